@@ -1,0 +1,43 @@
+"""JSON as agents write it: strict and fast first, tolerant second.
+
+msgspec rejects lone surrogates, NaN, control characters in strings and a BOM; the standard library reads them
+(RELIABILITY J01-J10). Every re-read of a row goes through `loads`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import msgspec
+
+_decode = msgspec.json.Decoder().decode
+
+
+def loads(raw: bytes) -> Any:
+    """The value of one JSON text. Raises ValueError for whatever is not one (too deep or too long a number as well)."""
+    try:
+        return _decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(raw.decode("utf-8-sig", "surrogateescape"), strict=False)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def dumps(value: Any) -> str:
+    """One line of pure ASCII JSON, so that no surrogate, U+2028 or encoding trouble can reach a log. No NaN (ValueError)."""
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def canonical(value: Any) -> bytes:
+    """Canonical JSON (REPLAY section 1): sorted keys, no spaces, UTF-8, no NaN."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def digest(value: Any, digits: int = 12) -> str:
+    """The first `digits` hex digits of SHA-256 over the canonical JSON of `value`."""
+    return hashlib.sha256(canonical(value)).hexdigest()[:digits]

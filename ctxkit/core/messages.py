@@ -1,0 +1,122 @@
+"""Messages: the light records that replay and selection work on, and the full content that is printed.
+
+Pipeline: `formats/*` make `Message`s while a log is read; `replay` and `select` see only these; a
+`Content` is read again from the file for what is printed. Invariant: `messages[n - 1].n == n`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+Span = tuple[int, int]
+"""Offset and size in bytes of one row in the log's source."""
+
+
+class Message(msgspec.Struct, gc=False):
+    """One message of the log without its content.
+
+    `n` is its number (1-based, file order). `offset`, `size`: the row that opened it, in bytes;
+    `more`: the further rows of the same message. `ts` is the time as written (ISO text, epoch number,
+    None). `key` is its own id where the format gives one, else "". `calls`, `tools`: ids and names of
+    the tool calls it makes, side by side; `results`: ids of the calls it answers. `opens`: it starts an exchange.
+    """
+
+    n: int
+    offset: int
+    size: int
+    role: str
+    ts: Any = None
+    agent: str | None = None
+    thread: str | None = None
+    key: str = ""
+    calls: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    more: tuple[Span, ...] = ()
+    opens: bool = False
+
+
+class Text(msgspec.Struct, tag="text"):
+    """Words."""
+
+    text: str
+
+
+class Thinking(msgspec.Struct, tag="thinking"):
+    """A model's thinking. `raw` is the part as the provider wrote it, signature included: never changed."""
+
+    text: str
+    raw: dict[str, Any]
+
+
+class Call(msgspec.Struct, tag="call"):
+    """A tool call. `arguments` is an object, or the text that stands where JSON should."""
+
+    id: str
+    name: str
+    arguments: Any
+    raw: dict[str, Any] | None = None
+
+
+class Result(msgspec.Struct, tag="result"):
+    """The answer to a tool call. `content` is text or a list of parts."""
+
+    id: str
+    content: str | list[Part]
+    is_error: bool = False
+    raw: dict[str, Any] | None = None
+
+
+class Image(msgspec.Struct, tag="image"):
+    """A picture: base64 `data` with its `media_type`, or a `url`."""
+
+    media_type: str = ""
+    data: str = ""
+    url: str = ""
+    raw: dict[str, Any] | None = None
+
+
+class Other(msgspec.Struct, tag="other"):
+    """A part of a kind that ctxkit carries without reading it."""
+
+    kind: str
+    raw: dict[str, Any]
+
+
+Part = Text | Thinking | Call | Result | Image | Other
+
+
+class Content(msgspec.Struct):
+    """A message in full. `rows` are the JSON objects it was read from, as they stand in the log."""
+
+    role: str
+    parts: list[Part]
+    name: str | None = None
+    rows: list[dict[str, Any]] = []
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """One damaged place: `line` is 1-based, `offset` in bytes from the start of the log; `code` is stable."""
+
+    line: int
+    offset: int
+    code: str
+    text: str
+
+
+class Repairs(msgspec.Struct):
+    """What integrity changed on the way out; printed on stderr, never silent.
+
+    `made`: results made up for calls without one. `dropped`: results without a call. `left_out`: anything
+    else that the program or provider would not be sent, counted by kind ("thinking of another model", ...).
+    """
+
+    made: int = 0
+    dropped: int = 0
+    left_out: dict[str, int] = {}
+
+    def leave_out(self, kind: str, count: int = 1) -> None:
+        """Count `count` things of `kind` that are not sent."""
+        self.left_out[kind] = self.left_out.get(kind, 0) + count

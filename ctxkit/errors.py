@@ -1,0 +1,214 @@
+"""Exit codes and errors: one class per cause, raised anywhere, rendered once (by `cli/app.py`).
+
+A message names the object, says what was not changed, and is lower case; `hint` says what to do.
+Text from a transcript may stand in a message as it is: the renderer passes every line through `safe()`.
+Source of the table: DESIGN section 5.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a command's exit status means; signals add 128 + n."""
+
+    DONE = 0
+    NO = 1
+    USAGE = 2
+    REFUSED = 65
+    NO_LOG = 66
+    PROVIDER = 69
+    BUG = 70
+    CANNOT_CREATE = 73
+    IO = 74
+    TRY_AGAIN = 75
+    PERMISSION = 77
+    CONFIG = 78
+
+
+MEANING: dict[ExitCode, str] = {
+    ExitCode.DONE: "done",
+    ExitCode.NO: "no: nothing matched, no mark, check found something, it differs",
+    ExitCode.USAGE: "usage",
+    ExitCode.REFUSED: "input refused",
+    ExitCode.NO_LOG: "no such log",
+    ExitCode.PROVIDER: "provider failed",
+    ExitCode.BUG: "a bug in ctxkit",
+    ExitCode.CANNOT_CREATE: "cannot create",
+    ExitCode.IO: "I/O error",
+    ExitCode.TRY_AGAIN: "locked, moved or cooling down: try again",
+    ExitCode.PERMISSION: "no permission",
+    ExitCode.CONFIG: "bad config",
+}
+
+
+class CtxkitError(Exception):
+    """Base of every expected failure. `code` is the exit status, `hint` one line of advice or ""."""
+
+    code: ExitCode = ExitCode.BUG
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+# 1: the answer is "no"
+class NothingMatched(CtxkitError):
+    """A selection is empty."""
+
+    code = ExitCode.NO
+
+
+class NothingChanges(CtxkitError):
+    """The op would change nothing, so nothing was appended."""
+
+    code = ExitCode.NO
+
+
+class NoMark(CtxkitError):
+    """No live mark, or none with that label."""
+
+    code = ExitCode.NO
+
+
+class NoSuchOp(CtxkitError):
+    """No op with that number, id or prefix; or nothing left to undo or redo."""
+
+    code = ExitCode.NO
+
+
+class UnknownAgent(CtxkitError):
+    """An agent or thread that the log does not have."""
+
+    code = ExitCode.NO
+
+
+class WindowOff(CtxkitError):
+    """Arithmetic on a window that is off."""
+
+    code = ExitCode.NO
+
+
+class NothingToSend(CtxkitError):
+    """An empty context for a provider format."""
+
+    code = ExitCode.NO
+
+
+# 2: the call's words are off
+class Usage(CtxkitError):
+    """Arguments that do not go together, or cannot be read."""
+
+    code = ExitCode.USAGE
+
+
+class UnknownMessage(CtxkitError):
+    """A message number that the log does not have."""
+
+    code = ExitCode.USAGE
+
+
+class BadPattern(CtxkitError):
+    """A regular expression that does not compile, or ran into its deadline."""
+
+    code = ExitCode.USAGE
+
+
+class BadTime(CtxkitError):
+    """A duration or date that cannot be read, or lies in the future."""
+
+    code = ExitCode.USAGE
+
+
+class ManyConversations(CtxkitError):
+    """A file with many conversations and none chosen."""
+
+    code = ExitCode.USAGE
+
+
+# 65: input refused
+class Misfit(CtxkitError):
+    """An op in force whose `at` does not fit the log."""
+
+    code = ExitCode.REFUSED
+
+
+class DamagedOp(CtxkitError):
+    """An op in force whose `sum` is wrong or whose fields cannot be read."""
+
+    code = ExitCode.REFUSED
+
+
+class UnknownOp(CtxkitError):
+    """An op name or version that this ctxkit does not know, where skipping it would be wrong."""
+
+    code = ExitCode.REFUSED
+
+
+class ForeignLog(CtxkitError):
+    """A message cannot be added to a log that another program owns."""
+
+    code = ExitCode.REFUSED
+
+
+class UnknownFormat(CtxkitError):
+    """The content looks like no format that ctxkit reads."""
+
+    code = ExitCode.REFUSED
+
+
+class BadMessage(CtxkitError):
+    """A message to be added is not one."""
+
+    code = ExitCode.REFUSED
+
+
+# 66 and up: the system
+class NoSuchLog(CtxkitError):
+    """The path names no file, or something that is not a regular file."""
+
+    code = ExitCode.NO_LOG
+
+
+class CannotCreate(CtxkitError):
+    """A file or folder could not be made."""
+
+    code = ExitCode.CANNOT_CREATE
+
+
+class ReadFailed(CtxkitError):
+    """The system could not read the log."""
+
+    code = ExitCode.IO
+
+
+class WriteFailed(CtxkitError):
+    """The op may not be durable: not acknowledged."""
+
+    code = ExitCode.IO
+
+
+class Locked(CtxkitError):
+    """Another program held the lock until the deadline."""
+
+    code = ExitCode.TRY_AGAIN
+
+
+class UpdatedElsewhere(CtxkitError):
+    """The log was replaced, truncated or changed since it was read."""
+
+    code = ExitCode.TRY_AGAIN
+
+
+class NoPermission(CtxkitError):
+    """The system refuses to read or write the file."""
+
+    code = ExitCode.PERMISSION
+
+
+class BadConfig(CtxkitError):
+    """A config key, type or value that is not allowed."""
+
+    code = ExitCode.CONFIG

@@ -1,0 +1,19 @@
+"""The folder of real transcripts and recorded requests, which is not part of the project."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+SHARED = Path(os.environ.get("CTXKIT_SHARED", HERE.parent.parent / "shared"))
+
+
+def shared(name: str) -> Path:
+    """The path of `name` in the shared folder; the test is skipped where it is missing."""
+    path = SHARED / name
+    if not path.exists():
+        pytest.skip(f"{name} is not there (set CTXKIT_SHARED to the folder that holds it)")
+    return path
