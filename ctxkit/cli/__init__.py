@@ -1,0 +1,1 @@
+"""The command line: thin callers of the Python API, one file per command."""

@@ -1,0 +1,1 @@
+"""The pure core: messages, ops, replay, context, selection. No I/O, no clock, no environment."""

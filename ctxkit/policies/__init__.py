@@ -1,0 +1,1 @@
+"""Pure policies: (state, request) -> op."""

@@ -1,0 +1,1 @@
+"""Every byte on disk: reading, appending, locking, configuration."""
