@@ -1,0 +1,174 @@
+"""The context: the projection of a state that a model would be sent.
+
+Pipeline: entries -> agent/thread filter -> window -> (`integrity`, `formats`: content). DESIGN section 4; law 1: it takes
+what it needs as parameters, and `View` says what was used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import merge
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.effects import Item
+from ctxkit.core.messages import Message
+from ctxkit.core.names import Name, Names
+from ctxkit.core.state import State
+from ctxkit.errors import UnknownAgent
+
+
+class Entry(msgspec.Struct):
+    """One message of the context: a message of the log, or an item that an op brought in.
+
+    `stub` replaces its content where an op shortened it; `protected` draws a lock.
+    """
+
+    name: Name
+    role: str
+    message: Message | None
+    item: Item | None
+    stub: Any
+    protected: bool
+
+
+class Lens(msgspec.Struct, frozen=True):
+    """The parameters of a projection.
+
+    `now`: seconds since 1970 (None: the newest time in the log). `windows`: seconds by agent name from config, None =
+    for all; 0 or absent = off. `newest`: `window.messages`, the newest N of what the time window shows.
+    """
+
+    agent: str | None = None
+    thread: str | None = None
+    now: float | None = None
+    windows: dict[str | None, int] = {}
+    newest: int | None = None
+
+
+NO_LENS = Lens()
+
+
+def window_seconds(state: State, lens: Lens, agent: str | None) -> int:
+    """The window that holds for messages of `agent`, in seconds; 0 = off.
+
+    First that speaks: op for the agent, op for all, config for the agent, config default (REPLAY 40).
+    """
+    for found in (state.windows.get(agent) if agent else None, state.windows.get(None),
+                  lens.windows.get(agent) if agent else None, lens.windows.get(None)):  # fmt: skip
+        if found is not None:
+            return found
+    return 0
+
+
+def shown_names(state: State) -> Iterator[Name]:
+    """Every name of the context before filters and window, in order. O(messages), constant memory."""
+    shown = state.shown()
+    moved = [name for name in (*state.board.keys, *shown.items) if name in shown]
+    special = sorted(set(moved), key=state.key)
+    keys = state.board.keys
+    if isinstance(state.order, range):
+        plain: Iterator[int] = (n for n in shown.numbers if n not in keys) if keys else iter(shown.numbers)
+    else:
+        listed = set(state.order)
+        stray = [n for n in shown.numbers if n not in listed]
+        ordered = merge((n for n in state.order if n in shown.numbers), stray, key=state.key)
+        plain = (n for n in ordered if n not in keys)
+    return merge(plain, special, key=state.key) if special else plain
+
+
+def entries(state: State, lens: Lens = NO_LENS) -> Iterator[Entry]:
+    """The context in order, through `lens`. Raises UnknownAgent for an agent or thread that the log does not have."""
+    return (entry(state, name) for name in names(state, lens))
+
+
+def entry(state: State, name: Name) -> Entry:
+    """The entry of one name."""
+    stub = state.board.stubs.get(name)
+    if isinstance(name, int):
+        message = state.messages[name - 1]
+        return Entry(name, message.role, message, None, stub, state.protected(name))
+    item = state.board.items[name]
+    return Entry(name, item.role, None, item, stub, state.protected(name))
+
+
+def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
+    """The names of the context in order, through `lens`."""
+    found = shown_names(state)
+    if lens.agent is not None or lens.thread is not None:
+        _known(state, lens)
+        found = (name for name in found if belongs(state, name, lens.agent, lens.thread))
+    windowed = bool(state.windows or lens.windows) and state.last is not None
+    if windowed:
+        found = _in_window(state, lens, found)
+    if lens.newest is not None:
+        found = _newest(state, found, lens.newest)
+    return found
+
+
+def belongs(state: State, name: Name, agent: str | None, thread: str | None) -> bool:
+    """Whether `name` is shown under this agent and thread; one without belongs to all (17), a summary by what it tells (32)."""
+    if isinstance(name, int):
+        message = state.messages[name - 1]
+        mine, in_thread = message.agent, message.thread
+    else:
+        item = state.board.items[name]
+        if item.summary:
+            return any(belongs(state, told, agent, thread) for told in item.tells)
+        mine, in_thread = item.message.get("agent"), item.message.get("thread")
+    return (agent is None or mine is None or mine == agent) and (
+        thread is None or in_thread is None or in_thread == thread
+    )
+
+
+def _known(state: State, lens: Lens) -> None:
+    for kind, asked in (("agent", lens.agent), ("thread", lens.thread)):
+        known = {getattr(m, kind) for m in state.messages} | {
+            item.message.get(kind) for item in state.board.items.values()
+        }
+        if asked is not None and asked not in known:
+            have = ", ".join(sorted(str(k) for k in known if k is not None)) or f"no {kind}s"
+            raise UnknownAgent(f"no {kind} {asked!r} in this log", f"it has {have}")
+
+
+def _in_window(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
+    now = lens.now if lens.now is not None else state.last
+    kept_steps = _protected_steps(state)
+    for name in found:
+        if state.protected(name) or name in kept_steps or (now is not None and _recent(state, lens, name, now)):
+            yield name
+
+
+def _recent(state: State, lens: Lens, name: Name, now: float) -> bool:
+    """Visible iff effective time > now - window, strictly; a summary where one of what it tells would be (19)."""
+    if isinstance(name, int):
+        agent = state.messages[name - 1].agent
+    else:
+        item = state.board.items[name]
+        if item.summary:
+            return any(_recent(state, lens, told, now) for told in item.tells)
+        agent = item.message.get("agent")
+    window = window_seconds(state, lens, agent if isinstance(agent, str) else None)
+    moment = state.effective(name)
+    return not window or moment is None or moment > now - window
+
+
+def _protected_steps(state: State) -> Names:
+    """A protected message stays visible, and its step with it."""
+    return state.steps.close(state.board.protected) if state.board.protected else state.board.protected
+
+
+def _newest(state: State, found: Iterator[Name], newest: int) -> Iterator[Name]:
+    """The newest N; preamble and protected stay and do not count (REPLAY 41)."""
+    listed = list(found)
+    kept_steps = _protected_steps(state)
+    stays = [state.protected(name) or name in kept_steps for name in listed]
+    skip = max(0, stays.count(False) - newest)
+    for name, stay in zip(listed, stays, strict=True):
+        if stay:
+            yield name
+        elif skip:
+            skip -= 1
+        else:
+            yield name

@@ -1,0 +1,60 @@
+"""Whether an op fits the log that it stands in: nothing is ever applied to the wrong messages.
+
+Called by `replay` for every op in force (REPLAY 23); void ops are not checked, so an undo mends a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+
+from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.ops import Interrupted, Mark, Rewind, Undo, checksum
+from ctxkit.core.transcript import Transcript
+from ctxkit.errors import DamagedOp, Misfit
+
+MEND = "ctxkit check explains; void it with `ctxkit undo LOG {op} --force-replay`"
+
+
+def check(
+    entry: LedgerEntry, missing: str, transcript: Transcript, identity: Callable[[int], str] | None
+) -> None:
+    """Raises DamagedOp where the op cannot be read or its `sum` is wrong, Misfit where its `at` or target does not fit.
+
+    `missing` is what `dangling` found.
+    """
+    fault = faults(entry, transcript, identity) or ((Misfit, missing) if missing else None)
+    if fault:
+        kind, text = fault
+        where = "the sidecar's ops" if entry.line.sidecar else f"line {entry.line.line}"
+        hint = MEND.format(op=entry.id or entry.number)
+        raise kind(f"op {entry.number} ({entry.name}, {where}) {text}: nothing was applied", hint)
+
+
+def faults(
+    entry: LedgerEntry, transcript: Transcript, identity: Callable[[int], str] | None
+) -> tuple[type[Misfit] | type[DamagedOp], str] | None:
+    """What is wrong with an op, or None. `identity(n)` is compared with `at.last`; None: not compared."""
+    if entry.fault:
+        return DamagedOp, f"cannot be read: {entry.fault}"
+    said = entry.body.get("sum")
+    if said is not None and said != checksum(entry.body):
+        return DamagedOp, "is damaged: its sum does not match"
+    op = entry.op
+    if op is None or isinstance(op, Interrupted):
+        return None
+    at = op.at
+    standing = len(transcript.messages) if entry.line.sidecar else entry.line.messages
+    if at.messages < 0 or at.messages > standing:
+        return Misfit, f"does not fit: it was written when the log had {at.messages} messages, there are {standing}"
+    if at.last is not None and identity is not None and at.messages > 0 and identity(at.messages) != at.last:
+        return Misfit, f"does not fit: message {at.messages} is not the one that it was written after"
+    if at.last and at.messages == 0:
+        return Misfit, "does not fit: it names a last message of an empty log"
+    return None
+
+
+def dangling(entry: LedgerEntry, known: Container[str]) -> str:
+    """For a rewind or undo whose target is not among the earlier ops `known`: what is missing, else ""."""
+    op = entry.op
+    target = op.to if isinstance(op, Rewind) else op.op if isinstance(op, Undo) else None
+    return "" if target is None or target in known else f"names op {target}, which the log does not have before it"

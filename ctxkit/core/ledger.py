@@ -1,0 +1,127 @@
+"""The ledger: the ops of a log in order, numbered, with those that an undo has voided.
+
+Pipeline: `Transcript.ops` -> `ledger` -> `replay`. First of the two passes of DESIGN section 4.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.messages import Damage
+from ctxkit.core.ops import Interrupted, Op, Undo, parse
+from ctxkit.core.transcript import OpLine, Transcript
+from ctxkit.errors import NoSuchOp
+
+
+class LedgerEntry(msgspec.Struct):
+    """An op in its place. `op` is None where name or version is unknown, or where `fault` says why it cannot be read.
+
+    `number`: its ordinal among the log's ops, from 1; `place`: non-op rows before it; `void`: an undo voids it.
+    """
+
+    number: int
+    id: str
+    name: str
+    body: dict[str, Any]
+    op: Op | None
+    fault: str
+    line: OpLine
+    place: int
+    void: bool = False
+    voided_by: int = 0
+
+
+class Ledger(msgspec.Struct):
+    """All ops in merged order. `damage`: ids used twice with different bodies."""
+
+    entries: list[LedgerEntry]
+    by_id: dict[str, LedgerEntry]
+    damage: list[Damage]
+
+    def upto(self, number: int) -> Ledger:
+        """The ledger as it was right after op `number` was written: later undos do not count (REPLAY 46)."""
+        entries = [msgspec.structs.replace(e, void=False, voided_by=0) for e in self.entries[:number]]
+        return _voided(entries, self.damage)
+
+    def find(self, name: str) -> LedgerEntry:
+        """The op with this number, id, or unique prefix of an id. Raises NoSuchOp."""
+        if name.isascii() and name.isdigit() and 0 < int(name) <= len(self.entries):
+            return self.entries[int(name) - 1]
+        if name in self.by_id:
+            return self.by_id[name]
+        found = [entry for key, entry in self.by_id.items() if name and key.startswith(name)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise NoSuchOp(f"op {name} is not unique: {', '.join(entry.id for entry in found[:5])}", "give more of the id")
+        count = len(self.entries)
+        raise NoSuchOp(f"no op {name}", f"the log has {count} op{'s' * (count != 1)}: ctxkit log")
+
+    @property
+    def unknown(self) -> list[LedgerEntry]:
+        """Ops in force that this ctxkit does not know."""
+        return [e for e in self.entries if e.op is None and not e.fault and not e.void]
+
+
+def build(transcript: Transcript) -> Ledger:
+    """Orders, numbers and parses the ops of a transcript, drops repeated ones, and voids the undone ones."""
+    placed = [(_place(line, transcript), line) for line in transcript.ops]
+    placed.sort(key=lambda pair: (pair[0], pair[1].sidecar))
+    entries: list[LedgerEntry] = []
+    seen: dict[str, dict[str, Any]] = {}
+    damage: list[Damage] = []
+    for place, line in placed:
+        body = line.body
+        key = body.get("id")
+        if isinstance(key, str) and key:
+            if key in seen:
+                if seen[key] != body:
+                    text = f"op id {key} is used again with another body: the first one counts"
+                    damage.append(Damage(line=line.line, offset=0, code="op-conflict", text=text))
+                continue
+            seen[key] = body
+        op, fault = None, ""
+        try:
+            op = parse(body)
+        except ValueError as error:
+            fault = str(error)
+        if isinstance(op, Interrupted):
+            op.at.messages = line.messages
+        entries.append(
+            LedgerEntry(
+                number=len(entries) + 1, id=key if isinstance(key, str) else "", name=body["ctxkit"], body=body,
+                op=op, fault=fault, line=line, place=place,
+            )  # fmt: skip
+        )
+    return _voided(entries, damage)
+
+
+def _voided(entries: list[LedgerEntry], damage: list[Damage]) -> Ledger:
+    """Reads the undos from the newest back; one that is itself undone is void."""
+    by_id = {entry.id: entry for entry in entries if entry.id}
+    for entry in reversed(entries):
+        if isinstance(entry.op, Undo) and not entry.void:
+            target = by_id.get(entry.op.op)
+            if target is not None and target.number < entry.number and not target.void:
+                target.void = True
+                target.voided_by = entry.number
+    return Ledger(entries=entries, by_id=by_id, damage=damage)
+
+
+def _place(line: OpLine, transcript: Transcript) -> int:
+    """Rows before the op. A sidecar's op stands after row `at.rows`, else after message `at.messages` (REPLAY 21)."""
+    if not line.sidecar:
+        return line.rows
+    at = line.body.get("at")
+    at = at if isinstance(at, dict) else {}
+    rows, messages = at.get("rows"), at.get("messages")
+    row_of: Sequence[int] = transcript.row_of
+    if not isinstance(messages, int) or messages > len(row_of):
+        return transcript.rows
+    if isinstance(rows, int) and rows <= transcript.rows and bisect_left(row_of, rows) == messages:
+        return rows
+    return row_of[messages - 1] + 1 if messages > 0 else 0

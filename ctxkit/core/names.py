@@ -1,0 +1,90 @@
+"""Names: what ops call the things in a context: message numbers, and items that an op brought in.
+
+On the wire `45`, `45-67` and `<op id>.K`, joined by commas, numbers first (REPLAY section 2). People write an op's
+number instead of its id: `7.1`; that is resolved in `core/select.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ctxkit.core.ranges import EMPTY, Ranges
+
+
+class ItemName(NamedTuple):
+    """Item `k` (from 1) of the op with id `op`."""
+
+    op: str
+    k: int
+
+    def __str__(self) -> str:
+        return f"{self.op}.{self.k}"
+
+
+Name = int | ItemName
+
+
+class Names:
+    """An immutable set of names."""
+
+    __slots__ = ("items", "numbers")
+
+    def __init__(self, numbers: Ranges = EMPTY, items: Iterable[ItemName] = ()) -> None:
+        self.numbers = numbers
+        self.items = frozenset(items)
+
+    @classmethod
+    def of(cls, names: Iterable[Name]) -> Names:
+        """The set of these names."""
+        found = list(names)
+        return cls(Ranges.of(n for n in found if isinstance(n, int)), (n for n in found if isinstance(n, ItemName)))
+
+    @classmethod
+    def parse(cls, text: str) -> Names:
+        """Reads the wire form. Raises ValueError for anything else."""
+        numbers, items = [], []
+        for token in filter(None, text.split(",")):
+            op, dot, k = token.rpartition(".")
+            if dot and op and k.isascii() and k.isdigit() and int(k) > 0:
+                items.append(ItemName(op, int(k)))
+            else:
+                numbers.append(token)
+        return cls(Ranges.parse(",".join(numbers)), items)
+
+    def __contains__(self, name: Name) -> bool:
+        return name in self.numbers if isinstance(name, int) else name in self.items
+
+    def __iter__(self) -> Iterator[Name]:
+        yield from self.numbers
+        yield from sorted(self.items)
+
+    def __len__(self) -> int:
+        return len(self.numbers) + len(self.items)
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers) or bool(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Names) and self.numbers == other.numbers and self.items == other.items
+
+    def __hash__(self) -> int:
+        return hash((self.numbers, self.items))
+
+    def __or__(self, other: Names) -> Names:
+        return Names(self.numbers | other.numbers, self.items | other.items)
+
+    def __and__(self, other: Names) -> Names:
+        return Names(self.numbers & other.numbers, self.items & other.items)
+
+    def __sub__(self, other: Names) -> Names:
+        return Names(self.numbers - other.numbers, self.items - other.items)
+
+    def __str__(self) -> str:
+        return ",".join(filter(None, (str(self.numbers), *map(str, sorted(self.items)))))
+
+    def __repr__(self) -> str:
+        return f"Names({str(self)!r})"
+
+
+NOTHING = Names()

@@ -1,0 +1,247 @@
+"""The ops: one class per op, as it stands on the wire (REPLAY section 2).
+
+Pipeline: `policies/*` decide an op, `stamp` gives it its envelope, `store` appends its line; `ledger` reads it back and
+`replay` folds it. Fields that the fold does not read are provenance.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import digest
+from ctxkit.core.names import Names
+
+VERSION = 1
+SUM_DIGITS = 16
+
+
+class At(msgspec.Struct, omit_defaults=True):
+    """How far the log reached when the op was decided: messages, identity of the last one, non-op rows."""
+
+    messages: int
+    last: str | None = None
+    rows: int | None = None
+
+
+class Count(msgspec.Struct, omit_defaults=True):
+    """The size of a context before window, filters and budget (REPLAY 52)."""
+
+    messages: int
+    tokens: int | None = None
+    counter: str | None = None
+
+
+class Op(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
+    """The envelope of every op. `id` is unique and minted before the write; `ts` ISO UTC; `sum` guards the rest."""
+
+    at: At
+    id: str = ""
+    v: int = VERSION
+    ts: str | None = None
+    by: dict[str, Any] | None = None
+    before: Count | None = None
+    after: Count | None = None
+    sum: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The command that a reader would type."""
+        return str(self.__struct_config__.tag)
+
+
+class Clear(Op, tag="clear"):
+    """A boundary: all messages and marks go, the system preamble and `keep` stay; with `agent` that agent's messages."""
+
+    agent: str | None = None
+    keep: str = ""
+
+
+class Mark(Op, tag="mark"):
+    """A position in the log."""
+
+    label: str | None = None
+
+
+class Rewind(Op, tag="rewind"):
+    """Removes what entered after the mark with op id `to`."""
+
+    to: str
+    label: str | None = None
+
+
+class Retold(msgspec.Struct, omit_defaults=True):
+    """What becomes of the summary `op` when something it tells is forgotten: another `text`, or it is kept."""
+
+    op: str
+    text: str | None = None
+    keep: bool = False
+
+
+class Forget(Op, tag="forget"):
+    """Removes the messages `ids`, steps closed, and with them `planning`."""
+
+    ids: str
+    planning: str = ""
+    summaries: list[Retold] = []
+    criteria: str | None = None
+    closed: str = ""
+    skipped: str = ""
+
+
+class Remember(Forget, tag="remember"):
+    """Keeps only what was asked for: `ids` are the others, which leave."""
+
+
+class Recall(Op, tag="recall"):
+    """Brings back messages that are out for any reason but a boundary."""
+
+    ids: str
+
+
+class Protect(Op, tag="protect"):
+    """From now on never compacted, trimmed, windowed out, or forgotten without force."""
+
+    ids: str
+
+
+class Unprotect(Op, tag="unprotect"):
+    """Takes the protection away again."""
+
+    ids: str
+
+
+class Window(Op, tag="window"):
+    """The time window in seconds: 0 = off, null = follow the default; for one agent where `agent` is given."""
+
+    seconds: int | None
+    agent: str | None = None
+    asked: str | None = None
+
+
+class Compact(Op, tag="compact"):
+    """Replaces exactly `ids` by a summary `text` (none: by nothing); `stubs` stay, shortened."""
+
+    ids: str
+    text: str | None = None
+    stubs: dict[str, Any] = {}
+    strategy: str | None = None
+    model: str | None = None
+    fallback: str | bool | None = None
+    target: str | None = None
+
+
+class Trim(Op, tag="trim"):
+    """Drops `ids` and shortens `stubs` to fit a budget in tokens of `counter`."""
+
+    ids: str
+    stubs: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
+    budget: int | None = None
+    counter: str | None = None
+
+
+class Item(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True):
+    """One message that an edit or restore puts in: number `n` of this log, or a literal `message`.
+
+    `origin` (`from`): the number, item name or `{"log", "n"}` it stems from; `ts`: original time, for display.
+    """
+
+    n: int | None = None
+    message: dict[str, Any] | None = None
+    origin: int | str | dict[str, Any] | None = None
+    ts: Any = None
+    protected: bool = False
+
+
+class Edit(Op, tag="edit"):
+    """A boundary, then the items in order: exactly these."""
+
+    items: list[Item]
+    shown: str | None = None
+
+
+class Restore(Op, tag="restore"):
+    """A snapshot's messages: appended, or (mode `replace`) after a boundary."""
+
+    items: list[Item]
+    mode: str = "append"
+    snapshot: dict[str, Any] | None = None
+    skipped: str = ""
+
+
+class Undo(Op, tag="undo"):
+    """Voids the op with id `op`; of an undo: a redo."""
+
+    op: str
+
+
+class Interrupted(Op, tag="interrupted"):
+    """A program's own line: the messages from the last user message on are dropped. Needs no envelope."""
+
+    at: At = msgspec.field(default_factory=lambda: At(messages=-1))
+
+
+AnyOp = (
+    Clear | Mark | Rewind | Forget | Remember | Recall | Protect | Unprotect | Window | Compact | Trim | Edit | Restore
+    | Undo | Interrupted
+)  # fmt: skip
+
+BY_NAME: dict[str, type[Op]] = {
+    str(kind.__struct_config__.tag): kind
+    for kind in (
+        Clear, Mark, Rewind, Forget, Remember, Recall, Protect, Unprotect, Window, Compact, Trim, Edit, Restore, Undo,
+        Interrupted,
+    )
+}  # fmt: skip
+
+NAME_FIELDS = ("ids", "planning", "keep", "closed", "skipped")
+
+
+def parse(body: dict[str, Any]) -> Op | None:
+    """The op of a line's object; None for a name or version that this ctxkit does not know (REPLAY 24).
+
+    Raises ValueError where a field is missing, has the wrong type, or does not read as names.
+    """
+    kind = BY_NAME.get(body["ctxkit"])
+    version = body.get("v", VERSION)
+    if kind is None or (isinstance(version, int) and version > VERSION):
+        return None
+    try:
+        op = msgspec.convert(body, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+    for field in NAME_FIELDS:
+        Names.parse(getattr(op, field, ""))
+    for name in getattr(op, "stubs", ()):
+        Names.parse(name)
+    for item in getattr(op, "items", ()):
+        if (item.n is None) == (item.message is None):
+            raise ValueError("an item is either a number `n` or a `message`")
+    return op
+
+
+def to_body(op: Op) -> dict[str, Any]:
+    """The JSON object of an op without its `sum`, keys in reading order."""
+    found: dict[str, Any] = msgspec.to_builtins(op)
+    found.pop("sum", None)
+    head = ("ctxkit", "v", "id", "ts", "at")
+    tail = ("before", "after", "by")
+    body: dict[str, Any] = {"v": op.v}
+    body = {key: {**body, **found}[key] for key in head if key in found or key == "v"}
+    body.update({key: value for key, value in found.items() if key not in head and key not in tail})
+    body.update({key: found[key] for key in tail if key in found})
+    return body
+
+
+def checksum(body: dict[str, Any]) -> str:
+    """Digest of an op's canonical JSON, `sum` left out."""
+    return digest({key: value for key, value in body.items() if key != "sum"}, SUM_DIGITS)
+
+
+def sealed(op: Op) -> dict[str, Any]:
+    """The JSON object to append: the op with its `sum`."""
+    body = to_body(op)
+    body["sum"] = checksum(body)
+    return body

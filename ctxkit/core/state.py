@@ -1,0 +1,160 @@
+"""The state: the outcome of a replay, from which every context is projected.
+
+Pipeline: `replay.fold` fills it; `context`, `select` and `policies/*` only read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import msgspec
+
+from ctxkit.core.effects import Board, Key, Out
+from ctxkit.core.ledger import Ledger
+from ctxkit.core.messages import Message
+from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.ranges import EMPTY, Ranges
+from ctxkit.core.steps import Steps
+from ctxkit.core.times import Times, written
+from ctxkit.core.transcript import Transcript, View
+
+PREAMBLE_ROLES = frozenset({"system", "developer"})
+
+
+class LiveMark(msgspec.Struct, frozen=True):
+    """A mark that can be rewound to: op number, op id, label, and the number of messages before it."""
+
+    number: int
+    op: str
+    label: str | None
+    position: int
+
+
+class State:
+    """Everything that the ops of a log came to. `count`: messages in the log; `warnings`: what replay had to ignore."""
+
+    def __init__(self, transcript: Transcript, ledger: Ledger, count: int) -> None:
+        self.transcript = transcript
+        self.ledger = ledger
+        self.count = count
+        self.board = Board()
+        self.marks: list[LiveMark] = []
+        self.windows: dict[str | None, int] = {}
+        self.warnings: list[str] = []
+        self.inactive: Ranges = EMPTY
+        self.inactive_reason: dict[int, str] = {}
+        self.rank: dict[int, Key] = {}
+        self.order: Sequence[int] = range(1, count + 1)
+
+    @cached_property
+    def messages(self) -> Sequence[Message]:
+        """The messages that the log holds at this point."""
+        messages = self.transcript.messages
+        return messages if len(messages) == self.count else messages[: self.count]
+
+    @cached_property
+    def preamble(self) -> int:
+        """How many messages the system preamble has: the leading run of system and developer messages."""
+        return next((m.n - 1 for m in self.transcript.messages if m.role not in PREAMBLE_ROLES), self.count)
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Which messages form a step."""
+        return Steps(self.messages)
+
+    @cached_property
+    def times(self) -> Times:
+        """The times of the messages."""
+        return Times(self.messages)
+
+    @cached_property
+    def numbers(self) -> Ranges:
+        """All message numbers."""
+        return Ranges.span(1, self.count)
+
+    def use(self, view: View) -> None:
+        """Take a foreign log's own order and inactive messages as the base."""
+        self.order = view.order
+        self.inactive_reason = view.inactive
+        self.inactive = Ranges.of(view.inactive)
+        highest = 0
+        for index, n in enumerate(view.order):
+            highest = max(highest, n)
+            self.rank[n] = (highest, 0, index, 0)
+
+    def key(self, name: Name) -> Key:
+        """Where `name` stands."""
+        found = self.board.keys.get(name)
+        if found is None and isinstance(name, int):
+            found = self.rank.get(name, (name, 0, 0, 0))
+        return found if found is not None else (self.count + 1, 0, 0, 0)
+
+    def everything(self) -> Names:
+        """All numbers and all items."""
+        return Names(self.numbers, self.board.items)
+
+    def present(self) -> Names:
+        """What no op and no program took out; compacts, trims, windows and filters only hide (REPLAY 33)."""
+        absent = self.board.absent()
+        return Names(self.numbers - absent.numbers - self.inactive, self.board.items.keys() - absent.items)
+
+    def shown(self) -> Names:
+        """The context before window and filters."""
+        hidden = self.board.hidden()
+        return Names(self.numbers - hidden.numbers - self.inactive, self.board.items.keys() - hidden.items)
+
+    def reasons(self, name: Name) -> list[Out]:
+        """What keeps `name` out, oldest first; a foreign program's view last."""
+        found = self.board.reasons(name)
+        if isinstance(name, int) and name in self.inactive:
+            found.append(Out(0, self.inactive_reason[name], Names(Ranges.of((name,)))))
+        return found
+
+    def protected(self, name: Name) -> bool:
+        """Whether `name` is protected in full: by an op, by its item, or as part of the system preamble."""
+        if name in self.board.protected:
+            return True
+        return name not in self.board.unprotected and self.is_preamble(name)
+
+    def guarded(self, name: Name) -> bool:
+        """Whether `name` is protected against compact and trim: the first message is so by itself (REPLAY 56)."""
+        return self.protected(name) or (name not in self.board.unprotected and self.is_first(name))
+
+    def is_preamble(self, name: Name) -> bool:
+        """Whether `name` belongs to the system preamble; a literal inherits this (REPLAY 29)."""
+        return name <= self.preamble if isinstance(name, int) else self._item_flag(name, "preamble")
+
+    def is_first(self, name: Name) -> bool:
+        """Whether `name` is the first message after the preamble; a literal inherits this."""
+        return name == self.preamble + 1 if isinstance(name, int) else self._item_flag(name, "first")
+
+    def _item_flag(self, name: ItemName, flag: str) -> bool:
+        item = self.board.items.get(name)
+        return item is not None and bool(getattr(item, flag))
+
+    def effective(self, name: Name) -> float | None:
+        """The time that windows compare, in seconds since 1970."""
+        if name in self.board.effective:
+            return self.board.effective[name]
+        return self.times.of(name) if isinstance(name, int) else None
+
+    def original(self, name: Name) -> float | None:
+        """The time that is shown and that --since and --until compare."""
+        if isinstance(name, int):
+            return self.times.of(name)
+        item = self.board.items.get(name)
+        return written(item.ts) if item is not None else None
+
+    @cached_property
+    def last(self) -> float | None:
+        """The newest time among all messages and effective times (settled detail 16); None without any."""
+        found = [moment for moment in (self.times.newest, *self.board.effective.values()) if moment is not None]
+        return max(found) if found else None
+
+    def label(self, name: Name) -> str:
+        """How people write `name`: 45, or 7.1 for item 1 of op number 7."""
+        if isinstance(name, int):
+            return str(name)
+        entry = self.ledger.by_id.get(name.op)
+        return f"{entry.number}.{name.k}" if entry else str(name)
