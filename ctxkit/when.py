@@ -1,0 +1,173 @@
+"""Durations and dates as people type them, resolved to seconds before anything is appended (law 1).
+
+Pipeline: `cli` and `Log` call this before `decide`; an op stores seconds, never words. The only importer of
+pytimeparse and dateparser (0.27 s with its first parse), both inside the function that needs them. The
+clock is always passed in; `zone` is a tzinfo, or None for the zone of the machine (`TZ`, /etc/localtime).
+A duration is exact seconds; a date is a wall time, so "yesterday" is 23 or 25 hours across a change of clocks.
+Every failure is a `BadTime`. Source: DESIGN section 5, "window".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime, tzinfo
+
+from ctxkit.errors import BadTime
+
+HINT = 'a duration (8h, 2d, "2h 30m") or a past date (yesterday, "last monday", 2026-02-01)'
+LONGEST_TEXT = 80
+"""No duration or date is longer; parsers are slow on long text."""
+
+_AMOUNT = re.compile(
+    r"\d[\d.]*\s*(w|d|h|m|s|wks?|weeks?|dys?|days?|hrs?|hours?|mins?|minutes?|secs?|seconds?)(?![a-z])", re.I
+)
+_FULL_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
+_RELATIVE = re.compile(r"\b(last|past|ago|months?|years?)\b", re.I)
+_SMALLER = {"w": "d", "d": "h", "h": "m", "m": "s"}
+
+
+def duration(text: str) -> int:
+    """Seconds of `24h`, `2d`, `1 week`, `48 hours`, `2h 30m`, `1.5h`: above zero, each number with its unit."""
+    text = _clean(text)
+    seconds = _duration(text)
+    if seconds is None:
+        raise _unreadable(text, "a duration", 'durations look like 90m, 8h, 2d, "1 week", "2h 30m"')
+    return seconds
+
+
+def span(text: str, now: float, zone: tzinfo | None = None) -> int:
+    """How many seconds before `now` (epoch): from a duration, or else from a past date in `zone`."""
+    text = _clean(text)
+    seconds = _duration(_without_ago(text))
+    if seconds is not None:
+        return seconds
+    before = now - _date(text, now, zone)
+    if before < 0:
+        raise BadTime(f"{text} lies in the future; nothing changed", HINT)
+    if before < 1:
+        raise BadTime(f"{text} is no time at all before now; nothing changed", HINT)
+    return int(before)
+
+
+def moment(text: str, now: float, zone: tzinfo | None = None) -> float:
+    """The epoch that `--since` and `--until` mean: an ISO time, a date in `zone`, or a duration before `now`."""
+    text = _clean(text)
+    seconds = _duration(_without_ago(text))
+    return _date(text, now, zone) if seconds is None else now - seconds
+
+
+def spoken(seconds: int) -> str:
+    """`24h` for 86400, `1h 30m` for 5400: hours are the largest unit, as in "Context window: 24h"."""
+    hours, rest = divmod(abs(seconds), 3600)
+    minutes, left = divmod(rest, 60)
+    parts = [f"{n}{unit}" for n, unit in ((hours, "h"), (minutes, "m"), (left, "s")) if n]
+    return ("-" if seconds < 0 else "") + (" ".join(parts) or "0s")
+
+
+def _clean(text: str) -> str:
+    text = " ".join(text.split())
+    if not text:
+        raise BadTime("no time given; nothing changed", HINT)
+    if len(text) > LONGEST_TEXT:
+        raise BadTime(f"{text[:20]}…: too long for a time; nothing changed", HINT)
+    return text
+
+
+def _without_ago(text: str) -> str:
+    """`2 hours ago` is the duration: exact where a wall-clock difference is off by an hour twice a year."""
+    return re.sub(r" ago$", "", text, flags=re.I)
+
+
+def _unreadable(text: str, what: str = "a duration or date", hint: str = HINT) -> BadTime:
+    return BadTime(f"{text}: not {what} that can be read; nothing changed", hint)
+
+
+def _duration(text: str) -> int | None:
+    """Seconds, or None where the text is no duration. A number without a unit is an error: it may mean anything."""
+    if text[-1].isdigit() and not re.search(r"[^\W\d]", _AMOUNT.sub("", text)) and not _FULL_DATE.search(text):
+        raise BadTime(_what(text), HINT)
+    if text[-1].isdigit():
+        return None
+
+    from pytimeparse.timeparse import timeparse
+
+    try:
+        seconds = timeparse(text)
+        if seconds is None:
+            return None
+        whole = round(seconds)
+    except (ValueError, OverflowError) as error:  # digits beyond what an int or float takes
+        raise _unreadable(text) from error
+    if whole <= 0:
+        raise BadTime(f"{text}: a duration is above zero; nothing changed", HINT)
+    return whole
+
+
+def _what(text: str) -> str:
+    """The question back: `8 what? 8h, 8d`, `1h30 what? 1h30m`, `2:30 what? 2h 30m, 2m 30s`."""
+    number = text.lstrip("+-")
+    if re.fullmatch(r"\d+(\.\d+)?", number):
+        return f"{text} what? {number}h, {number}d"
+    clock = re.fullmatch(r"(\d+):(\d+)", number)
+    if clock:
+        return f"{text} what? {clock[1]}h {clock[2]}m, {clock[1]}m {clock[2]}s"
+    last = [amount[1][0].lower() for amount in _AMOUNT.finditer(text)][-1:]
+    unit = _SMALLER.get(last[0], "") if last else ""
+    return f"{text} what? {text}{unit}" if unit else f"{text} what? each number needs a unit: h, d"
+
+
+def _date(text: str, now: float, zone: tzinfo | None) -> float:
+    """The epoch of a date: it holds a word, or is full and year first (no order of day and month is guessed)."""
+    full = _FULL_DATE.search(text)
+    if not full and not re.search(r"[^\W\d_]{2}", text):
+        raise _unreadable(text)
+    try:
+        base = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
+        if text.lower() == "now":
+            return now
+        if text.lower() == "today":
+            wall: datetime | None = base.replace(hour=0, minute=0, second=0, microsecond=0)
+        elif full:
+            wall = _full_date(text, full, base)
+        else:
+            wall = _words(text, base)
+        if wall is None:
+            raise _unreadable(text)
+        epoch = (wall if wall.tzinfo else wall.replace(tzinfo=zone)).timestamp()
+    except (ValueError, OverflowError, OSError) as error:  # no such day, or years that a calendar or clock lacks
+        raise _unreadable(text) from error
+    if not math.isfinite(epoch):
+        raise _unreadable(text)
+    return epoch
+
+
+def _full_date(text: str, full: re.Match[str], base: datetime) -> datetime | None:
+    day = f"{int(full[1]):04}-{int(full[3]):02}-{int(full[4]):02}"
+    date = datetime.fromisoformat(day)  # a day that does not exist ends here: it is not to be read in another order
+    rest = text[full.end() :].strip()
+    if full.start() == 0:
+        try:
+            return datetime.fromisoformat(day + text[full.end() :].replace(" ", "T", 1) if rest else day)
+        except ValueError:
+            pass  # "2026-02-01 10am", "2026-02-01 10:00 EST": words beside the date
+    wall = _words(text[: full.start()] + day + text[full.end() :], base)
+    return wall if wall is None or wall.date() == date.date() else None
+
+
+def _words(text: str, base: datetime) -> datetime | None:
+    """What dateparser makes of it, relative to `base` (wall time); None where it makes nothing of it."""
+    import dateparser
+
+    settings = {
+        "RELATIVE_BASE": base,
+        "PREFER_DATES_FROM": "past",
+        # "feb 2026" is its first day; "last month" is this day a month earlier
+        "PREFER_DAY_OF_MONTH": "current" if _RELATIVE.search(text) else "first",
+    }
+    try:
+        # English only: with all languages many a stray word is a date in one of them
+        found = dateparser.parse(text, languages=["en"], settings=settings)
+    except Exception as error:  # it leaks what its parsers raise: re.error, RecursionError, AttributeError, ...
+        raise _unreadable(text) from error
+    return found if isinstance(found, datetime) else None

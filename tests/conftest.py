@@ -1,0 +1,52 @@
+"""What every test gets: a clean environment, a home of its own, a fixed zone and width, seeded hypothesis."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+CLEARED = ("CTXKIT_", "XDG_", "EDITOR", "VISUAL", "PAGER", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "LC_", "LANGUAGE")
+KEPT = ("CTXKIT_SHARED",)  # where the transcripts for tests are: see tests/shared.py
+_home_number = count()
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(_homes: Path) -> Iterator[None]:
+    """Nothing of the person who runs the tests reaches them: config, editor, zone, width, colours."""
+    before = dict(os.environ)
+    home = _homes / str(next(_home_number))
+    home.mkdir()
+    for name in [name for name in os.environ if name.startswith(CLEARED) and name not in KEPT]:
+        del os.environ[name]
+    os.environ.update(HOME=str(home), COLUMNS="80", LINES="24", TZ="UTC", LANG="C.UTF-8", TERM="xterm-256color")
+    time.tzset()
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+    time.tzset()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """`@pytest.mark.needs("nano")`: skipped where the program is missing, but in `.ci/run` that is a failure."""
+    for mark in item.iter_markers("needs"):
+        missing = [program for program in mark.args if not shutil.which(program)]
+        if missing and os.environ.get("CI"):
+            pytest.fail(f"not installed: {', '.join(missing)}: add it to .ci/packages", pytrace=False)
+        if missing:
+            pytest.skip(f"needs {', '.join(missing)}")
