@@ -65,9 +65,8 @@ def window_seconds(state: State, lens: Lens, agent: str | None) -> int:
 def shown_names(state: State) -> Iterator[Name]:
     """Every name of the context before filters and window, in order. O(messages), constant memory."""
     shown = state.shown()
-    moved = [name for name in (*state.board.keys, *shown.items) if name in shown]
-    special = sorted(set(moved), key=state.key)
     keys = state.board.keys
+    special = sorted((name for name in keys if name in shown), key=state.key)
     if isinstance(state.order, range):
         plain: Iterator[int] = (n for n in shown.numbers if n not in keys) if keys else iter(shown.numbers)
     else:
@@ -97,7 +96,7 @@ def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
     """The names of the context in order, through `lens`."""
     found = shown_names(state)
     if lens.agent is not None or lens.thread is not None:
-        _known(state, lens)
+        require_known(state, lens.agent, lens.thread)
         found = (name for name in found if belongs(state, name, lens.agent, lens.thread))
     windowed = bool(state.windows or lens.windows) and state.last is not None
     if windowed:
@@ -108,7 +107,7 @@ def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
 
 
 def belongs(state: State, name: Name, agent: str | None, thread: str | None) -> bool:
-    """Whether `name` is shown under this agent and thread; one without belongs to all (17), a summary by what it tells (32)."""
+    """Whether `name` is under this agent and thread: without one it belongs to all (17), a summary by what it tells (32)."""
     if isinstance(name, int):
         message = state.messages[name - 1]
         mine, in_thread = message.agent, message.thread
@@ -122,12 +121,14 @@ def belongs(state: State, name: Name, agent: str | None, thread: str | None) -> 
     )
 
 
-def _known(state: State, lens: Lens) -> None:
-    for kind, asked in (("agent", lens.agent), ("thread", lens.thread)):
-        known = {getattr(m, kind) for m in state.messages} | {
-            item.message.get(kind) for item in state.board.items.values()
-        }
-        if asked is not None and asked not in known:
+def require_known(state: State, agent: str | None, thread: str | None) -> None:
+    """Raises UnknownAgent for an agent or thread that no message of the log has; names those it has."""
+    for kind, asked in (("agent", agent), ("thread", thread)):
+        if asked is None:
+            continue
+        known = {getattr(m, kind) for m in state.messages}
+        known |= {item.message.get(kind) for item in state.board.items.values()}
+        if asked not in known:
             have = ", ".join(sorted(str(k) for k in known if k is not None)) or f"no {kind}s"
             raise UnknownAgent(f"no {kind} {asked!r} in this log", f"it has {have}")
 

@@ -62,3 +62,11 @@ class Times:
         """Seconds since 1970 of message n; None where it and all before it have no time."""
         moment = self._at[n - 1]
         return None if isnan(moment) else moment
+
+
+def spoken(duration: int) -> str:
+    """A duration in seconds as people write it: 24h, 1h 30m, 45m, 20s."""
+    hours, rest = divmod(abs(duration), 3600)
+    minutes, left = divmod(rest, 60)
+    found = [f"{value}{unit}" for value, unit in ((hours, "h"), (minutes, "m"), (left, "s")) if value]
+    return ("−" if duration < 0 else "") + (" ".join(found) or "0s")

@@ -1,0 +1,230 @@
+"""Selecting messages: the same flags everywhere, resolved to names before anything is written (law 1).
+
+Criteria see what is shown and combine with AND; then `--last`, then `--invert` (REPLAY 31). Numbers and ranges are
+recorded as typed, absent ones too (REPLAY 34).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from ctxkit.core.context import belongs, require_known
+from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.ranges import EMPTY, Ranges
+from ctxkit.core.state import State
+from ctxkit.errors import BadPattern, NoMark, NothingMatched, UnknownMessage, Usage
+
+UNITS = {"": "messages", "x": "exchanges", "s": "steps"}
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """What was asked for. `ids` as typed; `since`, `until`: seconds since 1970; `last`: `5`, `2x` or `3s`."""
+
+    ids: Sequence[str] = ()
+    last: str | None = None
+    role: str | None = None
+    tool: str | None = None
+    grep: str | None = None
+    since: float | None = None
+    until: float | None = None
+    agent: str | None = None
+    thread: str | None = None
+    after_mark: str | None = None
+    before_mark: str | None = None
+    invert: bool = False
+
+    @property
+    def criteria(self) -> bool:
+        """Whether messages are chosen by what they are, not by number."""
+        plain = Selection(ids=self.ids)
+        return self != plain
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was asked for."""
+        return self == Selection()
+
+
+def resolve(state: State, asked: Selection, shown: Iterable[Name], text: Callable[[Name], str]) -> Names:
+    """The names that `asked` stands for. `shown`: the context that criteria see, in order; `text(name)` its words.
+
+    Raises UnknownMessage, Usage, BadPattern, NoMark, UnknownAgent; NothingMatched where nothing is left.
+    """
+    typed = parse_ids(state, asked.ids) if asked.ids else None
+    if not asked.criteria:
+        if typed is None:
+            raise Usage("no messages were named", "give numbers (45-67), or criteria such as --tool, --last, --grep")
+        return typed
+    found = list(shown)
+    chosen = [name for name in found if typed is None or name in typed]
+    for keep in _tests(state, asked, text):
+        chosen = [name for name in chosen if keep(name)]
+    if asked.last is not None:
+        chosen = newest(state, asked.last, found, chosen)
+    if asked.invert:
+        inside = set(chosen)
+        chosen = [name for name in found if name not in inside]
+    if not chosen:
+        raise NothingMatched("nothing matched: no message in the context fits all criteria", "see them: ctxkit show")
+    return Names.of(chosen)
+
+
+def parse_ids(state: State, texts: Iterable[str]) -> Names:
+    """Numbers `45`, ranges `45-67` and `45-`, items `7.1` or `<op id>.1`, all items of an op `7.`; commas join them.
+
+    Raises UnknownMessage for what the log does not have (REPLAY 49), Usage for what cannot be read.
+    """
+    numbers, items = EMPTY, set[ItemName]()
+    for token in filter(None, (part.strip() for text in texts for part in text.split(","))):
+        if "." in token:
+            items.update(_items(state, token))
+            continue
+        match = re.fullmatch(r"([0-9]{1,15})(-([0-9]{1,15})?)?", token)
+        if match is None:
+            raise Usage(f"{token!r} is not a message number", "write 45, 45-67, 45- or 7.1; ctxkit show prints them")
+        low = int(match[1])
+        high = low if not match[2] else int(match[3]) if match[3] else max(low, state.count)
+        if low < 1 or high > state.count:
+            raise UnknownMessage(f"there is no message {low if low < 1 or low > state.count else high}: {_size(state)}")
+        if high < low:
+            raise Usage(f"{token!r} runs backwards", f"write {high}-{low}")
+        numbers = numbers | Ranges.span(low, high)
+    return Names(numbers, items)
+
+
+def _size(state: State) -> str:
+    return f"the log has messages 1-{state.count}" if state.count else "the log has no messages"
+
+
+def _items(state: State, token: str) -> list[ItemName]:
+    op, _, k = token.rpartition(".")
+    known = state.board.items.keys()
+    entry = state.ledger.by_id.get(op)
+    if entry is None and op.isascii() and op.isdigit() and 0 < int(op) <= len(state.ledger.entries):
+        entry = state.ledger.entries[int(op) - 1]
+    found = [name for name in sorted(known) if entry is not None and name.op == entry.id and k in ("", str(name.k))]
+    if not found:
+        raise UnknownMessage(f"there is no item {token}: no op of this log brought it in")
+    return found
+
+
+def _tests(state: State, asked: Selection, text: Callable[[Name], str]) -> list[Callable[[Name], bool]]:
+    """One test per criterion, cheap ones first."""
+    tests: list[Callable[[Name], bool]] = []
+    if asked.role is not None:
+        role = asked.role
+        tests.append(lambda name: _role(state, name) == role)
+    if asked.agent is not None or asked.thread is not None:
+        require_known(state, asked.agent, asked.thread)
+        tests.append(lambda name: belongs(state, name, asked.agent, asked.thread))
+    if asked.since is not None:
+        since = asked.since
+        tests.append(lambda name: (state.original(name) or -1e18) >= since)
+    if asked.until is not None:
+        until = asked.until
+        tests.append(lambda name: (moment := state.original(name)) is not None and moment <= until)
+    for label, after in ((asked.after_mark, True), (asked.before_mark, False)):
+        if label is not None:
+            tests.append(_beside_mark(state, label, after=after))
+    if asked.tool is not None:
+        glob = asked.tool
+        tests.append(lambda name: any(fnmatchcase(tool, glob) for tool in tools_of(state, name)))
+    if asked.grep is not None:
+        try:
+            pattern = re.compile(asked.grep)
+        except (re.error, RecursionError, OverflowError) as error:
+            hint = "put a \\ before special characters"
+            raise BadPattern(f"--grep {asked.grep!r} is not a regular expression: {error}", hint) from error
+        tests.append(lambda name: pattern.search(text(name)) is not None)
+    return tests
+
+
+def tools_of(state: State, name: Name) -> Iterable[str]:
+    """The tools that a message calls, or that made the results it carries."""
+    if isinstance(name, ItemName):
+        calls = state.board.items[name].message.get("tool_calls") or ()
+        return [str((call.get("function") or {}).get("name", "")) for call in calls if isinstance(call, dict)]
+    message = state.messages[name - 1]
+    tools = list(message.tools)
+    for call in message.results:
+        caller = state.steps.caller.get((name, call))
+        if caller is not None:
+            made_by = state.messages[caller - 1]
+            tools.extend(tool for made, tool in zip(made_by.calls, made_by.tools, strict=False) if made == call)
+    return tools
+
+
+def _role(state: State, name: Name) -> str:
+    return state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
+
+
+def _beside_mark(state: State, label: str, *, after: bool) -> Callable[[Name], bool]:
+    mark = next((mark for mark in reversed(state.marks) if mark.label == label), None)
+    if mark is None:
+        have = ", ".join(sorted({m.label for m in state.marks if m.label})) or "no labelled marks"
+        raise NoMark(f"no mark {label!r}: nothing was selected", f"the log has {have}")
+    here = mark
+
+    def is_after(name: Name) -> bool:
+        if isinstance(name, int):
+            return name > here.position
+        return state.board.items[name].source > here.number
+
+    return is_after if after else lambda name: not is_after(name)
+
+
+def newest(state: State, last: str, shown: Sequence[Name], chosen: Sequence[Name]) -> list[Name]:
+    """Of `chosen`, what lies in the newest N messages, exchanges (`Nx`) or steps (`Ns`) that it touches."""
+    match = re.fullmatch(r"([0-9]{1,15})([xs]?)", last)
+    if match is None or int(match[1]) == 0:
+        raise Usage(f"--last {last!r} is not a count", "write 5 (messages), 2x (exchanges) or 3s (steps)")
+    count, unit = int(match[1]), match[2]
+    if not unit:
+        return list(chosen[-count:])
+    group = exchange_of(state, shown) if unit == "x" else step_of(state, shown)
+    wanted: list[int] = []
+    for name in reversed(chosen):
+        if name in group and group[name] not in wanted:
+            wanted.append(group[name])
+    inside = set(wanted[:count])
+    return [name for name in chosen if group.get(name) in inside]
+
+
+def exchange_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
+    """Name -> ordinal of its exchange, from 0 (before the first user message); a summary starts none (REPLAY 32)."""
+    found: dict[Name, int] = {}
+    current = 0
+    for name in shown:
+        current += opens(state, name)
+        found[name] = current
+    return found
+
+
+def opens(state: State, name: Name) -> bool:
+    """Whether `name` starts an exchange."""
+    if isinstance(name, int):
+        return state.messages[name - 1].opens
+    item = state.board.items[name]
+    return item.role == "user" and not item.summary
+
+
+def step_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
+    """Name -> number of the assistant message that opened its step; only what belongs to a step."""
+    found: dict[Name, int] = {}
+    for name in shown:
+        if isinstance(name, int):
+            leader = state.steps.leader(name)
+            if state.messages[leader - 1].role == "assistant":
+                found[name] = leader
+    return found
+
+
+def close(state: State, names: Names) -> Names:
+    """`names` with every step that they touch taken whole (REPLAY 35)."""
+    return state.steps.close(names) if names.numbers else names
+
+

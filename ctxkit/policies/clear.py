@@ -1,0 +1,37 @@
+"""clear: a boundary. All messages and marks go; nothing leaves the log."""
+
+from __future__ import annotations
+
+from ctxkit.core.context import require_known
+from ctxkit.core.names import NOTHING, Names
+from ctxkit.core.ops import At, Clear
+from ctxkit.core.ranges import Ranges
+from ctxkit.core.state import State
+from ctxkit.policies.decision import Decision
+
+SAID = "Context cleared. Starting fresh."
+
+
+def clear(state: State, at: At, agent: str | None = None, *, keep_protected: bool = False) -> Decision:
+    """Takes out everything but the system preamble; `keep_protected` keeps what a person protected, steps whole.
+
+    With `agent`: that agent's messages in all its threads; marks stay. Raises UnknownAgent.
+    """
+    present = state.present()
+    keep = NOTHING
+    if keep_protected:
+        keep = state.steps.close(state.board.protected) & present
+        keep = keep - Names(Ranges.span(1, state.preamble))
+    if agent is not None:
+        require_known(state, agent, None)
+        mine = Ranges.of(m.n for m in state.messages if m.agent == agent)
+        items = [name for name, item in state.board.items.items() if item.message.get("agent") == agent]
+        gone = (state.steps.close(Names(mine, items)) & present) - keep
+        marks = False
+    else:
+        spared = Names(Ranges.span(1, state.preamble), filter(state.is_preamble, state.board.items))
+        gone = present - spared - keep
+        marks = bool(state.marks)
+    if not gone and not marks:
+        return Decision(None, "Nothing to clear: nothing appended.")
+    return Decision(Clear(at=at, agent=agent, keep=str(keep)), SAID)

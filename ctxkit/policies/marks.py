@@ -1,0 +1,47 @@
+"""mark and rewind: a point in the log, and dropping the messages that came after it."""
+
+from __future__ import annotations
+
+from ctxkit.core.names import Names
+from ctxkit.core.ops import At, Mark, Rewind
+from ctxkit.core.ranges import Ranges
+from ctxkit.core.state import LiveMark, State
+from ctxkit.errors import NoMark
+from ctxkit.policies.decision import Decision
+
+
+def mark(at: At, label: str | None) -> Decision:
+    """A mark here; labels are verbatim, case-sensitive, and may repeat."""
+    return Decision(Mark(at=at, label=label), "Checkpoint created.")
+
+
+def find(state: State, label: str | None) -> LiveMark:
+    """The newest live mark, or the newest with `label`. Raises NoMark, naming what there is."""
+    marks = [mark for mark in state.marks if label is None or mark.label == label]
+    if marks:
+        return marks[-1]
+    if label is None:
+        raise NoMark("no mark to rewind to: nothing was changed", "set one first: ctxkit mark LOG [LABEL]")
+    known = ", ".join(repr(m.label) for m in state.marks if m.label is not None)
+    hint = f"marks that can be reached: {known}" if known else "the log has no labelled mark that can be reached"
+    raise NoMark(f"no mark {label!r}, or one before a clear or edit: nothing was changed", hint)
+
+
+def rewind(state: State, at: At, label: str | None) -> Decision:
+    """Back to a mark; at the mark already: nothing to append (REPLAY 50). Raises NoMark."""
+    target = find(state, label)
+    op = Rewind(at=at, to=target.op, label=label)
+    since = Names(Ranges.span(target.position + 1, state.count)) & state.present()
+    representation = any(
+        effect.source > target.number and effect.source in _undoable(state) for effect in state.board.played
+    )
+    cuts = state.transcript.view.cuts if state.transcript.view else []
+    place = state.ledger.by_id[target.op].place
+    later_marks = any(mark.number > target.number for mark in state.marks)
+    if not since and not representation and not later_marks and not any(cut.row >= place for cut in cuts):
+        return Decision(None, "Already at the checkpoint: nothing appended.")
+    return Decision(op, "Rewound to last checkpoint.")
+
+
+def _undoable(state: State) -> set[int]:
+    return {e.number for e in state.ledger.entries if e.name in ("compact", "trim", "restore") and not e.void}

@@ -1,0 +1,40 @@
+"""undo and redo: one op is voided, whatever it was; nothing is ever taken out of the log."""
+
+from __future__ import annotations
+
+from ctxkit.core.ledger import Ledger, LedgerEntry
+from ctxkit.core.ops import At, Undo
+from ctxkit.errors import NoSuchOp
+from ctxkit.policies.decision import Decision
+
+
+def undo(ledger: Ledger, at: At, name: str | None = None) -> Decision:
+    """Voids the op `name`, by default the newest in force that is not an undo. Raises NoSuchOp."""
+    if name is None:
+        found = [e for e in ledger.entries if not e.void and e.name != "undo" and e.id]
+        if not found:
+            raise NoSuchOp("nothing to undo: no op is in force", "ctxkit log lists the ops")
+        return _void(found[-1], at, "Undid")
+    entry = ledger.find(name)
+    if entry.void:
+        by = f"op {entry.voided_by}" if entry.voided_by else "an undo"
+        raise NoSuchOp(f"op {entry.number} ({entry.name}) is undone already, by {by}", "ctxkit redo brings it back")
+    return _void(entry, at, "Undid")
+
+
+def redo(ledger: Ledger, at: At) -> Decision:
+    """Voids the newest undo in force that is not itself a redo (REPLAY 44). Raises NoSuchOp."""
+    for entry in reversed(ledger.entries):
+        if isinstance(entry.op, Undo) and not entry.void:
+            target = ledger.by_id.get(entry.op.op)
+            if target is not None and target.name != "undo":
+                decision = _void(entry, at, "Redid")
+                decision.said = f"Redid op {target.number} ({target.name})."
+                return decision
+    raise NoSuchOp("nothing to redo: no undo is in force", "ctxkit log lists the ops")
+
+
+def _void(entry: LedgerEntry, at: At, verb: str) -> Decision:
+    if not entry.id:
+        raise NoSuchOp(f"op {entry.number} ({entry.name}) has no id, so no undo can name it", "it was written by hand")
+    return Decision(Undo(at=at, op=entry.id), f"{verb} op {entry.number} ({entry.name}).")

@@ -1,0 +1,81 @@
+"""window: how far back the context reaches, for all or for one agent. Seconds throughout; 0 = off, None = default.
+
+The words are DESIGN section 5's, letter by letter; durations were read by `when.py` before.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ctxkit.core.ops import At, Window
+from ctxkit.core.state import State
+from ctxkit.core.times import spoken
+from ctxkit.errors import WindowOff
+from ctxkit.policies.decision import Decision
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """From config, in seconds: the default by agent (None: for all; 0 or absent: off) and what is allowed."""
+
+    default: dict[str | None, int] = {}
+    least: int = 3600
+    most: int = 168 * 3600
+
+    def default_for(self, agent: str | None) -> int:
+        """The window that holds without any op."""
+        own = self.default.get(agent) if agent else None
+        return own if own is not None else self.default.get(None, 0)
+
+
+def effective(state: State, bounds: Bounds, agent: str | None) -> int:
+    """The window in force for `agent`, in seconds; 0 = off (REPLAY 40)."""
+    for found in (state.windows.get(agent) if agent else None, state.windows.get(None)):
+        if found is not None:
+            return found
+    return bounds.default_for(agent)
+
+
+def show(state: State, bounds: Bounds, agent: str | None) -> str:
+    """`Context window: 24h (default: 8h)`."""
+    return f"Context window: {_say(effective(state, bounds, agent))} (default: {_say(bounds.default_for(agent))})"
+
+
+def set_to(state: State, at: At, bounds: Bounds, seconds: int, agent: str | None, asked: str = "") -> Decision:
+    """Sets the window, clamped to the bounds with a warning."""
+    notes: list[str] = []
+    clamped = min(max(seconds, bounds.least), bounds.most)
+    if clamped != seconds:
+        limit = "at least" if clamped > seconds else "at most"
+        notes.append(f"{_say(seconds)} is out of bounds: the window is {limit} {_say(clamped)}")
+    if state.windows.get(agent) == clamped:
+        return Decision(None, f"Context window is {_say(clamped)} already: nothing appended.", notes)
+    op = Window(at=at, seconds=clamped, agent=agent, asked=asked or None)
+    return Decision(op, f"Context window set to {_say(clamped)}", notes)
+
+
+def shift(state: State, at: At, bounds: Bounds, seconds: int, agent: str | None, asked: str = "") -> Decision:
+    """Adds `seconds` (negative: takes away) to the window in force. Raises WindowOff where there is none."""
+    current = effective(state, bounds, agent)
+    if not current:
+        raise WindowOff("no window is set: nothing was changed", "set one first: ctxkit window LOG 24h")
+    return set_to(state, at, bounds, current + seconds, agent, asked)
+
+
+def reset(state: State, at: At, bounds: Bounds, agent: str | None) -> Decision:
+    """Follow the default again; speaks of its own level only."""
+    default = _say(bounds.default_for(agent))
+    if agent not in state.windows:
+        return Decision(None, f"Context window follows the default already ({default}): nothing appended.")
+    return Decision(Window(at=at, seconds=None, agent=agent, asked="reset"), f"Context window reset to default ({default})")
+
+
+def off(state: State, at: At, bounds: Bounds, agent: str | None) -> Decision:
+    """No window; speaks of its own level only."""
+    holds = state.windows.get(agent) == 0 or (agent not in state.windows and not effective(state, bounds, agent))
+    if holds:
+        return Decision(None, "Context window is off already: nothing appended.")
+    return Decision(Window(at=at, seconds=0, agent=agent, asked="off"), "Context window set to off")
+
+
+def _say(seconds: int) -> str:
+    return spoken(seconds) if seconds else "off"
