@@ -1,0 +1,156 @@
+"""The parts of a chat message, from its record, as OpenAI, Anthropic and LLaMA-Factory write them.
+
+Pipeline: `formats/chat.py` calls `parts_of` for what is printed, and for the links between calls and results where a
+message is not plain. Nothing that a message carries is lost here: what is not known is an `Other`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
+
+RESULT_ROLES = frozenset({"tool", "function"})
+"""Roles whose whole content answers a call; "function" is OpenAI's older name."""
+
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+_REASONING_KEYS = ("reasoning_content", "reasoning")
+
+
+def parts_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequence[str] = ()) -> list[Part]:
+    """The parts of one message. `calls` and `results`: the ids that reading gave it, for those written without one."""
+    parts: list[Part] = []
+    for key in _REASONING_KEYS:
+        if isinstance(text := record.get(key), str) and text:
+            parts.append(Thinking(text, {key: text}))
+            break
+    body = _body(record.get("content"))
+    if record.get("role") in RESULT_ROLES and not any(isinstance(part, Result) for part in body):
+        parts.append(Result(_id(record.get("tool_call_id")), _answer(record.get("content")), _is_true(record)))
+    else:
+        parts += body
+    if isinstance(refusal := record.get("refusal"), str) and refusal:
+        parts.append(Text(refusal))
+    # LangChain dumps write each call twice: as a block of the content and in `tool_calls`
+    seen = {part.id for part in parts if isinstance(part, Call)} - {""}
+    tool_calls = record.get("tool_calls")
+    for item in tool_calls if isinstance(tool_calls, list) else ():
+        if isinstance(item, dict) and (call := _call(item)).id not in seen:
+            parts.append(call)
+    if isinstance(legacy := record.get("function_call"), dict):
+        parts.append(Call("", _name(legacy.get("name")), arguments_of(legacy.get("arguments")), legacy))
+    _fill(parts, calls, results)
+    return parts
+
+
+def part_of(item: Any) -> Part:
+    """One item of a list of parts. An item of an unknown kind is an `Other`."""
+    if isinstance(item, str):
+        return Text(item)
+    if not isinstance(item, dict):
+        return Other("unknown", {"value": item})
+    kind = item.get("type")
+    text = item.get("text", item.get("value"))
+    if (kind is None or kind in _TEXTS) and isinstance(text, str):
+        return Text(text)
+    match kind:
+        case "refusal" if isinstance(item.get("refusal"), str):
+            return Text(item["refusal"])
+        case "thinking" | "redacted_thinking":
+            return Thinking(_text(item.get("thinking")), item)
+        case "reasoning":
+            return Thinking(_text(text), item)
+        case "tool_use":
+            return Call(_id(item.get("id")), _name(item.get("name")), item.get("input"), item)
+        case "tool_call":
+            return _call(item)
+        case "tool_result":
+            return Result(_id(item.get("tool_use_id")), _answer(item.get("content")), _is_true(item), item)
+        case "image" | "image_url" | "input_image":
+            return _image(item)
+    return Other(kind if isinstance(kind, str) else "unknown", item)
+
+
+def arguments_of(value: Any) -> Any:
+    """The arguments of a call: an object where they are one (written as JSON text or not), else what stands there."""
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        try:
+            decoded = loads(value.encode("utf-8", "surrogatepass"))
+        except ValueError:
+            return value
+        return decoded if isinstance(decoded, dict) else value
+    return value
+
+
+def _body(content: Any) -> list[Part]:
+    if content is None or content == "":
+        return []
+    if isinstance(content, list):
+        return [part for part in map(part_of, content) if not (isinstance(part, Text) and not part.text)]
+    return [part_of(content if isinstance(content, str | dict) else dumps(content))]
+
+
+def _answer(content: Any) -> str | list[Part]:
+    """What a result holds: text stays text, and a list of parts a list."""
+    if isinstance(content, str):
+        return content
+    return _body(content) or ""
+
+
+def _call(item: dict[str, Any]) -> Call:
+    """A call of `tool_calls`, also a custom one, a flat one, or LLaMA-Factory's part with all of it in `value`."""
+    identity = _id(item.get("id"))
+    for key in ("function", "custom", "value"):
+        inner = item.get(key)
+        if isinstance(inner, str):
+            inner = arguments_of(inner)
+        if isinstance(inner, dict):
+            return Call(
+                identity, _name(inner.get("name")), arguments_of(inner.get("arguments", inner.get("input"))), item
+            )
+    arguments = item.get("arguments", item.get("args", item.get("value")))
+    return Call(identity, _name(item.get("name", item.get("function"))), arguments_of(arguments), item)
+
+
+def _image(item: dict[str, Any]) -> Image:
+    source = item.get("source")
+    if isinstance(source, dict):
+        return Image(_text(source.get("media_type")), _text(source.get("data")), _text(source.get("url")), item)
+    url = item.get("image_url", item.get("url"))
+    url = _text(url.get("url") if isinstance(url, dict) else url)
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return Image(head[len("data:") : -len(";base64")], data, "", item)
+    return Image("", "", url, item)
+
+
+def _fill(parts: list[Part], calls: Sequence[str], results: Sequence[str]) -> None:
+    made = [part for part in parts if isinstance(part, Call)]
+    for call, identity in zip(made, calls, strict=False):
+        call.id = identity
+    answers = [part for part in parts if isinstance(part, Result)]
+    for result, identity in zip(answers, results, strict=False):
+        result.id = identity
+
+
+def _id(value: Any) -> str:
+    """An id as text; "" where there is none. Numbers count, so that `"id":7` and `"tool_call_id":7` still meet."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int) else ""
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_true(item: dict[str, Any]) -> bool:
+    return item.get("is_error") is True

@@ -1,0 +1,61 @@
+"""Which formats there are, and which one a log has.
+
+Pipeline: `store` reads the first records of a log, `detect` names the format whose reader then takes all of them.
+A new format is a file (or folder) and one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any, cast
+
+from ctxkit.errors import UnknownFormat, Usage
+from ctxkit.formats.base import Format
+from ctxkit.formats.chat import FORMAT as CHAT
+
+REGISTRY: dict[str, str] = {
+    "claude-code": "ctxkit.formats.claude_code",
+    "chat": "ctxkit.formats.chat",
+}
+"""Name -> the module whose `FORMAT` it is, in the order in which they are asked. Imported when first needed."""
+
+HEAD = 50
+"""How many of the first records are looked at."""
+
+_SHOWN_KEYS = 8
+
+
+def by_name(name: str) -> Format:
+    """The format with that name. Raises Usage for a name that is not in the registry."""
+    if name not in REGISTRY:
+        raise Usage(f"no format is called {name}", f"there are: {', '.join(REGISTRY)}")
+    return cast(Format, import_module(REGISTRY[name]).FORMAT)
+
+
+def detect(head: Sequence[dict[str, Any]]) -> Format:
+    """The format of a log from its first records, ops left out; none at all is a native log.
+
+    Raises UnknownFormat, which says what was seen.
+    """
+    head = [record for record in head[:HEAD] if not isinstance(record.get("ctxkit"), str)]
+    if not head or _is_chat_at_once(head[0]):
+        return CHAT
+    for one in _formats():
+        if one.detect(head):
+            return one
+    keys = list(head[0])
+    seen = ", ".join(keys[:_SHOWN_KEYS]) + (", …" if len(keys) > _SHOWN_KEYS else "")
+    raise UnknownFormat(
+        f"this is no format that ctxkit reads: its first record has the keys {seen or '(none)'}",
+        f"formats: {', '.join(REGISTRY)}; a message has a `role`",
+    )
+
+
+def _is_chat_at_once(record: dict[str, Any]) -> bool:
+    """Whether the record is a chat message beyond doubt, so that no other format need be imported to ask it."""
+    return isinstance(record.get("role"), str) and ("content" in record or "tool_calls" in record)
+
+
+def _formats() -> Iterator[Format]:
+    return (by_name(name) for name in REGISTRY)
