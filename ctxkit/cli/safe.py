@@ -1,0 +1,130 @@
+"""The one choke point between a transcript's text and a terminal: what is unseen, or acts, is made visible.
+
+Pipeline: last before output. Every field of every human format passes here: text, names, ids, paths, models,
+errors. A transcript may hold escape sequences that retitle a window, set the clipboard or answer on stdin,
+and characters that hide or reorder words. Source: RELIABILITY S01, S02, S05. Colours are added after it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+MARKS_PER_CELL = 4
+"""Combining marks that `clip` lets one cell carry; real scripts need no more."""
+
+_HIDDEN = (
+    # every Cc, Cf, Cs, Zl, Zp but \n and \t: a test compares it with unicodedata. A table, because going
+    # through all of Unicode takes 150 ms; wider where Unicode has default-ignorable code points unassigned.
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+_JOINERS = "\u200c\u200d"
+_SELECTORS = (("\u180b", "\u180d"), ("\u180f", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))
+_ASCII = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def safe(text: str, *, keep_newlines: bool = True) -> str:
+    """`text` with everything that a terminal would obey or not show made visible: `␛`, `\\u{202e}`.
+
+    Newline and tab stay; without `keep_newlines` the result is one line (`␊`, and a space for a tab).
+    Joiners stay between letters or emoji, variation selectors behind the character they vary.
+    Private use stays. Idempotent, linear, and always encodable as UTF-8.
+    """
+    if not text.isprintable() or not text.isascii():
+        text = _ASCII.sub(_picture, text) if text.isascii() else _suspect().sub(_visible, text)
+        if not keep_newlines:
+            text = text.replace("\n", "␊").replace("\t", " ")
+    return text
+
+
+def cells(text: str) -> int:
+    """How many terminal cells one line of safe text takes; never less than a terminal uses.
+
+    Wide and full-width characters take two, combining marks, joiners and variation selectors none. Where
+    terminals disagree (joined emoji, emoji presentation), the larger figure.
+    """
+    if text.isascii() and "\t" not in text:
+        return len(text)
+    return sum(_width(c) for c in text)
+
+
+def clip(text: str, width: int) -> str:
+    """The start of one line of safe text that fits into `width` cells, ending in `…` where something is cut.
+
+    Marks beyond `MARKS_PER_CELL` on one character are left out.
+    """
+    if text.isascii() and len(text) <= width and "\t" not in text:
+        return text
+    kept: list[str] = []
+    used = marks = fits = 0  # `fits`: how much of `kept` leaves room for the ellipsis
+    for c in text:
+        size = _width(c)
+        marks = marks + 1 if size == 0 else 0
+        if marks > MARKS_PER_CELL:
+            continue
+        if used + size > width:
+            return "".join(kept[:fits]).rstrip(_JOINERS) + ("…" if width > 0 else "")
+        used += size
+        kept.append(c)
+        if used < width:
+            fits = len(kept)
+    return "".join(kept)
+
+
+@cache
+def _suspect() -> re.Pattern[str]:
+    """Compiled at the first text beyond ASCII. Ranges: with single astral characters it is twenty times slower."""
+    selectors = "".join(f"{a}-{b}" for a, b in _SELECTORS)
+    return re.compile(f"[{_HIDDEN}{_JOINERS}{selectors}]")
+
+
+@cache
+def _selectors() -> frozenset[str]:
+    return frozenset(c for a, b in _SELECTORS for c in map(chr, range(ord(a), ord(b) + 1)))
+
+
+def _picture(found: re.Match[str]) -> str:
+    return _shown(found[0])
+
+
+def _shown(c: str) -> str:
+    code = ord(c)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else f"\\u{{{code:x}}}"
+
+
+def _visible(found: re.Match[str]) -> str:
+    """What stands for one suspect character; judged by its neighbours in the text as it came."""
+    c, text, i = found[0], found.string, found.start()
+    if c in _JOINERS:
+        before = i - 2 if i > 1 and text[i - 1] in _selectors() and _carries(text, i - 2) else i - 1
+        stays = before >= 0 and _joins(text[before], "LMS") and i + 1 < len(text) and _joins(text[i + 1], "LS")
+    else:
+        stays = c in _selectors() and i > 0 and _carries(text, i - 1)
+    return c if stays else _shown(c)
+
+
+def _joins(c: str, kinds: str) -> bool:
+    """A letter, a mark on one, or a symbol such as an emoji or its skin tone (none of these is in ASCII)."""
+    category = unicodedata.category(c)
+    symbol = category[0] == "S"
+    return category[0] in kinds and not (symbol and (c.isascii() or category == "Sc")) and c not in _selectors()
+
+
+def _carries(text: str, i: int) -> bool:
+    """Whether a variation selector can vary the character at `i`: it is there to be seen, and no selector itself."""
+    return unicodedata.category(text[i])[0] in "LMNPS" and text[i] not in _selectors()
+
+
+def _width(c: str) -> int:
+    if c < "\u0300":
+        return 8 if c == "\t" else 1
+    if c == "\ufe0f":
+        return 1  # a narrow symbol shown as an emoji is wide in some terminals
+    if c in _JOINERS or unicodedata.category(c) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
