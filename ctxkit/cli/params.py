@@ -1,0 +1,92 @@
+"""Parameters that several commands share, each declared once.
+
+A command takes them as bundles: `@takes(Reading, Selecting)` adds their options to its own and hands it one object a
+bundle, under the bundle's lower-case name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+LogArgument = Annotated[
+    str, typer.Argument(metavar="[LOG]", help="A log, or - for standard input (also when nothing is named).")
+]
+
+
+class Reading:
+    """How a log is read."""
+
+    at: Annotated[str | None, typer.Option(metavar="OP", help="As it was right after this op (number or id).")] = None
+    now: Annotated[
+        str | None, typer.Option(metavar="TIME", help="What windows count from: last (newest message), wall, or a time.")
+    ] = None
+    json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False
+    sidecar: Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")] = None
+    conversation: Annotated[
+        int | None, typer.Option(metavar="N", help="Which conversation of a file that holds many.")
+    ] = None
+    force_replay: Annotated[bool, typer.Option("--force-replay", help="Apply ops that do not fit the log too.")] = False
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False
+
+
+class Writing:
+    """How an op is written."""
+
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the op, append nothing.")] = False
+    op_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Use this op id; one that is there already is not appended again.")
+    ] = None
+
+
+class Selecting:
+    """Which messages."""
+
+    last: Annotated[
+        str | None, typer.Option(metavar="N[x|s]", help="The newest N messages, exchanges (Nx) or steps (Ns).")
+    ] = None
+    role: Annotated[str | None, typer.Option(metavar="ROLE", help="With this role.")] = None
+    tool: Annotated[str | None, typer.Option(metavar="GLOB", help="Calls of tools so named, and their results.")] = None
+    grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Whose text matches.")] = None
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not older: a time, or a duration before now (2h).")
+    ] = None
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Not newer: a time, or a duration before now.")] = None
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Of this agent, or of none.")] = None
+    thread: Annotated[str | None, typer.Option(metavar="NAME", help="Of this thread, or of none.")] = None
+    after_mark: Annotated[str | None, typer.Option(metavar="LABEL", help="After the newest mark so labelled.")] = None
+    before_mark: Annotated[str | None, typer.Option(metavar="LABEL", help="Before the newest mark so labelled.")] = None
+    invert: Annotated[bool, typer.Option("--invert", help="The others.")] = False
+
+
+def takes(*bundles: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Adds the options of `bundles` to a command. The command has a keyword parameter for each, named after it."""
+
+    def wrap(function: Callable[..., None]) -> Callable[..., None]:
+        names = {bundle.__name__.lower(): bundle for bundle in bundles}
+        signature = inspect.signature(function, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.name not in names]
+        shared = [
+            inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=getattr(bundle, field), annotation=hint)
+            for bundle in bundles
+            for field, hint in get_type_hints(bundle, include_extras=True).items()
+        ]
+
+        def command(**given: Any) -> None:
+            for name, bundle in names.items():
+                packed = bundle()
+                for field in get_type_hints(bundle):
+                    setattr(packed, field, given.pop(field))
+                given[name] = packed
+            function(**given)
+
+        command.__name__, command.__doc__, command.__module__ = function.__name__, function.__doc__, function.__module__
+        parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own), *shared]
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        return command
+
+    return wrap
