@@ -1,0 +1,197 @@
+"""Files that hold chat messages in something bigger are taken apart into lines that the chat reader reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit.core.messages import Text
+from ctxkit.errors import ManyConversations, Usage
+from ctxkit.formats import containers
+from tests.formats.reading import contents, read
+from tests.shared import shared
+
+TALK: list[dict[str, Any]] = [
+    {"role": "system", "content": "S"},
+    {"role": "user", "content": "hello\nthere"},
+    {"role": "assistant", "content": "ok", "extra": {"x": [1, 2]}},
+]
+OPS = b'{"ctxkit":"mark","id":"a"}\n{"ctxkit":"clear","id":"b"}\n'
+
+
+def laid_out(raw: bytes, number: int | None = None) -> bytes:
+    assert containers.may_be(raw.partition(b"\n")[0] + b"\n")
+    found = containers.find(raw)
+    assert found is not None
+    return containers.lay_out(found, number)
+
+
+SINGLE: dict[str, Any] = {
+    "a bare array": TALK,
+    "messages": {"messages": TALK},
+    "other keys": {"info": {"messages": [1]}, "messages": TALK, "trajectory_format": "mini-swe-agent-1.1"},
+    "anthropic's body": {"model": "m", "system": "S", "messages": TALK[1:]},
+    "one run": [{"task_id": 1, "traj": TALK}],
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("value", SINGLE.values(), ids=SINGLE.keys())
+def test_one_conversation_reads_as_its_messages(value: Any, indent: int | None) -> None:
+    """In order and with all keys, whether the file is on one line or on many; op lines after it are ops."""
+    raw = json.dumps(value, indent=indent).encode() + b"\n" + OPS
+    data = laid_out(raw)
+    got = read(containers.FORMAT, data)
+    assert [m.role for m in got.messages] == ["system", "user", "assistant"]
+    assert [c.rows[0] for c in contents(containers.FORMAT, data)] == TALK
+    assert [(op.body["id"], op.messages) for op in got.ops] == [("a", 3), ("b", 3)]
+
+
+def test_raw_bytes_are_kept() -> None:
+    """A number that Python would write otherwise stands as it stood: identities are of what the file says."""
+    raw = b'[ {"role":"user","content":"\\u00e9","t":1E5 ,\n"k" : 0.10} ]'
+    assert laid_out(raw) == b'{"role":"user","content":"\\u00e9","t":1E5 , "k" : 0.10}\n'
+
+
+MANY: dict[str, bytes] = {
+    "a conversation per line": b"".join(
+        json.dumps({"messages": TALK, "tools": "[]"}).encode() + b"\n" for _ in range(12)
+    ),
+    "an array per line": b"".join(json.dumps(TALK).encode() + b"\n" for _ in range(12)),
+    "runs": json.dumps([{"task_id": i, "trial": 0, "reward": 1.0, "traj": TALK} for i in range(12)], indent=1).encode(),
+}
+
+
+@pytest.mark.parametrize("raw", MANY.values(), ids=MANY.keys())
+def test_many_conversations_ask_for_one(raw: bytes) -> None:
+    """The error lists the first ten; each can be chosen, and the ops follow it."""
+    found = containers.find(raw + b"\n" + OPS)
+    assert found is not None
+    assert [one.count for one in found.conversations] == [3] * 12
+    with pytest.raises(ManyConversations) as error:
+        containers.lay_out(found, None, "x.json")
+    lines = error.value.message.split("\n")
+    assert lines[0] == "x.json holds 12 conversations and none is chosen:"
+    assert len(lines) == 12
+    assert "3 messages: hello there" in lines[1]
+    assert lines[11] == "  and 2 more"
+    assert len(read(containers.FORMAT, containers.lay_out(found, 12)).ops) == 2
+    for number in (0, 13):
+        with pytest.raises(Usage):
+            containers.lay_out(found, number)
+
+
+def test_conversations_are_named_as_the_file_names_them() -> None:
+    """By the first id, and the trial."""
+    raw = json.dumps([{"task_id": i, "trial": 1, "id": "x", "traj": TALK} for i in range(2)]).encode()
+    found = containers.find(raw)
+    assert found is not None
+    assert [one.label for one in found.conversations] == ["task_id 0, trial 1", "task_id 1, trial 1"]
+
+
+NONE: dict[str, bytes] = {
+    "empty": b"",
+    "a log": b'{"role":"user","content":"x"}\n',
+    "a message with messages": json.dumps({"role": "user", "content": "x", "messages": TALK}).encode(),
+    "an op with messages": json.dumps({"ctxkit": "x", "messages": TALK}).encode(),
+    "few-shot text": b'{"messages_display":"user: hi"}\n{"messages_display":"user: ho"}\n',
+    "another program's messages": b'{"sessionId":"s","messages":[{"type":"user","content":"x"}]}',
+    "numbers": b"[1,2,3]",
+    "text": b"hello",
+    "empty array": b"[]",
+    "cut object": b'{"messages":[{"role":"user"',
+}
+
+
+@pytest.mark.parametrize("raw", NONE.values(), ids=NONE.keys())
+def test_what_is_no_container(raw: bytes) -> None:
+    """Is left to the other formats."""
+    assert containers.find(raw) is None
+
+
+@pytest.mark.parametrize("raw", [NONE["a log"], NONE["few-shot text"], b"text", b"", NONE["a message with messages"]])
+def test_a_log_is_not_read_as_a_whole(raw: bytes) -> None:
+    """One line tells that it is none, however large the rest."""
+    assert not containers.may_be(raw)
+
+
+def test_what_only_the_tolerant_decoder_reads() -> None:
+    """Lone surrogates and NaN in a container are read like in a log."""
+    for raw in (
+        b'[{"role":"user","content":"\\ud83d","x":NaN}]',
+        b'{"messages":[{"role":"user","content":"\\ud83d","x":NaN}]}',
+    ):
+        found = containers.find(raw)
+        assert found is not None
+        line = containers.lay_out(found, None)
+        assert line.startswith(b'{"role":"user","content":"\\ud83d"')
+
+
+def test_whole_messages_of_a_cut_array_are_kept() -> None:
+    """And what is left of the last one goes on, so that it is reported."""
+    raw = json.dumps(TALK, indent=2).encode()
+    found = containers.find(raw[: raw.index(b'"ok"')])
+    assert found is not None
+    assert [one.count for one in found.conversations] == [2]
+    assert b'"assistant"' in found.rest
+
+
+def test_a_torn_op_after_a_document_is_left_for_the_report() -> None:
+    """The document is whole all the same."""
+    for value in (TALK, {"messages": TALK}):
+        found = containers.find(json.dumps(value, indent=1).encode() + b'\n{"ctxkit":"mark","i')
+        assert found is not None
+        assert [one.count for one in found.conversations] == [3]
+        assert found.rest == b'{"ctxkit":"mark","i\n'
+
+
+def test_a_line_that_is_no_conversation_is_left_for_the_report() -> None:
+    """The others are conversations."""
+    line = json.dumps({"messages": TALK}).encode() + b"\n"
+    found = containers.find(line + b"{broken\n" + line)
+    assert found is not None
+    assert (len(found.conversations), found.rest) == (2, b"{broken\n")
+
+
+# conversations, messages, calls, results: counted with the standard library alone, each message by itself
+REAL: dict[str, tuple[int, int, int, int]] = {
+    "openai-chat/01-v1-sft-demo.jsonl": (500, 1000, 0, 0),
+    "openai-chat/02-reason-tool-use-50.jsonl": (50, 274, 68, 42),
+    "tau-bench/01-gpt-4o-airline-4MB.json": (200, 5308, 1164, 1164),
+    "mini-swe-agent/01-sqlfluff-1733-1.2MB.traj.json": (1, 316, 157, 156),
+    "mini-swe-agent/03-reasoner-sqlfluff-1517.traj.json": (1, 217, 107, 107),
+    "mini-swe-agent/05-v1-local.traj.json": (1, 6, 0, 0),
+}
+
+
+@pytest.mark.parametrize(("name", "figures"), REAL.items(), ids=REAL.keys())
+def test_real_files(name: str, figures: tuple[int, int, int, int]) -> None:
+    """Nothing of a real file is lost or counted twice."""
+    raw = Path(shared("transcripts") / name).read_bytes()
+    found = containers.find(raw)
+    assert found is not None
+    count = len(found.conversations)
+    read_all = [read(containers.FORMAT, containers.lay_out(found, number + 1)) for number in range(count)]
+    messages = [message for one in read_all for message in one.messages]
+    calls = sum(len(message.calls) for message in messages)
+    assert (count, len(messages), calls, sum(len(message.results) for message in messages)) == figures
+    assert sum(one.count for one in found.conversations) == len(messages)
+
+
+@pytest.mark.parametrize("name", ["02-retail-few-shot.jsonl", "03-airline-few-shot.jsonl"])
+def test_few_shot_text_is_no_chat(name: str) -> None:
+    """A conversation that is told in one string holds no messages."""
+    raw = (shared("transcripts/tau-bench") / name).read_bytes()
+    assert not containers.may_be(raw)
+    assert containers.find(raw) is None
+
+
+def test_values_of_llama_factory_are_text() -> None:
+    """Its parts say `value` where others say `text`."""
+    (content,) = contents(
+        containers.FORMAT, b'{"role":"user","content":[{"type":"text","value":"hi"}],"loss_weight":0.0}'
+    )
+    assert content.parts == [Text("hi")]
