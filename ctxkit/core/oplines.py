@@ -1,35 +1,47 @@
-"""Op lines: what every format's reader does with a row that is an op.
+"""Collects ops while a log is read: the one way from a row with a string `ctxkit` key to an `OpLine`.
 
-Pipeline: a `Reader` hands each row with a string `ctxkit` to its collector; the ops end up in `Transcript.ops`.
+Pipeline: every format's `Reader.feed` hands op rows over here; `core/ledger.py` judges what they hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from ctxkit.core.jsontext import loads
 from ctxkit.core.transcript import OpLine
 
 
-class Lines(Protocol):
-    """What the collector needs of a block: the bytes and the line number of record i."""
+class _Lines(Protocol):
+    """As much of a `formats.base.Block` as an op needs (core does not import formats)."""
 
     @property
-    def lines(self) -> Sequence[int]:
-        """Line numbers, 1-based."""
+    def rows(self) -> Any:
+        """The decoded rows."""
+
+    @property
+    def lines(self) -> Any:
+        """Their line numbers, 1-based."""
 
     def raw(self, i: int) -> bytes:
         """The bytes of record i."""
 
 
 class OpCollector:
-    """The ops of one log, in file order, with their places."""
+    """The ops of one log, in file order."""
 
     def __init__(self) -> None:
         self.ops: list[OpLine] = []
 
-    def add(self, block: Lines, i: int, rows: int, messages: int) -> None:
-        """Take record i of `block`, before which `rows` non-op rows and `messages` messages stand."""
-        body = loads(block.raw(i))
+    def add(self, block: _Lines, i: int, rows: int, messages: int) -> None:
+        """Take row `i` of `block`, an op, before which `rows` non-op rows and `messages` messages stand.
+
+        An op whose values cannot be read (nested too deeply) keeps its name only: the ledger then finds no valid op
+        in it, which is said, and nothing is applied.
+        """
+        try:
+            body = loads(block.raw(i))
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            body = {"ctxkit": block.rows[i].ctxkit}
         self.ops.append(OpLine(body, rows, messages, block.lines[i]))
