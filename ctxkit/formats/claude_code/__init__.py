@@ -1,0 +1,49 @@
+"""The Claude Code format: session files under `~/.claude/projects/<folder>/<session>.jsonl`.
+
+Pipeline: `formats/registry.py` lists `FORMAT`. The vendor calls the format internal and unstable: unknown row types
+are rows that open no message, unknown fields are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxkit.core.messages import Content, Message
+from ctxkit.formats.base import Row
+from ctxkit.formats.claude_code.content import content_of
+from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
+from ctxkit.formats.claude_code.rows import ClaudeRow
+
+__all__ = ["FORMAT", "ClaudeCode"]
+
+_SIDE_TYPES = {"file-history-snapshot", "queue-operation", "last-prompt", "custom-title", "permission-mode", "ai-title"}
+"""Row types that stand at the head of a file before the first message, and in no other format."""
+
+
+class ClaudeCode:
+    """A Format (formats/base.py)."""
+
+    name: str = NAME
+    native: bool = False
+    row: type[Row] = ClaudeRow
+
+    def detect(self, head: Sequence[dict[str, Any]]) -> bool:
+        """A row with parentUuid and sessionId, or one of the types that only Claude Code writes."""
+        return any(
+            ("parentUuid" in row and "sessionId" in row)
+            or (isinstance(row.get("type"), str) and row["type"] in _SIDE_TYPES)
+            or (row.get("type") == "summary" and "leafUuid" in row)
+            for row in head
+        )
+
+    def reader(self) -> ClaudeReader:
+        """A new reader."""
+        return ClaudeReader()
+
+    def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full."""
+        return content_of(message, rows)
+
+
+FORMAT = ClaudeCode()

@@ -1,0 +1,101 @@
+"""Claude Code attachments: which ones its model is sent, and their words.
+
+Pipeline: `reader.py` numbers an attachment row when `is_sent` says so; `content.py` and `wire.py` put its words
+into messages. Rows with a `rendered` array are carried verbatim; the wording of all others changes from release
+to release, so they are carried with their kind and content.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ctxkit.formats.claude_code.rows import ClaudeRow, attachment_head, filled, text, value
+
+SENT = {
+    *("hook_success", "hook_additional_context", "hook_blocking_error", "nested_memory", "edited_text_file", "file"),
+    *("directory", "compact_file_reference", "deferred_tools_delta", "agent_listing_delta", "mcp_instructions_delta"),
+    *("skill_listing", "invoked_skills", "queued_command", "plan_mode", "plan_mode_exit", "critical_system_reminder"),
+    *("date_change", "opened_file_in_ide", "selected_lines_in_ide", "output_style", "task_reminder"),
+}
+"""The kinds that Claude Code 2.1.329 sends (TRUTH rule 11). Part of the numbering: a change needs a new op version."""
+
+
+def is_sent(row: ClaudeRow) -> bool:
+    """Whether the model is sent this attachment row. hook_success counts with content, at two hook events only."""
+    if filled(row.rendered):
+        return True
+    head = attachment_head(row.attachment)
+    kind = text(head.type)
+    if kind == "hook_success":
+        return filled(head.content) and head.hookEvent in ("SessionStart", "UserPromptSubmit")
+    return kind in SENT
+
+
+def blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content blocks that stand for an attachment row (its full JSON): text, and images that came with it."""
+    rendered = row.get("rendered")
+    if isinstance(rendered, list) and rendered:
+        return [block for item in rendered for block in _verbatim(item)]
+    attachment = row.get("attachment")
+    body: dict[str, Any] = attachment if isinstance(attachment, dict) else {}
+    prompt = body.get("prompt")
+    images: list[dict[str, Any]] = []
+    if isinstance(prompt, list):
+        images = [b for b in prompt if isinstance(b, dict) and b.get("type") == "image"]
+    return [{"type": "text", "text": reminder(_words(body))}, *images]
+
+
+def reminder(words: str) -> str:
+    """Words that are not the user's, marked the way the models know."""
+    return f"<system-reminder>\n{words}\n</system-reminder>"
+
+
+def _verbatim(item: Any) -> list[dict[str, Any]]:
+    """One element of `rendered`: a text, a block, or a message that holds them."""
+    if isinstance(item, str):
+        return [{"type": "text", "text": item}]
+    if not isinstance(item, dict):
+        return [{"type": "text", "text": json.dumps(item)}]
+    if isinstance(item.get("type"), str) and item["type"] not in ("user", "system"):
+        return [item]
+    inner = item.get("message", item)
+    content = inner.get("content") if isinstance(inner, dict) else None
+    if isinstance(content, list):
+        return [block for part in content for block in _verbatim(part)]
+    return [{"type": "text", "text": content if isinstance(content, str) else json.dumps(item)}]
+
+
+def _words(body: dict[str, Any]) -> str:
+    """An attachment without `rendered` in words: short forms for what everybody has, else kind and content."""
+    kind = text(body.get("type"))
+    content = body.get("content")
+    match kind, content:
+        case "hook_success", str():
+            return f"{text(body.get('hookName'))} hook success: {content}"
+        case "hook_additional_context", list() if all(isinstance(line, str) for line in content):
+            return f"{text(body.get('hookEvent'))} hook additional context: " + "\n".join(content)
+        case "nested_memory", {"content": str() as memory}:
+            return f"Contents of {text(body.get('path'))}:\n\n{memory}"
+        case "file", {"file": {"content": str() as lines, "filePath": str() as path}}:
+            return f"Called the Read tool on {path}. Result of calling the Read tool:\n{lines}"
+        case "critical_system_reminder", str():
+            return content
+        case "queued_command", _:
+            return "The user sent a new message while you were working:\n" + _prompt(body.get("prompt"))
+        case "edited_text_file", _ if isinstance(body.get("snippet"), str):
+            name = text(body.get("filename"))
+            return f"{name} changed on disk since it was last read (shown with line numbers):\n{body['snippet']}"
+        case "date_change", _ if isinstance(body.get("newDate"), str):
+            return f"The date has changed. It is now {body['newDate']}."
+    rest = {key: item for key, item in body.items() if key != "type"}
+    return f"{kind or 'attachment'}: {json.dumps(rest, ensure_ascii=False)}"
+
+
+def _prompt(prompt: Any) -> str:
+    """The words of a queued prompt: a string, or blocks of which the texts are taken."""
+    if isinstance(prompt, str):
+        return prompt
+    parts = value(prompt) if not isinstance(prompt, list) else prompt
+    texts = [text(b.get("text")) for b in parts or [] if isinstance(b, dict) and b.get("type") == "text"]
+    return "\n".join(texts) if texts else json.dumps(prompt, ensure_ascii=False)

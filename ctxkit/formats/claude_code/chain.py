@@ -1,0 +1,211 @@
+"""The chain of a Claude Code log: from its last row back to a root or a compaction.
+
+Pipeline: `reader.py` collects a `Link` per chain row; `view.py` asks `Chain` for the leaf and the path, one
+stretch between two compactions after another. Rule numbers are those of what Claude Code 2.1.329 was seen to do
+(TRUTH rules 1-3 and 10).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import Any
+
+import msgspec
+
+GRACE_MS = 5000
+"""A row whose parent is missing is attached to the newest row that is at most this much older (rule 3)."""
+
+
+class Kind(IntEnum):
+    """What a chain row is. Progress rows are looked through (rule 1)."""
+
+    USER = 0
+    RESULT = 1
+    ASSISTANT = 2
+    SYSTEM = 3
+    BOUNDARY = 4
+    ATTACHMENT = 5
+    PROGRESS = 6
+
+
+class Link(msgspec.Struct, gc=False):
+    """A row of the chain. `n`: its message, or 0. `older`: index of an earlier row with its uuid, or -1."""
+
+    kind: Kind
+    uuid: str
+    parent: str | None
+    ts: Any
+    n: int
+    row: int
+    line: int
+    side: bool = False
+    older: int = -1
+
+
+class Preserved(msgspec.Struct):
+    """What a compaction kept, as written: rows by uuid, or a segment head..tail; they follow `anchor`."""
+
+    anchor: str
+    uuids: list[str]
+    head: str = ""
+    tail: str = ""
+
+
+class Path(msgspec.Struct):
+    """One stretch of the history: link indices from the top down.
+
+    `boundary`: the compaction that starts it (-1: none); `kept`: what that preserved, to stand after `anchor`.
+    """
+
+    links: list[int]
+    boundary: int = -1
+    kept: list[int] = []
+    anchor: int = -1
+
+
+class Relinks(msgspec.Struct):
+    """What compactions with preserved rows did to the tree: new parents, and whose children moved behind a tail."""
+
+    parents: dict[int, int] = {}
+    behind: dict[int, int] = {}
+    kept: dict[int, tuple[int, list[int]]] = {}
+
+
+class Chain:
+    """The tree of `links` (file order). `limit` everywhere: only links before that index exist."""
+
+    def __init__(self, links: list[Link], index: dict[str, int], preserved: dict[int, Preserved], side: bool) -> None:
+        """`index`: uuid -> newest link. `preserved`: boundary link -> what it kept. `side`: walk sidechains as well."""
+        self.links = links
+        self.index = index
+        self.preserved = preserved
+        self.side = side
+        self._clock: tuple[list[int], list[int]] | None = None
+
+    def find(self, uuid: str | None, limit: int) -> int:
+        """The link of `uuid`: the last row with it counts (rule 1); -1 where there is none."""
+        found = self.index.get(uuid, -1) if uuid else -1
+        while found >= limit:
+            found = self.links[found].older
+        return found
+
+    def parent(self, i: int, limit: int) -> int:
+        """The link above `i`, progress rows looked through; -1 at a root, -2 where the parent is not in the file."""
+        up = self.links[i].parent
+        for _ in range(limit):  # a cycle of progress rows ends here
+            if not up:
+                return -1
+            found = self.find(up, limit)
+            if found < 0:
+                return -2
+            if self.links[found].kind is not Kind.PROGRESS:
+                return found
+            up = self.links[found].parent
+        return -1
+
+    def leaf(self, limit: int) -> int:
+        """The last user or assistant row in file order, or what is chained after it that is neither (rule 2)."""
+        links = self.links
+        leaf = limit - 1
+        while leaf >= 0 and not (links[leaf].kind <= Kind.ASSISTANT and self._counts(leaf)):
+            leaf -= 1
+        for i in range(leaf + 1, limit if leaf >= 0 else 0):
+            if links[i].kind in (Kind.SYSTEM, Kind.ATTACHMENT) and self._counts(i) and self.parent(i, limit) == leaf:
+                leaf = i
+        return leaf
+
+    def path(self, leaf: int, limit: int) -> Path:
+        """From `leaf` up to a root or to the first compaction met, which cuts whatever its parent is (rule 10)."""
+        relinks = self._relinks(limit)
+        path: list[int] = []
+        seen: set[int] = set()
+        boundary = -1
+        i = leaf
+        while i >= 0 and i not in seen:
+            seen.add(i)
+            path.append(i)
+            if self.links[i].kind is Kind.BOUNDARY:
+                boundary = i
+                break
+            i = self._up(i, limit, relinks, seen)
+        path.reverse()
+        anchor, kept = relinks.kept.get(boundary, (-1, []))
+        return Path(path, boundary, kept, anchor)
+
+    def _counts(self, i: int) -> bool:
+        return self.side or not self.links[i].side
+
+    def _up(self, i: int, limit: int, relinks: Relinks, seen: set[int]) -> int:
+        """The parent after relinking; a missing one is bridged by time."""
+        if i in relinks.parents:
+            return relinks.parents[i]
+        up = self.parent(i, limit)
+        if up == -2:
+            up = self._bridge(i, limit, seen)
+        return relinks.behind.get(up, up)
+
+    def _relinks(self, limit: int) -> Relinks:
+        """Preserved rows stand right after their anchor; what followed the anchor follows them (rule 10)."""
+        relinks = Relinks({}, {}, {})
+        for boundary, preserved in self.preserved.items():
+            anchor = self.find(preserved.anchor, limit) if boundary < limit else -1
+            kept = self._kept(preserved, limit) if anchor >= 0 else []
+            if not kept or anchor in kept:
+                continue
+            relinks.kept[boundary] = (anchor, kept)
+            relinks.behind[anchor] = kept[-1]
+            relinks.parents.update(zip(kept, [anchor, *kept], strict=False))
+        return relinks
+
+    def _kept(self, preserved: Preserved, limit: int) -> list[int]:
+        """The preserved links in order; none if one of them is missing (p69)."""
+        if preserved.uuids:
+            found = [self.find(uuid, limit) for uuid in dict.fromkeys(preserved.uuids)]
+            return [] if -1 in found else found
+        head, i = self.find(preserved.head, limit), self.find(preserved.tail, limit)
+        found = []
+        while head >= 0 and i >= 0 and len(found) < limit:
+            found.append(i)
+            if i == head:
+                return found[::-1]
+            i = self.parent(i, limit)
+        return []
+
+    def _bridge(self, i: int, limit: int, seen: set[int]) -> int:
+        """The newest row that is not later than row `i` and at most 5 s older, on whatever branch (rule 3)."""
+        at = milliseconds(self.links[i].ts)
+        if at is None:
+            return -1
+        if self._clock is None:
+            pairs = [
+                (ms, k)
+                for k, link in enumerate(self.links)
+                if link.kind is not Kind.PROGRESS
+                and self._counts(k)
+                and (ms := milliseconds(link.ts)) is not None
+                and self.index.get(link.uuid) == k
+            ]
+            pairs.sort()
+            self._clock = [ms for ms, _ in pairs], [k for _, k in pairs]
+        times, rows = self._clock
+        for place in range(bisect_right(times, at) - 1, -1, -1):
+            if times[place] < at - GRACE_MS:
+                break
+            if rows[place] < limit and rows[place] not in seen:
+                return rows[place]
+        return -1
+
+
+def milliseconds(ts: Any) -> int | None:
+    """An ISO time as milliseconds since 1970, None for anything else. A time without zone is UTC."""
+    if not isinstance(ts, str):
+        return None
+    try:
+        when = datetime.fromisoformat(ts)
+    except ValueError:
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return round(when.timestamp() * 1000)

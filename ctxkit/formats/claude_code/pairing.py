@@ -1,0 +1,103 @@
+"""Tool calls and their results, side by side: what Anthropic's API insists on.
+
+Pipeline: `wire.py` merges rows into messages -> `pair` -> the Anthropic writer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.messages import Repairs
+from ctxkit.formats.claude_code.rows import text
+
+NO_RESULT = "[no result recorded]"
+"""A result that an op of ours took, or that never was (REPLAY 28)."""
+LOST = "[no result recorded: the session ended or went on before it came, so its outcome is unknown]"
+"""For a call that the program itself has no result for (rule 8)."""
+
+
+NO_CONTENT = "(no content)"
+
+
+class Sent(msgspec.Struct):
+    """A message as it will be sent."""
+
+    role: str
+    blocks: list[dict[str, Any]]
+    response: str = ""
+
+
+def pair(messages: list[Sent], answered: frozenset[str], repairs: Repairs) -> list[Sent]:
+    """Every call answered in the very next message, no result without its call, no message empty."""
+    _drop_repeated(messages, repairs)
+    blocks = [b for m in messages for b in m.blocks]
+    results = {_answers(b): b for b in blocks if b.get("type") == "tool_result"}
+    calls = {text(b.get("id")) for b in blocks if b.get("type") == "tool_use"}
+    repairs.dropped += len(results.keys() - calls)
+    paired: list[Sent] = []
+    pending: dict[str, None] = {}
+    for message in messages:
+        if message.role == "assistant":
+            _answer(paired, pending, [], results, answered, repairs)
+            paired.append(message)
+            pending = dict.fromkeys(text(b.get("id")) for b in message.blocks if b.get("type") == "tool_use")
+            continue
+        here = [b for b in message.blocks if b.get("type") != "tool_result" or _answers(b) in pending]
+        elsewhere = bool(message.blocks) and all(_answers(b) in calls for b in message.blocks)
+        if not (here or pending or elsewhere):
+            here = [{"type": "text", "text": NO_CONTENT}]
+            repairs.leave_out("content of an empty message")
+        _answer(paired, pending, here, results, answered, repairs)
+        pending = {}
+    _answer(paired, pending, [], results, answered, repairs)
+    return paired
+
+
+def _answer(
+    paired: list[Sent],
+    pending: dict[str, None],
+    blocks: list[dict[str, Any]],
+    results: dict[str, dict[str, Any]],
+    answered: frozenset[str],
+    repairs: Repairs,
+) -> None:
+    """Add the user message `blocks`, with the results that it lacks in front, if that is anything at all."""
+    here = {_answers(b) for b in blocks}
+    front = []
+    for call in pending:
+        if call in here:
+            continue
+        if call in results:
+            front.append(results[call])
+            continue
+        words = NO_RESULT if call in answered else LOST
+        front.append({"type": "tool_result", "tool_use_id": call, "content": words, "is_error": True})
+        repairs.made += 1
+    if front or blocks:
+        paired.append(Sent("user", [*front, *blocks]))
+
+
+def _drop_repeated(messages: list[Sent], repairs: Repairs) -> None:
+    """One call and one result per id: the first of each stays (p15, p16)."""
+    calls: set[str] = set()
+    results: set[str] = set()
+    for message in messages:
+        kept = []
+        for block in message.blocks:
+            kind = block.get("type")
+            seen, key = (calls, text(block.get("id"))) if kind == "tool_use" else (results, _answers(block))
+            if kind in ("tool_use", "tool_result"):
+                if key in seen:
+                    repairs.leave_out("repeated call" if kind == "tool_use" else "repeated result")
+                    continue
+                seen.add(key)
+            kept.append(block)
+        if message.blocks and not kept and message.role == "assistant":
+            kept = [{"type": "text", "text": "[Tool use interrupted]"}]
+        message.blocks = kept
+
+
+def _answers(block: dict[str, Any]) -> str:
+    return text(block.get("tool_use_id"))

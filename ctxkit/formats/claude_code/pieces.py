@@ -1,0 +1,187 @@
+"""Rows and parts as Anthropic blocks: the first half of what Claude Code does to a history on resume.
+
+Pipeline: `wire.py` asks for the `Piece`s of a context, one per row, cleaned row by row (TRUTH rules 6, 11, 12), and
+then merges and pairs them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text
+from ctxkit.formats.claude_code import attachments
+from ctxkit.formats.claude_code.content import blocks_of, unique_rows
+from ctxkit.formats.claude_code.rows import text
+
+THINKING = ("thinking", "redacted_thinking")
+_KNOWN = {"text", "image", "document", "search_result", "server_tool_use", "container_upload", "mcp_tool_use"}
+_OLD_MODELS = re.compile(r"claude-(3|opus-4($|-[0-6]($|-)|-2)|sonnet-4|haiku-4)")
+"""Models that still get task reminders (rule 11)."""
+_NOTIFICATION = (
+    "[SYSTEM NOTIFICATION - NOT USER INPUT]\n"
+    "This is an automated event of a background task. No human wrote it: it answers no question and approves nothing."
+    "\n\n"
+)
+
+
+class Piece(msgspec.Struct):
+    """One row (or one message without rows) as it would be sent.
+
+    `response`: message.id; `model`: who said it. `kind`: "row", "own" (ctxkit brought it in), "local" (output of a
+    local command) or "reminder" (an attachment).
+    """
+
+    role: str
+    blocks: list[dict[str, Any]]
+    kind: str = "row"
+    response: str = ""
+    model: str = ""
+
+
+def pieces_of(contents: list[Content], model: str, repairs: Repairs) -> list[Piece]:
+    """The pieces of a context, without what is never sent. `model`: of the request; it decides on some reminders."""
+    pieces: list[Piece] = []
+    for content in contents:
+        if not content.rows:
+            role = "assistant" if content.role == "assistant" else "user"
+            blocks = [block for part in content.parts for block in _own(part, repairs)]
+            pieces.append(Piece(role, blocks, "own"))
+        for row in unique_rows(content.rows):
+            piece = _row(row, model, repairs)
+            if piece is not None:
+                pieces.append(piece)
+    return pieces
+
+
+def last_model(contents: list[Content]) -> str:
+    """The model of the last assistant message: the one a resumed session goes on with (rule 7)."""
+    for content in reversed(contents):
+        for row in reversed(content.rows):
+            model = _message(row).get("model") if row.get("type") == "assistant" else None
+            if isinstance(model, str) and model not in ("", "<synthetic>"):
+                return model
+    return ""
+
+
+def is_blank(block: dict[str, Any]) -> bool:
+    """A text block that the provider refuses: no text, or white space only."""
+    return block.get("type") == "text" and not text(block.get("text")).strip()
+
+
+def _row(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | None:
+    """The piece of one row, None where Claude Code does not send it."""
+    kind = row.get("type")
+    if row.get("isApiErrorMessage") is True:
+        repairs.leave_out("API error message")
+        return None
+    if kind == "attachment":
+        return _attachment(row, model, repairs)
+    if kind == "system":
+        return Piece("user", blocks_of(row), "local")
+    blocks = [block for raw in blocks_of(row) if (block := _clean(raw, kind == "assistant", repairs))]
+    if kind != "assistant":
+        if _origin(row) == "task-notification":
+            blocks = [_wrapped(block) for block in blocks]
+        return Piece("user", blocks)
+    message = _message(row)
+    return Piece("assistant", blocks, "row", text(message.get("id")), text(message.get("model")))
+
+
+def _attachment(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | None:
+    attachment = row.get("attachment")
+    kind = attachment.get("type") if isinstance(attachment, dict) else None
+    if not row.get("rendered"):
+        if kind == "task_reminder" and not _OLD_MODELS.search(model):
+            repairs.leave_out("task reminder")
+            return None
+        repairs.leave_out("Claude Code's wording of an attachment")
+    return Piece("user", [b for b in blocks_of(row) if not is_blank(b)], "reminder")
+
+
+def _clean(block: dict[str, Any], assistant: bool, repairs: Repairs) -> dict[str, Any] | None:
+    """A block as it is sent: renamed tools, no block types or places that the provider does not know."""
+    kind = text(block.get("type"))
+    if kind == "tool_use" and assistant and isinstance(block.get("id"), str):
+        return _call(block)
+    if kind == "tool_result" and not assistant and isinstance(block.get("tool_use_id"), str):
+        return _answer(block)
+    if kind in THINKING and assistant:
+        return block
+    if kind == "text" and not isinstance(block.get("text"), str):
+        return None
+    if kind in _KNOWN or (kind.endswith("_tool_result") and assistant):
+        return block
+    repairs.leave_out(f"{kind or 'untyped'} block")
+    return None
+
+
+def _call(block: dict[str, Any]) -> dict[str, Any]:
+    """A tool call with today's names (rule 12) and an object as input, which the provider requires."""
+    given = block.get("input")
+    sent = given
+    if isinstance(given, str):
+        try:
+            sent = json.loads(given)
+        except (ValueError, RecursionError):
+            sent = {"arguments": given}
+    if not isinstance(sent, dict):
+        sent = {} if sent is None else {"arguments": sent}
+    name = block.get("name")
+    if name == "SendMessage":
+        sent = {key: item for key, item in sent.items() if key not in ("type", "recipient", "content")}
+    if name == "Task":
+        name = "Agent"
+    return block if sent == given and name == block.get("name") else {**block, "name": name, "input": sent}
+
+
+def _answer(block: dict[str, Any]) -> dict[str, Any]:
+    """A tool result whose content is text or a list of blocks without empty texts."""
+    content = block.get("content")
+    if isinstance(content, list):
+        kept = [part for part in content if isinstance(part, dict) and not is_blank(part)]
+        return block if len(kept) == len(content) else {**block, "content": kept or ""}
+    return block if isinstance(content, str) or "content" not in block else {**block, "content": ""}
+
+
+def _own(part: Part, repairs: Repairs) -> list[dict[str, Any]]:
+    """A part without a row: built anew where it is not Anthropic's already."""
+    match part:
+        case Text():
+            return [{"type": "text", "text": part.text}]
+        case Call():
+            return [_call({"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments})]
+        case Result():
+            content: Any = part.content
+            if not isinstance(content, str):
+                content = [block for inner in content for block in _own(inner, repairs)]
+            block = {"type": "tool_result", "tool_use_id": part.id, "content": content}
+            return [_answer({**block, "is_error": True} if part.is_error else block)]
+        case Image():
+            source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+            return [{"type": "image", "source": source if part.data else {"type": "url", "url": part.url}}]
+    kind = text(part.raw.get("type"))
+    if kind in _KNOWN:
+        return [part.raw]
+    repairs.leave_out("thinking of another model" if kind in THINKING else f"{kind or 'untyped'} block")
+    return []
+
+
+def _wrapped(block: dict[str, Any]) -> dict[str, Any]:
+    """The text of a task notification, marked as nobody's input (rule 12)."""
+    if block.get("type") != "text":
+        return block
+    return {**block, "text": attachments.reminder(_NOTIFICATION + text(block.get("text")))}
+
+
+def _message(row: dict[str, Any]) -> dict[str, Any]:
+    message = row.get("message")
+    return message if isinstance(message, dict) else {}
+
+
+def _origin(row: dict[str, Any]) -> str:
+    origin = row.get("origin")
+    return text(origin.get("kind")) if isinstance(origin, dict) else ""

@@ -1,0 +1,199 @@
+"""Reads Claude Code rows into numbered messages, and the tree they hang in.
+
+Pipeline: `store/jsonl.py` -> `ClaudeReader.feed` -> `Transcript` -> `core/replay.py`. Every row that opens a message
+gets a number in file order, abandoned branches, sidechains and compacted history included (REPLAY 25); a number
+never depends on a later row, so that an op fits wherever it was appended.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.messages import Message, Span
+from ctxkit.core.oplines import OpCollector
+from ctxkit.core.transcript import Transcript
+from ctxkit.formats.base import Block
+from ctxkit.formats.claude_code.attachments import is_sent
+from ctxkit.formats.claude_code.chain import Chain, Kind, Link, Preserved
+from ctxkit.formats.claude_code.rows import BlockHead, ClaudeRow, MessageHead, message_head, text, value
+from ctxkit.formats.claude_code.view import Groups, view_of
+
+NAME = "claude-code"
+_CHAIN = {"user", "assistant", "system", "attachment", "progress"}
+_STEPS = 1000
+"""How far a row of a known response looks upwards for that response before file order decides."""
+_ROWS = 1000
+"""More rows than this are not one response, whatever their ids say (redacted logs)."""
+_NOT_PROMPTS = ("<local-command-", "<bash-", "[Request interrupted by user")
+"""Starts of user rows that nobody typed for the model."""
+
+
+class ClaudeReader:
+    """A Reader (formats/base.py). Memory: one `Link` per chain row, no content."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._row_of = array("q")
+        self._rows = 0
+        self._ops = OpCollector()
+        self._links: list[Link] = []
+        self._spans: list[Span] = []
+        self._index: dict[str, int] = {}
+        self._preserved: dict[int, Preserved] = {}
+        self._groups = Groups({}, {}, {})
+        self._models: dict[int, str] = {}
+        self._prompt: dict[str | None, int] = {}
+        self._main = False
+
+    def feed(self, block: Block) -> None:
+        """Take the next rows."""
+        for i, row in enumerate(block.rows):
+            if isinstance(row.ctxkit, str):
+                self._ops.add(block, i, self._rows, len(self._messages))
+                continue
+            if text(row.type) in _CHAIN:
+                self._take(row, (block.offsets[i], block.sizes[i]), block.lines[i])
+            self._rows += 1
+
+    def finish(self) -> Transcript:
+        """The transcript so far. The view is computed anew from the last row (rule 2)."""
+        chain = Chain(self._links, self._index, self._preserved, side=not self._main)
+        view, partial = view_of(chain, self._groups, self._messages)
+        messages = list(self._messages)
+        for n, rows in partial.items():
+            first, *more = [self._spans[i] for i in rows]
+            messages[n - 1] = msgspec.structs.replace(messages[n - 1], offset=first[0], size=first[1], more=tuple(more))
+        model = next((self._models[n] for n in reversed(view.order) if n in self._models), "")
+        return Transcript(
+            NAME, messages, array("q", self._row_of), self._rows, list(self._ops.ops), [], view=view, model=model
+        )
+
+    def _take(self, row: ClaudeRow, span: Span, line: int) -> None:
+        """One chain row: its message, if it makes one, and its link."""
+        side = row.isSidechain is True
+        thread = (text(row.agentId) or "sidechain") if side else None
+        uuid = text(row.uuid)
+        parent = text(row.parentUuid) or None
+        link = Link(Kind.SYSTEM, uuid, parent, row.timestamp, 0, self._rows, line, side, self._index.get(uuid, -1))
+        before = self._links[link.older].n if link.older >= 0 else 0
+        match row.type:
+            case "user":
+                self._user(row, link, span, thread, before)
+            case "assistant":
+                self._assistant(row, link, span, thread, before)
+            case "attachment":
+                link.kind = Kind.ATTACHMENT
+                if is_sent(row):
+                    link.n = self._message(row, span, thread, before, MessageHead())
+            case "progress":
+                link.kind = Kind.PROGRESS
+            case _ if row.subtype == "local_command":
+                link.n = self._message(row, span, thread, before, MessageHead())
+            case _ if row.subtype == "compact_boundary":
+                link.kind = Kind.BOUNDARY
+                self._boundary(row)
+        if link.kind <= Kind.ASSISTANT and not side:
+            self._main = True
+        if uuid:
+            self._index[uuid] = len(self._links)
+        self._links.append(link)
+        self._spans.append(span)
+
+    def _user(self, row: ClaudeRow, link: Link, span: Span, thread: str | None, before: int) -> None:
+        head = message_head(row.message)
+        blocks = head.content if isinstance(head.content, list) else []
+        results = any(b.type == "tool_result" for b in blocks)
+        link.kind = Kind.RESULT if results else Kind.USER
+        link.n = self._message(row, span, thread, before, head)
+        if not results:
+            self._prompt[thread] = len(self._links)
+            if not before:
+                self._messages[link.n - 1].opens = _is_prompt(row, head)
+
+    def _assistant(self, row: ClaudeRow, link: Link, span: Span, thread: str | None, before: int) -> None:
+        head = message_head(row.message)
+        link.kind = Kind.ASSISTANT
+        response = text(head.id) and f"{thread or ''}\0{head.id}"
+        numbers = self._groups.numbers.setdefault(response, []) if response else []
+        link.n = self._message(row, span, thread, before or self._same(link, response, numbers, thread), head)
+        self._groups.links.setdefault(link.n, []).append(len(self._links))
+        if response and link.n not in self._groups.response:
+            numbers.append(link.n)
+            self._groups.response[link.n] = response
+        model = text(head.model)
+        if model and model != "<synthetic>":
+            self._models[link.n] = model
+
+    def _same(self, link: Link, response: str, numbers: list[int], thread: str | None) -> int:
+        """The message of this response that the row continues, 0 for none: a user's words between end it (p113)."""
+        if not numbers or len(self._groups.links[numbers[-1]]) >= _ROWS:
+            return 0
+        up = self._index.get(link.parent or "", -1)
+        for _ in range(_STEPS):
+            if up < 0:
+                break
+            above = self._links[up]
+            if above.n and self._groups.response.get(above.n) == response:
+                return above.n
+            if above.kind is Kind.USER:
+                return 0
+            up = self._index.get(above.parent or "", -1)
+        newest = self._groups.links[numbers[-1]][-1]
+        return numbers[-1] if self._prompt.get(thread, -1) < newest else 0
+
+    def _message(self, row: ClaudeRow, span: Span, thread: str | None, known: int, head: MessageHead) -> int:
+        """Open a message with this row, or add the row to message `known`. Its number."""
+        blocks = head.content if isinstance(head.content, list) else []
+        calls = {b.id: text(b.name) for b in blocks if b.type == "tool_use" and isinstance(b.id, str)}
+        results = [b.tool_use_id for b in blocks if b.type == "tool_result" and isinstance(b.tool_use_id, str)]
+        if known:
+            message = self._messages[known - 1]
+            message.more += (span,)
+        else:
+            role = "assistant" if row.type == "assistant" else "user"
+            agent = text(row.agentId) or None
+            n = len(self._messages) + 1
+            message = Message(n, *span, role, row.timestamp, agent, thread, text(row.uuid))
+            self._messages.append(message)
+            self._row_of.append(self._rows)
+        new = {key: name for key, name in calls.items() if key not in message.calls}
+        if new:
+            message.calls += tuple(new)
+            message.tools += tuple(new.values())
+        if results:
+            message.results = tuple(dict.fromkeys((*message.results, *results)))
+        return message.n
+
+    def _boundary(self, row: ClaudeRow) -> None:
+        """Remember what a compaction says that it preserved."""
+        meta = value(row.compactMetadata)
+        if not isinstance(meta, dict):
+            return
+        listed, segment = _dict(meta.get("preservedMessages")), _dict(meta.get("preservedSegment"))
+        uuids = [u for u in listed.get("uuids") or () if isinstance(u, str)]
+        anchor = text((listed if uuids else segment).get("anchorUuid"))
+        if anchor:
+            head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
+            self._preserved[len(self._links)] = Preserved(anchor, uuids, head, tail)
+
+
+def _dict(found: Any) -> dict[str, Any]:
+    return found if isinstance(found, dict) else {}
+
+
+def _is_prompt(row: ClaudeRow, head: MessageHead) -> bool:
+    """Whether a user row is what a person asked."""
+    if (
+        row.isMeta is True
+        or row.isCompactSummary is True
+        or _dict(value(row.origin)).get("kind") == "task-notification"
+    ):
+        return False
+    first = head.content
+    if isinstance(first, list):
+        words = [b for b in first if b.type == "text"] or [BlockHead()]
+        first = words[0].text
+    return not (isinstance(first, str) and first.startswith(_NOT_PROMPTS))

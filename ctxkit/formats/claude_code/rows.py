@@ -1,0 +1,120 @@
+"""Claude Code rows: the light view of a line and of its `message`, decoded only as far as reading needs.
+
+Pipeline: `store/jsonl.py` decodes lines into `ClaudeRow`; `reader.py` asks `head` for ids and block kinds. What is
+not a field here (`toolUseResult`, `data`, most of the bytes) is skipped unread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import loads
+from ctxkit.formats.base import Row
+
+NO_RAW = msgspec.Raw(b"")
+
+
+class ClaudeRow(Row):
+    """One line. Chain members have `uuid` and `parentUuid`; `message` is Anthropic's, with extras."""
+
+    type: Any = None
+    subtype: Any = None
+    uuid: Any = None
+    parentUuid: Any = None
+    isSidechain: Any = None
+    agentId: Any = None
+    timestamp: Any = None
+    isMeta: Any = None
+    isCompactSummary: Any = None
+    message: msgspec.Raw = NO_RAW
+    attachment: msgspec.Raw = NO_RAW
+    rendered: msgspec.Raw = NO_RAW
+    compactMetadata: msgspec.Raw = NO_RAW
+    origin: msgspec.Raw = NO_RAW
+
+
+class BlockHead(msgspec.Struct, gc=False):
+    """A content block without its content."""
+
+    type: Any = None
+    id: Any = None
+    name: Any = None
+    tool_use_id: Any = None
+    text: Any = None
+
+
+class MessageHead(msgspec.Struct, gc=False):
+    """A `message` without its content."""
+
+    id: Any = None
+    model: Any = None
+    content: list[BlockHead] | str | None = None
+
+
+class AttachmentHead(msgspec.Struct, gc=False):
+    """An `attachment` without its content, which is left as bytes."""
+
+    type: Any = None
+    content: msgspec.Raw = NO_RAW
+    hookEvent: Any = None
+
+
+_message = msgspec.json.Decoder(MessageHead).decode
+_attachment = msgspec.json.Decoder(AttachmentHead).decode
+
+
+def value(raw: Any) -> Any:
+    """A field in full, None where it is missing or unreadable. `raw` may be bytes or a decoded value."""
+    if not isinstance(raw, (msgspec.Raw, bytes, memoryview)):
+        return raw
+    data = bytes(raw)
+    if not data:
+        return None
+    try:
+        return loads(data)
+    except ValueError:
+        return None
+
+
+def filled(raw: Any) -> bool:
+    """Whether a field, as bytes or decoded already, is there and not empty."""
+    if isinstance(raw, (msgspec.Raw, bytes, memoryview)):
+        return bytes(raw) not in (b"", b'""', b"null", b"[]")
+    return bool(raw)
+
+
+def message_head(raw: Any) -> MessageHead:
+    """The head of a `message`, whatever stands there: unexpected shapes give empty fields, never an error."""
+    try:
+        return _message(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        pass
+    message = value(raw)
+    if not isinstance(message, dict):
+        return MessageHead()
+    content = message.get("content")
+    if isinstance(content, list):
+        blocks = [b for b in content if isinstance(b, dict)]
+        heads = [BlockHead(*(b.get(key) for key in BlockHead.__struct_fields__)) for b in blocks]
+        return MessageHead(message.get("id"), message.get("model"), heads)
+    return MessageHead(message.get("id"), message.get("model"), content if isinstance(content, str) else None)
+
+
+def attachment_head(raw: Any) -> AttachmentHead:
+    """The head of an `attachment`, as tolerant as `message_head`."""
+    try:
+        return _attachment(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        pass
+    found = value(raw)
+    if not isinstance(found, dict):
+        return AttachmentHead()
+    content = msgspec.Raw(b"1") if found.get("content") else NO_RAW
+    return AttachmentHead(found.get("type"), content, found.get("hookEvent"))
+
+
+def text(value: Any) -> str:
+    """`value` if it is a string, else "": for ids, types and names of unknown shape."""
+    return value if isinstance(value, str) else ""

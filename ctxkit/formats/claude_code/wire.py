@@ -1,0 +1,185 @@
+"""A context of a Claude Code log as its program would send it: merged, paired, valid for Anthropic's API.
+
+Pipeline: `core/context.py` entries, re-read as `Content` -> `repair` -> the Anthropic writer. The rules are those that
+Claude Code 2.1.329 was seen to follow (TRUTH rules 4-9, 11, 12); every departure from the log is counted in `Repairs`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.messages import Content, Part, Repairs, Text
+from ctxkit.formats.claude_code.content import part_of
+from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
+from ctxkit.formats.claude_code.pieces import THINKING, Piece, is_blank, last_model, pieces_of
+from ctxkit.formats.claude_code.rows import text
+
+NO_RESPONSE = "No response requested."
+_DATE = re.compile(r"-\d{8}$|@\d{8}$")
+
+
+def repair(contents: list[Content], answered: frozenset[str], model: str = "") -> tuple[list[Content], Repairs]:
+    """The messages to send, in order, and what was changed for it.
+
+    `contents`: the context; `rows` are raw Claude rows, or empty for what ctxkit brought in. `answered`: ids of calls
+    whose result stands anywhere in the log. `model`: of the request, if it is not that of the last assistant message.
+    """
+    repairs = Repairs(left_out={})
+    model = model or last_model(contents)
+    pieces = pieces_of(contents, model, repairs)
+    pieces = _without_foreign_thinking(pieces, model, repairs)
+    pieces = _without_blank_texts(pieces, repairs)
+    pieces = _without_unanswered(pieces, answered, repairs)
+    pieces = _without_bare_thinking(pieces, repairs)
+    sent = pair(merge(pieces), answered, repairs)
+    if sent and _ends_with_prompt(pieces, sent):
+        sent.append(Sent("assistant", [{"type": "text", "text": NO_RESPONSE}]))
+        repairs.leave_out("answer to the last prompt (said to be none)")
+    if sent and sent[0].role == "assistant":
+        sent.insert(0, Sent("user", [{"type": "text", "text": NO_CONTENT}]))
+        repairs.leave_out("user message before the first answer (an empty one is sent)")
+    return [Content(message.role, [part_of(b) for b in message.blocks]) for message in sent], repairs
+
+
+def block_of(part: Part) -> dict[str, Any]:
+    """The Anthropic block of a part that `repair` gave."""
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    return part.raw or {}
+
+
+def merge(pieces: list[Piece]) -> list[Sent]:
+    """Pieces as messages: rows of one response are one, neighbouring user rows are one (rule 5)."""
+    sent: list[Sent] = []
+    joined: set[int] = set()
+    open_responses: dict[str, int] = {}
+    for piece in pieces:
+        if not piece.blocks and piece.kind != "row":
+            continue
+        if piece.role == "user":
+            if any(b.get("type") != "tool_result" for b in piece.blocks):
+                open_responses.clear()  # a user's words end a response (p113)
+            at = len(sent) - 1 if sent and sent[-1].role == "user" else -1
+        else:
+            at = open_responses.setdefault(piece.response, len(sent)) if piece.response else -1
+        if not 0 <= at < len(sent):
+            sent.append(Sent(piece.role, list(piece.blocks)))
+            continue
+        joined.add(at)
+        blocks = sent[at].blocks
+        if piece.role == "user" and blocks and piece.blocks:
+            blocks[-1] = _seam(blocks[-1], piece.blocks[0])
+        blocks += piece.blocks
+    for at, message in enumerate(sent):
+        message.blocks = [b for b in message.blocks if not is_blank(b)]
+        if at in joined and message.role == "user":
+            message.blocks.sort(key=_is_not_result)
+        elif at in joined and _repeats_calls(message.blocks):
+            message.blocks.sort(key=_is_call)
+    return sent
+
+
+def _seam(last: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+    """A newline where the texts of two user rows meet."""
+    if last.get("type") == then.get("type") == "text" and not is_blank(last):
+        return {**last, "text": last["text"] + "\n"}
+    return last
+
+
+def _is_not_result(block: dict[str, Any]) -> bool:
+    """Sort key: results in front."""
+    return block.get("type") != "tool_result"
+
+
+def _is_call(block: dict[str, Any]) -> bool:
+    """Sort key: calls at the end."""
+    return block.get("type") == "tool_use"
+
+
+def _repeats_calls(blocks: list[dict[str, Any]]) -> bool:
+    """Whether the rows of a response are there twice (a copied history): its words then go before its calls (S42)."""
+    calls = [text(b.get("id")) for b in blocks if b.get("type") == "tool_use"]
+    return len(set(calls)) < len(calls)
+
+
+def _without_foreign_thinking(pieces: list[Piece], model: str, repairs: Repairs) -> list[Piece]:
+    """Thinking is sent to the model that thought it only; dated and undated names are one model (rule 7)."""
+    ours = _DATE.sub("", model)
+    kept = []
+    for piece in pieces:
+        if piece.role == "assistant" and _DATE.sub("", piece.model) != ours:
+            blocks = [b for b in piece.blocks if b.get("type") not in THINKING]
+            if len(blocks) < len(piece.blocks):
+                repairs.leave_out("thinking of another model", len(piece.blocks) - len(blocks))
+                piece = msgspec.structs.replace(piece, blocks=blocks)
+                if not blocks:
+                    continue
+        kept.append(piece)
+    return kept
+
+
+def _without_blank_texts(pieces: list[Piece], repairs: Repairs) -> list[Piece]:
+    """Assistant rows without blank texts, and without rows that were nothing else (rule 6)."""
+    kept = []
+    for piece in pieces:
+        if piece.role == "assistant":
+            blocks = [b for b in piece.blocks if not is_blank(b)]
+            if len(blocks) < len(piece.blocks):
+                repairs.leave_out("blank text", len(piece.blocks) - len(blocks))
+            if not blocks:
+                continue
+            piece = msgspec.structs.replace(piece, blocks=blocks)
+        kept.append(piece)
+    return kept
+
+
+def _without_unanswered(pieces: list[Piece], answered: frozenset[str], repairs: Repairs) -> list[Piece]:
+    """Without rows whose calls were never answered, with the words in them, unless the history ends there (rule 8)."""
+    known = answered | {text(b.get("tool_use_id")) for p in pieces for b in p.blocks if b.get("type") == "tool_result"}
+    final = _final(pieces)
+    kept = []
+    for i, piece in enumerate(pieces):
+        calls = [text(b.get("id")) for b in piece.blocks if b.get("type") == "tool_use"]
+        if calls and piece.kind == "row" and i not in final and known.isdisjoint(calls):
+            repairs.leave_out("call that was never answered", len(calls))
+            continue
+        kept.append(piece)
+    return kept
+
+
+def _final(pieces: list[Piece]) -> set[int]:
+    """The rows of the last response, if no user's words follow it."""
+    for last in range(len(pieces) - 1, -1, -1):
+        piece = pieces[last]
+        if piece.role == "assistant" and any(b.get("type") not in THINKING for b in piece.blocks):
+            same = {i for i, p in enumerate(pieces) if piece.response and p.response == piece.response}
+            return same | {last}
+        if piece.kind != "reminder" and any(b.get("type") != "tool_result" for b in piece.blocks):
+            return set()
+    return set()
+
+
+def _without_bare_thinking(pieces: list[Piece], repairs: Repairs) -> list[Piece]:
+    """Without responses that have nothing but thinking (rule 6)."""
+    speaking = {p.response for p in pieces if any(b.get("type") not in THINKING for b in p.blocks)}
+    kept = []
+    for piece in pieces:
+        bare = piece.role == "assistant" and all(b.get("type") in THINKING for b in piece.blocks)
+        if bare and not (piece.response and piece.response in speaking):
+            repairs.leave_out("message of nothing but thinking")
+        else:
+            kept.append(piece)
+    return kept
+
+
+def _ends_with_prompt(pieces: list[Piece], sent: list[Sent]) -> bool:
+    """Whether the history ends with a prompt or results, not brought in by ctxkit, nor of a local command (rule 9)."""
+    if sent[-1].role != "user":
+        return False
+    last = next((p for p in reversed(pieces) if p.kind != "reminder"), None)
+    if last is None or last.kind != "row":
+        return False
+    return last.role == "user" or any(b.get("type") == "tool_use" for b in last.blocks)
