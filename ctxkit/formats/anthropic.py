@@ -1,0 +1,246 @@
+"""Writes a context as the body of an Anthropic Messages request: `{"model"?, "system"?, "messages": [...]}`.
+
+Pipeline: context -> `write`. The rules are the provider's: roles alternate from user on, results come first in the
+message after their calls, thinking goes back unchanged, no blank text. What had to be changed is counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.integrity import repair
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.errors import NothingToSend
+from ctxkit.formats.bodies import (
+    Ids,
+    arguments,
+    clean,
+    is_base64,
+    is_link,
+    kind_of,
+    speaker,
+    tool_name,
+)
+
+NO_CONTENT = "(no content)"
+"""What stands where the first message has to be the user's and is not."""
+
+_LONGEST_ID = 256
+_LONGEST_NAME = 128
+_DOCUMENTS = {"document": ("source",), "search_result": ("source", "title", "content")}
+_USER_KINDS = _DOCUMENTS | {"container_upload": ("file_id",)}
+_RESULT_KINDS = _DOCUMENTS | {"tool_reference": ("tool_name",)}
+"""Blocks that are carried as they stand, and the keys without which they are none."""
+_EXTRA_KEYS = {
+    "tool_use": ("cache_control", "caller"),
+    "tool_result": ("cache_control",),
+    "image": ("cache_control",),
+}
+
+Block = dict[str, Any]
+
+
+class _Turn(msgspec.Struct):
+    """One message in the making. `first` are blocks that open it: results, of a user message."""
+
+    role: str
+    first: list[Block] = []
+    rest: list[Block] = []
+
+
+def write(contents: list[Content], *, model: str = "", as_sent: bool = False) -> tuple[dict[str, Any], Repairs]:
+    """The body, and what was changed to make it valid. Raises NothingToSend where no message is left.
+
+    `as_sent`: the contents are what the log's own program would send to this provider (`claude_code/wire.py`), so its
+    thinking and the order of blocks in a message stay as they are, be they as the documentation says or not.
+    """
+    contents, repairs = repair(contents)
+    writer = _Writer(repairs, as_sent)
+    preamble = 0
+    while preamble < len(contents) and speaker(contents[preamble]) == "system":
+        preamble += 1
+    system = [text for content in contents[:preamble] if (text := writer.system(content))]
+    turns: list[_Turn] = []
+    for content in contents[preamble:]:
+        turn = writer.turn(content)
+        if not (turn.first or turn.rest):
+            repairs.leave_out("empty message")
+        elif turns and turns[-1].role == turn.role:
+            turns[-1].first += turn.first
+            turns[-1].rest += turn.rest
+        else:
+            turns.append(turn)
+    messages = writer.finish(turns)
+    if not messages:
+        raise NothingToSend("nothing to send: the context has no message for anthropic")
+    body: dict[str, Any] = {"model": model} if model else {}
+    if system:
+        body["system"] = "\n\n".join(system)
+    return clean(body | {"messages": messages}), repairs
+
+
+class _Writer:
+    def __init__(self, repairs: Repairs, as_sent: bool) -> None:
+        self._repairs = repairs
+        self._as_sent = as_sent
+        self._ids = Ids(_LONGEST_ID)
+
+    def system(self, content: Content) -> str:
+        """The words of a message of the preamble."""
+        for part in content.parts:
+            if not isinstance(part, Text):
+                self._leave_out(part)
+        return "\n\n".join(part.text for part in content.parts if isinstance(part, Text) and part.text.strip())
+
+    def turn(self, content: Content) -> _Turn:
+        """The message of one content; a later system message is told by the user, as there is no such role."""
+        if speaker(content) == "assistant":
+            blocks = [block for part in content.parts if (block := self._said(part))]
+            return _Turn("assistant", [], self._server_pairs(blocks))
+        turn = _Turn("user")
+        has_result = any(isinstance(part, Result) for part in content.parts)
+        for part in content.parts:
+            if isinstance(part, Result):
+                turn.first.append(self._result(part))
+            elif block := self._user(part):
+                (turn.first if self._as_sent and has_result else turn.rest).append(block)
+        return turn
+
+    def finish(self, turns: list[_Turn]) -> list[dict[str, Any]]:
+        """The messages: no thinking at an end, the first the user's, no white space where the model is to go on."""
+        out: list[dict[str, Any]] = []
+        for turn in turns:
+            blocks = turn.first + turn.rest
+            while not self._as_sent and blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
+                blocks.pop()
+                self._repairs.leave_out("thinking without words after it")
+            if blocks and out and out[-1]["role"] == turn.role:
+                out[-1]["content"] += blocks
+            elif blocks:
+                out.append({"role": turn.role, "content": blocks})
+        if out and out[-1]["role"] == "assistant" and out[-1]["content"][-1]["type"] == "text":  # a prefill
+            last = out[-1]["content"][-1]
+            last["text"] = last["text"].rstrip()
+        if out and out[0]["role"] == "assistant":
+            out.insert(0, {"role": "user", "content": [{"type": "text", "text": NO_CONTENT}]})
+            self._repairs.leave_out("first message that is not the user's")
+        return out
+
+    def _said(self, part: Part) -> Block | None:
+        """A block of an assistant message."""
+        match part:
+            case Text():
+                return self._text(part)
+            case Call():
+                block = {
+                    "type": "tool_use",
+                    "id": self._ids.call(part.id),
+                    "name": tool_name(part.name, _LONGEST_NAME, self._repairs),
+                    "input": arguments(part),
+                }
+                return block | _extras(part.raw, "tool_use")
+            case Thinking():
+                return self._thinking(part)
+            case Other(kind, raw) if _is_server_call(kind) or _is_server_result(kind):
+                return raw
+        self._leave_out(part)
+        return None
+
+    def _user(self, part: Part) -> Block | None:
+        match part:
+            case Text():
+                return self._text(part)
+            case Image():
+                return self._image(part)
+            case Other(kind, raw) if _is_whole(raw, _USER_KINDS.get(kind)):
+                return raw
+        self._leave_out(part)
+        return None
+
+    def _text(self, part: Text) -> Block | None:
+        return {"type": "text", "text": part.text} if part.text.strip() else None
+
+    def _thinking(self, part: Thinking) -> Block | None:
+        """As the provider wrote it or not at all, since it refuses any other."""
+        kind = part.raw.get("type")
+        proof = part.raw.get({"thinking": "signature", "redacted_thinking": "data"}.get(str(kind), ""))
+        if kind in ("thinking", "redacted_thinking") and (self._as_sent or (isinstance(proof, str) and proof)):
+            return part.raw
+        self._repairs.leave_out("thinking without a signature")
+        return None
+
+    def _image(self, part: Image) -> Block:
+        if is_base64(part):
+            source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+        elif is_link(part):
+            source = {"type": "url", "url": part.url}
+        else:
+            self._leave_out(part)
+            return {"type": "text", "text": "[image]"}
+        return {"type": "image", "source": source} | _extras(part.raw, "image")
+
+    def _result(self, part: Result) -> Block:
+        block: Block = {"type": "tool_result", "tool_use_id": self._ids.answer(part.id)}
+        raw = part.raw or {}
+        content: Any = part.content
+        if isinstance(content, list):
+            content = [inner for one in content if (inner := self._inner(one))]
+        if content or "content" in raw or part.raw is None:
+            block["content"] = content or ""
+        if part.is_error or isinstance(raw.get("is_error"), bool):
+            block["is_error"] = part.is_error
+        return block | _extras(part.raw, "tool_result")
+
+    def _inner(self, part: Part) -> Block | None:
+        """A block inside a result."""
+        match part:
+            case Text():
+                return self._text(part)
+            case Image():
+                return self._image(part)
+            case Other(kind, raw) if _is_whole(raw, _RESULT_KINDS.get(kind)):
+                return raw
+        self._leave_out(part)
+        return {"type": "text", "text": f"[{kind_of(part)}]"}
+
+    def _server_pairs(self, blocks: list[Block]) -> list[Block]:
+        """Without calls of the provider's own tools whose result is not in the message, and the other way round."""
+        asked = {block.get("id") for block in blocks if _is_server_call(block["type"])}
+        answered = {block.get("tool_use_id") for block in blocks if _is_server_result(block["type"])}
+        kept = []
+        for block in blocks:
+            kind = block["type"]
+            if _is_server_call(kind) or _is_server_result(kind):
+                one = block.get("id" if _is_server_call(kind) else "tool_use_id")
+                paired = isinstance(one, str) and one in asked and one in answered
+            else:
+                paired = True
+            if not paired:
+                self._repairs.leave_out(kind)
+                continue
+            kept.append(block)
+        return kept
+
+    def _leave_out(self, part: Part) -> None:
+        self._repairs.leave_out(kind_of(part))
+
+
+def _extras(raw: dict[str, Any] | None, kind: str) -> Block:
+    """The optional keys of a block that the provider takes back, from the block as it was written."""
+    if raw is None or raw.get("type") != kind:
+        return {}
+    return {key: raw[key] for key in _EXTRA_KEYS[kind] if key in raw}
+
+
+def _is_whole(raw: Block, keys: tuple[str, ...] | None) -> bool:
+    return keys is not None and all(key in raw for key in keys)
+
+
+def _is_server_call(kind: str) -> bool:
+    return kind in ("server_tool_use", "mcp_tool_use")
+
+
+def _is_server_result(kind: str) -> bool:
+    return kind.endswith("_tool_result")

@@ -1,0 +1,117 @@
+"""Writes contents as native lines: chat messages as `formats/chat.py` reads them, nothing lost.
+
+Pipeline: context -> `lines` -> JSONL (REPLAY (53): the log's messages only). A message that was read from a chat record
+and not changed goes out as that record; a changed one keeps the record's other keys. A top-level `ctxkit` key never
+goes out, or the line would be read as an op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.formats.bodies import clean
+from ctxkit.formats.chat_parts import RESULT_ROLES, parts_of
+
+_CONTENT_KEYS = (
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "function_call",
+    "refusal",
+    "reasoning_content",
+    "reasoning",
+    "is_error",
+    "ctxkit",
+)
+
+Json = dict[str, Any]
+
+
+def lines(contents: Iterable[Content]) -> Iterator[Json]:
+    """A record for each content, JSON that `jsontext.dumps` takes (what is no number becomes null)."""
+    for content in contents:
+        yield clean(_line(content), replace_surrogates=False)
+
+
+def _line(content: Content) -> Json:
+    record = content.rows[0] if content.rows else {}
+    if isinstance(record.get("role"), str):
+        rest = {key: value for key, value in record.items() if key != "ctxkit"}
+        if record["role"] == content.role and parts_of(record) == content.parts:
+            return rest
+        kept = {key: value for key, value in rest.items() if key not in _CONTENT_KEYS}
+        return kept | {"role": content.role} | _body(content.role, content.parts)
+    alone = len(content.parts) == 1 and isinstance(content.parts[0], Result)
+    role = "tool" if alone else content.role
+    if role in RESULT_ROLES and not any(isinstance(part, Result) for part in content.parts):
+        role = "user"  # its words would be read as an answer
+    line: Json = {"role": role} | _body(role, content.parts)
+    if isinstance(ts := record.get("timestamp", record.get("ts")), str | int | float):
+        line["ts"] = ts
+    if content.name is not None:
+        line["name"] = content.name
+    return line
+
+
+def _body(role: str, parts: list[Part]) -> Json:
+    """`content` and what stands beside it. Read back, it gives the same parts in the same order."""
+    if role in RESULT_ROLES and len(parts) == 1 and isinstance(result := parts[0], Result):
+        said = result.content if isinstance(result.content, str) else [_block(part) for part in result.content]
+        body: Json = {"tool_call_id": result.id, "content": said}
+        return body | {"is_error": True} if result.is_error else body
+    body = {}
+    first = parts[0] if parts else None
+    if isinstance(first, Thinking) and "type" not in first.raw:
+        body = {"reasoning_content": first.text}
+        parts = parts[1:]
+    words: list[Part] = [part for part in parts if not isinstance(part, Call)]
+    calls = [part for part in parts if isinstance(part, Call)]
+    if calls and parts[len(words) :] == calls:
+        body["tool_calls"] = [_call(call) for call in calls]
+    else:  # a call before words: only a list of blocks keeps that order
+        words = parts
+    if len(words) == 1 and isinstance(only := words[0], Text):
+        return {"content": only.text} | body
+    if not words and "tool_calls" in body:
+        return {"content": None} | body
+    return {"content": [_block(part) for part in words] if words else ""} | body
+
+
+def _block(part: Part) -> Any:
+    """A part in a list of parts: as it was written, where that still says the same."""
+    match part:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Thinking(text, raw):
+            return raw if "type" in raw else {"type": "reasoning", "text": text}
+        case Call(identity, name, arguments, raw):
+            return (_extra(raw, "tool_use")) | {"type": "tool_use", "id": identity, "name": name, "input": arguments}
+        case Result(identity, content, is_error, raw):
+            said = content if isinstance(content, str) else [_block(one) for one in content]
+            block = _extra(raw, "tool_result") | {"type": "tool_result", "tool_use_id": identity, "content": said}
+            return block | {"is_error": True} if is_error else block
+        case Image(media_type, data, url, raw):
+            if raw is not None:
+                return raw
+            return {"type": "image_url", "image_url": {"url": url or f"data:{media_type};base64,{data}"}}
+        case Other(_, raw):
+            return raw
+
+
+def _call(call: Call) -> Json:
+    """A call as OpenAI writes it, with the text of its arguments where they are written in the log."""
+    raw = call.raw or {}
+    if raw.get("id") == call.id and isinstance(raw.get("function"), dict):
+        return raw
+    said = call.arguments if isinstance(call.arguments, str) else dumps(clean(call.arguments, False))
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": said}}
+
+
+def _extra(raw: Json | None, kind: str) -> Json:
+    """The further keys of a block that was written as this kind; an error flag is said by the part alone."""
+    if raw is None or raw.get("type") != kind:
+        return {}
+    return {key: value for key, value in raw.items() if key != "is_error"}

@@ -1,0 +1,141 @@
+"""Writes a context as the body of an OpenAI chat completion request: `{"model"?, "messages": [...]}`.
+
+Pipeline: context -> `write`. The rules are the provider's: each call is answered by a tool message directly after the
+message that makes it, arguments are JSON text, tool messages hold text. What had to be changed is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ctxkit.core.integrity import repair
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
+from ctxkit.errors import NothingToSend
+from ctxkit.formats.bodies import (
+    SYSTEM_ROLES,
+    Ids,
+    arguments,
+    clean,
+    is_base64,
+    is_link,
+    kind_of,
+    speaker,
+    tool_name,
+)
+from ctxkit.formats.chat_parts import arguments_of
+
+_LONGEST_ID = 40
+_LONGEST_NAME = 64
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_USER_KINDS = frozenset({"input_audio", "file"})
+
+Json = dict[str, Any]
+
+
+def write(contents: list[Content], *, model: str = "") -> tuple[Json, Repairs]:
+    """The body, and what was changed to make it valid. Raises NothingToSend where no message is left."""
+    contents, repairs = repair(contents)
+    writer = _Writer(repairs)
+    messages = [message for content in contents for message in writer.messages(content)]
+    if not messages:
+        raise NothingToSend("nothing to send: the context has no message for openai")
+    body: Json = {"model": model} if model else {}
+    return clean(body | {"messages": messages}), repairs
+
+
+class _Writer:
+    def __init__(self, repairs: Repairs) -> None:
+        self._repairs = repairs
+        self._ids = Ids(_LONGEST_ID)
+
+    def messages(self, content: Content) -> list[Json]:
+        """The messages of one content: its results first, a tool message each, then the rest."""
+        side = speaker(content)
+        made = [self._tool(part) for part in content.parts if isinstance(part, Result)]
+        calls = [self._call(part) for part in content.parts if isinstance(part, Call)]
+        words: list[Json] = []
+        for part in content.parts:
+            if not isinstance(part, Call | Result) and (block := self._block(part, side)):
+                words.append(block)
+        if not words and not calls:
+            if not made:
+                self._repairs.leave_out("empty message")
+            return made
+        role = content.role if side == "system" and content.role in SYSTEM_ROLES else side
+        message: Json = {"role": role, "content": _joined(words)}
+        if content.name and _NAME.fullmatch(content.name):
+            message["name"] = content.name
+        if calls:
+            message["tool_calls"] = calls
+        return [*made, message]
+
+    def _block(self, part: Part, side: str) -> Json | None:
+        match part:
+            case Text():
+                return {"type": "text", "text": part.text} if part.text else None
+            case Image() if side == "user" and is_base64(part):
+                return _link(f"data:{part.media_type};base64,{part.data}", part)
+            case Image() if side == "user" and is_link(part):
+                return _link(part.url, part)
+            case Image() if side == "user":
+                self._leave_out(part)
+                return {"type": "text", "text": "[image]"}
+            case Other(kind, raw) if side == "user" and kind in _USER_KINDS and isinstance(raw.get(kind), dict):
+                return {"type": kind, kind: raw[kind]}
+        self._leave_out(part)
+        return None
+
+    def _call(self, call: Call) -> Json:
+        """The call with its arguments as JSON text: the text that it came with, where that is one."""
+        function = (call.raw or {}).get("function")
+        written = function.get("arguments") if isinstance(function, dict) else None
+        value = arguments(call)
+        same = isinstance(written, str) and bool(written.strip()) and arguments_of(written) == value
+        return {
+            "id": self._ids.call(call.id),
+            "type": "function",
+            "function": {
+                "name": tool_name(call.name, _LONGEST_NAME, self._repairs),
+                "arguments": written if same else dumps(clean(value)),
+            },
+        }
+
+    def _tool(self, result: Result) -> Json:
+        """The tool message of one result. It can hold text only: a picture is named and counted."""
+        content: str | list[Json]
+        if isinstance(result.content, str):
+            content = result.content
+        else:
+            words: list[Json] = []
+            for part in result.content:
+                if isinstance(part, Text):
+                    words += [{"type": "text", "text": part.text}] if part.text else []
+                else:
+                    self._leave_out(part)
+                    words.append({"type": "text", "text": f"[{kind_of(part)}]"})
+            content = _joined(words) or ""
+        return {"role": "tool", "tool_call_id": self._ids.answer(result.id), "content": content}
+
+    def _leave_out(self, part: Part) -> None:
+        self._repairs.leave_out(kind_of(part))
+
+
+def _joined(words: list[Json]) -> str | list[Json] | None:
+    """One text as a string, none as null, anything else as the list it is."""
+    if not words:
+        return None
+    if len(words) == 1 and words[0]["type"] == "text":
+        text: str = words[0]["text"]
+        return text
+    return words
+
+
+def _link(url: str, image: Image) -> Json:
+    """A picture; how closely it is to be looked at (`detail`) is kept where the log says so."""
+    link: Json = {"url": url}
+    written = (image.raw or {}).get("image_url")
+    if isinstance(written, dict) and written.get("detail") in ("auto", "low", "high"):
+        link["detail"] = written["detail"]
+    return {"type": "image_url", "image_url": link}
