@@ -13,7 +13,10 @@ import math
 import re
 from datetime import datetime, tzinfo
 
+from ctxkit.core.times import spoken
 from ctxkit.errors import BadTime
+
+__all__ = ["duration", "moment", "span", "spoken"]
 
 HINT = 'a duration (8h, 2d, "2h 30m") or a past date (yesterday, "last monday", 2026-02-01)'
 LONGEST_TEXT = 80
@@ -55,14 +58,6 @@ def moment(text: str, now: float, zone: tzinfo | None = None) -> float:
     text = _clean(text)
     seconds = _duration(_without_ago(text))
     return _date(text, now, zone) if seconds is None else now - seconds
-
-
-def spoken(seconds: int) -> str:
-    """`24h` for 86400, `1h 30m` for 5400: hours are the largest unit, as in "Context window: 24h"."""
-    hours, rest = divmod(abs(seconds), 3600)
-    minutes, left = divmod(rest, 60)
-    parts = [f"{n}{unit}" for n, unit in ((hours, "h"), (minutes, "m"), (left, "s")) if n]
-    return ("-" if seconds < 0 else "") + (" ".join(parts) or "0s")
 
 
 def _clean(text: str) -> str:

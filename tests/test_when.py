@@ -221,7 +221,7 @@ def test_a_date_is_no_duration() -> None:
     ("seconds", "text"),
     [
         (86400, "24h"), (8 * HOUR, "8h"), (604800, "168h"), (5400, "1h 30m"), (1800, "30m"), (90, "1m 30s"),
-        (59, "59s"), (5405, "1h 30m 5s"), (3605, "1h 5s"), (0, "0s"), (-5400, "-1h 30m"),
+        (59, "59s"), (5405, "1h 30m 5s"), (3605, "1h 5s"), (0, "0s"), (-5400, "−1h 30m"),
     ],
 )  # fmt: skip
 def test_spoken(seconds: int, text: str) -> None:

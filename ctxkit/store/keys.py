@@ -1,0 +1,172 @@
+"""The table of config keys: the one place that says what can be set, to what, and what it means.
+
+Pipeline: `config.py` validates by it and writes its comments into a new sidecar; docs and `config show` are made
+from it. Defaults are written as a person would write them; `read` turns them into what the program uses
+(seconds, percent). Source: DESIGN section 7.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+
+class Key(NamedTuple):
+    """One key. `trust`: whether it counts from a folder's own files (sidecar, ctxkit.toml), maybe a stranger's."""
+
+    name: str
+    kind: str
+    default: Any
+    comment: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    trust: str = "always"
+    """always; never; inside: for paths that stay in the log's folder; local: for all values but "model"."""
+    example: Any = None
+    """What a commented line shows where there is no default."""
+
+    def read(self, value: Any) -> Any:
+        """The value for the program. Raises ValueError saying what is expected instead."""
+        found = KINDS[self.kind](value)
+        if self.low is not None and found < self.low:
+            raise ValueError(f"at least {self.low:g}")
+        if self.high is not None and found > self.high:
+            raise ValueError(f"at most {self.high:g}")
+        if self.choices and found not in self.choices:
+            raise ValueError(f"one of {', '.join(self.choices)}")
+        return found
+
+    def counts_from_folder(self, value: Any) -> bool:
+        """Whether `value`, found in a sidecar or ctxkit.toml, may have an effect: a cloned folder must not act."""
+        if self.trust == "inside":
+            paths = [PurePosixPath(path) for path in ([value] if isinstance(value, str) else value)]
+            return all(not path.is_absolute() and ".." not in path.parts and path.parts[:1] != ("~",) for path in paths)
+        return self.trust == "always" or (self.trust == "local" and value != "model")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("text in quotes")
+    return value
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("a whole number")
+    return value
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def _percent(value: Any) -> float:
+    if isinstance(value, str) and (found := re.fullmatch(r"(\d{1,3}(?:\.\d+)?) ?%", value, re.ASCII)):
+        value = float(found[1])
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+        raise ValueError("a percentage from 0 to 100")
+    return value
+
+
+def _duration(value: Any) -> int:
+    expected = 'a duration in quotes, such as "8h"'
+    if not isinstance(value, str):
+        raise ValueError(expected)
+    plain = re.fullmatch(r"([1-9]\d{0,8})([wdhms])", value, re.ASCII)
+    if plain:  # without loading any parser: the config is read by every command
+        return int(plain[1]) * {"w": 604800, "d": 86400, "h": 3600, "m": 60, "s": 1}[plain[2]]
+
+    from ctxkit.errors import BadTime
+    from ctxkit.when import duration
+
+    try:
+        return duration(value)
+    except BadTime as error:
+        raise ValueError(expected) from error
+
+
+def _window(value: Any) -> int:
+    """Seconds; 0 is off."""
+    try:
+        return 0 if value == "off" else _duration(value)
+    except ValueError as error:
+        raise ValueError('"off" or a duration in quotes, such as "8h"') from error
+
+
+def _now(value: Any) -> str:
+    """`last`, `wall`, or an ISO time (in quotes or as a TOML time)."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if value not in ("last", "wall"):
+        try:
+            datetime.fromisoformat(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError('"last", "wall" or an ISO time') from error
+    return str(value)
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ValueError("a list of texts in quotes")
+    return value
+
+
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "text": _text,
+    "number": _number,
+    "switch": _switch,
+    "percent": _percent,
+    "duration": _duration,
+    "window": _window,
+    "now": _now,
+    "texts": _texts,
+}
+
+KEYS: tuple[Key, ...] = (
+    Key("format", "text", "auto", "format of the log; auto looks at its content"),
+    Key("now", "now", "last", "what windows count from: last (the newest message), wall (the clock) or an ISO time"),
+    Key("model", "text", "", "model whose limit and tokens count", example="claude-sonnet-4-5"),
+    Key("limit", "number", None, "context limit in tokens; unset: the model's own", low=1, example=200000),
+    Key("reserve", "number", 4096, "tokens kept free for the reply", low=0),
+    Key("counter", "text", "auto", "token counter; auto goes by the model"),
+    Key("budget.enforce", "switch", False, "show, export and build_final_prompt trim to the budget by themselves"),
+    Key("status.yellow", "percent", "70%", "from here on the bar is yellow"),
+    Key("status.red", "percent", "85%", "from here on the bar is red"),
+    Key("window.default", "window", "off", 'window of the log: off, or a duration such as "8h"'),
+    Key("window.min", "duration", "1h", "shortest window that can be set"),
+    Key("window.max", "duration", "7d", "longest window that can be set"),
+    Key("window.messages", "number", None, "newest messages shown at most; unset: all", low=1, example=200),
+    Key("agents.NAME.window", "window", None, "window of one agent, before the one for all", example="8h"),
+    Key("trim.keep_last", "number", 5, "newest exchanges that trim leaves alone", low=0),
+    Key("trim.keep_results", "number", 3, "newest tool results that trim leaves whole", low=0),
+    Key("trim.exclude_tools", "texts", [], "tools whose results trim leaves whole"),
+    Key("trim.summarize", "switch", False, "trim puts a summary where it drops exchanges"),
+    Key("assembly.system", "text", "", "system prompt that stands before the messages"),
+    Key("assembly.docs", "texts", [], "files that stand before the messages, in the log's folder", trust="inside"),
+    Key("assembly.status", "text", "", "file whose text is added to the thread status", trust="inside"),
+    Key("compact.auto", "switch", False, "compact by itself at the threshold"),
+    Key("compact.threshold", "percent", "80%", "how full the context is when it does"),
+    Key("compact.target", "percent", "30%", "how much of its tokens a compact keeps"),
+    Key(
+        "compact.strategy",
+        "text",
+        "extract",
+        "extract, mask and truncate need no model",
+        choices=("extract", "mask", "truncate", "model"),
+        trust="local",
+    ),
+    Key("compact.model", "text", "", "model that writes summaries", trust="never"),
+    Key("compact.fast_model", "text", "", "model that --fast takes", trust="never"),
+    Key("compact.timeout", "duration", "60s", "longest wait for a model"),
+    Key("compact.cooldown", "duration", "30s", "shortest time between two automatic compacts"),
+    Key("checkpoint.auto", "switch", False, "a checkpoint before every op that changes the context"),
+    Key("checkpoint.keep", "number", 50, "newest checkpoints kept", low=1),
+    Key("checkpoint.days", "number", 30, "days that a checkpoint is kept", low=1),
+    Key("snapshots.store", "text", "", "where snapshots go besides the sidecar", trust="never"),
+)

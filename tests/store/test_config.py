@@ -1,0 +1,310 @@
+"""Configuration: order, origins, errors, trust, profiles."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.errors import BadConfig, ExitCode, NoPermission, ReadFailed, Usage
+from ctxkit.store.config import LARGEST, Config, load, profile
+from ctxkit.store.keys import KEYS
+
+
+def write(path: Path, text: str) -> Path:
+    """A file with this text, its folder made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def sidecar(tmp_path: Path, text: str) -> Config:
+    """The config of a log whose sidecar holds this text."""
+    return load(write(tmp_path / "log.jsonl.ctxkit/config.toml", text), tmp_path, {}, None)
+
+
+def test_defaults(tmp_path: Path) -> None:
+    """With nothing set, every key has its default in the program's units."""
+    config = load(None, tmp_path, {}, None)
+    assert {config.origin(key.name) for key in KEYS if "NAME" not in key.name} == {"default"}
+    assert (config["window.default"], config["window.min"], config["window.max"]) == (0, 3600, 7 * 86400)
+    assert (config["now"], config["reserve"], config["limit"], config["status.red"]) == ("last", 4096, None, 85)
+    assert config.agent_window("frodo") is None
+    assert config.notices == []
+
+
+def test_order_and_origins(tmp_path: Path) -> None:
+    """Flag before environment before sidecar before ctxkit.toml before user config before default."""
+    user = write(tmp_path / "home/config.toml", 'reserve = 1\nmodel = "u"\ncounter = "u"\nnow = "wall"\nlimit = 1\n')
+    up = write(tmp_path / "w/ctxkit.toml", 'reserve = 2\nmodel = "t"\ncounter = "t"\nnow = "last"\n')
+    side = write(tmp_path / "w/logs/a.jsonl.ctxkit/config.toml", 'reserve = 3\nmodel = "s"\ncounter = "s"\n')
+    config = load(side, tmp_path / "w/logs", {"CTXKIT_RESERVE": "4", "CTXKIT_MODEL": "e"}, user)
+    config.set_flags({"reserve": "5"})
+    found = {name: tuple(config.settings[name]) for name in ("reserve", "model", "counter", "now", "limit", "format")}
+    assert found == {
+        "reserve": (5, "flag"),
+        "model": ("e", "CTXKIT_MODEL"),
+        "counter": ("s", f"{side}:3"),
+        "now": ("last", f"{up}:4"),
+        "limit": (1, f"{user}:5"),
+        "format": ("auto", "default"),
+    }
+
+
+def test_nearest_ctxkit_toml_wins(tmp_path: Path) -> None:
+    """Of several ctxkit.toml up the tree only the nearest counts."""
+    write(tmp_path / "ctxkit.toml", 'model = "far"\nreserve = 1\n')
+    write(tmp_path / "a/ctxkit.toml", 'model = "near"\n')
+    (tmp_path / "a/b").mkdir()
+    config = load(None, tmp_path / "a/b", {}, None)
+    assert (config["model"], config["reserve"]) == ("near", 4096)
+
+
+def test_relative_folder_is_looked_up_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log named without a folder finds the ctxkit.toml above the working folder."""
+    write(tmp_path / "ctxkit.toml", 'model = "up"\n')
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    assert load(None, Path("."), {}, None)["model"] == "up"
+
+
+def test_agents(tmp_path: Path) -> None:
+    """Windows of single agents, names with dots too."""
+    config = sidecar(tmp_path, '[agents.frodo]\nwindow = "8h"\n[agents."a.b"]\nwindow = "off"\n[agents.idle]\n')
+    assert [config.agent_window(name) for name in ("frodo", "a.b", "idle")] == [28800, 0, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message", "hint"),
+    [
+        ("\nmodle = 'x'\n", 2, "unknown key modle", "the nearest key is model"),
+        ("[window]\ndefalt = '8h'\n", 2, "unknown key window.defalt", "the nearest key is window.default"),
+        ("[windw]\n\ndefault = '8h'\n", 3, "unknown key windw.default", "the nearest key is window.default"),
+        ("[nothing]\n", 1, "unknown key nothing", "ctxkit config LOG show lists all keys"),
+        (
+            "[agents.frodo]\nwindw = '8h'\n",
+            2,
+            "unknown key agents.frodo.windw",
+            "the nearest key is agents.NAME.window",
+        ),
+        ("status = 5\n", 1, "status is a table", "its keys: status.yellow, status.red"),
+        ("agents = 5\n", 1, "agents is a table", "its keys: agents.NAME.window"),
+        ("a = 1\nreserve = 'x'\n", 1, "unknown key a", ""),
+        ("# x\nreserve = 'x'\n", 2, "reserve must be a whole number", "it is 'x'; tokens kept free for the reply"),
+        ("window.default = 8\n", 1, 'window.default must be "off" or a duration in quotes, such as "8h"', "it is 8; "),
+        ("[window]\nmin = '9h'\nmax = '8h'\n", 2, "window.min is above window.max", "swap or raise it"),
+        ("status = { yellow = 90 }\n", 1, "status.yellow is above status.red (default)", "swap or raise it"),
+        ("now = wall\n", 1, "not TOML (invalid value)", 'text stands in quotes: now = "wall"'),
+        ("limit = 1\nlimit = 2\n", 2, "not TOML (cannot overwrite a value)", ""),
+        ("now.x = 1\n", 1, 'now must be "last", "wall" or an ISO time', "it is a table"),
+        ("[now]\n", 1, 'now must be "last", "wall" or an ISO time', "it is a table"),
+    ],
+)
+def test_errors_name_file_line_and_nearest_key(tmp_path: Path, text: str, line: int, message: str, hint: str) -> None:
+    """A mistake ends with exit 78, its place, and what to do."""
+    with pytest.raises(BadConfig) as caught:
+        sidecar(tmp_path, text)
+    assert caught.value.code == ExitCode.CONFIG
+    assert caught.value.message.startswith(f"{tmp_path / 'log.jsonl.ctxkit/config.toml'}:{line}: {message}")
+    assert caught.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "name", "value"),
+    [
+        ("CTXKIT_NOW", "wall", "now", "wall"),
+        ("CTXKIT_LIMIT", "200000", "limit", 200000),
+        ("CTXKIT_STATUS_YELLOW", "60", "status.yellow", 60),
+        ("CTXKIT_STATUS_YELLOW", "60%", "status.yellow", 60),
+        ("CTXKIT_WINDOW_DEFAULT", "2h 30m", "window.default", 9000),
+        ("CTXKIT_BUDGET_ENFORCE", "on", "budget.enforce", True),
+        ("CTXKIT_BUDGET_ENFORCE", "0", "budget.enforce", False),
+        ("CTXKIT_TRIM_EXCLUDE_TOOLS", "Read, Grep", "trim.exclude_tools", ["Read", "Grep"]),
+        ("CTXKIT_COMPACT_MODEL", "gpt", "compact.model", "gpt"),
+        ("CTXKIT_NOW", "", "now", "last"),
+        ("CTXKIT_SOMETHING", "else", "now", "last"),
+    ],
+)
+def test_environment(tmp_path: Path, variable: str, text: str, name: str, value: object) -> None:
+    """Variables hold text; an empty one is unset, and other programs' are left alone."""
+    assert load(None, tmp_path, {variable: text}, None)[name] == value
+
+
+@pytest.mark.parametrize(("variable", "text"), [("CTXKIT_LIMIT", "x"), ("CTXKIT_BUDGET_ENFORCE", "maybe")])
+def test_bad_environment(tmp_path: Path, variable: str, text: str) -> None:
+    """A bad variable is named."""
+    with pytest.raises(BadConfig, match=f"^{variable}: "):
+        load(None, tmp_path, {variable: text}, None)
+
+
+@pytest.mark.parametrize("flags", [{"limit": "x"}, {"limt": "5"}])
+def test_bad_flags(tmp_path: Path, flags: dict[str, str]) -> None:
+    """A bad value or key of a flag is named."""
+    with pytest.raises(BadConfig, match=r"limi?t"):
+        load(None, tmp_path, {}, None).set_flags(flags)
+
+
+UNTRUSTED = 'window.default = "8h"\n[compact]\nmodel = "evil"\nstrategy = "model"\n[assembly]\ndocs = ["../secret"]\n'
+
+
+@pytest.mark.parametrize("where", ["log.jsonl.ctxkit/config.toml", "ctxkit.toml"])
+def test_a_cloned_folder_does_not_act(tmp_path: Path, where: str) -> None:
+    """Keys that send text or read elsewhere are named and ignored in a folder's files; the others count."""
+    file = write(tmp_path / where, UNTRUSTED)
+    config = load(tmp_path / "log.jsonl.ctxkit/config.toml", tmp_path, {}, None)
+    assert (config["compact.model"], config["compact.strategy"], config["assembly.docs"]) == ("", "extract", [])
+    assert config["window.default"] == 28800
+    only = "counts only from flags, environment and user config: ignored"
+    assert config.notices == [
+        f"{file}:3: compact.model {only}",
+        f"{file}:4: compact.strategy {only}",
+        f"{file}:6: assembly.docs {only}",
+    ]
+
+
+def test_strict_refuses_untrusted_keys(tmp_path: Path) -> None:
+    """With --strict they are an error."""
+    write(tmp_path / "ctxkit.toml", UNTRUSTED)
+    with pytest.raises(BadConfig, match=r":3: compact\.model counts only from"):
+        load(None, tmp_path, {}, None, strict=True)
+
+
+def test_user_config_is_trusted(tmp_path: Path) -> None:
+    """The same keys count from the user's own config."""
+    config = load(None, tmp_path, {}, write(tmp_path / "home/config.toml", UNTRUSTED))
+    assert (config["compact.model"], config["compact.strategy"]) == ("evil", "model")
+    assert config.notices == []
+
+
+def test_a_strangers_file_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sidecar that belongs to another user is named and ignored; root's and one's own count."""
+    file = write(tmp_path / "log.jsonl.ctxkit/config.toml", 'model = "x"\n')
+    owner = file.stat().st_uid
+    assert load(file, tmp_path, {}, None)["model"] == "x"
+    if owner == 0:
+        os.chown(file, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    config = load(file, tmp_path, {}, None)
+    assert config["model"] == ""
+    assert config.notices == [f"{file}: belongs to another user: ignored"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"model = '\xff'", "not UTF-8"),
+        (b"#" * (LARGEST + 1), "larger than"),
+        (b"model = '''x\n" * 3, "not TOML"),
+        (b"trim.exclude_tools = " + b"[" * 100_000, "not TOML"),
+        (b"limit = " + b"9" * 5000, "not TOML"),
+        (b"x." * 5000 + b"x = 1", "unknown key"),
+    ],
+)
+def test_hostile_files(tmp_path: Path, content: bytes, message: str) -> None:
+    """Whatever bytes a file holds, the answer is one clear error."""
+    file = tmp_path / "config.toml"
+    file.write_bytes(content)
+    with pytest.raises(BadConfig, match=message):
+        load(file, tmp_path, {}, None)
+
+
+def test_bom_and_crlf(tmp_path: Path) -> None:
+    """Files from other editors are read."""
+    file = tmp_path / "config.toml"
+    file.write_bytes(b'\xef\xbb\xbf# x\r\nmodel = "m"\r\n')
+    assert tuple(load(file, tmp_path, {}, None).settings["model"]) == ("m", f"{file}:2")
+
+
+def test_a_folder_in_its_place(tmp_path: Path) -> None:
+    """A folder where the file should be is an error of the system, not a crash."""
+    (tmp_path / "config.toml").mkdir()
+    with pytest.raises(ReadFailed):
+        load(tmp_path / "config.toml", tmp_path, {}, None)
+
+
+def test_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that may not be read is named (root may read everything, so the refusal is put in)."""
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    file = write(tmp_path / "config.toml", "")
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(NoPermission, match="cannot be read"):
+        load(file, tmp_path, {}, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "window"), [("session", "last", 0), ("persona", "wall", 28800), ("bot", "wall", 86400)]
+)
+def test_profiles(tmp_path: Path, name: str, now: str, window: int) -> None:
+    """What init writes is valid and sets what its profile promises."""
+    config = sidecar(tmp_path, profile(name))
+    assert (config["now"], config["window.default"], config.notices) == (now, window, [])
+
+
+def test_profile_says_the_defaults(tmp_path: Path) -> None:
+    """Uncommented, the lines of a profile are valid and hold the defaults; untrusted keys are not offered."""
+    text = "\n".join(
+        line.removeprefix("# ").replace("NAME", "frodo")
+        for line in profile("session").splitlines()
+        if "=" in line or line.lstrip("# ").startswith("[")
+    )
+    tomllib.loads(text)
+    config = sidecar(tmp_path, text)
+    assert config.notices == []
+    assert config.agent_window("frodo") == 28800
+    plain = Config()
+    differ = {key.name for key in KEYS if "NAME" not in key.name and config[key.name] != plain[key.name]}
+    assert differ == {"model", "limit", "window.messages"}  # no default to show: an example
+
+
+def test_unknown_profile() -> None:
+    """The profiles that there are are named."""
+    with pytest.raises(Usage) as caught:
+        profile("x")
+    assert caught.value.hint == "there are session, persona, bot"
+
+
+def test_nothing_heavy_is_loaded(tmp_path: Path) -> None:
+    """A plain config loads neither parsers nor writers of durations, dates and TOML."""
+    write(tmp_path / "ctxkit.toml", '[window]\ndefault = "8h"\n')
+    code = (
+        "import sys; from pathlib import Path; from ctxkit.store.config import load;"
+        "load(None, Path('.'), {}, None);"
+        "print({'pytimeparse', 'dateparser', 'tomlkit', 'msgspec', 'difflib', 'typer'} & set(sys.modules))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == "set()"
+
+
+VALUES = st.recursive(
+    st.one_of(st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.sampled_from(["8h", "wall", "70%"])),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["window", "default", "x"]), inner),
+    max_leaves=4,
+)
+
+
+@given(st.sampled_from([key.name for key in KEYS]), VALUES)
+def test_any_value_is_taken_or_refused(name: str, value: object) -> None:
+    """No value of any type makes a key fail with anything but its own refusal."""
+    key = next(key for key in KEYS if key.name == name)
+    try:
+        found = key.read(value)
+        assert key.counts_from_folder(found) in (True, False)
+    except ValueError as error:
+        assert str(error)
