@@ -1,0 +1,78 @@
+"""Opens a log, and nothing that is not one: the checks that reading and appending share.
+
+Pipeline: `source.py` and `append.py` get their descriptors here. All system calls go through the `os` module by
+attribute, so that fault injection can wrap them.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from pathlib import Path
+
+from ctxkit.errors import CtxkitError, NoPermission, NoSuchLog, ReadFailed
+
+FLAGS = os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+"""For every open of a file a person named: it must neither block, nor become our terminal, nor leak to children."""
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def open_regular(path: Path, flags: int) -> int:
+    """A descriptor (3 or higher) of an existing regular file.
+
+    Whatever else stands there is refused before it is opened: opening a device can act on it, opening a pipe can wait
+    for ever (RELIABILITY F12). Raises NoSuchLog, NoPermission, ReadFailed.
+    """
+    try:
+        _refuse_other_kinds(path, os.stat(path))
+        fd = os.open(path, flags | FLAGS)
+    except OSError as error:
+        raise cannot_open(path, error) from error
+    try:
+        _refuse_other_kinds(path, os.fstat(fd))
+        return above_standard(fd)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def above_standard(fd: int) -> int:
+    """The same file on a descriptor above 2, so that nothing printed can end up in it (RELIABILITY finding 5)."""
+    if fd > 2:
+        return fd
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(fd)
+    return moved
+
+
+def cannot_open(path: Path, error: OSError) -> CtxkitError:
+    """What a failed open or stat of a log means."""
+    reason = error.strerror or str(error)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return NoPermission(f"{path}: permission denied", f"ls -l {path}")
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        if path.is_symlink():
+            return NoSuchLog(f"{path}: no such log: it is a link to {os.readlink(path)}, which is not there")
+        return NoSuchLog(f"{path}: no such log", f"ctxkit init {path}")
+    if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+        return NoSuchLog(f"{path}: no such log: {reason.lower()}")
+    if error.errno == errno.ENXIO:  # a socket, or a device without a driver
+        return NoSuchLog(f"{path}: not a log: a socket or device")
+    return ReadFailed(f"{path}: cannot open: {reason.lower()}")
+
+
+def _refuse_other_kinds(path: Path, found: os.stat_result) -> None:
+    if stat.S_ISREG(found.st_mode):
+        return
+    kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+    hint = f"give it on standard input: - <{path}" if kind in ("a pipe", "a device") else ""
+    raise NoSuchLog(f"{path}: not a log: it is {kind}", hint)

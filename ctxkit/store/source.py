@@ -1,0 +1,202 @@
+"""The bytes of a log: a file, standard input, or memory; readable at any offset.
+
+Pipeline: `jsonl.py` reads a source once from its start; what is printed is read again at its offset. `Seen` is what
+`append.py` later compares, to notice that the log was replaced, cut or changed meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from ctxkit.errors import NoSuchLog, ReadFailed, UpdatedElsewhere, WriteFailed
+from ctxkit.store.opening import open_regular
+
+CHUNK = 1 << 20
+TAIL = 64 << 10
+IN_MEMORY = 8 << 20
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A log as it was when it was opened. `digest`: SHA-256 of the last TAIL bytes before `size`."""
+
+    dev: int
+    ino: int
+    size: int
+    mtime_ns: int
+    digest: bytes
+
+
+class Source:
+    """A log's bytes up to the size it had when it was opened: what grows later is not part of it (RELIABILITY F28).
+
+    `name` is for messages; `path` the file's real path, None for what has none; `seen` likewise.
+    """
+
+    def __init__(self, name: str, data: bytes = b"", fd: int = -1, path: Path | None = None) -> None:
+        self.name = name
+        self.path = path
+        self.seen: Seen | None = None
+        self._data = data
+        self._fd = fd
+        self._size = len(data)
+        if fd >= 0:
+            found = os.fstat(fd)
+            self._size = found.st_size
+            if path is not None:
+                digest = tail_digest(self, found.st_size)
+                self.seen = Seen(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, digest)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self._size
+
+    def read(self, offset: int, size: int) -> bytes:
+        """`size` bytes from `offset` on, fewer only at the end.
+
+        Raises ReadFailed, and UpdatedElsewhere where the file became shorter than it was.
+        """
+        size = max(min(size, self._size - offset), 0)
+        if self._fd < 0:
+            return self._data[offset : offset + size]
+        try:
+            piece = os.pread(self._fd, size, offset)
+            while len(piece) < size:
+                more = os.pread(self._fd, size - len(piece), offset + len(piece))
+                if not more:
+                    break
+                piece += more
+        except OSError as error:
+            place = f"bytes {offset} to {offset + size}"
+            raise ReadFailed(f"{self.name}: cannot read {place}: {(error.strerror or str(error)).lower()}") from error
+        if len(piece) < size:
+            end = offset + len(piece)
+            raise UpdatedElsewhere(f"updated elsewhere: {self.name} was cut to {end} bytes while it was read")
+        return piece
+
+    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
+        """All bytes from `start` on, in pieces."""
+        while start < self._size:
+            piece = self.read(start, size)
+            start += len(piece)
+            yield piece
+
+    def copy_to(self, fd: int) -> None:
+        """Write all bytes to a descriptor. Raises ReadFailed; OSError of the receiving side as it comes."""
+        for piece in self.chunks():
+            view = memoryview(piece)
+            while view:
+                view = view[os.write(fd, view) :]
+
+    def close(self) -> None:
+        """Let go of the file; twice is no error."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            self._size = 0
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def tail_digest(source: Source, size: int) -> bytes:
+    """SHA-256 of the last TAIL bytes before offset `size`."""
+    start = max(size - TAIL, 0)
+    return hashlib.sha256(source.read(start, size - start)).digest()
+
+
+def open_log(path: str | Path) -> Source:
+    """A log file for reading; links are followed. Raises NoSuchLog, NoPermission, ReadFailed."""
+    path = Path(path)
+    fd = open_regular(path, os.O_RDONLY)
+    return _owning(str(path), fd, Path(os.path.realpath(path)))
+
+
+def of_bytes(name: str, data: bytes) -> Source:
+    """A source over bytes in memory."""
+    return Source(name, data)
+
+
+def spool(stream: BinaryIO, name: str = "standard input") -> Source:
+    """A stream, read to its end: kept in memory up to 8 MiB, above that in a file without a name.
+
+    A regular file (`<log`) is not copied but read in place. Raises NoSuchLog for a directory, ReadFailed, WriteFailed.
+    """
+    start = _seekable(stream, name)
+    if start == 0:
+        fd = os.dup(stream.fileno())
+        source = _owning(name, fd, None)
+        os.lseek(fd, source.size, os.SEEK_SET)  # read, for whoever shares the stream
+        return source
+    pieces: list[bytes] = []
+    held = 0
+    while held < IN_MEMORY:
+        piece = _next(stream, name)
+        if not piece:
+            return Source(name, b"".join(pieces))
+        pieces.append(piece)
+        held += len(piece)
+    try:
+        fd = _unnamed()
+        try:
+            for held_piece in pieces:
+                _write_all(fd, held_piece)
+            while piece := _next(stream, name):
+                _write_all(fd, piece)
+        except BaseException:
+            os.close(fd)
+            raise
+    except OSError as error:
+        text = f"cannot keep {name} in {tempfile.gettempdir()}: {(error.strerror or str(error)).lower()}"
+        raise WriteFailed(text, "TMPDIR names another folder") from error
+    return _owning(name, fd, None)
+
+
+def _owning(name: str, fd: int, path: Path | None) -> Source:
+    try:
+        return Source(name, fd=fd, path=path)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def _seekable(stream: BinaryIO, name: str) -> int | None:
+    """Where a regular file stands, None for any other stream."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+        if stat.S_ISDIR(mode):
+            raise NoSuchLog(f"{name} is a directory")
+        return stream.tell() if stat.S_ISREG(mode) else None
+    except (OSError, ValueError):  # no descriptor, or no position
+        return None
+
+
+def _next(stream: BinaryIO, name: str) -> bytes:
+    try:
+        return stream.read(CHUNK) or b""
+    except OSError as error:
+        raise ReadFailed(f"cannot read {name}: {(error.strerror or str(error)).lower()}") from error
+
+
+def _unnamed() -> int:
+    """A temporary file, 0600, that no path leads to."""
+    fd, path = tempfile.mkstemp(prefix="ctxkit-")
+    os.unlink(path)
+    return fd
+
+
+def _write_all(fd: int, piece: bytes) -> None:
+    view = memoryview(piece)
+    while view:
+        view = view[os.write(fd, view) :]
