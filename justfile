@@ -1,0 +1,29 @@
+# Everything a contributor needs. Each line also works typed by hand, in the environment of docs/contributing.md.
+
+default: check test
+
+# Run the tests, e.g. `just test tests/core -k rewind`
+test *args:
+    python -m pytest {{args}}
+
+# Lint, format and types
+check:
+    python -m ruff check .
+    python -m ruff format --check .
+    python -m mypy
+
+# Rewrite what is generated in docs/; read `git diff` before committing
+docs:
+    python -m ctxkit.manual --write docs
+
+# Start-up, speed and memory; prints the table for docs/performance.md
+bench:
+    python -m tests.bench
+
+# The wheel works with its runtime dependencies alone, in an empty environment
+smoke:
+    sh tests/smoke.sh
+
+# What runs on every push: a fresh copy, a fresh environment, everything above
+ci:
+    bash .ci/run
