@@ -1,0 +1,51 @@
+"""Random contents, sound and broken: what a writer may be handed after any op on any log."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from ctxkit.core.messages import Call, Content, Image, Other, Result, Text, Thinking
+
+WORDS = st.one_of(st.sampled_from(["", " ", "x", "x \n", "\ud83d", "é\u2028"]), st.text(max_size=8))
+IDS = st.sampled_from(["A", "B", "toolu_1", "functions.f:0", "functions.f:1", "", "x" * 50, "x" * 49 + "é", "\ud800"])
+NAMES = st.sampled_from(["read", "mcp.server/do it", "", "n" * 200])
+ARGUMENTS = st.one_of(
+    st.dictionaries(WORDS, st.one_of(WORDS, st.floats(), st.integers()), max_size=2),
+    st.sampled_from([None, "", "{broken", [1], 5, float("nan")]),
+)
+THINKING = st.one_of(
+    st.builds(lambda text: Thinking(text, {"type": "thinking", "thinking": text, "signature": "SIG"}), WORDS),
+    st.builds(lambda text: Thinking(text, {"type": "thinking", "thinking": text, "signature": ""}), WORDS),
+    st.builds(lambda text: Thinking(text, {"reasoning_content": text}), WORDS.filter(bool)),
+    st.just(Thinking("", {"type": "redacted_thinking", "data": "abc"})),
+    st.just(Thinking("why", {"type": "reasoning", "text": "why"})),
+)
+IMAGES = st.one_of(
+    st.builds(Image, st.sampled_from(["image/png", "image/bmp", ""]), st.sampled_from(["AAAA", "?", ""])),
+    st.builds(Image, st.just(""), st.just(""), st.sampled_from(["https://x/y.png", "file:///x", ""])),
+)
+OTHERS = st.sampled_from(
+    [
+        Other("unknown", {"value": 5}),
+        Other("fallback", {"type": "fallback", "from": "a", "to": "b"}),
+        Other("document", {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}),
+        Other("document", {"type": "document"}),
+        Other("input_audio", {"type": "input_audio", "input_audio": {"data": "x", "format": "wav"}}),
+        Other("server_tool_use", {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}),
+        Other("web_search_tool_result", {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}),
+        Other("tool_reference", {"type": "tool_reference", "tool_name": "t"}),
+    ]
+)
+TEXTS = st.builds(Text, WORDS)
+INNER = st.one_of(WORDS, st.lists(st.one_of(TEXTS, IMAGES, OTHERS), max_size=2))
+PARTS = st.one_of(
+    TEXTS,
+    THINKING,
+    IMAGES,
+    OTHERS,
+    st.builds(Call, IDS, NAMES, ARGUMENTS),
+    st.builds(Result, IDS, INNER, st.booleans()),
+)
+ROLES = st.sampled_from(["user", "assistant", "tool", "system", "developer", "ai", "exit", "function"])
+NAMED = st.sampled_from([None, "frodo", "a b", ""])
+CONTENTS = st.lists(st.builds(Content, ROLES, st.lists(PARTS, max_size=5), NAMED), max_size=8)

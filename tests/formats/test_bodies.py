@@ -1,0 +1,75 @@
+"""What both request bodies share: ids, names, arguments, and text that an API takes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.core.messages import Call, Content, Repairs, Result, Text
+from ctxkit.formats.bodies import Ids, arguments, clean, speaker, tool_name
+
+
+@given(st.lists(st.one_of(st.sampled_from(["A", "a:1", "", "A_2", "x" * 60]), st.text(max_size=60))))
+def test_ids_are_short_plain_and_unique(given_ids: list[str]) -> None:
+    """Whatever a log uses; an answer gets the id of the newest call."""
+    ids = Ids(40)
+    made = []
+    for one in given_ids:
+        made.append(ids.call(one))
+        assert ids.answer(one) == made[-1]
+    assert len(set(made)) == len(made)
+    assert all(0 < len(one) <= 40 and one.replace("_", "a").replace("-", "a").isalnum() for one in made)
+
+
+def test_a_good_id_stays() -> None:
+    """So that a body can be compared with the log."""
+    assert Ids(40).call("toolu_01-x") == "toolu_01-x"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "counted"),
+    [("read", "read", 0), ("a.b c", "a_b_c", 1), ("", "unnamed", 1), ("n" * 70, "n" * 64, 1)],
+)
+def test_tool_name(name: str, sent: str, counted: int) -> None:
+    """A change is counted."""
+    repairs = Repairs()
+    assert tool_name(name, 64, repairs) == sent
+    assert sum(repairs.left_out.values()) == counted
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [({"x": 1}, {"x": 1}), (None, {}), (" ", {}), ("{x", {"_raw": "{x"}), ([1], {"_raw": [1]}), (0, {"_raw": 0})],
+)
+def test_arguments(written: Any, sent: dict[str, Any]) -> None:
+    """Always an object, and nothing lost."""
+    assert arguments(Call("A", "f", written)) == sent
+
+
+def test_clean() -> None:
+    """Lone surrogates and numbers that JSON lacks, keys too; sound values are not copied."""
+    assert clean({"\ud800": ["a\udfff", math.inf, {"x": math.nan}, 1.5]}) == {
+        "\ufffd": ["a\ufffd", None, {"x": None}, 1.5]
+    }
+    assert clean(["\ud800", math.nan], replace_surrogates=False) == ["\ud800", None]
+    sound = {"x": ["é", 1]}
+    assert clean(sound) is sound
+
+
+@pytest.mark.parametrize(
+    ("content", "side"),
+    [
+        (Content("ai", [Text("x")]), "assistant"),
+        (Content("exit", [Text("x")]), "user"),
+        (Content("developer", [Text("x")]), "system"),
+        (Content("user", [Call("A", "f", {})]), "assistant"),
+        (Content("system", [Result("A", "x")]), "user"),
+    ],
+)
+def test_speaker(content: Content, side: str) -> None:
+    """What a content holds goes before its role."""
+    assert speaker(content) == side

@@ -1,0 +1,142 @@
+"""A context goes out as a body that OpenAI takes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.errors import NothingToSend
+from ctxkit.formats import openai
+from ctxkit.formats.chat import content_of
+from tests.formats.strategies import CONTENTS
+from tests.validators.openai_rules import problems
+
+
+def one(role: str, *parts: Part | str, name: str | None = None) -> Content:
+    return Content(role, [Text(part) if isinstance(part, str) else part for part in parts], name)
+
+
+def function(arguments: str, identity: str = "A") -> dict[str, Any]:
+    return {"id": identity, "type": "function", "function": {"name": "f", "arguments": arguments}}
+
+
+CALL = Call("A", "f", {"x": 1})
+
+CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {
+    # what it is: (contents, messages, left out)
+    "roles": (
+        [one("system", "s"), one("developer", "d"), one("exit", "e"), one("ai", "a")],
+        [
+            {"role": "system", "content": "s"},
+            {"role": "developer", "content": "d"},
+            {"role": "user", "content": "e"},
+            {"role": "assistant", "content": "a"},
+        ],
+        {},
+    ),
+    "name": (
+        [one("user", "a", name="frodo"), one("user", "b", name="no good")],
+        [{"role": "user", "content": "a", "name": "frodo"}, {"role": "user", "content": "b"}],
+        {},
+    ),
+    "texts": (
+        [one("user", "a", "b")],
+        [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}],
+        {},
+    ),
+    "calls": (
+        [one("assistant", CALL), one("user", Result("A", "r"), "go")],
+        [
+            {"role": "assistant", "content": None, "tool_calls": [function('{"x":1}')]},
+            {"role": "tool", "tool_call_id": "A", "content": "r"},
+            {"role": "user", "content": "go"},
+        ],
+        {},
+    ),
+    "arguments that are none": (
+        [one("assistant", Call("A", "f", "{broken")), one("tool", Result("A", ""))],
+        [
+            {"role": "assistant", "content": None, "tool_calls": [function('{"_raw":"{broken"}')]},
+            {"role": "tool", "tool_call_id": "A", "content": ""},
+        ],
+        {},
+    ),
+    "thinking": ([one("assistant", Thinking("x", {}), "a")], [{"role": "assistant", "content": "a"}], {"thinking": 1}),
+    "images": (
+        [one("user", Image("image/png", "AAAA"), Image(url="https://x"), Image("image/bmp", "AAAA"))],
+        [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+                    {"type": "image_url", "image_url": {"url": "https://x"}},
+                    {"type": "text", "text": "[image]"},
+                ],
+            }
+        ],
+        {"image": 1},
+    ),
+    "images in a result": (
+        [one("assistant", CALL), one("tool", Result("A", [Text("see"), Image("image/png", "AAAA")]))],
+        [
+            {"role": "assistant", "content": None, "tool_calls": [function('{"x":1}')]},
+            {
+                "role": "tool",
+                "tool_call_id": "A",
+                "content": [{"type": "text", "text": "see"}, {"type": "text", "text": "[image]"}],
+            },
+        ],
+        {"image": 1},
+    ),
+    "long ids": (
+        [one("assistant", Call("x" * 50, "f", {})), one("tool", Result("x" * 50, "r"))],
+        [
+            {"role": "assistant", "content": None, "tool_calls": [function("{}", "x" * 31 + "_77cf1206")]},
+            {"role": "tool", "tool_call_id": "x" * 31 + "_77cf1206", "content": "r"},
+        ],
+        {},
+    ),
+    "empty": (
+        [one("user", "a"), one("user", Other("document", {"type": "document"}))],
+        [{"role": "user", "content": "a"}],
+        {"document": 1, "empty message": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize(("contents", "messages", "left_out"), CASES.values(), ids=CASES.keys())
+def test_write(contents: list[Content], messages: list[dict[str, Any]], left_out: dict[str, int]) -> None:
+    """Each thing that needs care, and what is counted for it."""
+    body, repairs = openai.write(contents)
+    assert body == {"messages": messages}
+    assert repairs.left_out == left_out
+
+
+def test_the_text_of_arguments_is_kept() -> None:
+    """Numbers and spaces stand as the model wrote them."""
+    call = function('{"x": 1.0, "y":1E5}')
+    log = [content_of({"role": "assistant", "tool_calls": [call]}), one("tool", Result("A", "r"))]
+    assert openai.write(log, model="m")[0]["messages"][0]["tool_calls"] == [call]
+
+
+@pytest.mark.parametrize("contents", [[], [one("user", "")], [one("assistant", Thinking("x", {}))]])
+def test_nothing_to_send(contents: list[Content]) -> None:
+    """A body without messages is no body."""
+    with pytest.raises(NothingToSend):
+        openai.write(contents)
+
+
+@given(CONTENTS)
+def test_every_body_is_valid(contents: list[Content]) -> None:
+    """Whatever the contents are: the validator finds nothing, and the body can be written as JSON."""
+    try:
+        body, _ = openai.write(contents, model="m")
+    except NothingToSend:
+        return
+    assert problems(body) == []
+    assert json.loads(dumps(body)) == body
