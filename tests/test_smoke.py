@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,8 @@ def test_wheel_in_an_empty_environment() -> None:
     """Installed with its runtime dependencies alone, the wheel runs three commands."""
     run = subprocess.run(
         ["sh", str(ROOT / "tests/smoke.sh")],
-        env={**os.environ, "PYTHON": sys.executable},
+        # the real home: pip's own configuration says where packages come from
+        env={**os.environ, "PYTHON": sys.executable, "HOME": pwd.getpwuid(os.getuid()).pw_dir},
         capture_output=True,
         text=True,
         timeout=600,
