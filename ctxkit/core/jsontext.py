@@ -16,15 +16,25 @@ _decode = msgspec.json.Decoder().decode
 
 
 def loads(raw: bytes) -> Any:
-    """The value of one JSON text. Raises ValueError for whatever is not one (too deep or too long a number as well)."""
+    """The value of one JSON text. Raises ValueError for whatever is not one (nested too deeply as well).
+
+    A number of more digits than the interpreter converts is given as its text.
+    """
     try:
         return _decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return json.loads(raw.decode("utf-8-sig", "surrogateescape"), strict=False)
+        return json.loads(raw.decode("utf-8-sig", "surrogateescape"), strict=False, parse_int=_whole)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _whole(digits: str) -> int | str:
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
 
 
 def dumps(value: Any) -> str:

@@ -1,0 +1,153 @@
+"""JSON lines as blocks of rows: a fast path for clean pieces, recovery for the others.
+
+Pipeline: `source.py` -> here -> `formats.base.Reader.feed`. A piece is decoded as a whole, and accepted only where
+nothing in it can be damaged; any doubt sends that piece (1 MiB) through `recover.py`, line by line. Memory is bounded
+by the piece, or by the longest line.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from collections.abc import Iterator
+from itertools import accumulate, filterfalse
+from operator import itemgetter
+
+import msgspec
+
+from ctxkit.core.messages import Damage
+from ctxkit.formats.base import Block, Row
+from ctxkit.store.recover import Recovery
+from ctxkit.store.source import CHUNK, Source
+
+MAX_LINE = 256 << 20
+"""A longer line is skipped by bytes and reported (RELIABILITY F20)."""
+JOINED = 8 << 20
+"""What recovery may need to see at once to put a record together that was broken over lines."""
+UTF16 = (b"\xff\xfe", b"\xfe\xff", b'{\0"\0', b'\0{\0"')
+
+_OPEN, _CLOSE = ord("{"), ord("}")
+
+
+def read_blocks(
+    source: Source, row_type: type[Row], damage: list[Damage], *, start: int = 0, line: int = 1, live: bool = False
+) -> Iterator[Block]:
+    """The rows of `source` from byte `start` on, which is on line `line`; what is damaged is added to `damage`.
+
+    Lines end at \\n and nothing else. Blank lines are neither rows nor damage. `live`: the log is being written, so an
+    unfinished last line is no damage. A record's size leaves out its line end. Raises ReadFailed, UpdatedElsewhere.
+    """
+    return iter(BlockReader(source, row_type, damage, start=start, line=line, live=live))
+
+
+class BlockReader:
+    """The same with a memory: once it is used up, `offset` and `line` are where reading goes on when the log grew.
+
+    A last line that may still grow is left unread where `live` is set, unless it is a whole record.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        row_type: type[Row],
+        damage: list[Damage],
+        *,
+        start: int = 0,
+        line: int = 1,
+        live: bool = False,
+    ) -> None:
+        self.offset = start
+        self.line = line
+        self._source = source
+        self._live = live
+        self._damage = damage
+        self._decode_lines = msgspec.json.Decoder(row_type).decode_lines
+        self._recovery = Recovery(row_type, damage)
+
+    def __iter__(self) -> Iterator[Block]:
+        """The blocks from `offset` on."""
+        source = self._source
+        size = CHUNK
+        if self.offset == 0 and source.read(0, 4).startswith(UTF16):
+            text = "this is UTF-16, which is not JSON lines: convert it first (iconv -f UTF-16 -t UTF-8)"
+            self._damage.append(Damage(1, 0, "utf-16", text))
+            self.offset = source.size
+        while self.offset < source.size:
+            piece = source.read(self.offset, size)
+            final = self.offset + len(piece) >= source.size
+            cut = piece.rfind(b"\n") + 1
+            if not final or (self._live and cut):
+                if not cut:
+                    if len(piece) > MAX_LINE:
+                        self._skip_line()
+                        size = CHUNK
+                    else:
+                        size = min(size * 2, MAX_LINE + 1)  # twice: a long line is read a bounded number of times over
+                    continue
+                if cut < len(piece):
+                    piece = piece[:cut]
+                    final = False
+            block = self._whole(piece)
+            if block is not None:
+                self.line += len(block.rows)
+                self.offset += len(piece)
+                yield block
+                size = CHUNK
+                continue
+            enough = final or len(piece) >= JOINED
+            recovered = self._recovery.piece(piece, self.offset, self.line, enough=enough, tail=final, live=self._live)
+            self.offset += recovered.consumed
+            self.line += recovered.lines
+            if recovered.block.rows:
+                yield recovered.block
+            if recovered.stopped:
+                return
+            size = CHUNK if recovered.consumed == len(piece) else JOINED + CHUNK
+
+    def _whole(self, piece: bytes) -> Block | None:
+        """The rows of a piece in which every line is one object, or None where that is not certain.
+
+        Each line begins with `{` and ends with `}`, and there are as many values as lines: then no line holds two
+        values and none is part of one, because no JSON text goes on with `{` after `}` and a newline.
+        """
+        try:
+            rows = self._decode_lines(piece)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        lengths = list(map(len, io.BytesIO(piece)))
+        count = len(lengths)
+        if len(rows) != count or not piece.endswith(b"\n"):
+            return None
+        starts = list(accumulate(lengths, initial=0))
+        sizes = [length - 1 for length in lengths]
+        starts.pop()
+        # itemgetter looks at all of them without the interpreter; it wants two places or more
+        first = itemgetter(0, *starts)(piece)
+        last = itemgetter(-2, -2, *[start - 2 for start in starts[1:]])(piece)
+        if set(first) != {_OPEN} or set(last) != {_CLOSE} or not (piece.isascii() or _valid_utf8(piece)):
+            return None
+        base = self.offset
+        offsets = [start + base for start in starts] if base else starts
+        return Block(rows, offsets, sizes, range(self.line, self.line + count), piece, base)
+
+    def _skip_line(self) -> None:
+        """Go past a line that is too long to be decoded."""
+        start = self.offset
+        while self.offset < self._source.size:
+            piece = self._source.read(self.offset, CHUNK)
+            end = piece.find(b"\n") + 1
+            self.offset += end or len(piece)
+            if end:
+                break
+        text = f"a line of {self.offset - start} bytes was skipped: above {MAX_LINE >> 20} MiB"
+        self._damage.append(Damage(self.line, start, "too-long", text))
+        self.line += 1
+
+
+def _valid_utf8(piece: bytes) -> bool:
+    """Whether the lines are UTF-8: msgspec does not look into what it leaves undecoded. ASCII lines cost nothing."""
+    try:
+        deque(map(bytes.decode, filterfalse(bytes.isascii, io.BytesIO(piece))), maxlen=0)
+    except UnicodeDecodeError:
+        return False
+    return True

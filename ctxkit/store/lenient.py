@@ -1,0 +1,116 @@
+"""One record, decoded as far as it can be: what recovery uses where msgspec says no.
+
+Pipeline: `recover.py` asks for the object at a place in a line. The standard library reads what agents write (lone
+surrogates, NaN, control characters, huge numbers); `notes` say what was wrong with it (RELIABILITY J01-J13).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ctxkit.formats.base import Row
+
+_CONTROL = re.compile("[\x00-\x1f]")
+_NULS = re.compile("\x00{2,}")
+
+
+class Found(NamedTuple):
+    """The JSON value at a place of a text. `end`: where it ends, in characters."""
+
+    value: Any
+    end: int
+    notes: tuple[str, ...]
+
+
+class Broken(NamedTuple):
+    """No JSON value at that place: parsing failed at `at`; `open`: the text ends inside a string; `deep`: too deep."""
+
+    at: int
+    open: bool = False
+    deep: bool = False
+
+
+class Lenient:
+    """A tolerant JSON reader that remembers what it tolerated."""
+
+    def __init__(self) -> None:
+        self._notes: set[str] = set()
+        self._decoder = json.JSONDecoder(
+            strict=False, parse_constant=self._constant, parse_float=self._float, parse_int=self._int
+        )
+        self._strict = json.JSONDecoder(parse_int=self._int)
+
+    def decode(self, text: str, start: int) -> Found | Broken:
+        """The value that begins at character `start`."""
+        self._notes.clear()
+        try:
+            value, end = self._decoder.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            return Broken(error.pos, error.msg.startswith("Unterminated string"))
+        except RecursionError:
+            return Broken(start, deep=True)
+        part = text[start:end]
+        if _NULS.search(part):
+            self._notes.add("nul-block")
+        elif _CONTROL.search(part) and self._refused(part):
+            self._notes.add("control-char")
+        if not _encodable(part):
+            self._notes.add("bad-utf8")
+        return Found(value, end, tuple(sorted(self._notes)))
+
+    def _refused(self, part: str) -> bool:
+        """Whether a control character stands inside a string: between tokens, tab and CR are allowed."""
+        try:
+            self._strict.raw_decode(part)
+        except (ValueError, RecursionError):
+            return True
+        return False
+
+    def _constant(self, name: str) -> float:
+        self._notes.add("nonfinite")
+        return float(name.replace("Infinity", "inf"))
+
+    def _float(self, text: str) -> float:
+        value = float(text)
+        if value in (float("inf"), float("-inf")):
+            self._notes.add("nonfinite")
+        return value
+
+    def _int(self, digits: str) -> int | str:
+        try:
+            return int(digits)
+        except ValueError:  # above the interpreter's limit: the digits stay as they are
+            self._notes.add("huge-number")
+            return digits
+
+
+def _encodable(part: str) -> bool:
+    try:
+        part.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class RowMaker:
+    """Rows of one type from decoded objects, alike to what msgspec makes of clean lines."""
+
+    def __init__(self, row_type: type[Row]) -> None:
+        self._type = row_type
+        self._fields = [
+            (field.name, field.encode_name, isinstance(field.default, msgspec.Raw))
+            for field in msgspec.structs.fields(row_type)
+        ]
+
+    def make(self, record: dict[str, Any]) -> Row:
+        """The row of one object. What stays undecoded in clean rows is written anew, as JSON that `loads` reads."""
+        given: dict[str, Any] = {}
+        for name, key, raw in self._fields:
+            if key in record:
+                value = record[key]
+                given[name] = msgspec.Raw(json.dumps(value, separators=(",", ":")).encode("ascii")) if raw else value
+        return self._type(**given)
