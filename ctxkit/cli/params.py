@@ -16,11 +16,18 @@ LogArgument = Annotated[
     str, typer.Argument(metavar="[LOG]", help="A log, or - for standard input (also when nothing is named).")
 ]
 
+Numbers = Annotated[list[str] | None, typer.Argument(metavar="[N]...", help="Messages: 45, 45-67, 7.1.")]
+
+
+class Looking:
+    """Which state is looked at."""
+
+    at: Annotated[str | None, typer.Option(metavar="OP", help="As it was right after this op (number or id).")] = None
+
 
 class Reading:
     """How a log is read."""
 
-    at: Annotated[str | None, typer.Option(metavar="OP", help="As it was right after this op (number or id).")] = None
     now: Annotated[
         str | None, typer.Option(metavar="TIME", help="What windows count from: last (newest message), wall, or a time.")
     ] = None
@@ -62,10 +69,10 @@ class Selecting:
     invert: Annotated[bool, typer.Option("--invert", help="The others.")] = False
 
 
-def takes(*bundles: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Adds the options of `bundles` to a command. The command has a keyword parameter for each, named after it."""
 
-    def wrap(function: Callable[..., None]) -> Callable[..., None]:
+    def wrap(function: Callable[..., int | None]) -> Callable[..., int | None]:
         names = {bundle.__name__.lower(): bundle for bundle in bundles}
         signature = inspect.signature(function, eval_str=True)
         own = [p for p in signature.parameters.values() if p.name not in names]
@@ -75,13 +82,13 @@ def takes(*bundles: type) -> Callable[[Callable[..., None]], Callable[..., None]
             for field, hint in get_type_hints(bundle, include_extras=True).items()
         ]
 
-        def command(**given: Any) -> None:
+        def command(**given: Any) -> int | None:
             for name, bundle in names.items():
                 packed = bundle()
                 for field in get_type_hints(bundle):
                     setattr(packed, field, given.pop(field))
                 given[name] = packed
-            function(**given)
+            return function(**given)
 
         command.__name__, command.__doc__, command.__module__ = function.__name__, function.__doc__, function.__module__
         parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own), *shared]

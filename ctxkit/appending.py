@@ -1,0 +1,152 @@
+"""Appending ops and messages to a log that was opened: stamped, durable, and never to the wrong log.
+
+Native files take their own ops; a log that another program owns gets them in its sidecar; a stream is copied out with
+them behind it. Law 4: everything was decided before the lock is taken.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.context import shown_names
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.ledger import build
+from ctxkit.core.ops import At, Op, to_body
+from ctxkit.core.replay import fold
+from ctxkit.core.state import State
+from ctxkit.core.times import iso
+from ctxkit.core.transcript import OpLine
+from ctxkit.errors import BadMessage, ForeignLog, Usage
+from ctxkit.formats.base import Row
+from ctxkit.opened import OpenedLog
+from ctxkit.reading import reread
+from ctxkit.store.append import append_line
+from ctxkit.store.jsonl import read_blocks
+from ctxkit.store.source import CHUNK, Source
+from ctxkit.version import VERSION
+
+
+class AppendingLog(OpenedLog):
+    """A log that can be appended to. `args`: the command line, kept in the ops' `by`; `dry_run`: append nothing."""
+
+    args: tuple[str, ...] = ()
+    dry_run = False
+
+    def here(self) -> At:
+        """How far the log reaches now."""
+        if self.at is not None:
+            raise Usage("--at looks at a past state; ops are appended to the present one", "leave --at out")
+        count = len(self.messages)
+        return At(messages=count, last=self.identity(count) if count else "", rows=self.transcript.rows)
+
+    def stamp(self, op: Op, op_id: str | None = None) -> Op:
+        """The op with its id, its time and who wrote it. Ids start with a letter: op numbers are digits."""
+        by = {"args": list(self.args), "version": VERSION} if self.args else {"version": VERSION}
+        return msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(int(self.clock())), by=by)
+
+    def state_with(self, op: Op) -> State:
+        """The state as it would be with `op` behind everything."""
+        transcript = self.transcript
+        line = OpLine(to_body(op), transcript.rows, len(transcript.messages))
+        more = msgspec.structs.replace(transcript, ops=[*transcript.ops, line])
+        return fold(more, build(more), force=True)
+
+    def shape(self, state: State | None = None) -> list[Any]:
+        """What a context consists of, for comparing two."""
+        state = self.state() if state is None else state
+        board = state.board
+        names = list(shown_names(state))
+        words = [(name, board.items[name].message) for name in sorted(board.items)]
+        return [names, words, sorted(map(str, board.stubs.items())), state.windows, str(board.protected)]
+
+    def append(self, body: dict[str, Any]) -> None:
+        """Append one op, durably. Raises UpdatedElsewhere, Locked, WriteFailed, NoPermission; then nothing is claimed."""
+        line = dumps(body).encode("ascii")
+        opening = self.opening
+        if opening.path is None:
+            opening.pending.append(line)
+            self.transcript.ops.append(OpLine(body, self.transcript.rows, len(self.messages)))
+            self._state = self._ledger = None
+            return
+        if opening.format.native:
+            append_line(opening.path, line, opening.source.seen)
+        else:
+            if opening.sidecar is None:
+                raise ForeignLog(f"{opening.name} belongs to another program and has no sidecar", "--sidecar DIR")
+            opening.sidecar.append(line, opening.path, opening.source.seen)
+        self.refresh()
+
+    def add_message(self, record: dict[str, Any]) -> None:
+        """Append a message to a native log. Raises ForeignLog, BadMessage."""
+        opening = self.opening
+        if not opening.format.native:
+            owner = opening.format.name
+            raise ForeignLog(
+                f"{opening.name} is a {owner} file, which another program owns: no message was added",
+                "ops on it go to its sidecar; messages are added by its own program",
+            )
+        if not isinstance(record.get("role"), str) or isinstance(record.get("ctxkit"), str):
+            raise BadMessage("a message needs a string `role`, and no `ctxkit` key: nothing was added")
+        if self.dry_run:
+            return
+        line = dumps(record).encode("ascii")
+        if opening.path is None:
+            opening.pending.append(line)
+            return
+        append_line(opening.path, line, None)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read what was appended since, by us or others."""
+        self.opening = reread(self.opening)
+        self._state = self._ledger = None
+
+    def merged(self) -> Iterator[bytes]:
+        """The log byte for byte, with the sidecar's ops on lines of their own at their places (REPLAY 21)."""
+        opening = self.opening
+        waiting = [entry for entry in self.ledger.entries if entry.line.sidecar]
+        written, row = 0, 0
+        blocks = read_blocks(opening.source, Row, []) if opening.laid_out is opening.source and waiting else ()
+        for block in blocks:
+            for i, record in enumerate(block.rows):
+                if isinstance(record.ctxkit, str):
+                    continue
+                while waiting and waiting[0].place <= row:
+                    start = block.offsets[i]
+                    if opening.source.read(start - 1, 1) != b"\n" and start:
+                        break  # a record glued behind another: the op comes after its line
+                    yield from _between(opening.source, written, start)
+                    written = start
+                    yield dumps(waiting.pop(0).body).encode("ascii") + b"\n"
+                row += 1
+        yield from _between(opening.source, written, opening.source.size)
+        if waiting and opening.source.size and opening.source.read(opening.source.size - 1, 1) != b"\n":
+            yield b"\n"
+        for entry in waiting:
+            yield dumps(entry.body).encode("ascii") + b"\n"
+
+    def copy_out(self) -> Iterator[bytes]:
+        """The whole stream byte for byte, then what was appended to it."""
+        source = self.opening.source
+        yield from source.chunks()
+        if self.opening.pending and source.size and source.read(source.size - 1, 1) != b"\n":
+            yield b"\n"
+        for line in self.opening.pending:
+            yield line + b"\n"
+
+
+def new_id() -> str:
+    """A new op id: 12 hex digits, the first a letter, so that it is never taken for a number."""
+    return "abcdef"[secrets.randbelow(6)] + secrets.token_hex(6)[1:]
+
+
+def _between(source: Source, start: int, end: int) -> Iterator[bytes]:
+    """Bytes `start` to `end`, in pieces."""
+    while start < end:
+        piece = source.read(start, min(CHUNK, end - start))
+        start += len(piece)
+        yield piece

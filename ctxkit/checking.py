@@ -1,0 +1,71 @@
+"""check: what is wrong with a log, its ops and its pairs; fsck for a transcript. It changes nothing.
+
+Damage comes from reading, misfits from `core/fit.py`, pairs from `core/steps.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ctxkit.core.fit import dangling, faults
+from ctxkit.opened import OpenedLog
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that is wrong. `where`: `line 7`, `op 3`, `message 12`; `code` is stable."""
+
+    where: str
+    code: str
+    text: str
+
+
+def check(log: OpenedLog) -> list[Finding]:
+    """Everything that is wrong, in the order: lines, ops, messages. Reads every op, void ones too."""
+    return [*_lines(log), *_ops(log), *_pairs(log)]
+
+
+def _lines(log: OpenedLog) -> Iterator[Finding]:
+    for one in (*log.transcript.damage, *log.ledger.damage):
+        yield Finding(f"line {one.line}", one.code, one.text)
+
+
+def _ops(log: OpenedLog) -> Iterator[Finding]:
+    earlier: set[str] = set()
+    for entry in log.ledger.entries:
+        where = f"op {entry.number}"
+        fault = faults(entry, log.transcript, log.identity)
+        missing = dangling(entry, earlier)
+        earlier.add(entry.id)
+        if fault is not None:
+            kind, text = fault
+            code = "misfit" if kind.__name__ == "Misfit" else "damaged-op"
+            yield Finding(where, code if not entry.void else f"{code}-void", f"{entry.name} {text}")
+        elif missing:
+            yield Finding(where, "dangling-op", f"{entry.name} {missing}")
+        elif entry.op is None:
+            yield Finding(where, "unknown-op", f"{entry.name!r} is not known to this ctxkit")
+
+
+def _pairs(log: OpenedLog) -> Iterator[Finding]:
+    """Calls without a result (the newest step may still be running) and results without a call."""
+    messages = log.messages
+    if not messages:
+        return
+    paired: dict[str, int] = {}
+    newest = max((m.n for m in messages if m.calls), default=0)
+    orphans: list[tuple[int, str]] = []
+    for message in messages:
+        for call in message.results:
+            if call in paired:
+                del paired[call]
+            else:
+                orphans.append((message.n, call))
+        for call in message.calls:
+            paired[call] = message.n
+    for call, n in paired.items():
+        if n != newest:
+            yield Finding(f"message {n}", "no-result", f"call {call} has no result")
+    for n, call in orphans:
+        yield Finding(f"message {n}", "no-call", f"a result for {call}, which no earlier message calls")

@@ -1,0 +1,101 @@
+"""ctxkit add: append a message."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ctxkit.cli import io
+from ctxkit.cli.params import LogArgument, Reading, takes
+from ctxkit.cli.run import opened
+from ctxkit.core.times import iso, written
+from ctxkit.errors import BadMessage, NoSuchLog, Usage
+from ctxkit.log import Log
+from ctxkit.store.append import create_log
+
+
+@takes(Reading)
+def command(
+    log: LogArgument = "-",
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The words, or - for standard input.")] = None,
+    *,
+    role: Annotated[str, typer.Option(metavar="ROLE", help="user, assistant, system, tool, …")] = "user",
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="The agent it belongs to.")] = None,
+    thread: Annotated[str | None, typer.Option(metavar="NAME", help="The thread it belongs to.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Who speaks.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model that answered.")] = None,
+    ts: Annotated[str | None, typer.Option(metavar="TIME", help="Its time, ISO; now if left out.")] = None,
+    messages: Annotated[
+        bool, typer.Option("--messages", help="TEXT is JSON lines: whole messages, a line each.")
+    ] = False,
+    create: Annotated[bool, typer.Option("--create", help="Create the log if it is missing (0600).")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the message, append nothing.")] = False,
+    reading: Reading,
+) -> None:
+    """Append a message to a log.
+
+    A log that another program owns gets no messages (exit 65). In a pipe, `add - TEXT` copies the log and adds the
+    message behind it.
+    """
+    if text is None:
+        raise Usage("add what?", "ctxkit add LOG 'the words', or - to read them from standard input")
+    if log == "-" and text == "-":
+        raise Usage("standard input cannot be both the log and the message", "name a log, or give the words themselves")
+    if ts is not None and written(ts) is None:
+        raise Usage(f"--ts {ts!r} is not an ISO time", "2026-02-12T14:30:00Z")
+    if create and log != "-" and not Path(log).exists():
+        create_log(Path(log))
+    try:
+        target = opened(log, reading, command="add")
+    except NoSuchLog as error:
+        raise NoSuchLog(error.message, f"ctxkit add --create {log} …, or ctxkit init {log}") from error
+    target.dry_run = dry_run
+    words = _stdin() if text == "-" else text
+    fields = {"ts": ts, "name": name, "agent": agent, "thread": thread, "model": model}
+    records = list(_records(words)) if messages else [{"role": role, "content": words}]
+    added = 0
+    for record in records:
+        given = {key: value for key, value in fields.items() if value is not None}
+        full = {**record, **given} if messages else {"role": record["role"], "content": record["content"], **given}
+        full.setdefault("ts", iso(int(target.clock())))
+        target.add_message(full)
+        added += 1
+        if dry_run or reading.json:
+            (io.err_json if log == "-" else io.out_json)(full)
+    if log == "-":
+        io.out_bytes(target.copy_out())
+        io.flush()
+    io.say(f"{'Would add' if dry_run else 'Added'} {_said(target, added)}.")
+
+
+def _said(target: Log, added: int) -> str:
+    count = len(target.messages)
+    if added == 1 and target.opening.path is not None and not target.dry_run:
+        return f"message {count}"
+    return f"{added} message{'s' * (added != 1)}"
+
+
+def _stdin() -> str:
+    if sys.stdin is None:
+        raise Usage("standard input is closed: there are no words to read")
+    text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    return text.removesuffix("\n")
+
+
+def _records(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for line, words in enumerate(text.split("\n"), start=1):
+        if not words.strip():
+            continue
+        try:
+            record = json.loads(words)
+        except (ValueError, RecursionError) as error:
+            raise BadMessage(f"--messages, line {line}: not JSON ({error}): nothing was added") from error
+        if not isinstance(record, dict) or not isinstance(record.get("role"), str):
+            raise BadMessage(f"--messages, line {line}: a message needs a string `role`: nothing was added")
+        found.append(record)
+    return found

@@ -1,0 +1,28 @@
+"""ctxkit clear: start afresh."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli.params import LogArgument, Reading, Writing, takes
+from ctxkit.cli.run import write
+
+
+@takes(Reading, Writing)
+def command(
+    log: LogArgument = "-",
+    *,
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this agent's messages, in all its threads; marks stay.")
+    ] = None,
+    keep_protected: Annotated[bool, typer.Option("--keep-protected", help="Protected messages stay.")] = False,
+    reading: Reading,
+    writing: Writing,
+) -> None:
+    """Take everything out of the context but the system preamble; marks go too.
+
+    Nothing leaves the log: `ctxkit undo` brings all of it back.
+    """
+    write(log, reading, writing, "clear", lambda target: target.clear(agent, keep_protected=keep_protected))

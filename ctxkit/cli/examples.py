@@ -1,0 +1,58 @@
+"""Examples: one tuple per command feeds its help, its page and the tests.
+
+An example is a command line and what it is for; `chat.jsonl` is the native log of the guide, `session.jsonl` a Claude
+Code session.
+"""
+
+from __future__ import annotations
+
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "show": (
+        ("ctxkit show chat.jsonl", "the context"),
+        ("ctxkit show chat.jsonl --last 2x --oneline", "the last two exchanges, a line a message"),
+        ("ctxkit show chat.jsonl --at 3", "as it was after op 3"),
+    ),
+    "log": (("ctxkit log chat.jsonl", "the ops"), ("ctxkit log chat.jsonl --json", "the same for programs")),
+    "why": (("ctxkit why chat.jsonl 4", "what keeps message 4 out"),),
+    "cat": (("ctxkit cat session.jsonl | ctxkit show -", "a session with its sidecar's ops, in a pipe"),),
+    "init": (("ctxkit init new.jsonl", "an empty log"), ("ctxkit init bot.jsonl --profile bot", "with a 24h window")),
+    "add": (
+        ("ctxkit add chat.jsonl 'And now in French.'", "a user message"),
+        ("echo 'Bonjour.' | ctxkit add chat.jsonl - --role assistant", "an answer from a pipe"),
+    ),
+    "mark": (
+        ("ctxkit mark chat.jsonl before-refactor", "a labelled mark"),
+        ("ctxkit mark - <chat.jsonl >marked.jsonl", "in a pipe"),
+    ),
+    "rewind": (
+        ("ctxkit rewind chat.jsonl", "to the newest mark"),
+        ("ctxkit rewind chat.jsonl before-refactor", "to a labelled one"),
+    ),
+    "forget": (
+        ("ctxkit forget chat.jsonl 5-6", "by number"),
+        ("ctxkit forget chat.jsonl --tool Read --yes", "all calls of a tool and their results"),
+    ),
+    "remember": (("ctxkit remember chat.jsonl --last 2x --yes", "only the last two exchanges"),),
+    "clear": (("ctxkit clear chat.jsonl", "start afresh"),),
+    "protect": (("ctxkit protect chat.jsonl 2", "message 2 and its step"),),
+    "unprotect": (("ctxkit unprotect chat.jsonl 2", "not any more"),),
+    "window": (
+        ("ctxkit window chat.jsonl", "what it is"),
+        ("ctxkit window chat.jsonl 24h", "set it"),
+        ("ctxkit window chat.jsonl add 8h", "widen it"),
+        ("ctxkit window chat.jsonl off", "none"),
+    ),
+    "undo": (("ctxkit undo chat.jsonl", "the newest op"), ("ctxkit undo chat.jsonl 2", "op 2")),
+    "redo": (("ctxkit redo chat.jsonl", "what was undone last"),),
+    "export": (
+        ("ctxkit export chat.jsonl --to openai", "a request body"),
+        ("ctxkit export session.jsonl --to anthropic | jq '.messages | length'", "of a Claude Code session"),
+    ),
+    "check": (("ctxkit check chat.jsonl", "exit 0 where nothing is wrong"),),
+}
+
+
+def epilog(name: str) -> str:
+    """The examples of a command as help prints them; \\b keeps the parser from filling the lines."""
+    lines = [f"  {line}\n      {note}" for line, note in EXAMPLES[name]]
+    return "\b\nExamples:\n" + "\n".join(lines)

@@ -1,0 +1,41 @@
+"""ctxkit init: create a log and its sidecar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io
+from ctxkit.errors import Usage
+from ctxkit.store.append import create_log
+from ctxkit.store.config import profile
+from ctxkit.store.sidecar import Sidecar
+
+
+def command(
+    log: Annotated[str, typer.Argument(metavar="LOG", help="The log to create.")],
+    *,
+    chosen: Annotated[
+        str, typer.Option("--profile", metavar="NAME", help="session, persona (8h window) or bot (24h window).")
+    ] = "session",
+    sidecar: Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False,
+) -> None:
+    """Create an empty log (readable by you alone) and, beside it, the folder with its config.
+
+    A file that is there already is never touched (exit 73).
+    """
+    io.Streams.quiet = quiet
+    if log == "-":
+        raise Usage("init needs the path of the log to create", "ctxkit init chat.jsonl")
+    text = profile(chosen)
+    path = Path(log)
+    create_log(path)
+    beside = Sidecar(path, Path(sidecar) if sidecar else None)
+    beside.write_config(text)
+    if json:
+        io.out_json({"log": str(path), "sidecar": str(beside.folder), "profile": chosen})
+    io.say(f"Created {path} and {beside.folder} (profile {chosen}).")

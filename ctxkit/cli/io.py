@@ -1,0 +1,147 @@
+"""Standard streams: results on stdout, everything else on stderr, and every word of a transcript through `safe()`.
+
+The only file that writes to the terminal. Errors end here: `ctxkit: <message>` and `hint: <what to do>`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from ctxkit.core.jsontext import dumps
+from ctxkit.errors import CtxkitError, ExitCode
+
+PIPE_STATUS = 128 + signal.SIGPIPE
+
+
+class Streams:
+    """Per-run switches: `quiet` silences reports (never errors)."""
+
+    quiet = False
+
+
+def out(text: str) -> None:
+    """A human line of the result; control characters made visible."""
+    from ctxkit.cli.safe import safe
+
+    data = safe(text).encode("utf-8", "replace") + b"\n"
+    sys.stdout.buffer.write(data)
+
+
+def out_json(value: Any) -> None:
+    """A machine line of the result: ASCII JSON."""
+    sys.stdout.buffer.write(dumps(value).encode("ascii") + b"\n")
+
+
+def out_bytes(pieces: Iterable[bytes]) -> None:
+    """Bytes of the result as they are."""
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+
+
+def say(text: str) -> None:
+    """A report on stderr, unless --quiet."""
+    if not Streams.quiet:
+        _err(text)
+
+
+def _err(text: str) -> None:
+    from ctxkit.cli.safe import safe
+
+    try:
+        sys.stderr.buffer.write(safe(text).encode("utf-8", "replace") + b"\n")
+        sys.stderr.buffer.flush()
+    except (OSError, ValueError, AttributeError):
+        return  # nobody can be told
+
+
+def flush() -> None:
+    """Push the result out, so that a full disk or a closed pipe is noticed while it can still be said."""
+    sys.stdout.buffer.flush()
+
+
+def fail(error: CtxkitError) -> int:
+    """Render an expected failure; its exit status."""
+    try:
+        flush()
+    except OSError:
+        _silence()
+    _err(f"ctxkit: {error.message}")
+    if error.hint:
+        _err(f"hint: {error.hint}")
+    return int(error.code)
+
+
+def usage(error: Any) -> int:
+    """Render what the option parser found wrong."""
+    text = " ".join(str(error.format_message()).split())
+    text = text[:1].lower() + text[1:]
+    _err(f"ctxkit: {text.rstrip('.')}")
+    path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
+    _err(f"hint: {path} --help")
+    return int(ExitCode.USAGE)
+
+
+def system(error: OSError) -> int:
+    """Render an I/O failure of standard output (the log's own are CtxkitErrors)."""
+    _silence()
+    _err(f"ctxkit: cannot write output: {error.strerror or error}")
+    return int(ExitCode.IO)
+
+
+def no_output() -> int:
+    """Standard output was closed from the start."""
+    _err("ctxkit: cannot write output: standard output is closed")
+    return int(ExitCode.IO)
+
+
+def broken_pipe() -> int:
+    """The reader of our output went away: end quietly, as by SIGPIPE."""
+    _silence()
+    return PIPE_STATUS
+
+
+def interrupted() -> int:
+    """Ctrl-C."""
+    _silence()
+    _err("ctxkit: interrupted")
+    return 128 + signal.SIGINT
+
+
+def bug(error: BaseException) -> int:
+    """What nobody expected: one line, no locals, no transcript text."""
+    import traceback
+
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(place.filename)}:{place.lineno}"
+    _err(f"ctxkit: a bug: {type(error).__name__} at {where}; the log was not rewritten")
+    _err("hint: CTXKIT_DEBUG=1 shows the traceback; please report it")
+    if os.environ.get("CTXKIT_DEBUG"):
+        traceback.print_exception(error)
+    return int(ExitCode.BUG)
+
+
+def _silence() -> None:
+    """Point stdout at /dev/null, so that what is still buffered cannot fail again at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
+
+
+def on_terminal() -> bool:
+    """Whether a question can be asked: stdin and stderr are terminals."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
+
+
+def ask(question: str) -> bool:
+    """Ask on the terminal; only `y` or `yes` is a yes."""
+    _err(question + " [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def err_json(value: Any) -> None:
+    """A machine line on stderr: where stdout carries the log."""
+    _err(dumps(value))

@@ -1,0 +1,107 @@
+"""What forget and remember have in common: their options, the preview, the question.
+
+A forget or remember by criteria is shown before it is done (DESIGN section 5): ranges with a line each, counts, tokens
+(provisional counter), steps closed, protected ones skipped, and what of the cached prefix would be sent anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io, render
+from ctxkit.cli.params import Reading, Selecting, Writing
+from ctxkit.cli.run import asked, criteria_text, write
+from ctxkit.core.context import entry
+from ctxkit.core.names import Name, Names
+from ctxkit.core.ops import Forget, Op
+from ctxkit.errors import Usage
+from ctxkit.log import Log
+
+COUNTER = "provisional counter, bytes/4"
+SHOWN = 20
+"""Ranges that are printed; the rest is counted."""
+
+
+class Leaving:
+    """How messages leave."""
+
+    planning: Annotated[
+        str | None, typer.Option(metavar="N,...", help="The conversation about it, which goes with it.")
+    ] = None
+    include_protected: Annotated[bool, typer.Option("--include-protected", help="Protected ones too.")] = False
+    keep_summary: Annotated[
+        bool, typer.Option("--keep-summary", help="Keep a model's summary although it tells what is forgotten.")
+    ] = False
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask when messages are chosen by criteria.")] = False
+
+
+def leave(
+    name: str, log: str, numbers: Sequence[str] | None, leaving: Leaving, reading: Reading, writing: Writing,
+    selecting: Selecting,
+) -> None:  # fmt: skip
+    """Run `forget` or `remember`."""
+
+    def action(target: Log) -> Op | None:
+        wanted = asked(target, numbers, selecting)
+        plan = target.plan_forget if name == "forget" else target.plan_remember
+        decision = plan(
+            wanted, planning=leaving.planning or (), criteria=criteria_text(selecting),
+            include_protected=leaving.include_protected, keep_summary=leaving.keep_summary,
+        )  # fmt: skip
+        if wanted.criteria and target.opening.path is not None and isinstance(decision.op, Forget):
+            _consent(target, decision.op, yes=leaving.yes)
+        return target.commit(decision)
+
+    write(log, reading, writing, name, action)
+
+
+def _consent(log: Log, op: Forget, *, yes: bool) -> None:
+    """Print the preview, and ask on a terminal. Raises Usage where nobody can be asked and --yes was not said."""
+    for line in preview(log, op):
+        io.say(line)
+    if yes or log.dry_run:
+        return
+    if not io.on_terminal():
+        raise Usage("messages were chosen by criteria and nobody can be asked: nothing was changed", "say --yes")
+    if not io.ask("Take these out of the context?"):
+        raise Usage("not confirmed: nothing was changed")
+
+
+def preview(log: Log, op: Forget) -> Iterator[str]:
+    """The lines of the preview."""
+    state = log.state()
+    leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
+    shown = log.names()
+    runs = list(_runs([name for name in shown if name in leaving]))
+    for run in runs[:SHOWN]:
+        label = state.label(run[0]) if len(run) == 1 else f"{state.label(run[0])}-{state.label(run[-1])}"
+        start = f"{label:>9}  {len(run):>4}  "
+        yield start + render.one_line(log.full(entry(state, run[0])), max(8, render.width() - len(start)))
+    if len(runs) > SHOWN:
+        yield f"… {len(runs) - SHOWN} more ranges"
+    tokens = _tokens(log, leaving)
+    yield f"{len(leaving)} of {len(shown)} messages, {tokens:,} tokens ({COUNTER})"
+    first = next((i for i, name in enumerate(shown) if name in leaving), None)
+    if first is not None:
+        kept = Names.of(name for name in shown[first:] if name not in leaving)
+        yield f"first change at message {state.label(shown[first])}: {_tokens(log, kept):,} cached tokens behind it are lost"
+
+
+def _runs(names: list[Name]) -> Iterator[list[Name]]:
+    run: list[Name] = []
+    for name in names:
+        last = run[-1] if run else None
+        if run and not (isinstance(name, int) and isinstance(last, int) and name == last + 1):
+            yield run
+            run = []
+        run.append(name)
+    if run:
+        yield run
+
+
+def _tokens(log: Log, names: Names) -> int:
+    """A provisional figure, until there are counters: bytes of the words / 4."""
+    return sum(len(log.text(name).encode("utf-8", "replace")) // 4 for name in names)

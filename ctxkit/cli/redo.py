@@ -1,0 +1,15 @@
+"""ctxkit redo: void the newest undo."""
+
+from __future__ import annotations
+
+from ctxkit.cli.params import LogArgument, Reading, Writing, takes
+from ctxkit.cli.run import write
+
+
+@takes(Reading, Writing)
+def command(log: LogArgument = "-", *, reading: Reading, writing: Writing) -> None:
+    """Void the newest undo, so that its op is in force again.
+
+    Ops written in between do not matter. A redo is itself an undo (of an undo), and can be undone.
+    """
+    write(log, reading, writing, "redo", lambda target: target.redo())

@@ -1,0 +1,24 @@
+"""ctxkit remember: keep only these messages."""
+
+from __future__ import annotations
+
+from ctxkit.cli.leaving import Leaving, leave
+from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
+
+
+@takes(Leaving, Reading, Writing, Selecting)
+def command(
+    log: LogArgument = "-",
+    numbers: Numbers = None,
+    *,
+    leaving: Leaving,
+    reading: Reading,
+    writing: Writing,
+    selecting: Selecting,
+) -> None:
+    """Keep only these messages; everything else leaves the context. Nothing leaves the log.
+
+    System, developer and protected messages stay. What is kept is chosen as for `ctxkit forget`; messages that come
+    later are not affected.
+    """
+    leave("remember", log, numbers, leaving, reading, writing, selecting)

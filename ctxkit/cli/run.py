@@ -1,0 +1,142 @@
+"""What commands have in common: opening the log they were given, resolving criteria, reporting, and writing.
+
+A looking command: `opened`, print, `finish_reading`. A writing command: `write(log, ..., action)`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ctxkit.cli import io
+from ctxkit.cli.params import Looking, Reading, Selecting, Writing
+from ctxkit.core.ops import Op, sealed
+from ctxkit.core.select import Selection
+from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
+from ctxkit.log import Log
+
+REPORTED = 10
+"""Damaged places that are named one by one; the rest is counted."""
+
+
+def opened(log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True) -> Log:
+    """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant."""
+    io.Streams.quiet = reading.quiet
+    try:
+        if log == "-":
+            found = Log.open(_stdin(command), sidecar=reading.sidecar, conversation=reading.conversation)
+        else:
+            found = Log.open(log, sidecar=reading.sidecar, conversation=reading.conversation)
+    except NoSuchLog as error:
+        if command in ("mark", "rewind", "undo") and not os.path.lexists(log) and os.sep not in log:
+            raise NoSuchLog(error.message, f"was a log on standard input meant? ctxkit {command} - {log}") from error
+        raise
+    found.force = reading.force_replay
+    found.now = reading.now
+    found.at = looking.at if looking else None
+    if report:
+        _report(found)
+    return found
+
+
+def _stdin(command: str) -> Any:
+    if sys.stdin is None:
+        raise Usage("standard input is closed: there is no log to read", f"name a log: ctxkit {command or 'COMMAND'} LOG")
+    if sys.stdin.isatty():
+        raise Usage("no log was named, and standard input is a terminal", f"ctxkit {command or 'COMMAND'} LOG")
+    return sys.stdin.buffer
+
+
+def _report(log: Log) -> None:
+    """Damage, once each, on stderr (DESIGN section 3: tolerant and loud); notices of the sidecar and the config."""
+    opening = log.opening
+    for notice in (*opening.notices, *log.config.notices):
+        io.say(f"ctxkit: {notice}")
+    damage = log.transcript.damage
+    for one in damage[:REPORTED]:
+        io.say(f"{opening.name}:{one.line}: {one.code}: {one.text}")
+    if len(damage) > REPORTED:
+        io.say(f"{opening.name}: {len(damage) - REPORTED} more damaged places: ctxkit check")
+
+
+def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Selection:
+    """The criteria with their times resolved. Raises BadTime."""
+    times: dict[str, float | None] = {"since": None, "until": None}
+    for key in times:
+        text = getattr(selecting, key)
+        if text is not None:
+            from ctxkit.when import moment
+
+            times[key] = moment(text, log.reference(), zone())
+    return Selection(
+        ids=tuple(numbers or ()), last=selecting.last, role=selecting.role, tool=selecting.tool, grep=selecting.grep,
+        since=times["since"], until=times["until"], agent=selecting.agent, thread=selecting.thread,
+        after_mark=selecting.after_mark, before_mark=selecting.before_mark, invert=selecting.invert,
+    )  # fmt: skip
+
+
+def zone() -> Any:
+    """The user's time zone: `TZ` where it names one, else the system's."""
+    name = os.environ.get("TZ")
+    if name:
+        from zoneinfo import ZoneInfo
+
+        try:
+            return ZoneInfo(name.removeprefix(":"))
+        except (ValueError, OSError, KeyError):
+            return UTC
+    return datetime.now().astimezone().tzinfo
+
+
+def criteria_text(selecting: Selecting) -> str | None:
+    """The criteria as typed, for the op's provenance."""
+    words = []
+    for key in Selecting.__annotations__:
+        value = getattr(selecting, key)
+        if value is True:
+            words.append(f"--{key.replace('_', '-')}")
+        elif value is not None and value is not False:
+            words.append(f"--{key.replace('_', '-')} {value}")
+    return " ".join(words) or None
+
+
+def finish_reading(log: Log, summary: str = "") -> None:
+    """Warnings of the replay, and a closing line, on stderr."""
+    for warning in log.state().warnings:
+        io.say(f"ctxkit: {warning}")
+    if summary:
+        io.say(summary)
+
+
+def write(log: str, reading: Reading, writing: Writing, command: str, action: Callable[[Log], Op | None]) -> None:
+    """Run one writing command: decide, append, report; in a pipe, copy the log out with the op behind it.
+
+    In a pipe the log comes out whole on exit 0 and 1, and nothing on 2 and above (DESIGN section 5).
+    """
+    target = opened(log, reading, command=command)
+    target.args = tuple(sys.argv[1:])
+    target.dry_run = writing.dry_run
+    target.op_id = writing.op_id
+    piped = target.opening.path is None
+    try:
+        op = action(target)
+    except CtxkitError as error:
+        if piped and error.code is ExitCode.NO:
+            io.out_bytes(target.copy_out())
+        raise
+    for warning in target.state().warnings:
+        io.say(f"ctxkit: {warning}")
+    for note in target.notes:
+        io.say(note)
+    if piped:
+        io.out_bytes(target.copy_out())
+    if op is not None and (writing.dry_run or reading.json):
+        (io.err_json if piped else io.out_json)(sealed(op))
+    elif op is None and reading.json:
+        (io.err_json if piped else io.out_json)({"op": None, "said": target.said})
+    if piped:
+        io.flush()
+    io.say(target.said if op is None or not writing.dry_run else f"dry run, nothing was appended. {target.said}")

@@ -1,0 +1,101 @@
+"""ctxkit show: the context, for people."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ctxkit.cli import io, render
+from ctxkit.cli.params import LogArgument, Looking, Numbers, Reading, Selecting, takes
+from ctxkit.cli.run import asked, finish_reading, opened
+from ctxkit.core.context import Entry
+from ctxkit.core.names import ItemName
+from ctxkit.core.times import iso
+from ctxkit.exporting import parts_json
+from ctxkit.log import Log
+
+
+@takes(Looking, Reading, Selecting)
+def command(
+    log: LogArgument = "-",
+    numbers: Numbers = None,
+    *,
+    full: Annotated[bool, typer.Option("--full", help="Tool results and other parts in full.")] = False,
+    oneline: Annotated[bool, typer.Option("--oneline", help="A line per message.")] = False,
+    looking: Looking,
+    reading: Reading,
+    selecting: Selecting,
+) -> None:
+    """Print the context that a model would be sent.
+
+    Messages keep the numbers that the log gives them, so `ctxkit forget LOG 45` takes out what `show` calls 45.
+    With numbers or criteria it prints these only; --json prints a JSON object per message.
+    """
+    opened_log = opened(log, reading, looking, command="show")
+    opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
+    shown = list(opened_log.entries())
+    wanted = asked(opened_log, numbers, selecting)
+    if not wanted.empty:
+        names = opened_log.select(wanted, [entry.name for entry in shown])
+        shown = [entry for entry in shown if entry.name in names]
+    for entry in shown:
+        if reading.json:
+            io.out_json(as_json(opened_log, entry))
+        elif oneline:
+            _oneline(opened_log, entry)
+        else:
+            _print(opened_log, entry, full=full)
+    finish_reading(opened_log, f"{len(shown)} of {len(opened_log.transcript.messages)} messages")
+
+
+def as_json(log: Log, entry: Entry) -> dict[str, Any]:
+    """The machine form of one message: `n` (or `item`), `role`, `ts`, `parts`, and flags where they are set."""
+    content = log.full(entry)
+    state = log.state()
+    found: dict[str, Any] = {"n": entry.name} if isinstance(entry.name, int) else {"item": state.label(entry.name)}
+    moment = state.original(entry.name)
+    found["role"] = content.role
+    if moment is not None:
+        found["ts"] = iso(moment)
+    if content.name:
+        found["name"] = content.name
+    if entry.message is not None:
+        found.update({key: value for key in ("agent", "thread") if (value := getattr(entry.message, key)) is not None})
+    if entry.protected:
+        found["protected"] = True
+    if entry.stub is not None:
+        found["stub"] = True
+    if entry.item is not None and entry.item.tells:
+        found["tells"] = str(entry.item.tells)
+    found["parts"] = parts_json(content)
+    return found
+
+
+def _notes(log: Log, entry: Entry) -> str:
+    state = log.state()
+    if entry.item is not None and entry.item.summary:
+        return f"summary of {render.ranges(entry.item.tells, state.label)}"
+    if entry.item is not None and entry.item.origin is not None:
+        return f"from {state.label(entry.item.origin)}"
+    if isinstance(entry.name, ItemName):
+        return f"by op {entry.item.source if entry.item else '?'}"
+    return "shortened" if entry.stub is not None else ""
+
+
+def _print(log: Log, entry: Entry, *, full: bool) -> None:
+    state, content = log.state(), log.full(entry)
+    moment = state.original(entry.name)
+    notes = _notes(log, entry)
+    io.out(render.header(state.label(entry.name), content.role, moment, name=content.name,
+                         protected=entry.protected, notes=notes))  # fmt: skip
+    for line in render.body(content, full=full):
+        io.out(f"    {line}" if line else "")
+    io.out("")
+
+
+def _oneline(log: Log, entry: Entry) -> None:
+    state, content = log.state(), log.full(entry)
+    lock = render.LOCK if entry.protected else " "
+    start = f"{state.label(entry.name):>5} {content.role[:9]:<9} {lock} "
+    io.out(start + render.one_line(content, max(8, render.width() - len(start) - 1)))

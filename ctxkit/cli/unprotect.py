@@ -1,0 +1,30 @@
+"""ctxkit unprotect: take protection away."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
+from ctxkit.cli.run import asked, write
+
+
+@takes(Reading, Writing, Selecting)
+def command(
+    log: LogArgument = "-",
+    numbers: Numbers = None,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Also where it is the system preamble.")] = False,
+    reading: Reading,
+    writing: Writing,
+    selecting: Selecting,
+) -> None:
+    """Take the protection of messages away, the automatic one of the first message too.
+
+    The system preamble is protected from the start; unprotecting it needs --force.
+    """
+    write(
+        log, reading, writing, "unprotect",
+        lambda target: target.unprotect(asked(target, numbers, selecting), force=force),
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""ctxkit window: how far back the context reaches."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io
+from ctxkit.cli.params import LogArgument, Reading, Writing, takes
+from ctxkit.cli.run import finish_reading, opened, write, zone
+from ctxkit.core.ops import Op
+from ctxkit.errors import Usage
+from ctxkit.log import Log
+from ctxkit.policies import window
+
+ACTIONS = ("set", "add", "sub", "reset", "default", "off")
+HINT = "ctxkit window LOG 24h | add 8h | sub 4h | reset | off"
+
+
+@takes(Reading, Writing)
+def command(
+    log: LogArgument = "-",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[set|add|sub] TIME | reset | off", help="24h, 2d, 1 week, yesterday; nothing: show."),
+    ] = None,
+    *,
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="The window of this agent alone.")] = None,
+    reading: Reading,
+    writing: Writing,
+) -> None:
+    """Show or set the time window: messages older than this are not in the context.
+
+    The window counts back from the newest message (--now wall: from the clock). `reset` follows the default again.
+    Both limits apply: inside the window, and after the last clear. Bounds are 1h and 168h unless configured.
+    """
+    asked = list(words or [])
+    if not asked:
+        _show(log, agent, reading)
+        return
+    write(log, reading, writing, "window", lambda target: _act(target, asked, agent))
+
+
+def _show(log: str, agent: str | None, reading: Reading) -> None:
+    target = opened(log, reading, command="window")
+    state, bounds = target.state(), target.bounds()
+    if reading.json:
+        effective, default = window.effective(state, bounds, agent), bounds.default_for(agent)
+        io.out_json({"seconds": effective, "default": default, "agent": agent, "now": target.now_name()})
+    else:
+        io.out(window.show(state, bounds, agent))
+        io.out(f"now: {target.now_name()}")
+        io.out(f"usage: {HINT}")
+    finish_reading(target)
+
+
+def _act(target: Log, words: list[str], agent: str | None) -> Op | None:
+    action, rest = (words[0], words[1:]) if words[0] in ACTIONS else ("set", words)
+    text = " ".join(rest)
+    if action in ("reset", "default", "off"):
+        if rest:
+            raise Usage(f"`window {action}` takes no time: {text!r}", HINT)
+        return target.window_off(agent) if action == "off" else target.reset_window(agent)
+    if not rest:
+        raise Usage(f"`window {action}` needs a time", HINT)
+    from ctxkit import when
+
+    if action == "set":
+        return target.set_window(when.span(text, target.reference(), zone()), agent, text)
+    seconds = when.duration(text)
+    return target.shift_window(seconds if action == "add" else -seconds, agent, f"{action} {text}")
+
+

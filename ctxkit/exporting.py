@@ -1,0 +1,75 @@
+"""Export: a context as the messages of a provider's request, or as chat lines.
+
+Pipeline: context -> contents (read again from the file) -> the log's own program's repairs, where it has them -> the
+target's writer. What is emitted is valid for the target, whatever the ops did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ctxkit.core import integrity
+from ctxkit.core.messages import Content, Part, Repairs, Result
+from ctxkit.errors import NothingToSend
+from ctxkit.opened import OpenedLog
+
+
+class Exported(msgspec.Struct):
+    """`values`: the JSON values to print, a line each. `count`: messages sent."""
+
+    values: Iterable[dict[str, Any]]
+    repairs: Repairs
+    count: int
+
+
+def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
+    """The context of `log` for `to` (chat, openai, anthropic). Raises NothingToSend where there is nothing."""
+    contents = [log.full(entry) for entry in log.entries()]
+    if not contents:
+        raise NothingToSend(f"nothing to send: the context of {log.opening.name} is empty", "ctxkit show, ctxkit log")
+    as_sent = log.opening.format.name == "claude-code"
+    repairs = Repairs()
+    if as_sent:
+        from ctxkit.formats.claude_code.wire import repair
+
+        contents, repairs = repair(contents, log.answered, model)
+    model = model or log.transcript.model
+    if to == "chat":
+        from ctxkit.formats.chat_lines import lines
+
+        contents, more = integrity.repair(contents)
+        return Exported(lines(contents), _joined(repairs, more), len(contents))
+    if to == "openai":
+        from ctxkit.formats import openai
+
+        body, more = openai.write(contents, model=model)
+    else:
+        from ctxkit.formats import anthropic
+
+        body, more = anthropic.write(contents, model=model, as_sent=as_sent)
+    return Exported([body], _joined(repairs, more), len(body["messages"]))
+
+
+def _joined(one: Repairs, other: Repairs) -> Repairs:
+    left_out = dict(one.left_out)
+    for kind, count in other.left_out.items():
+        left_out[kind] = left_out.get(kind, 0) + count
+    return Repairs(one.made + other.made, one.dropped + other.dropped, left_out)
+
+
+def parts_json(content: Content) -> list[dict[str, Any]]:
+    """The parts of a message in their machine form: `type` and what the type holds; the raw part left out."""
+    return [_part(part) for part in content.parts]
+
+
+def _part(part: Part) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(part)
+    raw = found.pop("raw", None)
+    if isinstance(part, Result) and not isinstance(part.content, str):
+        found["content"] = [_part(inner) for inner in part.content]
+    if part.__class__.__name__ == "Other":
+        found["raw"] = raw
+    return found

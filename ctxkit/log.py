@@ -1,0 +1,169 @@
+"""The Python API: `Log`, with a method per command. Every command of the CLI is a thin caller of it.
+
+Each writing method decides on the state as it was read (law 4: the plan is made before the lock), stamps the op, appends
+it durably, and returns it; None where the wished state holds already. `dry_run` on the log appends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ctxkit.appending import AppendingLog
+from ctxkit.core.names import Names
+from ctxkit.core.ops import Count, Op, sealed
+from ctxkit.core.select import Selection
+from ctxkit.core.state import State
+from ctxkit.policies import clear as clearing
+from ctxkit.policies import forget as forgetting
+from ctxkit.policies import marks, protect, window
+from ctxkit.policies import undo as undoing
+from ctxkit.policies.decision import Decision
+
+if TYPE_CHECKING:
+    from ctxkit.checking import Finding
+    from ctxkit.exporting import Exported
+
+Numbers = str | int | Iterable[str | int] | Selection
+"""Messages as people write them: 45, "45-67", "7.1", a list of these, or a whole `Selection`."""
+
+
+class Log(AppendingLog):
+    """A log of messages and ops: a file, or a stream. `said` and `notes` hold the words of the last decision."""
+
+    op_id: str | None = None
+    said = ""
+    notes: Sequence[str] = ()
+
+    def mark(self, label: str | None = None) -> Op | None:
+        """A point to come back to."""
+        return self.commit(marks.mark(self.here(), label))
+
+    def rewind(self, label: str | None = None) -> Op | None:
+        """Drop the messages that came after the newest mark, or the newest so labelled. Raises NoMark."""
+        return self.commit(marks.rewind(self.state(), self.here(), label))
+
+    def forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Op | None:
+        """Take messages out of the context. `asked`: the fields of `Selection`, and those of `forget.Wish`.
+
+        Raises UnknownMessage, NothingMatched, NothingChanges and what a selection raises.
+        """
+        return self.commit(self.plan_forget(numbers, planning=planning, **asked))
+
+    def remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Op | None:
+        """Keep only these messages, the system's and protected ones."""
+        return self.commit(self.plan_remember(numbers, planning=planning, **asked))
+
+    def plan_forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
+        """What `forget` would append, for a preview."""
+        return forgetting.forget(self.state(), self.here(), self.wish(numbers, planning, asked))
+
+    def plan_remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
+        """What `remember` would append, for a preview."""
+        return forgetting.remember(self.state(), self.here(), self.wish(numbers, planning, asked))
+
+    def clear(self, agent: str | None = None, *, keep_protected: bool = False) -> Op | None:
+        """Start afresh: all messages and marks leave the context."""
+        return self.commit(clearing.clear(self.state(), self.here(), agent, keep_protected=keep_protected))
+
+    def protect(self, numbers: Numbers = (), **criteria: Any) -> Op | None:
+        """Keep these from compact, trim, window, remember and an unforced forget."""
+        chosen = self.select(selection(numbers, criteria))
+        return self.commit(protect.protect(self.state(), self.here(), chosen))
+
+    def unprotect(self, numbers: Numbers = (), *, force: bool = False, **criteria: Any) -> Op | None:
+        """Take protection away; the system preamble's needs `force`."""
+        chosen = self.select(selection(numbers, criteria))
+        return self.commit(protect.unprotect(self.state(), self.here(), chosen, force=force))
+
+    def undo(self, op: str | None = None) -> Op | None:
+        """Void one op: the newest in force, or the one with this number, id or prefix. Raises NoSuchOp."""
+        return self._void(undoing.undo(self.ledger, self.here(), op))
+
+    def redo(self) -> Op | None:
+        """Void the newest undo. Raises NoSuchOp."""
+        return self._void(undoing.redo(self.ledger, self.here()))
+
+    def set_window(self, seconds: int, agent: str | None = None, asked: str = "") -> Op | None:
+        """Set the time window, in seconds, clamped to the bounds of the config."""
+        return self.commit(window.set_to(self.state(), self.here(), self.bounds(), seconds, agent, asked))
+
+    def shift_window(self, seconds: int, agent: str | None = None, asked: str = "") -> Op | None:
+        """Widen (or, negative, narrow) the window in force. Raises WindowOff."""
+        return self.commit(window.shift(self.state(), self.here(), self.bounds(), seconds, agent, asked))
+
+    def reset_window(self, agent: str | None = None) -> Op | None:
+        """Follow the default again."""
+        return self.commit(window.reset(self.state(), self.here(), self.bounds(), agent))
+
+    def window_off(self, agent: str | None = None) -> Op | None:
+        """No window."""
+        return self.commit(window.off(self.state(), self.here(), self.bounds(), agent))
+
+    def export(self, to: str, *, model: str = "") -> Exported:
+        """The context for `to`: chat, openai or anthropic. Raises NothingToSend."""
+        from ctxkit.exporting import export
+
+        return export(self, to, model=model)
+
+    def check(self) -> list[Finding]:
+        """What is damaged, does not fit, or is unpaired; an empty list for a sound log."""
+        from ctxkit.checking import check
+
+        return check(self)
+
+    def wish(self, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any]) -> forgetting.Wish:
+        """What a forget or remember was asked for, resolved to names."""
+        own = {key: value for key, value in criteria.items() if key in forgetting.Wish.__struct_fields__}
+        rest = {key: value for key, value in criteria.items() if key not in own}
+        chosen = self.select(selection(numbers, rest))
+        about = selection(planning, {})
+        named = Names() if about.empty else self.select(about)
+        return forgetting.Wish(chosen=chosen, planning=named, **own)
+
+    def commit(self, decision: Decision) -> Op | None:
+        """Stamp and append what was decided; None, and nothing appended, where there is nothing to do."""
+        self.said, self.notes = decision.said, decision.notes
+        if decision.op is None:
+            return None
+        known = self.ledger.by_id.get(self.op_id) if self.op_id else None
+        if known is not None and known.op is not None:
+            self.said = f"op {self.op_id} is there already: nothing appended."
+            return known.op
+        before = self.state()
+        op = self.stamp(decision.op, self.op_id)
+        if op.name not in ("mark", "protect", "unprotect", "window"):
+            after = self.state_with(op)
+            op.before, op.after = _count(before), _count(after)
+        if not self.dry_run:
+            self.append(sealed(op))
+        return op
+
+    def _void(self, decision: Decision) -> Op | None:
+        """As `commit`, and says where nothing visible changed (REPLAY 45)."""
+        if decision.op is not None:
+            before = self.shape()
+            changed = self.shape(self.state_with(self.stamp(decision.op, self.op_id)))
+            if changed == before:
+                decision.notes = [*decision.notes, "no visible change: later ops hide it"]
+        return self.commit(decision)
+
+
+def _count(state: State) -> Count:
+    shown = state.shown()
+    return Count(messages=len(shown))
+
+
+def _texts(numbers: str | int | Iterable[str | int]) -> list[str]:
+    if isinstance(numbers, str | int):
+        return [str(numbers)]
+    return [str(one) for one in numbers]
+
+
+def selection(numbers: Numbers, criteria: Mapping[str, Any]) -> Selection:
+    """A `Selection` from Python arguments."""
+    if isinstance(numbers, Selection):
+        return msgspec.structs.replace(numbers, **criteria)
+    return Selection(ids=tuple(_texts(numbers)), **criteria)

@@ -1,0 +1,234 @@
+"""A log, opened for reading: its messages, its state, its context, and the content that is printed.
+
+Content is read again from the file only for what is printed, so memory follows the number of messages, not their bytes.
+`Log` (in `log.py`) adds a method per writing command.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import msgspec
+
+from ctxkit.core.context import Entry, Lens, entries, entry, names, shown_names
+from ctxkit.core.identity import identity
+from ctxkit.core.jsontext import loads
+from ctxkit.core.ledger import Ledger, build
+from ctxkit.core.messages import Call, Content, Message, Result, Text, Thinking
+from ctxkit.core.names import Name, Names
+from ctxkit.core.replay import fold
+from ctxkit.core.select import Selection, resolve
+from ctxkit.core.state import State
+from ctxkit.core.times import iso, seconds
+from ctxkit.core.transcript import Transcript
+from ctxkit.errors import BadTime, UnknownOp
+from ctxkit.formats.chat import content_of
+from ctxkit.policies.window import Bounds
+from ctxkit.reading import Opening, read, read_source
+from ctxkit.store.config import Config, load
+from ctxkit.store.sidecar import user_config
+
+
+class OpenedLog:
+    """What a log holds. `force`: fold ops that do not fit too; `at`: the op to look back to; `now`: as typed.
+
+    The clock is injected: `clock()` gives seconds since 1970.
+    """
+
+    def __init__(self, opening: Opening, config: Config, *, clock: Callable[[], float] = time.time) -> None:
+        self.opening = opening
+        self.config = config
+        self.clock = clock
+        self.force = False
+        self.at: str | None = None
+        self.now: str | None = None
+        self.lens_agent: str | None = None
+        self.lens_thread: str | None = None
+        self._state: State | None = None
+        self._ledger: Ledger | None = None
+        self._contents: dict[int, Content] = {}
+
+    @classmethod
+    def open(
+        cls, log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
+        conversation: int | None = None, env: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> Self:  # fmt: skip
+        """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
+
+        `sidecar`: the folder, if not beside the log; `conversation`: which one, from 1, of a file with many; `env`:
+        the environment (default: the process's own). Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations,
+        ReadFailed, BadConfig.
+        """
+        opening = read(log, sidecar=sidecar, conversation=conversation)
+        known = os.environ if env is None else env
+        folder = opening.path.resolve().parent if opening.path else Path.cwd()
+        file = opening.sidecar.config_path if opening.sidecar else None
+        config = load(file, folder, known, user_config(known))
+        return cls(opening, config, clock=clock)
+
+    @property
+    def transcript(self) -> Transcript:
+        """Messages, ops and damage, as they stand in the log."""
+        return self.opening.transcript
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages of the log, light."""
+        return self.transcript.messages
+
+    @property
+    def native(self) -> bool:
+        """Whether ctxkit may append messages to this log."""
+        return self.opening.format.native
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ops, numbered, with those that are void."""
+        if self._ledger is None:
+            self._ledger = build(self.transcript)
+        return self._ledger
+
+    def state(self) -> State:
+        """The state of the log, or as it was at op `at`. Raises Misfit, DamagedOp, NoSuchOp."""
+        if self._state is None:
+            transcript, ledger = (self.transcript, self.ledger) if self.at is None else self._back_to(self.at)
+            self._state = fold(transcript, ledger, self.identity, force=self.force)
+        return self._state
+
+    def _back_to(self, name: str) -> tuple[Transcript, Ledger]:
+        """The log up to and including op `name`; undos after it do not count (REPLAY 46)."""
+        op = self.ledger.find(name)
+        ledger = self.ledger.upto(op.number)
+        transcript = self.transcript
+        kept = next((i for i, row in enumerate(transcript.row_of) if row >= op.place), len(transcript.messages))
+        if transcript.view is not None:
+            opening = self.opening
+            back = read_source(
+                opening.name, opening.path, opening.source, None, conversation=None, rows=op.place
+            ).transcript  # fmt: skip
+            return back, ledger
+        back = msgspec.structs.replace(transcript, messages=transcript.messages[:kept], row_of=transcript.row_of[:kept])
+        return back, ledger
+
+    def known_ops(self) -> None:
+        """Raises UnknownOp where an op in force is not known to this ctxkit (REPLAY 24)."""
+        unknown = self.ledger.unknown
+        if unknown:
+            first = unknown[0]
+            text = f"op {first.number} is a {first.name!r} (v {first.body.get('v', 1)}), which this ctxkit does not know"
+            raise UnknownOp(f"{text}: nothing was exported", "a newer ctxkit may; --skip-unknown goes on without it")
+
+    def identity(self, n: int) -> str:
+        """The identity of message n, which `at.last` is compared with."""
+        message = self.messages[n - 1]
+        return message.key or identity(message, self.content(n))
+
+    def lens(self) -> Lens:
+        """The parameters of the projection: what was typed, else the config."""
+        windows: dict[str | None, int] = {agent: setting.value for agent, setting in self.config.agents.items()}
+        windows[None] = self.config["window.default"] or 0
+        newest = self.config["window.messages"]
+        return Lens(self.lens_agent, self.lens_thread, self.now_seconds(), windows, newest or None)
+
+    def now_seconds(self) -> float | None:
+        """What windows count from, in seconds since 1970; None = the newest time in the log. Raises BadTime."""
+        asked = self.now or self.config["now"]
+        if asked == "last":
+            return None
+        if asked == "wall":
+            return self.clock()
+        moment = seconds(asked)
+        if moment is None:
+            raise BadTime(f"now is {asked!r}: not a time", "last, wall, or an ISO time such as 2026-02-12T14:30:00Z")
+        return moment
+
+    def now_name(self) -> str:
+        """What windows count from, in words: `last (2026-02-12T14:30:00Z)`."""
+        asked = self.now or self.config["now"]
+        moment = self.now_seconds() if asked != "last" else self.state().last
+        shown = iso(int(moment)) if moment is not None else "no message has a time"
+        return shown if asked == shown else f"{asked} ({shown})"
+
+    def reference(self) -> float:
+        """Now in seconds for `--since 2h` and dates: as `now_seconds`, the clock where the log has no time."""
+        now = self.now_seconds()
+        if now is None:
+            now = self.state().last
+        return self.clock() if now is None else now
+
+    def bounds(self) -> Bounds:
+        """Default and limits of windows, from the config."""
+        return Bounds(self.lens().windows, self.config["window.min"], self.config["window.max"])
+
+    def entries(self) -> Iterator[Entry]:
+        """The context in order. Raises UnknownAgent."""
+        return entries(self.state(), self.lens())
+
+    def names(self) -> list[Name]:
+        """The names of the context in order."""
+        return list(names(self.state(), self.lens()))
+
+    def select(self, asked: Selection, shown: Iterable[Name] | None = None) -> Names:
+        """What a selection stands for; criteria see `shown`, by default the context before windows."""
+        state = self.state()
+        return resolve(state, asked, shown_names(state) if shown is None else shown, self.text)
+
+    def content(self, n: int) -> Content:
+        """Message n in full, read from the file."""
+        message = self.messages[n - 1]
+        source = self.opening.laid_out
+        spans = ((message.offset, message.size), *message.more)
+        rows = [row for offset, size in spans if isinstance(row := loads(source.read(offset, size)), dict)]
+        return self.opening.format.content(message, rows)
+
+    def full(self, entry: Entry) -> Content:
+        """An entry in full: a message, an item, or what an op shortened it to."""
+        if entry.item is not None:
+            content = content_of(entry.item.message)
+        else:
+            content = self.content(int(str(entry.name)))
+        return content if entry.stub is None else stubbed(content, entry.stub)
+
+    def text(self, name: Name) -> str:
+        """All words of a message, for --grep."""
+        return "\n".join(_words(self.full(entry(self.state(), name))))
+
+    @cached_property
+    def answered(self) -> frozenset[str]:
+        """Ids of calls whose result stands anywhere in the log."""
+        return frozenset(call for message in self.messages for call in message.results)
+
+
+def stubbed(content: Content, stub: Any) -> Content:
+    """`content` with its text or its results' text replaced by `stub`; ids stay, so that pairs hold."""
+    replaced = content_of({"role": content.role, "content": stub}).parts
+    results = [part for part in content.parts if isinstance(part, Result)]
+    if results:
+        words = "\n".join(part.text for part in replaced if isinstance(part, Text))
+        return Content(content.role, [Result(part.id, words, part.is_error) for part in results], content.name)
+    calls = [part for part in content.parts if isinstance(part, Call)]
+    return Content(content.role, [*replaced, *calls], content.name)
+
+
+def _words(content: Content) -> Iterator[str]:
+    for part in content.parts:
+        match part:
+            case Text(text=text) | Thinking(text=text):
+                yield text
+            case Call(name=name, arguments=arguments):
+                yield name
+                yield arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            case Result(content=inner):
+                if isinstance(inner, str):
+                    yield inner
+                else:
+                    yield from _words(Content("tool", inner))
+            case _:
+                continue

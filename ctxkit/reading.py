@@ -1,0 +1,166 @@
+"""Reading a log from start to end: which format it has, its transcript, its sidecar's ops.
+
+Pipeline: `store` (bytes, blocks) -> `formats` (reader) -> `Opening`, which `opened.py` works on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from ctxkit.core.jsontext import loads
+from ctxkit.core.messages import Damage
+from ctxkit.core.oplines import OpCollector
+from ctxkit.core.transcript import Transcript
+from ctxkit.formats import containers, registry
+from ctxkit.formats.base import Block, Format, Reader, Row
+from ctxkit.store.jsonl import read_blocks
+from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.source import Source, of_bytes, open_log, spool
+
+HEAD = 50
+"""How many records are looked at to detect a format."""
+
+FIRST_LINE = 1 << 16
+"""Bytes looked at to tell a container (an array, an object over many lines) from JSON lines."""
+
+
+class Opening(msgspec.Struct):
+    """A log that was read: `source` its bytes, `laid_out` the bytes that offsets refer to (another one for containers).
+
+    `sidecar` is None for a stream without --sidecar. `damage` of the sidecar's ops is in `transcript.damage`.
+    """
+
+    name: str
+    path: Path | None
+    source: Source
+    laid_out: Source
+    format: Format
+    reader: Reader
+    transcript: Transcript
+    sidecar: Sidecar | None
+    conversation: int | None
+    notices: list[str]
+    pending: list[bytes] = []
+
+
+def read(
+    log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
+    conversation: int | None = None, rows: int | None = None,
+) -> Opening:  # fmt: skip
+    """Opens and reads a log. `rows`: only the first so many non-op rows, for looking back.
+
+    Raises NoSuchLog, NoPermission, ReadFailed, UnknownFormat, ManyConversations.
+    """
+    if isinstance(log, str | os.PathLike):
+        path = Path(log)
+        source = open_log(path)
+        beside = Sidecar(path, Path(sidecar) if sidecar else None)
+        name = str(path)
+    else:
+        path, name = None, "standard input"
+        source = spool(log, name)
+        beside = Sidecar(None, Path(sidecar)) if sidecar else None
+    return read_source(name, path, source, beside, conversation=conversation, rows=rows)
+
+
+def read_source(
+    name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None, rows: int | None
+) -> Opening:
+    """The same for bytes that are open already."""
+    start = source.read(0, FIRST_LINE)
+    laid_out, format_ = source, None
+    if containers.may_be(start if b"\n" in start else source.read(0, source.size)):
+        container = containers.find(source.read(0, source.size))
+        if container is not None:
+            laid_out = of_bytes(name, containers.lay_out(container, conversation, name))
+            format_ = containers.FORMAT
+    if format_ is None:
+        format_ = registry.detect(_head(source))
+    damage: list[Damage] = []
+    reader = format_.reader()
+    for block in _limited(read_blocks(laid_out, format_.row, damage), rows):
+        reader.feed(block)
+    transcript = reader.finish()
+    transcript.damage = damage
+    notices: list[str] = []
+    if sidecar is not None:
+        notices += sidecar.notices
+        if not format_.native or path is None:
+            _merge_sidecar(transcript, sidecar, rows)
+    return Opening(name, path, source, laid_out, format_, reader, transcript, sidecar, conversation, notices)
+
+
+def reread(opening: Opening) -> Opening:
+    """The same log as it is now: of a file that only grew, only what is new is read."""
+    if opening.path is None:
+        return opening
+    source = open_log(opening.path)
+    old, new = opening.source.seen, source.seen
+    grown = old is not None and new is not None and (old.dev, old.ino) == (new.dev, new.ino) and new.size >= old.size
+    if not grown or opening.laid_out is not opening.source or not _ends_line(source, opening.source.size):
+        return read_source(
+            opening.name, opening.path, source, opening.sidecar, conversation=opening.conversation, rows=None
+        )  # fmt: skip
+    damage: list[Damage] = list(opening.transcript.damage)
+    for block in read_blocks(source, opening.format.row, damage, start=opening.source.size):
+        opening.reader.feed(block)
+    transcript = opening.reader.finish()
+    transcript.damage = damage
+    if opening.sidecar is not None and not opening.format.native:
+        _merge_sidecar(transcript, opening.sidecar, None)
+    return msgspec.structs.replace(opening, source=source, laid_out=source, transcript=transcript)
+
+
+def _ends_line(source: Source, offset: int) -> bool:
+    return offset == 0 or source.read(offset - 1, 1) == b"\n"
+
+
+def _head(source: Source) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for block in read_blocks(source, Row, []):
+        for i in range(len(block.rows)):
+            record = loads(block.raw(i))
+            if isinstance(record, dict) and not isinstance(record.get("ctxkit"), str):
+                found.append(record)
+                if len(found) >= HEAD:
+                    return found
+    return found
+
+
+def _limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
+    """The blocks of the first `rows` non-op rows, and the ops among and right after them."""
+    if rows is None:
+        yield from blocks
+        return
+    left = rows
+    for block in blocks:
+        for i, row in enumerate(block.rows):
+            if not isinstance(row.ctxkit, str):
+                if not left:
+                    yield Block(block.rows[:i], block.offsets[:i], block.sizes[:i], block.lines[:i], block.data, block.base)
+                    return
+                left -= 1
+        yield block
+
+
+def _merge_sidecar(transcript: Transcript, sidecar: Sidecar, rows: int | None) -> None:
+    """Add the ops of the sidecar; `ledger` puts each in its place."""
+    if not sidecar.ops_path.exists():
+        return
+    damage: list[Damage] = []
+    collector = OpCollector()
+    with open_log(sidecar.ops_path) as source:
+        for block in read_blocks(source, Row, damage):
+            for i, row in enumerate(block.rows):
+                if isinstance(row.ctxkit, str):
+                    collector.add(block, i, transcript.rows, len(transcript.messages))
+    for op in collector.ops:
+        op.sidecar = True
+    transcript.ops = transcript.ops + collector.ops
+    transcript.damage = transcript.damage + damage
+
