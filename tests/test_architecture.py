@@ -54,8 +54,8 @@ LAZY = {"dateparser", "pytimeparse", "litellm", "tiktoken", "rich", "tomlkit", "
 
 IMPURE = {
     "asyncio", "fcntl", "getpass", "glob", "http", "io", "locale", "logging", "mmap", "multiprocessing", "os",
-    "pathlib", "platform", "random", "secrets", "selectors", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys",
-    "tempfile", "threading", "time", "urllib", "uuid", "warnings", "zoneinfo",
+    "pathlib", "platform", "random", "secrets", "selectors", "shutil", "signal", "socket", "sqlite3", "ssl",
+    "subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid", "warnings", "zoneinfo",
 }  # fmt: skip
 """Modules that do I/O or read a clock, a random source or the environment."""
 IMPURE_CALLS = {"open", "print", "input", "exec", "eval", "breakpoint"}
