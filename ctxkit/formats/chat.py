@@ -171,7 +171,10 @@ class ChatReader:
         record = {"role": row.role, "tool_call_id": row.tool_call_id}
         for key in ("content", "tool_calls", "function_call"):
             if raw := bytes(getattr(row, key)):
-                record[key] = loads(raw)
+                try:
+                    record[key] = loads(raw)
+                except ValueError:
+                    continue  # nested too deeply: the message still counts, and reading it in full says why it cannot
         calls: list[str] = []
         tools: list[str] = []
         results: list[str] = []

@@ -242,3 +242,9 @@ def test_arguments_that_are_no_object_stay_as_they_are() -> None:
         (part,) = content_of({"role": "assistant", "tool_calls": [call]}).parts
         assert isinstance(part, Call)
         assert part.arguments == text
+
+
+def test_a_message_that_cannot_be_read_in_full_still_counts() -> None:
+    """Its place in the numbering must not depend on what stands in it."""
+    data = b'{"role":"user","content":[' + b"9" * 5000 + b']}\n{"role":"user","content":"x"}\n'
+    assert [(m.n, m.calls, m.opens) for m in read(FORMAT, data).messages] == [(1, (), True), (2, (), True)]

@@ -120,8 +120,8 @@ def said(parts: list[Part]) -> list[Any]:
     shown: list[Any] = []
     for part in parts:
         match part:
-            case Text(text) if text:
-                shown.append(text)
+            case Text(text):
+                shown += [text] if text else []
             case Thinking(text, raw):
                 shown.append(("thinking", text, raw.get("signature")))
             case Call(identity, name, arguments):
