@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ctxkit.formats.claude_code.rows import ClaudeRow, attachment_head, filled, text, value
+from ctxkit.formats.claude_code.rows import ClaudeRow, attachment_head, filled, text
 
 SENT = {
     *("hook_success", "hook_additional_context", "hook_blocking_error", "nested_memory", "edited_text_file", "file"),
@@ -96,6 +96,6 @@ def _prompt(prompt: Any) -> str:
     """The words of a queued prompt: a string, or blocks of which the texts are taken."""
     if isinstance(prompt, str):
         return prompt
-    parts = value(prompt) if not isinstance(prompt, list) else prompt
-    texts = [text(b.get("text")) for b in parts or [] if isinstance(b, dict) and b.get("type") == "text"]
-    return "\n".join(texts) if texts else json.dumps(prompt, ensure_ascii=False)
+    parts = [b for b in prompt if isinstance(b, dict)] if isinstance(prompt, list) else []
+    texts = [text(b.get("text")) for b in parts if b.get("type") == "text"]
+    return "\n".join(texts) if texts or parts else json.dumps(prompt, ensure_ascii=False)

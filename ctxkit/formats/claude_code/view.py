@@ -112,7 +112,8 @@ def _numbers(
             rows = [k for n in groups.numbers[response] for k in groups.links[n] if allowed(k)]
         if response is not None and first:
             begun.add(response)
-            numbers.update(dict.fromkeys(sorted({link.n, *(links[k].n for k in rows)} - (on_path - {link.n}))))
+            missed = {links[k].n for k in rows if links[k].n not in on_path}
+            numbers.update(dict.fromkeys(sorted({link.n, *missed})))
         numbers.setdefault(link.n)
         if final:
             hanging = [k for row in rows for k in answers.get(links[row].uuid, ()) if allowed(k)]
