@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.core.messages import Content, Repairs, Text
 from ctxkit.formats.claude_code.wire import block_of, repair
 from tests.formats.claude_code.logs import answered, assistant, call, content, context, log, other, read, result, user
 
@@ -176,63 +176,6 @@ def test_thinking_is_sent_byte_for_byte_to_its_own_model() -> None:
     ]
     assert sent(rows)[0][1] == "a: <thinking> | a"
     assert sent(rows, model="claude-opus-5")[0][1] == "a: a"
-
-
-def test_old_tools_have_their_new_names() -> None:
-    """Task is Agent; SendMessage lost three fields; an input that is no object becomes one."""
-    calls = [
-        {"type": "tool_use", "id": "A", "name": "Task", "input": {"type": 1}},
-        {
-            "type": "tool_use",
-            "id": "B",
-            "name": "SendMessage",
-            "input": {"to": 1, "type": 1, "recipient": 1, "content": 1},
-        },
-        {"type": "tool_use", "id": "C", "name": "Bash", "input": '{"command": "ls"}'},
-        {"type": "tool_use", "id": "D", "name": "Bash", "input": "ls"},
-        {"type": "tool_use", "id": "E", "name": "Bash"},
-    ]
-    raw = log(Q, assistant("a", "q", calls))
-    contents = [content(raw, m) for m in read(raw).messages]
-    messages, _ = repair(contents, frozenset())
-    assert [(b["name"], b["input"]) for b in map(block_of, messages[1].parts)] == [
-        ("Agent", {"type": 1}),
-        ("SendMessage", {"to": 1}),
-        ("Bash", {"command": "ls"}),
-        ("Bash", {"arguments": "ls"}),
-        ("Bash", {}),
-    ]
-    assert contents[1].rows[0]["message"]["content"] == calls
-
-
-def test_parts_without_rows_become_blocks() -> None:
-    """What ctxkit brought in is written for Anthropic; thinking without its row is not."""
-    parts: list[Part] = [
-        Thinking("hm", THOUGHT),
-        Text("x"),
-        Other("reasoning", {"type": "reasoning"}),
-        Call("A", "Bash", '{"command": "ls"}', {"function": {}}),
-    ]
-    answer: list[Part] = [Result("A", [Text("out"), Image("image/png", "AA"), Image(url="http://x")], True)]
-    contents = [Content("system", [Text("be kind")]), Content("assistant", parts), Content("tool", answer)]
-    messages, repairs = repair(contents, frozenset())
-    assert [[block_of(part) for part in m.parts] for m in messages] == [
-        [{"type": "text", "text": "be kind"}],
-        [{"type": "text", "text": "x"}, {"type": "tool_use", "id": "A", "name": "Bash", "input": {"command": "ls"}}],
-        [
-            {
-                "type": "tool_result",
-                "tool_use_id": "A",
-                "content": [
-                    {"type": "text", "text": "out"},
-                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}},
-                    {"type": "image", "source": {"type": "url", "url": "http://x"}},
-                ],
-                "is_error": True,
-            }
-        ],
-    ]
-    assert repairs.left_out == {"thinking of another model": 1, "reasoning block": 1}
 
 
 def test_a_prompt_that_ctxkit_brought_in_is_left_to_be_answered() -> None:

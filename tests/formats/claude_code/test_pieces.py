@@ -1,0 +1,130 @@
+"""Single rows on their way out: what is renamed, wrapped, or not sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.formats.claude_code.pieces import Piece, last_model, pieces_of
+from ctxkit.formats.claude_code.wire import block_of, repair
+from tests.formats.claude_code.logs import assistant, call, content, log, other, read, result, user
+
+Q = user("q", None, "q")
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "S"}
+
+
+def pieces(row: dict[str, Any], model: str = "") -> tuple[list[Piece], Repairs]:
+    """The pieces of one row."""
+    repairs = Repairs(left_out={})
+    return pieces_of([Content("user", [], rows=[row])], model, repairs), repairs
+
+
+def test_old_tools_have_their_new_names() -> None:
+    """Task is Agent; SendMessage lost three fields; an input that is no object becomes one."""
+    calls = [
+        {"type": "tool_use", "id": "A", "name": "Task", "input": {"type": 1}},
+        {
+            "type": "tool_use",
+            "id": "B",
+            "name": "SendMessage",
+            "input": {"to": 1, "type": 1, "recipient": 1, "content": 1},
+        },
+        {"type": "tool_use", "id": "C", "name": "Bash", "input": '{"command": "ls"}'},
+        {"type": "tool_use", "id": "D", "name": "Bash", "input": "ls"},
+        {"type": "tool_use", "id": "E", "name": "Bash"},
+    ]
+    raw = log(Q, assistant("a", "q", calls))
+    contents = [content(raw, m) for m in read(raw).messages]
+    messages, _ = repair(contents, frozenset())
+    assert [(b["name"], b["input"]) for b in map(block_of, messages[1].parts)] == [
+        ("Agent", {"type": 1}),
+        ("SendMessage", {"to": 1}),
+        ("Bash", {"command": "ls"}),
+        ("Bash", {"arguments": "ls"}),
+        ("Bash", {}),
+    ]
+    assert contents[1].rows[0]["message"]["content"] == calls
+
+
+def test_parts_without_rows_become_blocks() -> None:
+    """What ctxkit brought in is written for Anthropic; thinking without its row is not."""
+    parts: list[Part] = [
+        Thinking("hm", THOUGHT),
+        Text("x"),
+        Other("reasoning", {"type": "reasoning"}),
+        Call("A", "Bash", '{"command": "ls"}', {"function": {}}),
+    ]
+    answer: list[Part] = [Result("A", [Text("out"), Image("image/png", "AA"), Image(url="http://x")], True)]
+    contents = [Content("system", [Text("be kind")]), Content("assistant", parts), Content("tool", answer)]
+    messages, repairs = repair(contents, frozenset())
+    assert [[block_of(part) for part in m.parts] for m in messages] == [
+        [{"type": "text", "text": "be kind"}],
+        [{"type": "text", "text": "x"}, {"type": "tool_use", "id": "A", "name": "Bash", "input": {"command": "ls"}}],
+        [
+            {
+                "type": "tool_result",
+                "tool_use_id": "A",
+                "content": [
+                    {"type": "text", "text": "out"},
+                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}},
+                    {"type": "image", "source": {"type": "url", "url": "http://x"}},
+                ],
+                "is_error": True,
+            }
+        ],
+    ]
+    assert repairs.left_out == {"thinking of another model": 1, "reasoning block": 1}
+
+
+@pytest.mark.parametrize(
+    ("model", "sent"),
+    [
+        ("claude-opus-4-5-20251101", True),
+        ("claude-opus-4-6", True),
+        ("claude-sonnet-4-20250514", True),
+        ("claude-haiku-4-5", True),
+        ("claude-opus-4-8", False),
+        ("claude-opus-5", False),
+        ("claude-sonnet-5", False),
+        ("", False),
+    ],
+)
+def test_task_reminders_are_for_older_models(model: str, sent: bool) -> None:
+    """Newer models are not reminded of their task list (rule 11)."""
+    row = other("attachment", "t", None, attachment={"type": "task_reminder", "content": []})
+    assert bool(pieces(row, model)[0]) is sent
+
+
+def test_a_task_notification_is_marked_as_nobodys_input() -> None:
+    """With its origin it is wrapped; without it goes as it is (rule 12)."""
+    marked = pieces(user("n", None, "<task-notification>x", origin={"kind": "task-notification"}))[0][0].blocks[0][
+        "text"
+    ]
+    assert marked.startswith("<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]")
+    assert marked.endswith("<task-notification>x\n</system-reminder>")
+    plain = pieces(user("n", None, "<task-notification>x"))[0]
+    assert plain == [Piece("user", [{"type": "text", "text": "<task-notification>x"}])]
+
+
+def test_blocks_in_the_wrong_place_are_left_out() -> None:
+    """A call of the user, a result of the assistant, a block without its id, a type nobody knows: counted."""
+    row = user("q", None, [call("A"), {"type": "tool_result"}, THOUGHT, {"type": "text", "text": 7}, {"type": ["x"]}])
+    found, repairs = pieces(row)
+    assert found == [Piece("user", [])]
+    assert repairs.left_out == {"tool_use block": 1, "tool_result block": 1, "thinking block": 1, "untyped block": 1}
+
+
+def test_empty_texts_in_a_result_are_left_out() -> None:
+    """The API refuses them; a list of nothing else becomes an empty result."""
+    blank = {"type": "text", "text": " "}
+    row = user("r", None, [result("A", [blank, {"type": "text", "text": "x"}]), result("B", [blank]), result("C", 7)])
+    assert [b["content"] for b in pieces(row)[0][0].blocks] == [[{"type": "text", "text": "x"}], "", ""]
+
+
+def test_the_model_of_the_request() -> None:
+    """The last answer's, synthetic ones left out."""
+    rows = [assistant("a", "q", "a", model="x"), assistant("b", "a", "b", model="<synthetic>"), user("c", "b", "c")]
+    assert last_model([Content("", [], rows=[row]) for row in rows]) == "x"
+    assert last_model([]) == ""
