@@ -224,7 +224,7 @@ def _key(name: str, place: str = "") -> Key:
 
 def _line_of(text: str, name: str) -> int:
     """The line that sets `name` (or its table): tomllib keeps no lines. 1 where it is written in some other way."""
-    table, best, best_line = "", 0, 1
+    table, found = "", 1
     for number, line in enumerate(text.split("\n"), 1):
         header = re.match(r"\s*\[+\s*(.+?)\s*\]+\s*(?:#.*)?$", line)
         if header:
@@ -234,9 +234,9 @@ def _line_of(text: str, name: str) -> int:
             path = ".".join(filter(None, (table, _dotted(line.split("=", 1)[0]))))
         else:
             continue
-        if (name == path or name.startswith(path + ".")) and len(path) > best:
-            best, best_line = len(path), number
-    return best_line
+        if name == path or name.startswith(path + "."):  # a table stands before its keys
+            found = number
+    return found
 
 
 def _dotted(path: str) -> str:
