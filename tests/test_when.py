@@ -200,8 +200,8 @@ def test_a_wall_time_that_the_clocks_skip() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "   ", "soon", "gestern", "hier", "before-refactor", "x", "1e5h", "2h-30m", "2026-02-31", "2026-13-01", "0000-01-01",
-     "31 february", "8h" * 50, "\x1b[2J", "\udc80", "9" * 79 + "h yesterday"],
+    ["", "   ", "soon", "gestern", "hier", "before-refactor", "x", "1e5h", "2h-30m", "2026-02-31", "2026-13-01",
+     "0000-01-01", "31 february", "8h" * 50, "\x1b[2J", "\udc80", "9" * 79 + "h yesterday"],
     ids=repr,
 )  # fmt: skip
 def test_unreadable(text: str) -> None:
