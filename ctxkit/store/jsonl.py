@@ -121,9 +121,9 @@ class BlockReader:
         starts = list(accumulate(lengths, initial=0))
         sizes = [length - 1 for length in lengths]
         starts.pop()
-        # itemgetter looks at all of them without the interpreter; it wants two places or more
+        # itemgetter looks at all of them without the interpreter; it wants two places or more (place -2 comes twice)
         first = itemgetter(0, *starts)(piece)
-        last = itemgetter(-2, -2, *[start - 2 for start in starts[1:]])(piece)
+        last = itemgetter(*accumulate(lengths, initial=-2))(piece)
         if set(first) != {_OPEN} or set(last) != {_CLOSE} or not (piece.isascii() or _valid_utf8(piece)):
             return None
         base = self.offset

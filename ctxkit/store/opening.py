@@ -59,6 +59,8 @@ def cannot_open(path: Path, error: OSError) -> CtxkitError:
     reason = error.strerror or str(error)
     if error.errno in (errno.EACCES, errno.EPERM):
         return NoPermission(f"{path}: permission denied", f"ls -l {path}")
+    if error.errno == errno.EROFS:
+        return NoPermission(f"{path}: read-only file system")
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         if path.is_symlink():
             return NoSuchLog(f"{path}: no such log: it is a link to {os.readlink(path)}, which is not there")

@@ -1,0 +1,198 @@
+"""Appends one line to a log: whole and durable, or not acknowledged; never a byte changed that was there before.
+
+The protocol of RELIABILITY 3.3: lock, compare with what was read, one write, read back, fsync. A fragment is never
+removed: the next append begins on a line of its own, and readers drop ids that come twice, so that any retry is
+harmless. All system calls go through `os` and `fcntl` by attribute: tests make each of them fail.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from ctxkit.errors import CannotCreate, NoPermission, UpdatedElsewhere, WriteFailed
+from ctxkit.store.lock import DEADLINE, lock
+from ctxkit.store.opening import FLAGS, open_regular
+from ctxkit.store.source import Seen, Source, tail_digest
+
+LONGEST = 1 << 30
+"""One write of more is always short on Linux."""
+_ATTEMPTS = 3
+
+Recheck = Callable[[Source, int], None]
+"""Gets the log as it is now and the offset from which it is new; raises to refuse the append."""
+
+
+def append_line(
+    path: str | Path, line: bytes, seen: Seen | None = None, recheck: Recheck | None = None, deadline: float = DEADLINE
+) -> None:
+    """Append `line` (without its line end) to an existing log. Returns once it is durable.
+
+    `seen`: the log as it was when the line was decided on; where it was replaced, cut or changed since, nothing is
+    appended (UpdatedElsewhere). Where it only grew, `recheck` may refuse. Raises NoSuchLog, NoPermission, Locked,
+    WriteFailed (which says what may have been written).
+    """
+    if b"\n" in line or len(line) >= LONGEST:
+        raise WriteFailed(f"{path}: a record of {len(line)} bytes cannot be one line: nothing was written")
+    fd = _open_locked(Path(path), deadline)
+    try:
+        source = _checked(fd, str(path), seen)
+        if seen is not None and recheck is not None and source.size > seen.size:
+            recheck(source, seen.size)
+        for attempt in range(_ATTEMPTS):
+            if _written(fd, str(path), line, again=attempt > 0):
+                break
+        else:
+            text = f"{path}: another program writes into every line that is appended: not acknowledged"
+            raise WriteFailed(text, "try again: that does no harm")
+        _durable(fd, str(path))
+    finally:
+        _close(fd)
+
+
+def create_log(path: str | Path) -> None:
+    """Create an empty log, readable by its owner alone. Raises CannotCreate, also where something is there already."""
+    target = Path(os.path.realpath(path))
+    try:
+        fd = os.open(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | FLAGS, 0o600)
+        try:
+            os.fsync(fd)
+        finally:
+            _close(fd)
+        sync_folder(target.parent)
+    except OSError as error:
+        if error.errno == errno.EEXIST:
+            raise CannotCreate(f"{path}: is there already: nothing was changed") from error
+        hint = f"mkdir -p {target.parent}" if error.errno == errno.ENOENT else ""
+        raise CannotCreate(f"{path}: cannot create: {_reason(error)}", hint) from error
+
+
+def check_unchanged(path: str | Path, seen: Seen) -> None:
+    """Raises UpdatedElsewhere where a log that is only read was replaced, cut or changed since it was seen."""
+    fd = open_regular(Path(path), os.O_RDONLY)
+    try:
+        _checked(fd, str(path), seen)
+    finally:
+        _close(fd)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new or renamed entry of `folder` durable. Raises OSError."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that has no such thing
+            raise
+    finally:
+        _close(fd)
+
+
+def _open_locked(path: Path, deadline: float) -> int:
+    """The log, open and locked, and still the one that the path leads to (it may be replaced while we wait)."""
+    for _ in range(_ATTEMPTS):
+        try:
+            fd = open_regular(path, os.O_RDWR | os.O_APPEND)
+        except NoPermission as error:
+            raise NoPermission(f"{error.message}: nothing was written", error.hint) from error
+        try:
+            lock(fd, str(path), deadline)
+            ours, there = os.fstat(fd), os.stat(path)
+            if (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino):
+                return fd
+        except FileNotFoundError:
+            pass  # removed while we waited: opening it again tells
+        except OSError as error:
+            _close(fd)
+            raise WriteFailed(f"{path}: {_reason(error)}: nothing was written") from error
+        except BaseException:
+            _close(fd)
+            raise
+        _close(fd)
+    raise UpdatedElsewhere(f"updated elsewhere: {path} is replaced again and again: nothing was written", "try again")
+
+
+def _checked(fd: int, name: str, seen: Seen | None) -> Source:
+    """The log as it is now. Raises UpdatedElsewhere where it does not continue what was seen."""
+    try:
+        now = os.fstat(fd)
+        source = Source(name, fd=fd)
+    except OSError as error:
+        raise WriteFailed(f"{name}: {_reason(error)}: nothing was written") from error
+    if seen is None:
+        return source
+    what = ""
+    if (now.st_dev, now.st_ino) != (seen.dev, seen.ino):
+        what = "was replaced"
+    elif source.size < seen.size:
+        what = f"was cut from {seen.size} to {source.size} bytes"
+    elif now.st_mtime_ns != seen.mtime_ns and tail_digest(source, seen.size) != seen.digest:
+        what = "was changed"
+    if what:
+        raise UpdatedElsewhere(f"updated elsewhere: {name} {what} since it was read: nothing was written", "try again")
+    return source
+
+
+def _written(fd: int, name: str, line: bytes, *, again: bool) -> bool:
+    """Write the line and read it back; whether it stands on a line of its own."""
+    before = -1
+    try:
+        before = os.fstat(fd).st_size
+        glue = before > 0 and os.pread(fd, 1, before - 1) != b"\n"
+        payload = (b"\n" if glue else b"") + line + b"\n"
+        count = os.write(fd, payload)
+        if count < len(payload):
+            if os.fstat(fd).st_size != before + count:
+                raise WriteFailed(_left(name, "only a part could be written", before, fd))
+            rest = payload[count:]  # once: what made the first write short is given by the error of this one
+            if os.write(fd, rest) != len(rest):
+                raise WriteFailed(_left(name, "only a part could be written", before, fd))
+        end = os.lseek(fd, 0, os.SEEK_CUR)
+        start = end - len(line) - 1
+        if start == 0:
+            return os.pread(fd, end, 0) == line + b"\n"
+        return os.pread(fd, end - start + 1, start - 1) == b"\n" + line + b"\n"
+    except OSError as error:
+        kind = NoPermission if error.errno in (errno.EPERM, errno.EACCES, errno.EROFS) and not again else WriteFailed
+        raise kind(_left(name, _reason(error), before, fd)) from error
+
+
+def _left(name: str, reason: str, before: int, fd: int) -> str:
+    """What a failed write left behind, as far as the system tells."""
+    try:
+        size = os.fstat(fd).st_size
+    except OSError:
+        size = -1
+    if size == before:
+        return f"{name}: {reason}: nothing was written"
+    if size < 0 or before < 0:
+        return f"{name}: {reason}: not known whether anything was written; trying again does no harm"
+    return f"{name}: {reason}: a fragment may be left, the next append heals; what was there before is unchanged"
+
+
+def _durable(fd: int, name: str) -> None:
+    """Raises WriteFailed. A failed fsync is not tried again: a second one would succeed and prove nothing."""
+    try:
+        if sys.platform == "darwin":
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        else:
+            os.fsync(fd)
+    except OSError as error:
+        text = f"{name}: {_reason(error)}: written, not known durable; trying again does no harm"
+        raise WriteFailed(text) from error
+
+
+def _close(fd: int) -> None:
+    """What is durable stays so: an error of close tells nothing more."""
+    try:
+        os.close(fd)
+    except OSError:
+        return
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,74 @@
+"""Replaces a small file as a whole: readers see the old one or the new one, never a part. Never used for logs.
+
+Pipeline: sidecar files (config, snapshots) are written here. RELIABILITY 3.3: temporary file in the same folder, fsync,
+rename, fsync of the folder; a link stays a link.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import time
+from pathlib import Path
+
+from ctxkit.errors import CannotCreate, NoPermission
+from ctxkit.store.append import sync_folder
+
+PREFIX = ".ctxkit-"
+STALE = 3600.0
+"""Seconds after which a temporary file of ours was left by a killed process."""
+
+
+def replace(path: str | Path, content: bytes) -> None:
+    """Write `content` to `path`. A new file is 0600, an old one keeps its mode. Raises NoPermission, CannotCreate."""
+    target = Path(os.path.realpath(path))
+    try:
+        _sweep(target.parent)
+        fd, temporary = tempfile.mkstemp(prefix=PREFIX, dir=target.parent)
+        try:
+            try:
+                mode = _mode(target)
+                if mode is not None:
+                    os.fchmod(fd, mode)
+                view = memoryview(content)
+                while view:
+                    view = view[os.write(fd, view) :]
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            os.replace(temporary, target)
+        except BaseException:
+            _remove(temporary)
+            raise
+        sync_folder(target.parent)
+    except PermissionError as error:
+        raise NoPermission(f"{path}: permission denied: nothing was changed") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CannotCreate(f"{path}: cannot write: {reason}: it is the old one or the new one, whole") from error
+
+
+def _mode(target: Path) -> int | None:
+    try:
+        return stat.S_IMODE(os.stat(target).st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def _remove(temporary: str | Path) -> None:
+    try:
+        os.unlink(temporary)
+    except OSError:
+        return
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes of ours left."""
+    for left in folder.glob(PREFIX + "*"):
+        try:
+            found = os.lstat(left)
+        except OSError:
+            continue
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_mtime < time.time() - STALE:
+            _remove(left)

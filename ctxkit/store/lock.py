@@ -1,0 +1,56 @@
+"""The lock on a log: flock on the file itself, with a deadline.
+
+Pipeline: `append.py` holds it from before it looks until its line is durable. No file beside the log, so none is left
+behind; programs that do not lock are not kept out, which the append protocol allows for (RELIABILITY 3.1, 3.3).
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+
+from ctxkit.errors import Locked, WriteFailed
+
+DEADLINE = 5.0
+"""Seconds to wait for another program."""
+_FIRST, _LONGEST = 0.0005, 0.02
+
+
+def lock(fd: int, name: str, deadline: float = DEADLINE) -> None:
+    """Lock a file exclusively; closing `fd` lets go. Raises Locked after `deadline` seconds, WriteFailed.
+
+    flock, not lockf: that one is lost when any descriptor of the file is closed.
+    """
+    until = time.monotonic() + deadline
+    pause = _FIRST
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.EINTR):
+                reason = (error.strerror or str(error)).lower()
+                raise WriteFailed(f"{name}: cannot lock: {reason}: nothing was written") from error
+        if time.monotonic() >= until:
+            who = holder(fd)
+            raise Locked(f"{name} is locked{who}: nothing was written in {deadline:g} s", "try again")
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST)
+
+
+def holder(fd: int) -> str:
+    """" by pid 123 (name)" where the system tells who holds the lock on a file, else ""."""
+    try:
+        found = os.fstat(fd)
+        place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+        with open("/proc/locks") as locks:
+            for line in locks:
+                words = line.split()
+                if words[1:2] == ["FLOCK"] and words[5:6] == [place]:
+                    with open(f"/proc/{int(words[4])}/comm") as comm:
+                        return f" by pid {words[4]} ({comm.read().strip()})"
+    except (OSError, ValueError):
+        pass
+    return ""

@@ -1,0 +1,131 @@
+"""The sidecar of a log: the folder `<file name>.ctxkit/` beside it (beside the target, where the log is a link).
+
+It holds `config.toml`, and `ops.jsonl` where another program owns the log. Ops are appended there as to any log.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from ctxkit.errors import CannotCreate, NoPermission, WriteFailed
+from ctxkit.store import atomic
+from ctxkit.store.append import append_line, check_unchanged, create_log, sync_folder
+from ctxkit.store.lock import lock
+from ctxkit.store.source import Seen
+
+_NOWHERE = Path(os.devnull) / "ignored"
+"""No file can be there, so that whoever forgets to look at `ignored` finds nothing."""
+
+
+class Sidecar:
+    """Where a log's further files are; nothing is created before something is written.
+
+    `folder` is given by --sidecar, else it stands beside the log. A folder of another user is ignored: `ignored` is
+    set, `notices` says so, its paths lead nowhere and writing raises NoPermission.
+    """
+
+    def __init__(self, path: Path | None, folder: Path | None = None) -> None:
+        if folder is None:
+            if path is None:
+                raise ValueError("a stream has no sidecar unless a folder is named")
+            target = Path(os.path.realpath(path))
+            folder = target.with_name(target.name + ".ctxkit")
+        self.folder = folder
+        self.ignored = False
+        self.notices: list[str] = []
+        try:
+            owner = os.stat(folder).st_uid
+        except OSError:
+            return
+        if owner != os.geteuid():
+            self.ignored = True
+            self.notices.append(f"{folder} belongs to another user (uid {owner}): ignored")
+
+    @property
+    def ops_path(self) -> Path:
+        """The ops on a log that another program owns."""
+        return (_NOWHERE if self.ignored else self.folder) / "ops.jsonl"
+
+    @property
+    def config_path(self) -> Path:
+        """The log's config."""
+        return (_NOWHERE if self.ignored else self.folder) / "config.toml"
+
+    def append(self, line: bytes, log: Path | None = None, seen: Seen | None = None) -> None:
+        """Append an op to `ops.jsonl`, durably; the folder and the file are created where they are missing.
+
+        `log`, `seen`: the log that the op is about; where that was replaced, cut or changed since, nothing is appended.
+        Raises what `append_line` raises, and CannotCreate.
+        """
+        self._create()
+        try:
+            first = not self.ops_path.stat().st_size
+        except OSError:
+            first = True
+            try:
+                create_log(self.ops_path)
+            except CannotCreate:
+                if not self.ops_path.exists():  # else another process was faster
+                    raise
+        if log is not None and seen is not None:
+            check_unchanged(log, seen)
+        append_line(self.ops_path, line)
+        if first:  # whoever made folder or file may have been killed before their names were durable
+            try:
+                sync_folder(self.folder)
+                sync_folder(self.folder.parent)
+            except OSError as error:
+                raise WriteFailed(f"{self.ops_path}: {_reason(error)}: written, not known durable") from error
+
+    def write_config(self, text: str) -> None:
+        """Replace `config.toml`. Raises CannotCreate, NoPermission."""
+        self._create()
+        atomic.replace(self.config_path, text.encode("utf-8"))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the sidecar while a file in it is read, changed and replaced, so that no change is lost.
+
+        Raises Locked, CannotCreate, NoPermission.
+        """
+        self._create()
+        try:
+            fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise NoPermission(f"{self.folder}: cannot open: {_reason(error)}: nothing was changed") from error
+        try:
+            lock(fd, str(self.folder))
+            yield
+        finally:
+            os.close(fd)
+
+    def _create(self) -> None:
+        """Create the folder, for its owner alone, where it is missing."""
+        if self.ignored:
+            raise NoPermission(f"{self.folder} belongs to another user: nothing was written", "--sidecar DIR")
+        try:
+            os.mkdir(self.folder, 0o700)
+            sync_folder(self.folder.parent)
+        except FileExistsError as error:
+            if not self.folder.is_dir():
+                raise CannotCreate(f"{self.folder}: is there already, and no folder") from error
+        except OSError as error:
+            hint = "--sidecar DIR names another folder"
+            raise CannotCreate(f"{self.folder}: cannot create: {_reason(error)}", hint) from error
+
+
+def user_config(env: Mapping[str, str]) -> Path:
+    """The user's own config file, which may not exist: `$XDG_CONFIG_HOME/ctxkit/config.toml`, else under ~/.config.
+
+    A relative XDG_CONFIG_HOME is ignored, as its specification demands.
+    """
+    given = env.get("XDG_CONFIG_HOME", "")
+    base = Path(given) if os.path.isabs(given) else Path(env.get("HOME") or Path.home()) / ".config"
+    return base / "ctxkit" / "config.toml"
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
