@@ -57,7 +57,7 @@ def merge(pieces: list[Piece]) -> list[Sent]:
     joined: set[int] = set()
     open_responses: dict[str, int] = {}
     for piece in pieces:
-        if not piece.blocks and piece.kind != "row":
+        if piece.kind != "row" and all(map(is_blank, piece.blocks)):
             continue
         if piece.role == "user":
             if any(b.get("type") != "tool_result" for b in piece.blocks):
@@ -84,7 +84,7 @@ def merge(pieces: list[Piece]) -> list[Sent]:
 
 def _seam(last: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
     """A newline where the texts of two user rows meet."""
-    if last.get("type") == then.get("type") == "text" and not is_blank(last):
+    if last.get("type") == then.get("type") == "text":
         return {**last, "text": last["text"] + "\n"}
     return last
 

@@ -94,13 +94,11 @@ def test_the_rows_of_a_response_are_one_message_until_the_user_speaks() -> None:
         assistant("c", "w", "c", response="m"),
         assistant("d", "gone", "d", response="m"),
         assistant("e", "a", "e", response="m", isSidechain=True),
+        user("x", "d", "more words"),
+        assistant("f", "gone", "f", response="m"),
     ]
-    transcript = read(log(*rows))
-    assert [(m.key, len(m.more)) for m in transcript.messages if m.role == "assistant"] == [
-        ("a", 1),
-        ("c", 1),
-        ("e", 0),
-    ]
+    found = [(m.key, len(m.more)) for m in read(log(*rows)).messages if m.role == "assistant"]
+    assert found == [("a", 1), ("c", 1), ("e", 0), ("f", 0)]
 
 
 def test_a_repeated_uuid_stays_one_message() -> None:

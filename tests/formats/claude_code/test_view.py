@@ -111,6 +111,16 @@ CHAINS: dict[str, tuple[Rows, str]] = {
         [*OLD, boundary("b", at=7, **HALF), SUMMARY, *turn(3, "a2", 9)],
         "q1 a1 q2 a2 q3 a3",
     ),
+    "nothing that was not listed comes back with a preserved row (p70, p71)": (
+        [
+            *turn(1, None, 1),
+            assistant("x", "a1", call("A"), 3, response="m"),
+            user("ra", "x", [result("A")], 4),
+            boundary("b", at=7, preservedMessages={"anchorUuid": "s", "uuids": ["x"]}),
+            SUMMARY,
+        ],
+        "SUM +A",
+    ),
     "microcompact_boundary does nothing": (
         [*OLD, other("system", "m", "a2", 6, subtype="microcompact_boundary"), *turn(3, "m", 9)],
         "q1 a1 q2 a2 q3 a3",
@@ -170,6 +180,15 @@ def test_before_a_boundary_the_leaf_rule_holds_again() -> None:
     assert words(raw, view.order) == "q1 a1 q3 a3 SUM"
     assert [cut.out for cut in view.cuts] == [[1, 2, 5, 6]]
     assert view.inactive == {3: "branch", 4: "branch"}
+
+
+def test_above_a_boundary_with_a_parent_the_chain_goes_on() -> None:
+    """Then not the leaf rule but the parent says what was compacted."""
+    raw = log(*OLD, *turn(3, "a1", 9), boundary("b", "a2", 17), SUMMARY)
+    view = read(raw).view
+    assert view is not None
+    assert words(raw, view.order) == "q1 a1 q2 a2 SUM"
+    assert view.inactive == {5: "branch", 6: "branch"}
 
 
 def test_reasons_of_inactive_messages() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit.core.messages import Content, Repairs, Text
+from ctxkit.core.messages import Call, Content, Repairs, Text
 from ctxkit.formats.claude_code.wire import block_of, repair
 from tests.formats.claude_code.logs import answered, assistant, call, content, context, log, other, read, result, user
 
@@ -100,6 +100,28 @@ RULES: dict[str, tuple[Rows, list[str]]] = {
         [Q, other("attachment", "n", "q", attachment={"type": "critical_system_reminder", "content": "CRIT"})],
         ["u: q/ | <system-reminder>/CRIT/</system-reminder>", NONE],
     ),
+    "results stand before words that came first": (
+        [
+            Q,
+            assistant("a", "q", call("A")),
+            user("w", "a", "w"),
+            user("r", "w", [result("A")]),
+            assistant("b", "r", "b"),
+        ],
+        ["u: q", "a: +A", "u: -A=done | w", "a: b"],
+    ),
+    "an attachment after the last call is not the user talking": (
+        [
+            Q,
+            assistant("a", "q", call("A")),
+            other("attachment", "n", "a", attachment={"type": "critical_system_reminder", "content": "CRIT"}),
+        ],
+        ["u: q", "a: +A", "u: -A=[no result recorded | <system-reminder>/CRIT/</system-reminder>", NONE],
+    ),
+    "a local command without output is nothing": (
+        [Q, assistant("a", "q", "a"), other("system", "l", "a", subtype="local_command", content="")],
+        ["u: q", "a: a"],
+    ),
     "API errors are dropped": (
         [
             Q,
@@ -182,6 +204,14 @@ def test_a_prompt_that_ctxkit_brought_in_is_left_to_be_answered() -> None:
     """Only what the program itself left open is said to have no answer."""
     messages, _ = repair([Content("user", [Text("go on")])], frozenset())
     assert [short(m) for m in messages] == ["u: go on"]
+
+
+def test_a_call_that_ctxkit_brought_in_is_kept() -> None:
+    """Words that an op put there are never dropped for want of a result; one is made."""
+    contents = [Content("user", [Text("q")]), Content("assistant", [Text("I will"), Call("A", "Bash", {})])]
+    messages, repairs = repair([*contents, Content("user", [Text("w")])], frozenset())
+    assert [short(m) for m in messages] == ["u: q", "a: I will | +A", "u: -A=[no result recorded | w"]
+    assert repairs == Repairs(made=1, left_out={})
 
 
 def test_nothing_gives_nothing() -> None:
