@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -79,7 +79,7 @@ class OpenedLog:
         return self.opening.transcript
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> Sequence[Message]:
         """All messages of the log, light."""
         return self.transcript.messages
 

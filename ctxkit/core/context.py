@@ -98,8 +98,7 @@ def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
     if lens.agent is not None or lens.thread is not None:
         require_known(state, lens.agent, lens.thread)
         found = (name for name in found if belongs(state, name, lens.agent, lens.thread))
-    windowed = bool(state.windows or lens.windows) and state.last is not None
-    if windowed:
+    if (any(state.windows.values()) or any(lens.windows.values())) and state.last is not None:
         found = _in_window(state, lens, found)
     if lens.newest is not None:
         found = _newest(state, found, lens.newest)

@@ -6,6 +6,7 @@ Pipeline: `store/jsonl.py` decodes rows, `formats/*` make a `Transcript` of them
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -58,7 +59,7 @@ class Transcript(msgspec.Struct):
     """The log, read. `row_of[n - 1]` is the row that opened message n (0-based, non-op rows only)."""
 
     format: str
-    messages: list[Message]
+    messages: Sequence[Message]
     row_of: array[int]
     rows: int
     ops: list[OpLine]

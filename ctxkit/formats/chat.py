@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from itertools import count
+from operator import attrgetter
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -19,10 +22,12 @@ from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Row
 from ctxkit.formats.chat_parts import RESULT_ROLES, parts_of
+from ctxkit.formats.columns import Columns, Links
 
-_Links = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 _ABSENT = msgspec.Raw(b"")
 _LIST = ord("[")
+_CTXKIT, _ROLE, _TS, _CONTENT = map(attrgetter, ("ctxkit", "role", "ts", "content"))
+_AGENT, _THREAD, _MODEL = map(attrgetter, ("agent", "thread", "model"))
 
 
 class ChatRow(Row, gc=False):
@@ -91,11 +96,11 @@ _decode_calls = msgspec.json.Decoder(list[_Call] | None).decode
 
 
 class ChatReader:
-    """Reads chat rows. The loop of `feed` is the hot path of every command: a plain message costs about 1 us."""
+    """Reads chat rows. `feed` is the hot path of every command: it works on whole columns, not on rows."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._messages: list[Message] = []
+        self._messages = Columns()
         self._row_of = array("q")
         self._rows = 0
         self._ops = OpCollector()
@@ -106,63 +111,88 @@ class ChatReader:
 
     def feed(self, block: Block) -> None:
         """Take the next rows."""
-        messages, row_of, intern = self._messages, self._row_of.append, self._words.setdefault
-        append = messages.append
-        n, rows = len(messages), self._rows
-        skipped = -rows  # i of a row = rows + skipped: block rows seen so far, ops included
-        for row, offset, size in zip(block.rows, block.offsets, block.sizes, strict=True):
-            if row.ctxkit is not None and isinstance(row.ctxkit, str):
-                self._ops.add(block, rows + skipped, rows, n)
-                skipped += 1
-                continue
-            role = row.role
-            if role.__class__ is str:
-                n += 1
-                role = intern(role, role)
-                agent, thread = row.agent, row.thread
-                if agent is not None:
-                    agent = intern(agent, agent) if isinstance(agent, str) else None
-                if thread is not None:
-                    thread = intern(thread, thread) if isinstance(thread, str) else None
-                if row.model is not None and isinstance(row.model, str):
-                    self._model = row.model
-                content = row.content
-                plain = row.function_call is _ABSENT and (content is _ABSENT or memoryview(content)[0] != _LIST)
-                if plain and row.tool_calls is _ABSENT and role not in RESULT_ROLES:
-                    append(Message(n, offset, size, role, row.ts, agent, thread, "", (), (), (), (), role == "user"))
+        rows = block.rows
+        done = 0
+        if set(map(_CTXKIT, rows)) != {None} or set(map(type, map(_ROLE, rows))) != {str}:
+            for i, row in enumerate(rows):
+                if isinstance(row.ctxkit, str):
+                    self._run(block, done, i)
+                    self._ops.add(block, i, self._rows, len(self._messages))
+                elif not isinstance(row.role, str):
+                    self._run(block, done, i)
+                    self._rows += 1
                 else:
-                    calls, tools, results = self._links(row, n, plain)
-                    opens = role == "user" and not results
-                    append(Message(n, offset, size, role, row.ts, agent, thread, "", calls, tools, results, (), opens))
-                row_of(rows)
-            rows += 1
-        self._rows = rows
+                    continue
+                done = i + 1
+        self._run(block, done, len(rows))
+
+    def _run(self, block: Block, start: int, end: int) -> None:
+        """Take the rows `start` to `end` of a block, all of which are messages."""
+        if start == end:
+            return
+        rows = block.rows if end - start == len(block.rows) else block.rows[start:end]
+        intern = self._words.setdefault
+        roles = [intern(role, role) for role in map(_ROLE, rows)]
+        first = len(self._messages) + 1
+        self._messages.extend(roles, map(_TS, rows), block.offsets[start:end], block.sizes[start:end])
+        self._row_of.extend(range(self._rows, self._rows + len(rows)))
+        self._rows += len(rows)
+        self._rare(rows, first)
+        lists = [raw is not _ABSENT and memoryview(raw)[0] == _LIST for raw in map(_CONTENT, rows)]
+        links = {
+            n: self._links(row, n, not listed and row.function_call is _ABSENT)
+            for n, row, listed in zip(count(first), rows, lists, strict=False)
+            if listed or row.tool_calls is not _ABSENT or row.function_call is not _ABSENT
+        }
+        if links:
+            self._messages.link(links)
+        if not RESULT_ROLES.isdisjoint(roles):
+            self._answers(rows, roles, lists, first)
+
+    def _answers(self, rows: Sequence[Any], roles: Sequence[str], lists: Sequence[bool], first: int) -> None:
+        """The calls that messages of a result role answer."""
+        found = {
+            n: row.tool_call_id
+            for n, row, role, listed in zip(count(first), rows, roles, lists, strict=False)
+            if role in RESULT_ROLES and not listed
+        }
+        if set(map(type, found.values())) != {str} or "" in found.values():
+            for n, call in list(found.items()):
+                if not isinstance(call, str) or not call:
+                    del found[n]
+                    self._messages.link({n: self._links_of_parts(rows[n - first], n)})
+        self._messages.answer(found)
+
+    def _rare(self, rows: Sequence[Any], first: int) -> None:
+        """Agents, threads and models, where any row of the run has one."""
+        for get in (_AGENT, _THREAD):
+            if set(map(type, map(get, rows))) != {NoneType}:
+                for n, row in enumerate(rows, first):
+                    self._messages.assign(n, self._interned(row.agent), self._interned(row.thread))
+                break
+        if set(map(type, map(_MODEL, rows))) != {NoneType}:
+            self._model = next((row.model for row in reversed(rows) if isinstance(row.model, str)), self._model)
+
+    def _interned(self, word: object) -> object:
+        return self._words.setdefault(word, word) if isinstance(word, str) else None
 
     def finish(self) -> Transcript:
         """The transcript of all that was fed; `damage` is left empty for the caller."""
         return Transcript(self._name, self._messages, self._row_of, self._rows, self._ops.ops, [], None, self._model)
 
-    def _links(self, row: ChatRow, n: int, plain: bool) -> _Links:
-        """The calls a message makes, their tools, and the calls it answers. `plain`: no parts, no `function_call`."""
-        if plain and row.role in RESULT_ROLES:
-            identity = row.tool_call_id
-            if identity and isinstance(identity, str):
-                return (), (), (identity,)
-        elif plain:
+    def _links(self, row: ChatRow, n: int, plain: bool) -> Links:
+        """The calls a message makes and answers. `plain`: its content is no list, and it has no `function_call`."""
+        if plain and row.role not in RESULT_ROLES:
             try:
                 calls = _decode_calls(row.tool_calls) or ()
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return self._links_of_parts(row, n)
             ids = tuple([call.id for call in calls])
             if "" not in ids:
-                return (
-                    ids,
-                    tuple([self._words.setdefault(call.function.name, call.function.name) for call in calls]),
-                    (),
-                )
+                return Links(ids, tuple([self._words.setdefault(c.function.name, c.function.name) for c in calls]))
         return self._links_of_parts(row, n)
 
-    def _links_of_parts(self, row: ChatRow, n: int) -> _Links:
+    def _links_of_parts(self, row: ChatRow, n: int) -> Links:
         """The same from the parts, as `content` reads them; calls without an id are given one here.
 
         An answer without an id goes to the first call of the newest message with such calls (of its name, where it
@@ -189,7 +219,7 @@ class ChatReader:
                 tools.append(part.name)
             elif isinstance(part, Result):
                 results.append(part.id or self._oldest_open(row.name))
-        return tuple(calls), tuple(tools), tuple(results)
+        return Links(tuple(calls), tuple(tools), tuple(results))
 
     def _oldest_open(self, name: object) -> str:
         """The id of the call that an answer without an id is for; "" where none is open."""
