@@ -29,14 +29,36 @@ NO_CONTENT = "(no content)"
 
 _LONGEST_ID = 256
 _LONGEST_NAME = 128
-_DOCUMENTS = {"document": ("source",), "search_result": ("source", "title", "content")}
-_USER_KINDS = _DOCUMENTS | {"container_upload": ("file_id",)}
-_RESULT_KINDS = _DOCUMENTS | {"tool_reference": ("tool_name",)}
-"""Blocks that are carried as they stand, and the keys without which they are none."""
-_EXTRA_KEYS = {
-    "tool_use": ("cache_control", "caller"),
-    "tool_result": ("cache_control",),
-    "image": ("cache_control",),
+_Shape = dict[str, type]
+_DOCUMENT_SOURCES = ("base64", "text", "content", "url", "file")
+_DOCUMENTS: dict[str, _Shape] = {
+    "document": {"source": dict},
+    "search_result": {"source": str, "title": str, "content": list},
+}
+_USER_KINDS: dict[str, _Shape] = _DOCUMENTS | {"container_upload": {"file_id": str}}
+_RESULT_KINDS: dict[str, _Shape] = _DOCUMENTS | {"tool_reference": {"tool_name": str}}
+_CALLS: dict[str, _Shape] = {
+    "server_tool_use": {"id": str, "name": str, "input": dict},
+    "mcp_tool_use": {"id": str, "name": str, "input": dict, "server_name": str},
+}
+_ANSWERS: dict[str, _Shape] = {
+    f"{kind}_tool_result": {"tool_use_id": str, "content": object}
+    for kind in (
+        "web_search",
+        "web_fetch",
+        "code_execution",
+        "bash_code_execution",
+        "text_editor_code_execution",
+        "mcp",
+    )
+}
+_SERVER_KINDS: dict[str, _Shape] = _CALLS | _ANSWERS
+"""Blocks that are carried as they stand, and what they must hold to be that."""
+_MAY_HOLD: dict[str, _Shape] = {
+    "document": {"title": str, "context": str, "citations": dict},
+    "search_result": {"citations": dict},
+    "server_tool_use": {"caller": dict},
+    "mcp_tool_result": {"is_error": bool},
 }
 
 Block = dict[str, Any]
@@ -134,17 +156,18 @@ class _Writer:
             case Text():
                 return self._text(part)
             case Call():
-                block = {
+                call = {
                     "type": "tool_use",
                     "id": self._ids.call(part.id),
                     "name": tool_name(part.name, _LONGEST_NAME, self._repairs),
                     "input": arguments(part),
                 }
-                return block | _extras(part.raw, "tool_use")
+                caller = (part.raw or {}).get("caller")
+                return call | {"caller": caller} if isinstance(caller, dict) else call
             case Thinking():
                 return self._thinking(part)
-            case Other(kind, raw) if _is_server_call(kind) or _is_server_result(kind):
-                return raw
+            case Other(_, raw) if block := _carried(raw, _SERVER_KINDS):
+                return block
         self._leave_out(part)
         return None
 
@@ -154,8 +177,8 @@ class _Writer:
                 return self._text(part)
             case Image():
                 return self._image(part)
-            case Other(kind, raw) if _is_whole(raw, _USER_KINDS.get(kind)):
-                return raw
+            case Other(_, raw) if block := _carried(raw, _USER_KINDS):
+                return block
         self._leave_out(part)
         return None
 
@@ -164,10 +187,13 @@ class _Writer:
 
     def _thinking(self, part: Thinking) -> Block | None:
         """As the provider wrote it or not at all, since it refuses any other."""
-        kind = part.raw.get("type")
-        proof = part.raw.get({"thinking": "signature", "redacted_thinking": "data"}.get(str(kind), ""))
-        if kind in ("thinking", "redacted_thinking") and (self._as_sent or (isinstance(proof, str) and proof)):
+        keys = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}.get(
+            str(part.raw.get("type")), ()
+        )
+        if keys and self._as_sent:
             return part.raw
+        if keys and all(isinstance(part.raw.get(key), str) for key in keys) and part.raw[keys[-1]]:
+            return {"type": part.raw["type"]} | {key: part.raw[key] for key in keys}
         self._repairs.leave_out("thinking without a signature")
         return None
 
@@ -179,7 +205,7 @@ class _Writer:
         else:
             self._leave_out(part)
             return {"type": "text", "text": "[image]"}
-        return {"type": "image", "source": source} | _extras(part.raw, "image")
+        return {"type": "image", "source": source}
 
     def _result(self, part: Result) -> Block:
         block: Block = {"type": "tool_result", "tool_use_id": self._ids.answer(part.id)}
@@ -191,7 +217,7 @@ class _Writer:
             block["content"] = content or ""
         if part.is_error or isinstance(raw.get("is_error"), bool):
             block["is_error"] = part.is_error
-        return block | _extras(part.raw, "tool_result")
+        return block
 
     def _inner(self, part: Part) -> Block | None:
         """A block inside a result."""
@@ -200,47 +226,44 @@ class _Writer:
                 return self._text(part)
             case Image():
                 return self._image(part)
-            case Other(kind, raw) if _is_whole(raw, _RESULT_KINDS.get(kind)):
-                return raw
+            case Other(_, raw) if block := _carried(raw, _RESULT_KINDS):
+                return block
         self._leave_out(part)
         return {"type": "text", "text": f"[{kind_of(part)}]"}
 
     def _server_pairs(self, blocks: list[Block]) -> list[Block]:
         """Without calls of the provider's own tools whose result is not in the message, and the other way round."""
-        asked = {block.get("id") for block in blocks if _is_server_call(block["type"])}
-        answered = {block.get("tool_use_id") for block in blocks if _is_server_result(block["type"])}
+        asked = {block["id"] for block in blocks if block["type"] in _CALLS}
+        answered = {block["tool_use_id"] for block in blocks if block["type"] in _ANSWERS}
         kept = []
         for block in blocks:
-            kind = block["type"]
-            if _is_server_call(kind) or _is_server_result(kind):
-                one = block.get("id" if _is_server_call(kind) else "tool_use_id")
-                paired = isinstance(one, str) and one in asked and one in answered
+            one = block["id"] if block["type"] in _CALLS else block.get("tool_use_id")
+            if block["type"] not in _SERVER_KINDS or (one in asked and one in answered):
+                kept.append(block)
             else:
-                paired = True
-            if not paired:
-                self._repairs.leave_out(kind)
-                continue
-            kept.append(block)
+                self._repairs.leave_out(block["type"])
         return kept
 
     def _leave_out(self, part: Part) -> None:
         self._repairs.leave_out(kind_of(part))
 
 
-def _extras(raw: dict[str, Any] | None, kind: str) -> Block:
-    """The optional keys of a block that the provider takes back, from the block as it was written."""
-    if raw is None or raw.get("type") != kind:
-        return {}
-    return {key: raw[key] for key in _EXTRA_KEYS[kind] if key in raw}
+def _carried(raw: Block, kinds: dict[str, _Shape]) -> Block | None:
+    """The block of another kind as it stands, if it is whole. Hints for the cache are no content and do not go on."""
+    must = kinds.get(str(raw.get("type")))
+    if must is None or not all(isinstance(raw.get(key), of) and raw.get(key) is not None for key, of in must.items()):
+        return None
+    if raw["type"] == "document" and raw["source"].get("type") not in _DOCUMENT_SOURCES:
+        return None
+    if raw["type"] == "search_result" and not (raw["content"] and all(_is_words(one) for one in raw["content"])):
+        return None
+    may = _MAY_HOLD.get(raw["type"], {})
+    return {key: raw[key] for key in raw if key == "type" or key in must or isinstance(raw[key], may.get(key, ()))}
 
 
-def _is_whole(raw: Block, keys: tuple[str, ...] | None) -> bool:
-    return keys is not None and all(key in raw for key in keys)
-
-
-def _is_server_call(kind: str) -> bool:
-    return kind in ("server_tool_use", "mcp_tool_use")
-
-
-def _is_server_result(kind: str) -> bool:
-    return kind.endswith("_tool_result")
+def _is_words(block: Any) -> bool:
+    """Whether it is a text block with words in it and nothing else."""
+    match block:
+        case {"type": "text", "text": str() as words, **more}:
+            return bool(words.strip()) and not more
+    return False

@@ -113,8 +113,13 @@ CASES: dict[str, Case] = {
         {},
     ),
     "documents": (
-        [user(Other("document", {"type": "document", "source": {}}), Other("file", {"type": "file"}))],
-        [("user", [{"type": "document", "source": {}}])],
+        [
+            user(
+                Other("document", {"type": "document", "source": {"type": "file", "file_id": "f"}}),
+                Other("file", {"type": "file"}),
+            )
+        ],
+        [("user", [{"type": "document", "source": {"type": "file", "file_id": "f"}}])],
         {"file": 1},
     ),
 }

@@ -34,10 +34,23 @@ BLOCK_KEYS = [
     "source", "image_url", "url", "refusal", "title", "file", "file_id", "tool_name", "function", "arguments",
     "cache_control", "input_audio",
 ]  # fmt: skip
-BLOCKS = st.builds(
-    lambda kind, rest: {"type": kind} | rest,
-    st.sampled_from(KINDS),
-    st.dictionaries(st.sampled_from(BLOCK_KEYS), VALUES, max_size=5),
+SOURCES = [
+    {"type": "text", "media_type": "text/plain", "data": "x"},
+    {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+    {"type": "url", "url": "https://x"},
+    {"type": []},
+]
+LIKELY = {
+    "source": st.sampled_from(SOURCES),
+    "content": st.lists(
+        st.one_of(st.sampled_from([{"type": "text", "text": "x"}, {"type": "text", "text": " "}]), VALUES)
+    ),
+    "input": st.dictionaries(WORDS, VALUES, max_size=1),
+    "cache_control": st.just({"type": "ephemeral"}),
+}
+BLOCKS = st.fixed_dictionaries(
+    {"type": st.sampled_from(KINDS)},
+    optional={key: st.one_of(LIKELY.get(key, WORDS), VALUES) for key in BLOCK_KEYS},
 )
 CALLS = st.builds(
     lambda identity, name, arguments: {"id": identity, "function": {"name": name, "arguments": arguments}},

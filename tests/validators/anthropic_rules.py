@@ -38,6 +38,8 @@ PLACES = {
     },
     "result": {"text", "image", "document", "search_result", "tool_reference"},
 }  # fmt: skip
+DOCUMENTS = {"base64", "text", "content", "url", "file"}
+MOST_CACHE_POINTS = 4
 MEDIA = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 ID = re.compile(r"^[a-zA-Z0-9_-]+$")
 NAME = re.compile(r"^[a-zA-Z0-9_-]{1,128}$")
@@ -47,6 +49,8 @@ def problems(body: dict[str, Any]) -> list[str]:
     """Everything in the body that would be refused, a line each; none for a valid one."""
     found = _json(body)
     found += [f"unknown key {key}" for key in body if key not in TOP]
+    if json.dumps(body).count('"cache_control": {"type"') > MOST_CACHE_POINTS:
+        found.append("more than 4 cache points")
     if "system" in body:
         found += _system(body["system"])
     messages = body.get("messages")
@@ -119,6 +123,15 @@ def _values(kind: str, block: dict[str, Any]) -> list[str]:
         found += _source(block["source"])
     if kind == "tool_result":
         found += _result(block)
+    if kind == "document" and not (isinstance(block["source"], dict) and block["source"].get("type") in DOCUMENTS):
+        found.append("document source of an unknown kind")
+    if kind == "search_result":
+        if not (isinstance(block["source"], str) and isinstance(block["title"], str)):
+            found.append("search result without source and title")
+        if not isinstance(block["content"], list) or not block["content"]:
+            found.append("search result without content")
+        else:
+            found += [text for one in block["content"] for text in _block(one, {"text"})]
     return found
 
 

@@ -116,6 +116,26 @@ BROKEN: dict[str, tuple[Change, str]] = {
     "result of another kind": (put(2, 0, content=5), "neither text nor blocks"),
     "error that is no boolean": (put(2, 0, is_error="no"), "is_error"),
     "assistant first": (lambda b: b["messages"].pop(0), "not the user's"),
+    "document without a source": (
+        insert(4, "user", {"type": "document", "source": {"type": "odd"}}),
+        "document source of an unknown kind",
+    ),
+    "search result without title": (
+        insert(4, "user", {"type": "search_result", "source": "s", "title": 5, "content": [TEXT]}),
+        "without source and title",
+    ),
+    "search result without content": (
+        insert(4, "user", {"type": "search_result", "source": "s", "title": "t", "content": []}),
+        "search result without content",
+    ),
+    "search result with an image": (
+        insert(4, "user", {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "image"}]}),
+        "'image' cannot stand here",
+    ),
+    "too many cache points": (
+        insert(4, "user", *[TEXT | {"cache_control": {"type": "ephemeral"}}] * 5),
+        "more than 4 cache points",
+    ),
     "two of one role": (insert(1, "user", TEXT), "in a row"),
     "results after text": (swap(2, [2, 0, 1]), "results do not come first"),
     "result missing": (swap(2, [0, 2]), "no result for 'A'"),
