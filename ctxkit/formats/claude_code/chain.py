@@ -122,7 +122,7 @@ class Chain:
         path: list[int] = []
         seen: set[int] = set()
         boundary = -1
-        i = leaf
+        i = relinks.behind.get(leaf, leaf)  # a summary that nothing follows yet has its preserved rows all the same
         while i >= 0 and i not in seen:
             seen.add(i)
             path.append(i)

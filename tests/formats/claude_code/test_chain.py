@@ -87,6 +87,7 @@ def test_preserved_rows_change_nothing_before_their_boundary() -> None:
     chain = tree(("u1", None, 1), ("a1", "u1", 2), ("b1", None, 3), ("u9", "b1", 4), ("u3", "u9", 5), b1=kept)
     path = chain.path(4, 5)
     assert names(chain, path) == ["b1", "u9", "a1", "u3"]
+    assert names(chain, chain.path(3, 4)) == ["b1", "u9", "a1"]
     assert (path.boundary, path.kept, path.anchor) == (2, [1], 3)
     assert names(chain, chain.path(1, 2)) == ["u1", "a1"]
 

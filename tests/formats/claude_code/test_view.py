@@ -170,6 +170,8 @@ def test_cuts_name_what_left_and_what_moved() -> None:
         Cut(8, [5, 3, 4, 6, 7], "compacted by Claude Code at line 9"),
     ]
     assert view.inactive == {}
+    early = read(log(*rows[:6])).view
+    assert early is not None and early.cuts == view.cuts[:1]
 
 
 def test_before_a_boundary_the_leaf_rule_holds_again() -> None:
