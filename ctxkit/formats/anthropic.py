@@ -23,44 +23,13 @@ from ctxkit.formats.bodies import (
     speaker,
     tool_name,
 )
+from ctxkit.formats.carried import RESULT_KINDS, SERVER_ANSWERS, SERVER_CALLS, SERVER_KINDS, USER_KINDS, carried
 
 NO_CONTENT = "(no content)"
 """What stands where the first message has to be the user's and is not."""
 
 _LONGEST_ID = 256
 _LONGEST_NAME = 128
-_Shape = dict[str, type]
-_DOCUMENT_SOURCES = ("base64", "text", "content", "url", "file")
-_DOCUMENTS: dict[str, _Shape] = {
-    "document": {"source": dict},
-    "search_result": {"source": str, "title": str, "content": list},
-}
-_USER_KINDS: dict[str, _Shape] = _DOCUMENTS | {"container_upload": {"file_id": str}}
-_RESULT_KINDS: dict[str, _Shape] = _DOCUMENTS | {"tool_reference": {"tool_name": str}}
-_CALLS: dict[str, _Shape] = {
-    "server_tool_use": {"id": str, "name": str, "input": dict},
-    "mcp_tool_use": {"id": str, "name": str, "input": dict, "server_name": str},
-}
-_ANSWERS: dict[str, _Shape] = {
-    f"{kind}_tool_result": {"tool_use_id": str, "content": object}
-    for kind in (
-        "web_search",
-        "web_fetch",
-        "code_execution",
-        "bash_code_execution",
-        "text_editor_code_execution",
-        "mcp",
-    )
-}
-_SERVER_KINDS: dict[str, _Shape] = _CALLS | _ANSWERS
-"""Blocks that are carried as they stand, and what they must hold to be that."""
-_MAY_HOLD: dict[str, _Shape] = {
-    "document": {"title": str, "context": str, "citations": dict},
-    "search_result": {"citations": dict},
-    "server_tool_use": {"caller": dict},
-    "mcp_tool_result": {"is_error": bool},
-}
-
 Block = dict[str, Any]
 
 
@@ -166,7 +135,7 @@ class _Writer:
                 return call | {"caller": caller} if isinstance(caller, dict) else call
             case Thinking():
                 return self._thinking(part)
-            case Other(_, raw) if block := _carried(raw, _SERVER_KINDS):
+            case Other(_, raw) if block := carried(raw, SERVER_KINDS):
                 return block
         self._leave_out(part)
         return None
@@ -177,7 +146,7 @@ class _Writer:
                 return self._text(part)
             case Image():
                 return self._image(part)
-            case Other(_, raw) if block := _carried(raw, _USER_KINDS):
+            case Other(_, raw) if block := carried(raw, USER_KINDS):
                 return block
         self._leave_out(part)
         return None
@@ -226,19 +195,19 @@ class _Writer:
                 return self._text(part)
             case Image():
                 return self._image(part)
-            case Other(_, raw) if block := _carried(raw, _RESULT_KINDS):
+            case Other(_, raw) if block := carried(raw, RESULT_KINDS):
                 return block
         self._leave_out(part)
         return {"type": "text", "text": f"[{kind_of(part)}]"}
 
     def _server_pairs(self, blocks: list[Block]) -> list[Block]:
         """Without calls of the provider's own tools whose result is not in the message, and the other way round."""
-        asked = {block["id"] for block in blocks if block["type"] in _CALLS}
-        answered = {block["tool_use_id"] for block in blocks if block["type"] in _ANSWERS}
+        asked = {block["id"] for block in blocks if block["type"] in SERVER_CALLS}
+        answered = {block["tool_use_id"] for block in blocks if block["type"] in SERVER_ANSWERS}
         kept = []
         for block in blocks:
-            one = block["id"] if block["type"] in _CALLS else block.get("tool_use_id")
-            if block["type"] not in _SERVER_KINDS or (one in asked and one in answered):
+            one = block["id"] if block["type"] in SERVER_CALLS else block.get("tool_use_id")
+            if block["type"] not in SERVER_KINDS or (one in asked and one in answered):
                 kept.append(block)
             else:
                 self._repairs.leave_out(block["type"])
@@ -246,24 +215,3 @@ class _Writer:
 
     def _leave_out(self, part: Part) -> None:
         self._repairs.leave_out(kind_of(part))
-
-
-def _carried(raw: Block, kinds: dict[str, _Shape]) -> Block | None:
-    """The block of another kind as it stands, if it is whole. Hints for the cache are no content and do not go on."""
-    must = kinds.get(str(raw.get("type")))
-    if must is None or not all(isinstance(raw.get(key), of) and raw.get(key) is not None for key, of in must.items()):
-        return None
-    if raw["type"] == "document" and raw["source"].get("type") not in _DOCUMENT_SOURCES:
-        return None
-    if raw["type"] == "search_result" and not (raw["content"] and all(_is_words(one) for one in raw["content"])):
-        return None
-    may = _MAY_HOLD.get(raw["type"], {})
-    return {key: raw[key] for key in raw if key == "type" or key in must or isinstance(raw[key], may.get(key, ()))}
-
-
-def _is_words(block: Any) -> bool:
-    """Whether it is a text block with words in it and nothing else."""
-    match block:
-        case {"type": "text", "text": str() as words, **more}:
-            return bool(words.strip()) and not more
-    return False
