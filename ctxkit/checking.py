@@ -29,6 +29,8 @@ def check(log: OpenedLog) -> list[Finding]:
 def _lines(log: OpenedLog) -> Iterator[Finding]:
     for one in (*log.transcript.damage, *log.ledger.damage):
         yield Finding(f"line {one.line}", one.code, one.text)
+    for one in log.opening.sidecar_damage:
+        yield Finding(f"ops.jsonl line {one.line}", one.code, one.text)
 
 
 def _ops(log: OpenedLog) -> Iterator[Finding]:

@@ -147,7 +147,7 @@ class Log(AppendingLog):
             before = self.shape()
             changed = self.shape(self.state_with(self.stamp(decision.op, self.op_id)))
             if changed == before:
-                decision.notes = [*decision.notes, "no visible change: later ops hide it"]
+                decision.notes = [*decision.notes, "nothing visible changes in the context"]
         return self.commit(decision)
 
 

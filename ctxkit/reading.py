@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import msgspec
 
@@ -32,7 +32,8 @@ FIRST_LINE = 1 << 16
 class Opening(msgspec.Struct):
     """A log that was read: `source` its bytes, `laid_out` the bytes that offsets refer to (another one for containers).
 
-    `sidecar` is None for a stream without --sidecar. `damage` of the sidecar's ops is in `transcript.damage`.
+    `sidecar` is None for a stream without --sidecar. `transcript.damage` is the log's,
+    `sidecar_damage` that of its ops.jsonl.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Opening(msgspec.Struct):
     sidecar: Sidecar | None
     conversation: int | None
     notices: list[str]
+    sidecar_damage: list[Damage]
     pending: list[bytes] = []
 
 
@@ -56,16 +58,15 @@ def read(
 
     Raises NoSuchLog, NoPermission, ReadFailed, UnknownFormat, ManyConversations.
     """
+    folder = Path(sidecar) if sidecar else None
     if isinstance(log, str | os.PathLike):
-        path = Path(log)
-        source = open_log(path)
-        beside = Sidecar(path, Path(sidecar) if sidecar else None)
-        name = str(path)
-    else:
-        path, name = None, "standard input"
-        source = spool(log, name)
-        beside = Sidecar(None, Path(sidecar)) if sidecar else None
-    return read_source(name, path, source, beside, conversation=conversation, rows=rows)
+        path: Path | None = Path(log)
+        name, source, beside = str(path), open_log(Path(log)), Sidecar(path, folder)
+        return read_source(name, path, source, beside, conversation=conversation, rows=rows)
+    path, name = None, "standard input"
+    source = spool(log, name)
+    piped = Sidecar(None, folder) if folder else None
+    return read_source(name, path, source, piped, conversation=conversation, rows=rows)
 
 
 def read_source(
@@ -73,12 +74,12 @@ def read_source(
 ) -> Opening:
     """The same for bytes that are open already."""
     start = source.read(0, FIRST_LINE)
-    laid_out, format_ = source, None
+    laid_out, format_ = source, cast(Format | None, None)
     if containers.may_be(start if b"\n" in start else source.read(0, source.size)):
         container = containers.find(source.read(0, source.size))
         if container is not None:
             laid_out = of_bytes(name, containers.lay_out(container, conversation, name))
-            format_ = containers.FORMAT
+            format_ = cast(Format, containers.FORMAT)
     if format_ is None:
         format_ = registry.detect(_head(source))
     damage: list[Damage] = []
@@ -87,12 +88,12 @@ def read_source(
         reader.feed(block)
     transcript = reader.finish()
     transcript.damage = damage
-    notices: list[str] = []
-    if sidecar is not None:
-        notices += sidecar.notices
-        if not format_.native or path is None:
-            _merge_sidecar(transcript, sidecar, rows)
-    return Opening(name, path, source, laid_out, format_, reader, transcript, sidecar, conversation, notices)
+    opening = Opening(
+        name, path, source, laid_out, format_, reader, transcript, sidecar, conversation,
+        list(sidecar.notices) if sidecar else [], [],
+    )  # fmt: skip
+    _merge_sidecar(opening)
+    return opening
 
 
 def reread(opening: Opening) -> Opening:
@@ -111,9 +112,9 @@ def reread(opening: Opening) -> Opening:
         opening.reader.feed(block)
     transcript = opening.reader.finish()
     transcript.damage = damage
-    if opening.sidecar is not None and not opening.format.native:
-        _merge_sidecar(transcript, opening.sidecar, None)
-    return msgspec.structs.replace(opening, source=source, laid_out=source, transcript=transcript)
+    found = msgspec.structs.replace(opening, source=source, laid_out=source, transcript=transcript)
+    _merge_sidecar(found)
+    return found
 
 
 def _ends_line(source: Source, offset: int) -> bool:
@@ -148,9 +149,10 @@ def _limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
         yield block
 
 
-def _merge_sidecar(transcript: Transcript, sidecar: Sidecar, rows: int | None) -> None:
-    """Add the ops of the sidecar; `ledger` puts each in its place."""
-    if not sidecar.ops_path.exists():
+def _merge_sidecar(opening: Opening) -> None:
+    """Add the ops of the sidecar, of a log that is not native or came as a stream; `ledger` puts each in its place."""
+    sidecar, transcript = opening.sidecar, opening.transcript
+    if sidecar is None or (opening.format.native and opening.path is not None) or not sidecar.ops_path.exists():
         return
     damage: list[Damage] = []
     collector = OpCollector()
@@ -162,5 +164,4 @@ def _merge_sidecar(transcript: Transcript, sidecar: Sidecar, rows: int | None) -
     for op in collector.ops:
         op.sidecar = True
     transcript.ops = transcript.ops + collector.ops
-    transcript.damage = transcript.damage + damage
-
+    opening.sidecar_damage = damage

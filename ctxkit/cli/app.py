@@ -143,7 +143,7 @@ def main() -> None:
         from ctxkit.cli import io
 
         status = io.no_output()
-    sys.stdout = sys.stderr = None  # type: ignore[assignment]  # both were flushed; nothing may write at exit
+    sys.stdout = sys.stderr = None  # both were flushed; nothing may write at exit
     raise SystemExit(status)
 
 

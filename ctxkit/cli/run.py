@@ -55,11 +55,12 @@ def _report(log: Log) -> None:
     opening = log.opening
     for notice in (*opening.notices, *log.config.notices):
         io.say(f"ctxkit: {notice}")
-    damage = log.transcript.damage
-    for one in damage[:REPORTED]:
-        io.say(f"{opening.name}:{one.line}: {one.code}: {one.text}")
-    if len(damage) > REPORTED:
-        io.say(f"{opening.name}: {len(damage) - REPORTED} more damaged places: ctxkit check")
+    beside = str(opening.sidecar.ops_path) if opening.sidecar else ""
+    for name, damage in ((opening.name, log.transcript.damage), (beside, opening.sidecar_damage)):
+        for one in damage[:REPORTED]:
+            io.say(f"{name}:{one.line}: {one.code}: {one.text}")
+        if len(damage) > REPORTED:
+            io.say(f"{name}: {len(damage) - REPORTED} more damaged places: ctxkit check")
 
 
 def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Selection:
@@ -104,7 +105,8 @@ def criteria_text(selecting: Selecting) -> str | None:
 
 
 def finish_reading(log: Log, summary: str = "") -> None:
-    """Warnings of the replay, and a closing line, on stderr."""
+    """Warnings of the replay, and a closing line, on stderr; the result goes out first, as a terminal shows both."""
+    io.flush()
     for warning in log.state().warnings:
         io.say(f"ctxkit: {warning}")
     if summary:
@@ -137,6 +139,5 @@ def write(log: str, reading: Reading, writing: Writing, command: str, action: Ca
         (io.err_json if piped else io.out_json)(sealed(op))
     elif op is None and reading.json:
         (io.err_json if piped else io.out_json)({"op": None, "said": target.said})
-    if piped:
-        io.flush()
+    io.flush()
     io.say(target.said if op is None or not writing.dry_run else f"dry run, nothing was appended. {target.said}")
