@@ -139,29 +139,23 @@ class ChatReader:
         self._rows += len(rows)
         self._rare(rows, first)
         lists = [raw is not _ABSENT and memoryview(raw)[0] == _LIST for raw in map(_CONTENT, rows)]
+        answering = not RESULT_ROLES.isdisjoint(roles)
+        # in the order of the rows: an answer without an id is for the calls before it
         links = {
             n: self._links(row, n, not listed and row.function_call is _ABSENT)
             for n, row, listed in zip(count(first), rows, lists, strict=False)
-            if listed or row.tool_calls is not _ABSENT or row.function_call is not _ABSENT
+            if listed
+            or row.tool_calls is not _ABSENT
+            or row.function_call is not _ABSENT
+            or (answering and row.role in RESULT_ROLES and not (row.tool_call_id and isinstance(row.tool_call_id, str)))
         }
         if links:
             self._messages.link(links)
-        if not RESULT_ROLES.isdisjoint(roles):
-            self._answers(rows, roles, lists, first)
-
-    def _answers(self, rows: Sequence[Any], roles: Sequence[str], lists: Sequence[bool], first: int) -> None:
-        """The calls that messages of a result role answer."""
-        found = {
-            n: row.tool_call_id
-            for n, row, role, listed in zip(count(first), rows, roles, lists, strict=False)
-            if role in RESULT_ROLES and not listed
-        }
-        if set(map(type, found.values())) != {str} or "" in found.values():
-            for n, call in list(found.items()):
-                if not isinstance(call, str) or not call:
-                    del found[n]
-                    self._messages.link({n: self._links_of_parts(rows[n - first], n)})
-        self._messages.answer(found)
+        if answering:
+            plain = zip(count(first), rows, roles, strict=False)
+            self._messages.answer(
+                {n: row.tool_call_id for n, row, role in plain if role in RESULT_ROLES and n not in links}
+            )
 
     def _rare(self, rows: Sequence[Any], first: int) -> None:
         """Agents, threads and models, where any row of the run has one."""

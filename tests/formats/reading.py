@@ -34,10 +34,10 @@ def blocks(fmt: Format, data: bytes, lines_in_block: int = 3) -> list[Block]:
     ]
 
 
-def read(fmt: Format, data: bytes) -> Transcript:
+def read(fmt: Format, data: bytes, lines_in_block: int = 3) -> Transcript:
     """The transcript of undamaged JSONL."""
     reader = fmt.reader()
-    for block in blocks(fmt, data):
+    for block in blocks(fmt, data, lines_in_block):
         reader.feed(block)
     return reader.finish()
 

@@ -80,6 +80,8 @@ def test_every_record_is_read_and_its_exports_are_valid(records: list[dict[str, 
     data = b"".join(dumps(record).encode() + b"\n" for record in records)
     messages = read(FORMAT, data).messages
     assert len(messages) == len(records)
+    for lines_in_block in (1, 1000):
+        assert list(read(FORMAT, data, lines_in_block).messages) == list(messages)
     for message in messages:
         parts = content(FORMAT, data, message).parts
         assert [part.id for part in parts if isinstance(part, Call)] == list(message.calls)
