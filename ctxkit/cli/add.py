@@ -68,7 +68,7 @@ def command(
             (io.err_json if log == "-" else io.out_json)(full)
     if log == "-":
         io.out_bytes(target.copy_out())
-        io.flush()
+    io.flush()
     io.say(f"{'Would add' if dry_run else 'Added'} {_said(target, added)}.")
 
 

@@ -21,6 +21,8 @@ def command(log: LogArgument = "-", *, reading: Reading) -> int:
             io.out_json({"where": finding.where, "code": finding.code, "text": finding.text})
         else:
             io.out(f"{target.opening.name}: {finding.where}: {finding.code}: {finding.text}")
+    io.flush()
     ops, messages = len(target.ledger.entries), len(target.messages)
-    io.say(f"{messages} messages, {ops} ops: {len(findings) or 'nothing'} found")
+    found = f"{len(findings)} problem{'s' * (len(findings) != 1)}" if findings else "nothing"
+    io.say(f"{messages} messages, {ops} ops: {found} found")
     return int(ExitCode.NO) if findings else int(ExitCode.DONE)

@@ -10,7 +10,7 @@ from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
 
 
-@takes(Reading, Writing)
+@takes(Writing, Reading)
 def command(
     log: LogArgument = "-",
     *,

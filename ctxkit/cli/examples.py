@@ -13,12 +13,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit show chat.jsonl --at 3", "as it was after op 3"),
     ),
     "log": (("ctxkit log chat.jsonl", "the ops"), ("ctxkit log chat.jsonl --json", "the same for programs")),
-    "why": (("ctxkit why chat.jsonl 4", "what keeps message 4 out"),),
+    "why": (("ctxkit why chat.jsonl 6", "what keeps message 6 out"),),
     "cat": (("ctxkit cat session.jsonl | ctxkit show -", "a session with its sidecar's ops, in a pipe"),),
     "init": (("ctxkit init new.jsonl", "an empty log"), ("ctxkit init bot.jsonl --profile bot", "with a 24h window")),
     "add": (
-        ("ctxkit add chat.jsonl 'And now in French.'", "a user message"),
-        ("echo 'Bonjour.' | ctxkit add chat.jsonl - --role assistant", "an answer from a pipe"),
+        ("ctxkit add chat.jsonl 'Use a parameter, not a global.'", "a user message"),
+        ("echo 'Done.' | ctxkit add chat.jsonl - --role assistant", "an answer from a pipe"),
     ),
     "mark": (
         ("ctxkit mark chat.jsonl before-refactor", "a labelled mark"),
@@ -29,13 +29,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit rewind chat.jsonl before-refactor", "to a labelled one"),
     ),
     "forget": (
-        ("ctxkit forget chat.jsonl 5-6", "by number"),
-        ("ctxkit forget chat.jsonl --tool Read --yes", "all calls of a tool and their results"),
+        ("ctxkit forget chat.jsonl 6-7", "by number"),
+        ("ctxkit forget chat.jsonl --tool read_file --yes", "all calls of a tool and their results"),
+        ("ctxkit cat session.jsonl | ctxkit forget - --tool Read --until 20m | ctxkit show -", "older ones, in a pipe"),
     ),
     "remember": (("ctxkit remember chat.jsonl --last 2x --yes", "only the last two exchanges"),),
     "clear": (("ctxkit clear chat.jsonl", "start afresh"),),
-    "protect": (("ctxkit protect chat.jsonl 2", "message 2 and its step"),),
-    "unprotect": (("ctxkit unprotect chat.jsonl 2", "not any more"),),
+    "protect": (("ctxkit protect chat.jsonl 5", "what must not be lost"),),
+    "unprotect": (("ctxkit unprotect chat.jsonl 5", "not any more"),),
     "window": (
         ("ctxkit window chat.jsonl", "what it is"),
         ("ctxkit window chat.jsonl 24h", "set it"),
@@ -46,7 +47,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "redo": (("ctxkit redo chat.jsonl", "what was undone last"),),
     "export": (
         ("ctxkit export chat.jsonl --to openai", "a request body"),
-        ("ctxkit export session.jsonl --to anthropic | jq '.messages | length'", "of a Claude Code session"),
+        ("ctxkit export session.jsonl --to anthropic >request.json", "of a Claude Code session"),
     ),
     "check": (("ctxkit check chat.jsonl", "exit 0 where nothing is wrong"),),
 }

@@ -6,7 +6,7 @@ from ctxkit.cli.leaving import Leaving, leave
 from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
 
 
-@takes(Leaving, Reading, Writing, Selecting)
+@takes(Leaving, Selecting, Writing, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,

@@ -36,6 +36,8 @@ def command(
     create_log(path)
     beside = Sidecar(path, Path(sidecar) if sidecar else None)
     beside.write_config(text)
+    folder = sidecar or f"{path}.ctxkit"
     if json:
-        io.out_json({"log": str(path), "sidecar": str(beside.folder), "profile": chosen})
-    io.say(f"Created {path} and {beside.folder} (profile {chosen}).")
+        io.out_json({"log": str(path), "sidecar": folder, "profile": chosen})
+    io.flush()
+    io.say(f"Created {path} and {folder} (profile {chosen}).")

@@ -60,6 +60,7 @@ def leave(
 
 def _consent(log: Log, op: Forget, *, yes: bool) -> None:
     """Print the preview, and ask on a terminal. Raises Usage where nobody can be asked and --yes was not said."""
+    io.say("Leaving the context:")
     for line in preview(log, op):
         io.say(line)
     if yes or log.dry_run:

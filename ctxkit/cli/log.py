@@ -38,7 +38,7 @@ def line(state: State, entry: LedgerEntry) -> str:
     when = str(entry.body.get("ts", ""))[:19].replace("T", " ")
     sizes = ""
     before, after = entry.body.get("before"), entry.body.get("after")
-    if isinstance(before, dict) and isinstance(after, dict):
+    if isinstance(before, dict) and isinstance(after, dict) and before != after:
         sizes = f"{before.get('messages')} → {after.get('messages')} messages"
     void = f"[undone by {entry.voided_by}]" if entry.void else ""
     fault = f"[cannot be read: {entry.fault}]" if entry.fault else ""

@@ -10,7 +10,7 @@ from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
 
 
-@takes(Reading, Writing)
+@takes(Writing, Reading)
 def command(
     log: LogArgument = "-",
     label: Annotated[str | None, typer.Argument(metavar="[LABEL]", help="A name for the mark; may repeat.")] = None,

@@ -31,12 +31,12 @@ class Reading:
     now: Annotated[
         str | None, typer.Option(metavar="TIME", help="What windows count from: last (newest message), wall, or a time.")
     ] = None
-    json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False
     sidecar: Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")] = None
     conversation: Annotated[
         int | None, typer.Option(metavar="N", help="Which conversation of a file that holds many.")
     ] = None
     force_replay: Annotated[bool, typer.Option("--force-replay", help="Apply ops that do not fit the log too.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False
 
 

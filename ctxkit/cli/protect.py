@@ -6,7 +6,7 @@ from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing,
 from ctxkit.cli.run import asked, write
 
 
-@takes(Reading, Writing, Selecting)
+@takes(Selecting, Writing, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,

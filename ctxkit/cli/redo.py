@@ -6,7 +6,7 @@ from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
 
 
-@takes(Reading, Writing)
+@takes(Writing, Reading)
 def command(log: LogArgument = "-", *, reading: Reading, writing: Writing) -> None:
     """Void the newest undo, so that its op is in force again.
 

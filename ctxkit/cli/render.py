@@ -62,7 +62,7 @@ def _result(inner: str | list[Part], *, is_error: bool, full: bool) -> Iterator[
     sign = "✗" if is_error else "←"
     shown = lines if full else lines[:RESULT_LINES]
     for line in shown:
-        yield f"{sign} {line}"
+        yield f"{sign} {line}".rstrip(" ")
     if len(shown) < len(lines):
         yield f"{sign} … {len(lines) - len(shown)} more lines (--full)"
 

@@ -16,7 +16,7 @@ from ctxkit.exporting import parts_json
 from ctxkit.log import Log
 
 
-@takes(Looking, Reading, Selecting)
+@takes(Selecting, Looking, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,

@@ -18,7 +18,7 @@ ACTIONS = ("set", "add", "sub", "reset", "default", "off")
 HINT = "ctxkit window LOG 24h | add 8h | sub 4h | reset | off"
 
 
-@takes(Reading, Writing)
+@takes(Writing, Reading)
 def command(
     log: LogArgument = "-",
     words: Annotated[

@@ -1,0 +1,71 @@
+"""A folder with the guide's logs and a `ctxkit` whose clock and ids are fixed: what the documentation shows is run here.
+
+The command on PATH is this interpreter's ctxkit; around it (not in it) the clock says BASE plus a minute a command, and
+ids follow from the command line. So ops, their sums and all, are the same in every run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.docs.pages import ROOT
+
+GUIDE = ROOT / "fixtures/guide"
+BASE = 1770908400
+"""2026-02-12T15:00:00Z, after the last message of the guide's logs."""
+
+COMMAND = f"""#!{sys.executable}
+import hashlib, os, secrets, sys, time
+sys.path.insert(0, {str(ROOT)!r})
+step = int(os.environ["DOCS_STEP"])
+words = hashlib.sha256(repr((step, sys.argv[1:])).encode()).hexdigest()
+time.time = lambda: {BASE} + 60.0 * step
+secrets.randbelow = lambda limit: int(words[-4:], 16) % limit
+secrets.token_hex = lambda size: words[: 2 * size]
+from ctxkit.cli.app import main
+main()
+"""
+
+END_OF_OUTPUT = "\x1e"
+
+
+def make(folder: Path) -> Path:
+    """An empty working folder with the logs of the guide, beside a home and the command."""
+    work = folder / "work"
+    for path in (work, folder / "bin", folder / "home"):
+        path.mkdir(parents=True)
+    for log in GUIDE.glob("*.jsonl"):
+        shutil.copyfile(log, work / log.name)
+    command = folder / "bin/ctxkit"
+    command.write_text(COMMAND)
+    command.chmod(0o755)
+    return work
+
+
+def run(work: Path, commands: Sequence[str], *, first: int = 0) -> list[tuple[str, int]]:
+    """What a terminal shows of each command (both streams, as they come) and its exit status; one shell runs them all."""
+    folder = work.parent
+    env = {
+        "PATH": f"{folder / 'bin'}{os.pathsep}/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(folder / "home"),
+        "TZ": "UTC",
+        "COLUMNS": "80",
+        "LANG": "C.UTF-8",
+    }
+    script = []
+    for step, command in enumerate(commands, start=first):
+        script.append(f"export DOCS_STEP={step}\n(exit $status)\n{command}")
+        script.append(f"status=$?\nprintf '{END_OF_OUTPUT}%s{END_OF_OUTPUT}' $status")
+    ran = subprocess.run(
+        ["bash", "--norc", "--noprofile"],
+        input=("status=0\n" + "\n".join(script) + "\n").encode(),
+        cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False,
+    )  # fmt: skip
+    pieces = ran.stdout.decode("utf-8").split(END_OF_OUTPUT)
+    assert len(pieces) == 2 * len(commands) + 1, pieces[-1]
+    return [(pieces[2 * i], int(pieces[2 * i + 1])) for i in range(len(commands))]

@@ -1,0 +1,64 @@
+"""Every `console` block of README.md and docs/ shows what its commands print: they are run, page by page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, name, settle
+from tests.docs.sandbox import make, run
+
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.S | re.M)
+
+
+def commands(block: str) -> list[str]:
+    """The commands of a block: lines after `$ `, with the lines after `> ` that go on with them."""
+    found: list[str] = []
+    fresh = False
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append(line[2:])
+            fresh = True
+        elif line.startswith("> ") and fresh:
+            found[-1] += "\n" + line[2:]
+        else:
+            fresh = False
+    return found
+
+
+def shown(command: str, output: str) -> str:
+    """A command and its output as a block has them."""
+    lines = output if not output or output.endswith("\n") else output + "\n"
+    assert not re.search(r"^(\$ |```)", lines, re.M), f"the output of {command!r} looks like a command or a fence"
+    return "$ " + command.replace("\n", "\n> ") + "\n" + lines
+
+
+def executed(text: str, folder: Path) -> str:
+    """The page with every block as it is when it is run."""
+    blocks = [commands(block) for block in BLOCK.findall(text)]
+    results = iter(run(make(folder), [command for block in blocks for command in block]))
+    bodies = iter(["".join(shown(command, next(results)[0]) for command in block) for block in blocks])
+    return BLOCK.sub(lambda _: f"```console\n{next(bodies)}```", text)
+
+
+WITH_BLOCKS = [path for path in PAGES if BLOCK.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("path", WITH_BLOCKS, ids=name)
+def test_blocks_show_what_happens(path: Path, tmp_path: Path, update: bool) -> None:
+    """Each command of the page, run in order in one folder, prints what the page shows."""
+    text = path.read_text(encoding="utf-8")
+    settle(path, executed(text, tmp_path), update=update)
+
+
+def test_a_wrong_output_is_found(tmp_path: Path) -> None:
+    """A page that shows something else than what happens is not equal to what is run."""
+    page = "```console\n$ echo 'a\n> b'; false\na\nc\n$ echo $?\n1\n```\n"
+    assert executed(page, tmp_path) == page.replace("c\n", "b\n")
+
+
+def test_there_are_blocks() -> None:
+    """The guide is among the pages that are run."""
+    assert "docs/guide.md" in map(name, WITH_BLOCKS)
