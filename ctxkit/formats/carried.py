@@ -13,7 +13,7 @@ _DOCUMENTS: dict[str, _Shape] = {
     "document": {"source": dict},
     "search_result": {"source": str, "title": str, "content": list},
 }
-USER_KINDS: dict[str, _Shape] = _DOCUMENTS | {"container_upload": {"file_id": str}}
+USER_KINDS: dict[str, _Shape] = _DOCUMENTS
 RESULT_KINDS: dict[str, _Shape] = _DOCUMENTS | {"tool_reference": {"tool_name": str}}
 SERVER_CALLS: dict[str, _Shape] = {
     "server_tool_use": {"id": str, "name": str, "input": dict},

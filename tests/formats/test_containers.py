@@ -10,9 +10,11 @@ import pytest
 
 from ctxkit.core.messages import Text
 from ctxkit.errors import ManyConversations, Usage
-from ctxkit.formats import containers
+from ctxkit.formats import anthropic, containers, openai
+from ctxkit.formats.chat_lines import lines
 from tests.formats.reading import contents, read
 from tests.shared import shared
+from tests.validators import anthropic_rules, openai_rules
 
 TALK: list[dict[str, Any]] = [
     {"role": "system", "content": "S"},
@@ -179,6 +181,18 @@ def test_real_files(name: str, figures: tuple[int, int, int, int]) -> None:
     calls = sum(len(message.calls) for message in messages)
     assert (count, len(messages), calls, sum(len(message.results) for message in messages)) == figures
     assert sum(one.count for one in found.conversations) == len(messages)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_files_go_out_valid(name: str) -> None:
+    """To both providers, every conversation, and as native lines that read as the same messages."""
+    found = containers.find(Path(shared("transcripts") / name).read_bytes())
+    assert found is not None
+    for number in range(len(found.conversations)):
+        everything = contents(containers.FORMAT, containers.lay_out(found, number + 1))
+        assert anthropic_rules.problems(anthropic.write(everything)[0]) == []
+        assert openai_rules.problems(openai.write(everything)[0]) == []
+        assert [line["role"] for line in lines(everything)] == [content.role for content in everything]
 
 
 @pytest.mark.parametrize("name", ["02-retail-few-shot.jsonl", "03-airline-few-shot.jsonl"])
