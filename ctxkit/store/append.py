@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ctxkit.errors import CannotCreate, NoPermission, UpdatedElsewhere, WriteFailed
 from ctxkit.store.lock import DEADLINE, lock
-from ctxkit.store.opening import FLAGS, open_regular
+from ctxkit.store.opening import FLAGS, close, open_regular
 from ctxkit.store.source import Seen, Source, tail_digest
 
 LONGEST = 1 << 30
@@ -51,7 +51,7 @@ def append_line(
             raise WriteFailed(text, "try again: that does no harm")
         _durable(fd, str(path))
     finally:
-        _close(fd)
+        close(fd)
 
 
 def create_log(path: str | Path) -> None:
@@ -62,7 +62,7 @@ def create_log(path: str | Path) -> None:
         try:
             os.fsync(fd)
         finally:
-            _close(fd)
+            close(fd)
         sync_folder(target.parent)
     except OSError as error:
         if error.errno == errno.EEXIST:
@@ -77,7 +77,7 @@ def check_unchanged(path: str | Path, seen: Seen) -> None:
     try:
         _checked(fd, str(path), seen)
     finally:
-        _close(fd)
+        close(fd)
 
 
 def sync_folder(folder: Path) -> None:
@@ -89,7 +89,7 @@ def sync_folder(folder: Path) -> None:
         if error.errno != errno.EINVAL:  # a file system that has no such thing
             raise
     finally:
-        _close(fd)
+        close(fd)
 
 
 def _open_locked(path: Path, deadline: float) -> int:
@@ -107,12 +107,12 @@ def _open_locked(path: Path, deadline: float) -> int:
         except FileNotFoundError:
             pass  # removed while we waited: opening it again tells
         except OSError as error:
-            _close(fd)
+            close(fd)
             raise WriteFailed(f"{path}: {_reason(error)}: nothing was written") from error
         except BaseException:
-            _close(fd)
+            close(fd)
             raise
-        _close(fd)
+        close(fd)
     raise UpdatedElsewhere(f"updated elsewhere: {path} is replaced again and again: nothing was written", "try again")
 
 
@@ -184,14 +184,6 @@ def _durable(fd: int, name: str) -> None:
     except OSError as error:
         text = f"{name}: {_reason(error)}: written, not known durable; trying again does no harm"
         raise WriteFailed(text) from error
-
-
-def _close(fd: int) -> None:
-    """What is durable stays so: an error of close tells nothing more."""
-    try:
-        os.close(fd)
-    except OSError:
-        return
 
 
 def _reason(error: OSError) -> str:

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from ctxkit.errors import CtxkitError, NoPermission, NoSuchLog, ReadFailed
@@ -40,8 +41,10 @@ def open_regular(path: Path, flags: int) -> int:
     try:
         _refuse_other_kinds(path, os.fstat(fd))
         return above_standard(fd)
-    except BaseException:
-        os.close(fd)
+    except BaseException as error:
+        close(fd)
+        if isinstance(error, OSError):
+            raise cannot_open(path, error) from error
         raise
 
 
@@ -50,8 +53,14 @@ def above_standard(fd: int) -> int:
     if fd > 2:
         return fd
     moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
-    os.close(fd)
+    close(fd)
     return moved
+
+
+def close(fd: int) -> None:
+    """Close a descriptor. An error of close tells nothing that counts: what is durable was made so by fsync."""
+    with suppress(OSError):
+        os.close(fd)
 
 
 def cannot_open(path: Path, error: OSError) -> CtxkitError:

@@ -14,6 +14,7 @@ from ctxkit.errors import CannotCreate, NoPermission, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import append_line, check_unchanged, create_log, sync_folder
 from ctxkit.store.lock import lock
+from ctxkit.store.opening import close
 from ctxkit.store.source import Seen
 
 _NOWHERE = Path(os.devnull) / "ignored"
@@ -100,7 +101,7 @@ class Sidecar:
             lock(fd, str(self.folder))
             yield
         finally:
-            os.close(fd)
+            close(fd)
 
     def _create(self) -> None:
         """Create the folder, for its owner alone, where it is missing."""

@@ -17,7 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from ctxkit.errors import NoSuchLog, ReadFailed, UpdatedElsewhere, WriteFailed
-from ctxkit.store.opening import open_regular
+from ctxkit.store.opening import close, open_regular
 
 CHUNK = 1 << 20
 TAIL = 64 << 10
@@ -48,7 +48,10 @@ class Source:
         self._fd = fd
         self._size = len(data)
         if fd >= 0:
-            found = os.fstat(fd)
+            try:
+                found = os.fstat(fd)
+            except OSError as error:
+                raise ReadFailed(f"{name}: cannot read: {(error.strerror or str(error)).lower()}") from error
             self._size = found.st_size
             if path is not None:
                 digest = tail_digest(self, found.st_size)
@@ -99,7 +102,7 @@ class Source:
     def close(self) -> None:
         """Let go of the file; twice is no error."""
         if self._fd >= 0:
-            os.close(self._fd)
+            close(self._fd)
             self._fd = -1
             self._size = 0
 
@@ -155,7 +158,7 @@ def spool(stream: BinaryIO, name: str = "standard input") -> Source:
             while piece := _next(stream, name):
                 _write_all(fd, piece)
         except BaseException:
-            os.close(fd)
+            close(fd)
             raise
     except OSError as error:
         text = f"cannot keep {name} in {tempfile.gettempdir()}: {(error.strerror or str(error)).lower()}"
@@ -167,7 +170,7 @@ def _owning(name: str, fd: int, path: Path | None) -> Source:
     try:
         return Source(name, fd=fd, path=path)
     except BaseException:
-        os.close(fd)
+        close(fd)
         raise
 
 
