@@ -1,0 +1,67 @@
+"""The main job end to end: a real session, changed by commands and pipes, and the context that a model would be sent."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.shared import SHARED, shared
+from tests.validators.anthropic_rules import problems
+
+CTXKIT = [sys.executable, "-m", "ctxkit"]
+ROOT = Path(__file__).resolve().parent.parent
+REAL = sorted((SHARED / "transcripts/claude-code").glob("*.jsonl"))
+CRITERIA = ["--tool", "Read", "--until", "10m"]
+
+
+def ctxkit(*args: str, stdin: bytes = b"") -> tuple[int, bytes]:
+    """Exit code and stdout of one real process."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([*CTXKIT, *args], input=stdin, capture_output=True, env=env, check=False)
+    assert b"Traceback" not in done.stderr
+    return done.returncode, done.stdout
+
+
+def both_ways(session: Path) -> tuple[bytes, bytes, bytes, bytes]:
+    """What `show` and `export --to anthropic` print after a forget and a mark: in a pipe, and on the file."""
+    _, log = ctxkit("cat", str(session))
+    _, forgotten = ctxkit("forget", "-", *CRITERIA, stdin=log)
+    _, marked = ctxkit("mark", "-", "before-refactor", stdin=forgotten)
+    code, _ = ctxkit("forget", str(session), *CRITERIA, "--yes")
+    assert code in (0, 1)
+    assert ctxkit("mark", str(session), "before-refactor")[0] == 0
+    _, piped = ctxkit("show", "-", stdin=marked)
+    _, filed = ctxkit("show", str(session))
+    _, piped_body = ctxkit("export", "-", "--to", "anthropic", stdin=marked)
+    _, filed_body = ctxkit("export", str(session), "--to", "anthropic")
+    return piped, filed, piped_body, filed_body
+
+
+def test_a_pipe_and_a_file_give_the_same_context(tmp_path: Path) -> None:
+    """On our own small session, where reads are forgotten."""
+    session = Path(shutil.copy(ROOT / "fixtures/guide/session.jsonl", tmp_path))
+    before = session.read_bytes()
+    piped, filed, piped_body, filed_body = both_ways(session)
+    assert piped == filed
+    assert piped_body == filed_body
+    assert problems(json.loads(piped_body)) == []
+    assert session.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [path.name for path in REAL] or ["(none)"])
+def test_real_sessions_give_the_same_context_in_pipe_and_file(name: str, tmp_path: Path) -> None:
+    """Every real session: the same both ways, a valid request, and not a byte of the session changed."""
+    session = Path(shutil.copy(shared("transcripts/claude-code") / name, tmp_path))
+    session.chmod(0o644)
+    before = session.read_bytes()
+    piped, filed, piped_body, filed_body = both_ways(session)
+    assert piped == filed
+    assert piped_body == filed_body
+    assert problems(json.loads(piped_body)) == []
+    assert session.read_bytes() == before
