@@ -12,6 +12,9 @@ from typing import Any
 
 import msgspec
 
+LONGEST_INTEGER = 4300
+"""Digits (RELIABILITY J05)."""
+
 _decode = msgspec.json.Decoder().decode
 
 
@@ -35,6 +38,11 @@ def _whole(digits: str) -> int | str:
         return int(digits)
     except ValueError:
         return digits
+
+
+def _integer(digits: str) -> int | str:
+    """An integer; one with more digits than Python converts stays text, so that the record around it can be read."""
+    return int(digits) if len(digits) <= LONGEST_INTEGER else digits
 
 
 def dumps(value: Any) -> str:
