@@ -29,14 +29,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit rewind chat.jsonl before-refactor", "to a labelled one"),
     ),
     "forget": (
-        ("ctxkit forget chat.jsonl 6-7", "by number"),
+        ("ctxkit forget chat.jsonl 3-4 8", "by number"),
         ("ctxkit forget chat.jsonl --tool read_file --yes", "all calls of a tool and their results"),
         ("ctxkit cat session.jsonl | ctxkit forget - --tool Read --until 20m | ctxkit show -", "older ones, in a pipe"),
     ),
     "remember": (("ctxkit remember chat.jsonl --last 2x --yes", "only the last two exchanges"),),
     "clear": (("ctxkit clear chat.jsonl", "start afresh"),),
     "protect": (("ctxkit protect chat.jsonl 5", "what must not be lost"),),
-    "unprotect": (("ctxkit unprotect chat.jsonl 5", "not any more"),),
+    "unprotect": (("ctxkit unprotect chat.jsonl 13", "not any more"),),
     "window": (
         ("ctxkit window chat.jsonl", "what it is"),
         ("ctxkit window chat.jsonl 24h", "set it"),

@@ -31,6 +31,7 @@ def commands(block: str) -> list[str]:
 def shown(command: str, output: str) -> str:
     """A command and its output as a block has them."""
     lines = output if not output or output.endswith("\n") else output + "\n"
+    assert "ctxkit: a bug" not in lines, f"{command!r}: {lines}"
     assert not re.search(r"^(\$ |```)", lines, re.M), f"the output of {command!r} looks like a command or a fence"
     return "$ " + command.replace("\n", "\n> ") + "\n" + lines
 
