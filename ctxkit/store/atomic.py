@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 import time
 from pathlib import Path
 
@@ -22,6 +21,8 @@ STALE = 3600.0
 
 def replace(path: str | Path, content: bytes) -> None:
     """Write `content` to `path`. A new file is 0600, an old one keeps its mode. Raises NoPermission, CannotCreate."""
+    import tempfile  # slow to import, and most commands replace nothing
+
     target = Path(os.path.realpath(path))
     try:
         _sweep(target.parent)

@@ -74,7 +74,7 @@ class BlockReader:
             self.offset = source.size
         while self.offset < source.size:
             piece = source.read(self.offset, size)
-            final = self.offset + len(piece) >= source.size
+            final = everything = self.offset + len(piece) >= source.size
             cut = piece.rfind(b"\n") + 1
             if not final or (self._live and cut):
                 if not cut:
@@ -94,7 +94,7 @@ class BlockReader:
                 yield block
                 size = CHUNK
                 continue
-            enough = final or len(piece) >= JOINED
+            enough = everything or size > JOINED
             recovered = self._recovery.piece(piece, self.offset, self.line, enough=enough, tail=final, live=self._live)
             self.offset += recovered.consumed
             self.line += recovered.lines

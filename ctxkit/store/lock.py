@@ -41,7 +41,7 @@ def lock(fd: int, name: str, deadline: float = DEADLINE) -> None:
 
 
 def holder(fd: int) -> str:
-    """" by pid 123 (name)" where the system tells who holds the lock on a file, else ""."""
+    """Who holds the lock on a file, as ` by pid 123 (name)`; nothing where the system does not tell."""
     try:
         found = os.fstat(fd)
         place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"

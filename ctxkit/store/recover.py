@@ -22,6 +22,8 @@ REPORTS = 10_000
 """Damaged places reported one by one: a file of something else altogether must not fill the memory."""
 SHAPES = 200
 """Lines looked at to learn what records of this log look like."""
+SEARCHED = 1 << 30
+"""Bytes that a search for records in one broken line may look at: each failed try costs up to the line's length."""
 INNER = 100
 """Objects inside a cut off record that are tried as records of their own."""
 
@@ -120,6 +122,7 @@ class Recovery:
         """
         text = self._block.data[start:end].decode("latin-1")
         at, junk, lines, records, glued = 0, -1, 1, 0, False
+        tries = max(SEARCHED // (len(text) + 1), 16)
         while True:
             after = _skip(text, at)
             if junk < 0:
@@ -159,7 +162,8 @@ class Recovery:
                     self.report(start + at, line, "broken-line", f"a record over {more[0] + 1} lines: joined")
                     continue
             junk = at if junk < 0 else junk
-            at = self._after_damage(text, at, found)
+            tries -= 1
+            at = self._after_damage(text, at, found) if tries else len(text)
         if junk >= 0:
             self._rest(text, junk, start, line, torn)
         return lines, end, junk < 0
@@ -176,7 +180,7 @@ class Recovery:
             return _next_record(text, max(broken.at, at + 1))
         # cut off where a value may stand: what looks like that value can be a record, if it has a record's shape
         candidate = at
-        for _ in range(INNER):
+        for _ in range(min(INNER, max(SEARCHED // (len(text) + 1), 16))):
             candidate = _next_record(text, candidate + 1)
             found = self._decode(text, candidate) if candidate < len(text) else Broken(candidate)
             if candidate == len(text):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -161,7 +160,7 @@ def spool(stream: BinaryIO, name: str = "standard input") -> Source:
             close(fd)
             raise
     except OSError as error:
-        text = f"cannot keep {name} in {tempfile.gettempdir()}: {(error.strerror or str(error)).lower()}"
+        text = f"cannot keep {name} in a temporary file: {(error.strerror or str(error)).lower()}"
         raise WriteFailed(text, "TMPDIR names another folder") from error
     return _owning(name, fd, None)
 
@@ -194,6 +193,8 @@ def _next(stream: BinaryIO, name: str) -> bytes:
 
 def _unnamed() -> int:
     """A temporary file, 0600, that no path leads to."""
+    import tempfile  # slow to import, and most logs are files
+
     fd, path = tempfile.mkstemp(prefix="ctxkit-")
     os.unlink(path)
     return fd

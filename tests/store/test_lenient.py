@@ -1,0 +1,75 @@
+"""One record decoded as far as it can be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from ctxkit.core.jsontext import loads
+from ctxkit.formats.base import Row
+from ctxkit.formats.chat import ChatRow
+from ctxkit.store.lenient import Broken, Found, Lenient, RowMaker
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ('{"a":1.5,"b":[true,null,"x"]}', ()),
+        ('{"a":NaN}', ("nonfinite",)),
+        ('{"a":-1e999}', ("nonfinite",)),
+        ('{"a":"\x01"}', ("control-char",)),
+        ('{"a":\t"x"\r}', ()),
+        ('{"a":"\x00\x00"}', ("nul-block",)),
+        ('{"a":"\udcff"}', ("bad-utf8",)),
+        ('{"a":"\\udcff"}', ()),
+        ('{"a":' + "9" * 4301 + "}", ("huge-number",)),
+    ],
+)
+def test_notes(text: str, notes: tuple[str, ...]) -> None:
+    """What was tolerated is noted, and only that."""
+    found = Lenient().decode(text, 0)
+    assert isinstance(found, Found)
+    assert (found.end, found.notes) == (len(text), notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ('{"a":"xy', Broken(5, open=True)),
+        ('{"a":x}', Broken(5)),
+        ('{"a":1', Broken(6)),
+        ('{"a":' * 9999, Broken(0, deep=True)),
+    ],
+)
+def test_broken(text: str, broken: Broken) -> None:
+    """Where it failed, whether a string is open, whether it was too deep."""
+    assert Lenient().decode(text, 0) == broken
+
+
+def test_a_value_is_found_in_its_place() -> None:
+    """Decoding begins at a place and tells where the value ends."""
+    assert Lenient().decode('xx{"a":1}{"b":2}', 2) == Found({"a": 1}, 9, ())
+
+
+class Renamed(Row, rename={"parent": "parentUuid"}, gc=False):
+    """A row as formats have them."""
+
+    parent: Any = None
+    body: msgspec.Raw = msgspec.Raw(b"")
+
+
+def test_rows_are_like_those_of_clean_lines() -> None:
+    """Fields by their names in the file; absent ones keep the very default; undecoded ones can be decoded later."""
+    record = {"parentUuid": [1], "body": {"x": "\ud800", "y": float("nan")}, "else": 1, "ctxkit": "mark"}
+    row = RowMaker(Renamed).make(record)
+    assert isinstance(row, Renamed)
+    assert (row.parent, row.ctxkit) == ([1], "mark")
+    assert repr(loads(bytes(row.body))) == repr(record["body"])
+    empty = RowMaker(ChatRow).make({"role": "user"})
+    plain = msgspec.json.decode(b'{"role":"user"}', type=ChatRow)
+    assert isinstance(empty, ChatRow)
+    assert empty.content is plain.content
+    assert json.dumps(empty.role) == '"user"'
