@@ -1,4 +1,4 @@
-"""The main job end to end: a real session, changed by commands and pipes, and the context that a model would be sent."""
+"""The main job end to end: a real session, changed by commands and pipes, and what a model would be sent then."""
 
 from __future__ import annotations
 
