@@ -29,14 +29,14 @@ class Seen(msgspec.Struct, frozen=True):
     dev: int
     ino: int
     size: int
-    mtime_ns: int
     digest: bytes
 
 
 class Source:
     """A log's bytes up to the size it had when it was opened: what grows later is not part of it (RELIABILITY F28).
 
-    `name` is for messages; `path` the file's real path, None for what has none; `seen` likewise.
+    `name` is for messages; `path` the file's real path, None for what has none; `seen` likewise. Where it is the
+    `owner` of its descriptor, that is closed with it, so that whoever opens many logs does not run out of them.
     """
 
     def __init__(self, name: str, data: bytes = b"", fd: int = -1, path: Path | None = None) -> None:
@@ -45,6 +45,7 @@ class Source:
         self.seen: Seen | None = None
         self._data = data
         self._fd = fd
+        self.owner = False
         self._size = len(data)
         if fd >= 0:
             try:
@@ -54,7 +55,7 @@ class Source:
             self._size = found.st_size
             if path is not None:
                 digest = tail_digest(self, found.st_size)
-                self.seen = Seen(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, digest)
+                self.seen = Seen(found.st_dev, found.st_ino, found.st_size, digest)
 
     @property
     def size(self) -> int:
@@ -104,6 +105,10 @@ class Source:
             close(self._fd)
             self._fd = -1
             self._size = 0
+
+    def __del__(self) -> None:
+        if self.owner:
+            self.close()
 
     def __enter__(self) -> Source:
         return self
@@ -167,10 +172,12 @@ def spool(stream: BinaryIO, name: str = "standard input") -> Source:
 
 def _owning(name: str, fd: int, path: Path | None) -> Source:
     try:
-        return Source(name, fd=fd, path=path)
+        source = Source(name, fd=fd, path=path)
     except BaseException:
         close(fd)
         raise
+    source.owner = True
+    return source
 
 
 def _seekable(stream: BinaryIO, name: str) -> int | None:

@@ -1,0 +1,69 @@
+"""Small files, replaced as a whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from ctxkit.errors import CannotCreate
+from ctxkit.store import atomic
+from ctxkit.store.atomic import replace
+
+
+def test_new_and_old_files(tmp_path: Path) -> None:
+    """A new file is private, an old one keeps its mode, a link stays a link; nothing is left beside them."""
+    path, link = tmp_path / "config.toml", tmp_path / "link"
+    replace(path, b"one")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"one", 0o600)
+    path.chmod(0o644)
+    link.symlink_to(path)
+    replace(link, b"two")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"two", 0o644)
+    assert link.is_symlink()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["config.toml", "link"]
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "fchmod"])
+def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """Whole, and no temporary file beside it."""
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"old")
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(CannotCreate, match="no space left"):
+        replace(path, b"new")
+    assert [p.name for p in tmp_path.iterdir()] == ["config.toml"]
+    assert path.read_bytes() == b"old"
+
+
+def test_durable_before_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """write, fsync, rename, fsync of the folder: in this order (RELIABILITY B09)."""
+    order: list[str] = []
+    for name in ("write", "fsync", "replace"):
+        plain = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *a, name=name, plain=plain: order.append(name) or plain(*a))
+    replace(tmp_path / "config.toml", b"new")
+    assert order == ["write", "fsync", "replace", "fsync"]
+
+
+def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
+    """Our own old temporary files, nobody else's, and no young ones."""
+    names = {f"{atomic.PREFIX}old": 0.0, f"{atomic.PREFIX}young": None, ".other-old": 0.0}
+    for name, when in names.items():
+        (tmp_path / name).touch()
+        if when is not None:
+            os.utime(tmp_path / name, (when, when))
+    replace(tmp_path / "config.toml", b"new")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{atomic.PREFIX}young", ".other-old", "config.toml"]
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    """Exit 73."""
+    with pytest.raises(CannotCreate):
+        replace(tmp_path / "no" / "config.toml", b"new")

@@ -1,0 +1,121 @@
+"""The folder beside a log."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from ctxkit.errors import CannotCreate, Locked, NoPermission, UpdatedElsewhere
+from ctxkit.store import sidecar as module
+from ctxkit.store.lock import lock
+from ctxkit.store.sidecar import Sidecar, user_config
+from ctxkit.store.source import open_log
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A log."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b'{"type":"user"}\n')
+    return path
+
+
+def test_nothing_is_created_by_looking(log: Path) -> None:
+    """Paths only."""
+    sidecar = Sidecar(log)
+    assert sidecar.folder == log.with_name("session.jsonl.ctxkit")
+    assert sidecar.ops_path.name == "ops.jsonl"
+    assert sidecar.config_path.name == "config.toml"
+    assert not sidecar.folder.exists()
+    assert sidecar.notices == []
+
+
+def test_it_is_beside_the_target_of_a_link(log: Path, tmp_path: Path) -> None:
+    """One log, one sidecar, by whatever path."""
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    link = other / "link.jsonl"
+    link.symlink_to(log)
+    assert Sidecar(link).folder == Sidecar(log).folder
+    assert Sidecar(link, other).folder == other
+    assert Sidecar(None, other).ops_path == other / "ops.jsonl"
+
+
+def test_ops_are_appended_and_private(log: Path) -> None:
+    """The folder 0700, the file 0600, created by the first op; the log itself is not touched."""
+    before = log.read_bytes(), log.stat().st_mtime_ns
+    sidecar = Sidecar(log)
+    sidecar.append(b'{"ctxkit":"mark"}')
+    sidecar.append(b'{"ctxkit":"undo"}')
+    assert sidecar.ops_path.read_bytes() == b'{"ctxkit":"mark"}\n{"ctxkit":"undo"}\n'
+    assert sidecar.folder.stat().st_mode & 0o777 == 0o700
+    assert sidecar.ops_path.stat().st_mode & 0o777 == 0o600
+    assert (log.read_bytes(), log.stat().st_mtime_ns) == before
+
+
+def test_an_op_on_a_log_that_changed_is_refused(log: Path) -> None:
+    """The log is the other program's, but the op was decided on what it held."""
+    sidecar = Sidecar(log)
+    with open_log(log) as source:
+        seen = source.seen
+    with log.open("ab") as more:
+        more.write(b'{"type":"assistant"}\n')
+    sidecar.append(b"{}", log, seen)
+    log.write_bytes(b"")
+    with pytest.raises(UpdatedElsewhere):
+        sidecar.append(b"{}", log, seen)
+    assert sidecar.ops_path.read_bytes() == b"{}\n"
+
+
+def test_another_user_s_folder_is_ignored(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that came with somebody's files must not act: its files are not found, and nothing is written."""
+    Sidecar(log).write_config("[window]\n")
+    monkeypatch.setattr(module.os, "geteuid", lambda: os.getuid() + 1)
+    sidecar = Sidecar(log)
+    assert sidecar.ignored
+    assert "belongs to another user" in sidecar.notices[0]
+    assert not sidecar.config_path.exists()
+    assert not sidecar.ops_path.exists()
+    for write in (lambda: sidecar.append(b"{}"), lambda: sidecar.write_config("")):
+        with pytest.raises(NoPermission, match="nothing was written"):
+            write()
+
+
+def test_a_file_in_the_way(log: Path) -> None:
+    """Exit 73, with another place to put it."""
+    log.with_name("session.jsonl.ctxkit").touch()
+    with pytest.raises(CannotCreate, match="no folder"):
+        Sidecar(log).append(b"{}")
+    long = log.with_name("n" * 250)
+    long.touch()
+    with pytest.raises(CannotCreate) as failed:
+        Sidecar(long).append(b"{}")
+    assert "--sidecar" in failed.value.hint
+
+
+def test_a_change_is_made_under_the_lock(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that read, change and replace at once: the second one waits."""
+    monkeypatch.setattr(module, "lock", partial(lock, deadline=0.01))
+    first, second = Sidecar(log), Sidecar(log)
+    with first.locked(), pytest.raises(Locked), second.locked():
+        pytest.fail("both hold it")
+    with second.locked():
+        second.write_config("a = 1\n")
+    assert second.config_path.read_text() == "a = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("env", "path"),
+    [
+        ({"HOME": "/home/a"}, "/home/a/.config/ctxkit/config.toml"),
+        ({"HOME": "/home/a", "XDG_CONFIG_HOME": "/x"}, "/x/ctxkit/config.toml"),
+        ({"HOME": "/home/a", "XDG_CONFIG_HOME": "relative"}, "/home/a/.config/ctxkit/config.toml"),
+        ({"HOME": "/home/a", "XDG_CONFIG_HOME": ""}, "/home/a/.config/ctxkit/config.toml"),
+    ],
+)
+def test_user_config(env: dict[str, str], path: str) -> None:
+    """Where the user's own config is."""
+    assert user_config(env) == Path(path)

@@ -1,0 +1,178 @@
+"""The bytes of a log: files, streams, memory."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from ctxkit.errors import NoSuchLog, ReadFailed, UpdatedElsewhere, WriteFailed
+from ctxkit.store import source as module
+from ctxkit.store.source import TAIL, Source, of_bytes, open_log, spool
+
+CONTENT = bytes(range(256)) * 1000
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of 256,000 bytes."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(CONTENT)
+    return path
+
+
+def copied(source: Source) -> bytes:
+    """What `copy_to` writes."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        source.copy_to(writing)
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        found = pipe.read()
+    os.waitpid(child, 0)
+    return found
+
+
+def pipe_of(content: bytes) -> io.BufferedReader:
+    """A pipe that somebody writes to."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.close(reading)
+        with open(writing, "wb") as end:
+            end.write(content)
+        os._exit(0)
+    os.close(writing)
+    return open(reading, "rb")
+
+
+def test_all_kinds_give_the_same_bytes(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At any offset, in pieces, and copied out whole."""
+    monkeypatch.setattr(module, "IN_MEMORY", 1000)
+    monkeypatch.setattr(module, "CHUNK", 999)
+    sources = [open_log(file), of_bytes("memory", CONTENT), spool(pipe_of(CONTENT)), spool(file.open("rb"))]
+    sources.append(spool(io.BytesIO(CONTENT)))
+    for source in sources:
+        assert source.size == len(CONTENT)
+        for offset, size in ((0, 10), (1234, 5678), (255_990, 100), (256_000, 1), (300_000, 1), (0, 0)):
+            assert source.read(offset, size) == CONTENT[offset : offset + size]
+        assert b"".join(source.chunks(10, 777)) == CONTENT[10:]
+        assert copied(source) == CONTENT
+        source.close()
+        source.close()
+
+
+def test_small_streams_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No temporary file where none is needed."""
+    monkeypatch.setattr(module, "_unnamed", lambda: pytest.fail("a file was made"))
+    assert spool(pipe_of(CONTENT)).read(5, 5) == CONTENT[5:10]
+    assert spool(io.BytesIO(b"")).size == 0
+
+
+def test_large_streams_leave_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file has no name from the start, so that no crash leaves it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(module, "IN_MEMORY", 10)
+    source = spool(pipe_of(CONTENT))
+    assert list(tmp_path.iterdir()) == []
+    assert source.read(0, len(CONTENT)) == CONTENT
+
+
+def test_a_full_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 74 with a way out."""
+    monkeypatch.setattr(module, "IN_MEMORY", 10)
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(WriteFailed, match="no space left") as failed:
+        spool(io.BytesIO(CONTENT))
+    assert "TMPDIR" in failed.value.hint
+
+
+def test_a_file_on_standard_input_is_not_copied(file: Path) -> None:
+    """It is read in place, and stands at its end for whoever shares it."""
+    with file.open("rb") as stream:
+        source = spool(stream)
+        assert os.lseek(stream.fileno(), 0, os.SEEK_CUR) == len(CONTENT)
+    assert source.read(7, 3) == CONTENT[7:10]
+    with file.open("rb") as stream:
+        stream.seek(100)
+        assert spool(stream).read(0, 5) == CONTENT[100:105]
+
+
+class Directory(io.BytesIO):
+    """Python itself refuses to open a directory as a stream; a shell does not."""
+
+    def fileno(self) -> int:
+        """Of a directory."""
+        return self.fd
+
+    fd = -1
+
+
+def test_a_directory_on_standard_input(tmp_path: Path) -> None:
+    """Refused by name."""
+    stream = Directory()
+    stream.fd = os.open(tmp_path, os.O_RDONLY)
+    with pytest.raises(NoSuchLog, match="directory"):
+        spool(stream)
+    os.close(stream.fd)
+
+
+def test_growth_is_not_part_of_it(file: Path) -> None:
+    """A consistent cut at the size it had."""
+    source = open_log(file)
+    with file.open("ab") as more:
+        more.write(b"more")
+    assert source.size == len(CONTENT)
+    assert b"".join(source.chunks()) == CONTENT
+    assert source.read(len(CONTENT) - 2, 100) == CONTENT[-2:]
+
+
+def test_a_file_cut_while_it_is_read(file: Path) -> None:
+    """Said, not taken for its end."""
+    source = open_log(file)
+    os.truncate(file, 1000)
+    with pytest.raises(UpdatedElsewhere, match="cut to 1000 bytes"):
+        list(source.chunks())
+
+
+def test_an_error_names_the_range(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 74."""
+    source = open_log(file)
+
+    def broken(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "pread", broken)
+    with pytest.raises(ReadFailed, match="bytes 100 to 150: input/output error"):
+        source.read(100, 50)
+
+
+def test_seen_tells_a_log_from_another(file: Path) -> None:
+    """Its place, its size and its last 64 KiB; streams and memory have none."""
+    first, again = open_log(file).seen, open_log(file).seen
+    assert first == again
+    assert first is not None
+    changed = bytearray(CONTENT)
+    changed[-TAIL] ^= 1
+    file.write_bytes(bytes(changed))
+    second = open_log(file).seen
+    assert second is not None
+    assert first.digest != second.digest
+    assert of_bytes("memory", b"x").seen is None
+    assert spool(file.open("rb")).seen is None
+
+
+def test_the_real_path_of_a_link(file: Path, tmp_path: Path) -> None:
+    """`name` is what was typed, `path` the target."""
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    source = open_log(link)
+    assert (source.name, source.path) == (str(link), file)
