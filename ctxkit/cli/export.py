@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -13,7 +13,7 @@ from ctxkit.cli.run import finish_reading, opened
 from ctxkit.core.messages import Repairs
 
 
-class To(str, Enum):
+class To(StrEnum):
     """What can be written."""
 
     chat = "chat"
@@ -26,7 +26,9 @@ def command(
     log: LogArgument = "-",
     *,
     to: Annotated[To, typer.Option("--to", help="The format.")],
-    model: Annotated[str, typer.Option(metavar="NAME", help="The model of the request; the log's own if left out.")] = "",
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="The model of the request; the log's own if left out.")
+    ] = "",
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
     skip_unknown: Annotated[

@@ -20,7 +20,9 @@ def command(
     chosen: Annotated[
         str, typer.Option("--profile", metavar="NAME", help="session, persona (8h window) or bot (24h window).")
     ] = "session",
-    sidecar: Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")] = None,
+    sidecar: Annotated[
+        str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False,
 ) -> None:

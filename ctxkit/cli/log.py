@@ -26,7 +26,8 @@ def command(log: LogArgument = "-", *, looking: Looking, reading: Reading) -> No
     state = target.state()
     for entry in state.ledger.entries:
         if reading.json:
-            io.out_json({"number": entry.number, "void": entry.void, "voided_by": entry.voided_by or None, **entry.body})
+            voided_by = entry.voided_by or None
+            io.out_json({"number": entry.number, "void": entry.void, "voided_by": voided_by, **entry.body})
         else:
             io.out(line(state, entry))
     count = len(state.ledger.entries)

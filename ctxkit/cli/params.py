@@ -29,9 +29,12 @@ class Reading:
     """How a log is read."""
 
     now: Annotated[
-        str | None, typer.Option(metavar="TIME", help="What windows count from: last (newest message), wall, or a time.")
+        str | None,
+        typer.Option(metavar="TIME", help="What windows count from: last (newest message), wall, or a time."),
     ] = None
-    sidecar: Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")] = None
+    sidecar: Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")] = (
+        None
+    )
     conversation: Annotated[
         int | None, typer.Option(metavar="N", help="Which conversation of a file that holds many.")
     ] = None
@@ -61,7 +64,9 @@ class Selecting:
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Not older: a time, or a duration before now (2h).")
     ] = None
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Not newer: a time, or a duration before now.")] = None
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Not newer: a time, or a duration before now.")] = (
+        None
+    )
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Of this agent, or of none.")] = None
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Of this thread, or of none.")] = None
     after_mark: Annotated[str | None, typer.Option(metavar="LABEL", help="After the newest mark so labelled.")] = None

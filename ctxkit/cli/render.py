@@ -1,4 +1,4 @@
-"""How a message looks to people: a header, then its parts. Widths in cells; the caller passes every line through `safe()`.
+"""How a message looks to people: a header, then its parts. Widths in cells; the caller makes every line `safe()`.
 
 Used by `show` and by the previews of `forget` and `remember`.
 """
@@ -28,7 +28,8 @@ def width() -> int:
 def header(label: str, role: str, moment: float | None, *, name: str | None, protected: bool, notes: str = "") -> str:
     """`45  user  2026-02-01 10:45:00`."""
     when = iso(moment)[:19].replace("T", " ") if moment is not None else ""
-    return "  ".join(filter(None, (label, f"{role} ({name})" if name else role, when, LOCK if protected else "", notes)))
+    speaker = f"{role} ({name})" if name else role
+    return "  ".join(filter(None, (label, speaker, when, LOCK if protected else "", notes)))
 
 
 def body(content: Content, *, full: bool) -> Iterator[str]:
@@ -55,10 +56,8 @@ def _part(part: Part, *, full: bool) -> Iterator[str]:
 
 
 def _result(inner: str | list[Part], *, is_error: bool, full: bool) -> Iterator[str]:
-    if isinstance(inner, str):
-        lines = inner.split("\n")
-    else:
-        lines = [line for part in inner for line in _part(part, full=full)]
+    parts: list[Part] = [Text(inner)] if isinstance(inner, str) else inner
+    lines = [line for part in parts for line in _part(part, full=full)]
     sign = "✗" if is_error else "←"
     shown = lines if full else lines[:RESULT_LINES]
     for line in shown:

@@ -22,7 +22,9 @@ REPORTED = 10
 """Damaged places that are named one by one; the rest is counted."""
 
 
-def opened(log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True) -> Log:
+def opened(
+    log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True
+) -> Log:
     """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant."""
     io.Streams.quiet = reading.quiet
     try:
@@ -44,7 +46,8 @@ def opened(log: str, reading: Reading, looking: Looking | None = None, *, comman
 
 def _stdin(command: str) -> Any:
     if sys.stdin is None:
-        raise Usage("standard input is closed: there is no log to read", f"name a log: ctxkit {command or 'COMMAND'} LOG")
+        hint = f"name a log: ctxkit {command or 'COMMAND'} LOG"
+        raise Usage("standard input is closed: there is no log to read", hint)
     if sys.stdin.isatty():
         raise Usage("no log was named, and standard input is a terminal", f"ctxkit {command or 'COMMAND'} LOG")
     return sys.stdin.buffer

@@ -70,5 +70,3 @@ def _act(target: Log, words: list[str], agent: str | None) -> Op | None:
         return target.set_window(when.span(text, target.reference(), zone()), agent, text)
     seconds = when.duration(text)
     return target.shift_window(seconds if action == "add" else -seconds, agent, f"{action} {text}")
-
-

@@ -1,4 +1,4 @@
-"""A folder with the guide's logs and a `ctxkit` whose clock and ids are fixed: what the documentation shows is run here.
+"""A folder with the guide's logs and a `ctxkit` whose clock and ids are fixed: what the docs show is run here.
 
 The command on PATH is this interpreter's ctxkit; around it (not in it) the clock says BASE plus a minute a command, and
 ids follow from the command line. So ops, their sums and all, are the same in every run.
@@ -48,7 +48,7 @@ def make(folder: Path) -> Path:
 
 
 def run(work: Path, commands: Sequence[str], *, first: int = 0) -> list[tuple[str, int]]:
-    """What a terminal shows of each command (both streams, as they come) and its exit status; one shell runs them all."""
+    """What a terminal shows of each command (both streams, as they come), and its exit status; all in one shell."""
     folder = work.parent
     env = {
         "PATH": f"{folder / 'bin'}{os.pathsep}/usr/local/bin:/usr/bin:/bin",

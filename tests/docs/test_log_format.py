@@ -101,7 +101,9 @@ def section(name: str, kind: type[ops.Op]) -> str:
     """One op: what it is, whether it reaches the model, its fields."""
     envelope = {field.name for field in msgspec.structs.fields(ops.Op)}
     fields = rows(kind, bold=FOLDED[name], leave=envelope)
-    writer = f"Written by [`ctxkit {name}`](commands/{name}.md)" if name in COMMANDS else "Read; no command writes it yet"
+    writer = "Read; no command writes it yet"
+    if name in COMMANDS:
+        writer = f"Written by [`ctxkit {name}`](commands/{name}.md)"
     if name == "undo":
         writer += " and [`ctxkit redo`](commands/redo.md)"
     if name == "interrupted":
@@ -180,5 +182,6 @@ def test_damage_codes() -> None:
     found = set().union(*map(codes_in, places))
     found |= {f"{code}-void" for code in ("misfit", "damaged-op")}  # checking.py: ops that are undone
     part = PAGE.read_text(encoding="utf-8").partition("<!-- codes -->")[2].partition("\n## ")[0]
-    listed = [code for line in part.splitlines() if line.startswith("| `") for code in re.findall("`([^`]+)`", line.split("|")[1])]
+    cells = [line.split("|")[1] for line in part.splitlines() if line.startswith("| `")]
+    listed = [code for cell in cells for code in re.findall("`([^`]+)`", cell)]
     assert sorted(listed) == sorted(found)
