@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ctxkit.core.fit import dangling, faults
+from ctxkit.core.ledger import LedgerEntry
 from ctxkit.opened import OpenedLog
 
 
@@ -34,12 +35,13 @@ def _lines(log: OpenedLog) -> Iterator[Finding]:
 
 
 def _ops(log: OpenedLog) -> Iterator[Finding]:
-    earlier: set[str] = set()
+    earlier: dict[str, LedgerEntry] = {}
     for entry in log.ledger.entries:
         where = f"op {entry.number}"
         fault = faults(entry, log.transcript, log.identity)
         missing = dangling(entry, earlier)
-        earlier.add(entry.id)
+        if entry.id:
+            earlier[entry.id] = entry
         if fault is not None:
             kind, text = fault
             code = "misfit" if kind.__name__ == "Misfit" else "damaged-op"

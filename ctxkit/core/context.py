@@ -1,7 +1,7 @@
 """The context: the projection of a state that a model would be sent.
 
-Pipeline: entries -> agent/thread filter -> window -> (`integrity`, `formats`: content). DESIGN section 4; law 1: it takes
-what it needs as parameters, and `View` says what was used.
+Pipeline: entries -> agent/thread filter -> window -> (`integrity`, `formats`: content). DESIGN section 4; law 1: it
+takes what it needs as parameters, a `Lens`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
 
 
 def belongs(state: State, name: Name, agent: str | None, thread: str | None) -> bool:
-    """Whether `name` is under this agent and thread: without one it belongs to all (17), a summary by what it tells (32)."""
+    """Whether `name` is under this agent and thread; without one it belongs to all (17), a summary by what it tells."""
     if isinstance(name, int):
         message = state.messages[name - 1]
         mine, in_thread = message.agent, message.thread
@@ -147,7 +147,7 @@ def _recent(state: State, lens: Lens, name: Name, now: float) -> bool:
     else:
         item = state.board.items[name]
         if item.summary:
-            return any(_recent(state, lens, told, now) for told in item.tells)
+            return any(state.protected(told) or _recent(state, lens, told, now) for told in item.tells)
         agent = item.message.get("agent")
     window = window_seconds(state, lens, agent if isinstance(agent, str) else None)
     moment = state.effective(name)

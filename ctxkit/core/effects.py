@@ -1,11 +1,12 @@
-"""Effects: what an op in force did to the context, one small value each, and the board that they are played on.
+"""Effects: the board on which `replay` plays the ops that count, and the values that lie on it.
 
-Pipeline: `replay` turns ops into effects; a rewind takes the effects of later compacts, trims and restores off the
-list and plays the rest again, so that "as if never written" needs no inverse of anything.
+Pipeline: `replay` -> `Board`, part of `State`. Nothing on the board is ever taken back: an op that was undone, by an
+undo or by a rewind, is not played in the first place, so that "as if never written" needs no inverse of anything.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -24,7 +25,8 @@ HIDING = frozenset({"compact", "trim"})
 class Item(msgspec.Struct):
     """A message that an op brought in. `tells`: what it stands for, so that forgetting these concerns it.
 
-    `source`: number of the op; `message`: a literal's record; `text`: a summary's words. `origin`: what it stems from.
+    `source`: number of the op; `message`: a literal's record, or a summary's. `origin`: what it stems from; `ts`: its
+    original time as written, None: its origin's.
     """
 
     name: ItemName
@@ -48,137 +50,90 @@ class Out(msgspec.Struct):
     boundary: bool = False
 
 
-class Lift(msgspec.Struct):
-    """A recall: `names` are back from everything but boundaries; stubs on them are lifted."""
-
-    source: int
-    names: Names
-
-
-class Enter(msgspec.Struct):
-    """`names` stand at `keys` now, whatever took them out before; `effective` is their time for windows."""
-
-    source: int
-    names: list[Name]
-    keys: list[Key]
-    effective: float | None
-
-
-class Place(msgspec.Struct):
-    """`names` stand at `keys`, but are in or out as before (a program's preserved messages)."""
-
-    source: int
-    names: list[Name]
-    keys: list[Key]
-
-
-class Bring(msgspec.Struct):
-    """A new item."""
-
-    source: int
-    item: Item
-
-
-class Drop(msgspec.Struct):
-    """The summary `item` goes; what its compact replaced is back, unless it is out for another reason."""
-
-    source: int
-    item: ItemName
-
-
-class Retell(msgspec.Struct):
-    """The summary `item` has other words (None: the same), and no longer tells `without`."""
-
-    source: int
-    item: ItemName
-    text: str | None
-    without: Names
-
-
-class Stub(msgspec.Struct):
-    """The content of `name` is shown shortened."""
-
-    source: int
-    name: Name
-    content: Any
-
-
-class Flag(msgspec.Struct):
-    """`names` are protected from now on, or no longer."""
-
-    source: int
-    names: Names
-    protected: bool
-
-
-Effect = Out | Lift | Enter | Place | Bring | Drop | Retell | Stub | Flag
-
-
 class Board:
-    """The outcome of effects played in order."""
+    """What the ops played so far came to.
+
+    `keys`: where a name stands that is not at its own place; `effective`: times for windows of what edit, restore and
+    compact put in (None: none of its own); `moments`: (number it follows, effective time) of each edit and restore.
+    """
 
     def __init__(self) -> None:
-        self.played: list[Effect] = []
         self.outs: list[Out] = []
         self.items: dict[ItemName, Item] = {}
+        self.telling: dict[ItemName, Item] = {}
+        """Those of the items that tell something: few, so that every op can look at them."""
         self.keys: dict[Name, Key] = {}
         self.effective: dict[Name, float | None] = {}
+        self.moments: list[tuple[int, float]] = []
         self.stubs: dict[Name, Any] = {}
-        self.protected = NOTHING
-        self.unprotected = NOTHING
+        self._flags: list[tuple[Names, Names]] = []
 
-    def play(self, effect: Effect) -> None:
-        """Apply one effect."""
-        self.played.append(effect)
-        match effect:
-            case Out():
-                self.outs.append(msgspec.structs.replace(effect))
-            case Lift(names=names):
-                self._lift(names, boundaries=False)
-                for name in [name for name in self.stubs if name in names]:
-                    del self.stubs[name]
-            case Enter(names=entered, keys=keys, effective=effective):
-                self._lift(Names.of(entered), boundaries=True)
-                self.keys.update(zip(entered, keys, strict=True))
-                self.effective.update(dict.fromkeys(entered, effective))
-            case Place(names=moved, keys=keys):
-                self.keys.update(zip(moved, keys, strict=True))
-            case Bring(item=item):
-                self.items[item.name] = msgspec.structs.replace(item)
-            case Drop(item=name):
-                self._drop(name)
-            case Retell(item=name, text=text, without=without):
-                item = self.items[name]
-                item.tells = item.tells - without
-                if text is not None:
-                    item.message = {**item.message, "content": text}
-            case Stub(name=name, content=content):
-                self.stubs[name] = content
-            case Flag(names=names, protected=True):
-                self.protected, self.unprotected = self.protected | names, self.unprotected - names
-            case Flag(names=names):
-                self.protected, self.unprotected = self.protected - names, self.unprotected | names
+    def take_out(self, out: Out) -> None:
+        """`out.names` leave."""
+        self.outs.append(out)
 
-    def without(self, sources: set[int]) -> Board:
-        """The board as it would be had the ops `sources` never been played; flags stay."""
-        board = Board()
-        for effect in self.played:
-            if effect.source in sources and not isinstance(effect, Flag):
-                continue
-            if isinstance(effect, Drop | Retell) and effect.item not in board.items:
-                continue
-            board.play(effect)
-        return board
+    def recall(self, names: Names) -> None:
+        """`names` are back from everything but boundaries, in full (settled detail 10)."""
+        self._lift(names, boundaries=False)
+
+    def enter(self, names: Sequence[Name], keys: Sequence[Key], effective: float | None) -> None:
+        """`names` stand at `keys` now, in full, whatever took them out before."""
+        self._lift(Names.of(names), boundaries=True)
+        self.keys.update(zip(names, keys, strict=True))
+        self.effective.update(dict.fromkeys(names, effective))
+        if keys and effective is not None:
+            self.moments.append((keys[0][0], effective))
+
+    def place(self, names: Sequence[Name], keys: Sequence[Key]) -> None:
+        """`names` stand at `keys`, but are in or out as before (a program's preserved messages)."""
+        self.keys.update(zip(names, keys, strict=True))
+
+    def bring(self, item: Item) -> None:
+        """A new item; `enter` gives it its place."""
+        self.items[item.name] = item
+        if item.tells:
+            self.telling[item.name] = item
+
+    def drop(self, name: ItemName) -> None:
+        """The item goes; what its compact replaced is back, unless it is out for another reason."""
+        item = self.items.pop(name)
+        self.telling.pop(name, None)
+        if item.summary:
+            self.outs = [out for out in self.outs if not (out.kind == "compact" and out.source == item.source)]
+
+    def retell(self, name: ItemName, text: str, without: Names) -> None:
+        """The item has other words, and no longer tells `without`."""
+        item = self.items[name]
+        item.tells = item.tells - without
+        item.message = {**item.message, "content": text}
+
+    def flag(self, names: Names, *, protected: bool) -> None:
+        """`names` are protected from now on, or no longer."""
+        self._flags.append((names, NOTHING) if protected else (NOTHING, names))
+
+    @property
+    def protected(self) -> Names:
+        """What a protect holds."""
+        return self._flagged()[0]
+
+    @property
+    def unprotected(self) -> Names:
+        """What an unprotect took every protection from, the automatic one too."""
+        return self._flagged()[1]
+
+    def _flagged(self) -> tuple[Names, Names]:
+        """All flags as one, the newest first. Neighbours are joined pairwise: n log n, and only when somebody asks."""
+        while len(self._flags) > 1:
+            later = [*self._flags[1::2], (NOTHING, NOTHING)]
+            self._flags = [_joined(*pair) for pair in zip(self._flags[::2], later, strict=False)]
+        return self._flags[0] if self._flags else (NOTHING, NOTHING)
 
     def _lift(self, names: Names, *, boundaries: bool) -> None:
         for out in self.outs:
-            if boundaries or not out.boundary:
+            if (boundaries or not out.boundary) and out.names.meets(names):
                 out.names = out.names - names
-
-    def _drop(self, name: ItemName) -> None:
-        item = self.items.pop(name)
-        if item.summary:
-            self.outs = [out for out in self.outs if not (out.kind == "compact" and out.source == item.source)]
+        for name in [name for name in self.stubs if name in names]:
+            del self.stubs[name]
 
     def absent(self) -> Names:
         """All names that are out for a reason that is not mere hiding."""
@@ -196,3 +151,8 @@ class Board:
     def reasons(self, name: Name) -> list[Out]:
         """What keeps `name` out, oldest first."""
         return [out for out in self.outs if name in out.names]
+
+
+def _joined(older: tuple[Names, Names], newer: tuple[Names, Names]) -> tuple[Names, Names]:
+    """(protected, unprotected), where `newer` goes before `older`."""
+    return (older[0] - newer[1]) | newer[0], (older[1] - newer[0]) | newer[1]

@@ -5,7 +5,7 @@ Called by `replay` for every op in force (REPLAY 23); void ops are not checked, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Mapping
 
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.ops import Interrupted, Mark, Rewind, Undo, checksum
@@ -15,9 +15,7 @@ from ctxkit.errors import DamagedOp, Misfit
 MEND = "ctxkit check explains; void it with `ctxkit undo LOG {op} --force-replay`"
 
 
-def check(
-    entry: LedgerEntry, missing: str, transcript: Transcript, identity: Callable[[int], str] | None
-) -> None:
+def check(entry: LedgerEntry, missing: str, transcript: Transcript, identity: Callable[[int], str] | None) -> None:
     """Raises DamagedOp where the op cannot be read or its `sum` is wrong, Misfit where its `at` or target does not fit.
 
     `missing` is what `dangling` found.
@@ -37,7 +35,7 @@ def faults(
     if entry.fault:
         return DamagedOp, f"cannot be read: {entry.fault}"
     said = entry.body.get("sum")
-    if said is not None and said != checksum(entry.body):
+    if said is not None and said != _sum(entry):
         return DamagedOp, "is damaged: its sum does not match"
     op = entry.op
     if op is None or isinstance(op, Interrupted):
@@ -53,8 +51,22 @@ def faults(
     return None
 
 
-def dangling(entry: LedgerEntry, known: Container[str]) -> str:
-    """For a rewind or undo whose target is not among the earlier ops `known`: what is missing, else ""."""
+def _sum(entry: LedgerEntry) -> str:
+    """Its checksum; "" for what has no canonical JSON (NaN, nested too deeply): damage, not a crash."""
+    try:
+        return checksum(entry.body)
+    except (ValueError, RecursionError):
+        return ""
+
+
+def dangling(entry: LedgerEntry, earlier: Mapping[str, LedgerEntry]) -> str:
+    """For a rewind or undo whose target is not among the `earlier` ops, or not a mark: what is wrong, else ""."""
     op = entry.op
     target = op.to if isinstance(op, Rewind) else op.op if isinstance(op, Undo) else None
-    return "" if target is None or target in known else f"names op {target}, which the log does not have before it"
+    if target is None:
+        return ""
+    if target not in earlier:
+        return f"names op {target}, which the log does not have before it"
+    if isinstance(op, Rewind) and not isinstance(earlier[target].op, Mark):
+        return f"names op {target}, which is not a mark that can be read"
+    return ""

@@ -46,7 +46,7 @@ def _integer(digits: str) -> int | str:
 
 
 def dumps(value: Any) -> str:
-    """One line of pure ASCII JSON, so that no surrogate, U+2028 or encoding trouble can reach a log. No NaN (ValueError)."""
+    """One line of pure ASCII JSON: no surrogate, U+2028 or encoding trouble can reach a log. No NaN (ValueError)."""
     return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 

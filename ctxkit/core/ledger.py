@@ -16,6 +16,9 @@ from ctxkit.core.ops import Interrupted, Op, Undo, parse
 from ctxkit.core.transcript import OpLine, Transcript
 from ctxkit.errors import NoSuchOp
 
+When = tuple[int, int]
+"""A point in the merged order of rows and ops: the rows before it, then its ordinal among what stands there."""
+
 
 class LedgerEntry(msgspec.Struct):
     """An op in its place. `op` is None where name or version is unknown, or where `fault` says why it cannot be read.
@@ -33,6 +36,11 @@ class LedgerEntry(msgspec.Struct):
     place: int
     void: bool = False
     voided_by: int = 0
+
+    @property
+    def when(self) -> When:
+        """Its point in the merged order."""
+        return self.place, self.number
 
 
 class Ledger(msgspec.Struct):
@@ -57,7 +65,8 @@ class Ledger(msgspec.Struct):
         if len(found) == 1:
             return found[0]
         if found:
-            raise NoSuchOp(f"op {name} is not unique: {', '.join(entry.id for entry in found[:5])}", "give more of the id")
+            some = ", ".join(entry.id for entry in found[:5])
+            raise NoSuchOp(f"op {name} is not unique: {some}", "give more of the id")
         count = len(self.entries)
         raise NoSuchOp(f"no op {name}", f"the log has {count} op{'s' * (count != 1)}: ctxkit log")
 
@@ -91,12 +100,8 @@ def build(transcript: Transcript) -> Ledger:
             fault = str(error)
         if isinstance(op, Interrupted):
             op.at.messages = line.messages
-        entries.append(
-            LedgerEntry(
-                number=len(entries) + 1, id=key if isinstance(key, str) else "", name=body["ctxkit"], body=body,
-                op=op, fault=fault, line=line, place=place,
-            )  # fmt: skip
-        )
+        name = key if isinstance(key, str) else ""
+        entries.append(LedgerEntry(len(entries) + 1, name, body["ctxkit"], body, op, fault, line, place))
     return _voided(entries, damage)
 
 

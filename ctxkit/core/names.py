@@ -52,6 +52,17 @@ class Names:
                 numbers.append(token)
         return cls(Ranges.parse(",".join(numbers)), items)
 
+    @property
+    def single(self) -> Name | None:
+        """The one name that this is; None for none and for several."""
+        if self.items or not self.numbers or self.numbers.first() != self.numbers.last():
+            return next(iter(self.items)) if len(self.items) == 1 and not self.numbers else None
+        return self.numbers.first()
+
+    def meets(self, other: Names) -> bool:
+        """Whether the two have a name in common."""
+        return self.numbers.meets(other.numbers) or not self.items.isdisjoint(other.items)
+
     def __contains__(self, name: Name) -> bool:
         return name in self.numbers if isinstance(name, int) else name in self.items
 

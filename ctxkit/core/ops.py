@@ -52,7 +52,7 @@ class Op(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
 
 
 class Clear(Op, tag="clear"):
-    """A boundary: all messages and marks go, the system preamble and `keep` stay; with `agent` that agent's messages."""
+    """A boundary: all messages and marks go, the preamble and `keep` stay; with `agent` only that agent's messages."""
 
     agent: str | None = None
     keep: str = ""
@@ -219,6 +219,8 @@ def parse(body: dict[str, Any]) -> Op | None:
     for item in getattr(op, "items", ()):
         if (item.n is None) == (item.message is None):
             raise ValueError("an item is either a number `n` or a `message`")
+        if isinstance(item.origin, str):
+            Names.parse(item.origin)
     return op
 
 

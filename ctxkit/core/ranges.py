@@ -99,6 +99,18 @@ class Ranges:
             left.append((low, high))
         return Ranges(left)
 
+    def meets(self, other: Ranges) -> bool:
+        """Whether the two have a number in common; cheap where they lie apart."""
+        if not self or not other or self._first[0] > other._last[-1] or other._first[0] > self._last[-1]:
+            return False
+        if len(other._first) < len(self._first):
+            return other.meets(self)
+        for low, high in self.pairs():
+            i = bisect_left(other._last, low)
+            if i < len(other._first) and other._first[i] <= high:
+                return True
+        return False
+
     def first(self) -> int:
         """The smallest number. Raises IndexError for an empty set."""
         return self._first[0]

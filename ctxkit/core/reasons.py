@@ -25,10 +25,12 @@ def explain(state: State, name: Name, *, visible: bool) -> list[Reason]:
     """Everything that concerns `name`, what keeps it out first. `visible`: it is in the projected context."""
     found = [_out(state, name, out) for out in state.reasons(name)]
     if not found and not visible:
-        found.append(Reason("window", None, "older than the window, or of another agent or thread", "ctxkit window LOG off"))
+        text = "older than the window, or of another agent or thread"
+        found.append(Reason("window", None, text, "ctxkit window LOG off"))
     item = state.board.items.get(name) if isinstance(name, ItemName) else None
     if item is not None and item.summary:
-        found.append(Reason("compact", item.source, f"it is the summary that op {item.source} put in for {item.tells}", ""))
+        text = f"it is the summary that op {item.source} put in for {item.tells}"
+        found.append(Reason("compact", item.source, text, ""))
     elif item is not None:
         stem = f", from {state.label(item.origin)}" if item.origin is not None else ""
         found.append(Reason("item", item.source, f"op {item.source} brought it in{stem}", ""))

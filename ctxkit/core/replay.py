@@ -1,20 +1,35 @@
 """Replay: folding ops, in file order, into a state. DESIGN section 4 and REPLAY.md are its specification.
 
 Second of two passes (`ledger` is the first: which ops are in force). No clock, network, tokenizer, config or regex.
-Each op becomes effects on a board (`effects`); what they came to is a `State`; `context` projects it.
+What a later rewind undoes is found out before (`_undone`) and never played; the rest goes onto a board (`effects`);
+what it came to is a `State`; `context` projects it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ctxkit.core.effects import Bring, Drop, Effect, Enter, Flag, Item, Key, Lift, Out, Place, Retell, Stub
+from ctxkit.core.effects import Item, Key, Out
 from ctxkit.core.fit import check, dangling
-from ctxkit.core.ledger import Ledger, LedgerEntry
+from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import (
-    Clear, Compact, Edit, Forget, Interrupted, Mark, Op, Protect, Recall, Restore, Rewind, Trim, Undo, Unprotect, Window,
-)  # fmt: skip
+    Clear,
+    Compact,
+    Edit,
+    Forget,
+    Interrupted,
+    Mark,
+    Op,
+    Protect,
+    Recall,
+    Restore,
+    Rewind,
+    Trim,
+    Undo,
+    Unprotect,
+    Window,
+)
 from ctxkit.core.ops import Item as WireItem
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import LiveMark, State
@@ -23,6 +38,9 @@ from ctxkit.core.transcript import Cut, Transcript
 
 FOREIGN = -1
 """Sources of a program's own events: FOREIGN - index of the cut. Ops have sources from 1."""
+
+Event = tuple[When, int, LedgerEntry | Cut]
+"""When, source, and what: an op, or a cut that the program made."""
 
 
 def fold(
@@ -37,28 +55,74 @@ def fold(
     cuts = transcript.view.cuts if transcript.view else []
     if transcript.view:
         state.use(transcript.view)
-    folder = _Fold(state)
-    done = 0
-    earlier: set[str] = set()
+    events: list[Event] = []
+    earlier: dict[str, LedgerEntry] = {}
     for entry in ledger.entries:
         missing = dangling(entry, earlier)
-        earlier.add(entry.id)
+        if entry.id:
+            earlier[entry.id] = entry
         if entry.void:
             continue
-        while done < len(cuts) and cuts[done].row < entry.place:
-            folder.cut(done, cuts[done])
-            done += 1
         if not force:
             check(entry, missing, transcript, identity)
         if missing:
             state.warnings.append(f"op {entry.number} ({entry.name}) {missing}: ignored")
         elif entry.op is not None:
-            folder.op(entry, entry.op)
+            events.append((entry.when, entry.number, entry))
         elif not entry.fault:
             state.warnings.append(f"op {entry.number} is a {entry.name!r}, which this ctxkit does not know: ignored")
-    for index in range(done, len(cuts)):
-        folder.cut(index, cuts[index])
+    after_ops = len(ledger.entries) + 1  # of what stands at the same row, a cut and a message come after the ops
+    events += [((cut.row, after_ops), FOREIGN - index, cut) for index, cut in enumerate(cuts)]
+    events.sort(key=lambda event: event[0])
+    undone = _undone(state, events, after_ops)
+    folder = _Fold(state)
+    for _, source, what in events:
+        if source in undone:
+            continue
+        if isinstance(what, Cut):
+            folder.cut(source, what)
+        elif what.op is not None:
+            folder.op(what, what.op)
     return state
+
+
+def _undone(state: State, events: list[Event], after_ops: int) -> set[int]:
+    """The sources that a later rewind undoes: compacts, trims, restores, a program's own cuts (REPLAY, rewind table).
+
+    Those that are left go to `state.representation`. Each is looked at twice: linear.
+    """
+    undone: set[int] = set()
+    left = state.representation
+    for when, source, what in events:
+        op = None if isinstance(what, Cut) else what.op
+        match op:
+            case None | Compact() | Trim():
+                left.append((when, source))
+                continue
+            case Restore(mode=mode) if mode != "replace":
+                left.append((when, source))
+                continue
+            case Rewind(to=to):
+                since = state.ledger.by_id[to].when
+            case Interrupted(at=at):
+                start = _turn(state, at.messages)
+                since = (state.transcript.row_of[start - 1], after_ops) if start else when
+            case _:
+                continue
+        while left and left[-1][0] > since:
+            undone.add(left.pop()[1])
+    return undone
+
+
+def _turn(state: State, at: int) -> int:
+    """The number of the last user message up to `at`; 0 without one."""
+    return next((n for n in range(at, 0, -1) if state.messages[n - 1].opens), 0)
+
+
+def _names(text: str, at: int) -> Names:
+    """Names as recorded (settled detail 8); an op speaks of what the log held then, so never of numbers above `at`."""
+    names = Names.parse(text)
+    return Names(names.numbers & Ranges.span(1, at), names.items)
 
 
 class _Fold:
@@ -66,52 +130,44 @@ class _Fold:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.order: dict[int, int] = {}
-        """source -> ordinal in the fold, so that "made after the mark" can be asked."""
-        self.representation: list[int] = []
-        """Sources that a rewind to an earlier mark undoes: compacts, trims, restores, a program's own cuts."""
-
-    def play(self, *effects: Effect) -> None:
-        for effect in effects:
-            self.state.board.play(effect)
+        self.board = state.board
 
     def op(self, entry: LedgerEntry, op: Op) -> None:
         """Fold one op in force."""
         source, at = entry.number, op.at.messages
-        self.order[source] = len(self.order)
         match op:
             case Mark(label=label):
                 self.state.marks.append(LiveMark(source, entry.id, label, at))
             case Clear(agent=None):
-                self.boundary(source, at, Names.parse(op.keep), spare_preamble=True, kind="clear")
+                self.boundary(source, at, _names(op.keep, at), spare_preamble=True, kind="clear")
             case Clear():
                 self.clear_agent(source, at, op)
             case Rewind():
                 self.rewind(entry, op)
             case Interrupted():
-                self.interrupted(source, at)
+                if start := _turn(self.state, at):
+                    self.take_out(Out(source, "interrupted", Names(Ranges.span(start, at))))
             case Forget():
                 self.forget(source, op)
             case Recall():
-                self.play(Lift(source, Names.parse(op.ids)))
+                self.board.recall(_names(op.ids, at))
             case Protect() | Unprotect():
-                self.play(Flag(source, Names.parse(op.ids), isinstance(op, Protect)))
-            case Window():
-                self.window(op)
+                self.board.flag(_names(op.ids, at), protected=isinstance(op, Protect))
+            case Window(seconds=None):
+                self.state.windows.pop(op.agent, None)
+            case Window(seconds=int(seconds)):
+                self.state.windows[op.agent] = seconds
             case Compact():
                 self.compact(entry, op)
             case Trim():
-                self.representation.append(source)
-                self.play(Out(source, "trim", Names.parse(op.ids)))
-                self.stubs(source, op.stubs)
+                self.board.take_out(Out(source, "trim", _names(op.ids, at)))
+                self.stubs(op.stubs, at)
             case Edit(items=items):
                 self.boundary(source, at, NOTHING, spare_preamble=False, kind="edit")
                 self.enter(entry, op, items)
             case Restore(items=items, mode=mode):
                 if mode == "replace":
                     self.boundary(source, at, NOTHING, spare_preamble=False, kind="restore")
-                else:
-                    self.representation.append(source)
                 self.enter(entry, op, items)
             case Undo():
                 pass
@@ -121,162 +177,159 @@ class _Fold:
         state = self.state
         spared = keep
         if spare_preamble:
-            spared = spared | Names(Ranges.span(1, state.preamble), filter(state.is_preamble, state.board.items))
-        gone = Names(Ranges.span(1, at), state.board.items) - spared
+            spared = spared | Names(Ranges.span(1, state.preamble), filter(state.is_preamble, self.board.items))
+        # a message that stays is seen: the summary that tells it would take it along
+        for name in [name for name, item in self.board.telling.items() if item.tells.meets(spared)]:
+            if name not in spared:
+                self.board.drop(name)
+        gone = Names(Ranges.span(1, at), self.board.items) - spared
         self.take_out(Out(source, kind, gone, boundary=True), kept=keep)
         state.marks.clear()
 
     def clear_agent(self, source: int, at: int, op: Clear) -> None:
         """The messages that carry the agent's name go, steps whole; marks stay (settled detail 6)."""
-        state = self.state
+        state, keep = self.state, _names(op.keep, at)
         named = Ranges.of(m.n for m in state.messages[:at] if m.agent == op.agent)
-        items = [name for name, item in state.board.items.items() if item.message.get("agent") == op.agent]
+        items = [name for name, item in self.board.items.items() if item.message.get("agent") == op.agent]
         closed = state.steps.close(Names(named, items))
-        gone = Names(closed.numbers & Ranges.span(1, at), closed.items) - Names.parse(op.keep)
-        self.take_out(Out(source, "clear", gone, boundary=True), kept=Names.parse(op.keep))
+        gone = Names(closed.numbers & Ranges.span(1, at), closed.items) - keep
+        self.take_out(Out(source, "clear", gone, boundary=True), kept=keep)
 
     def rewind(self, entry: LedgerEntry, op: Rewind) -> None:
-        """Back to the mark's place: what entered after it goes, compacts and trims made after it are undone."""
+        """Back to the mark's place: what entered after it goes (settled detail 7); `_undone` saw to the rest."""
         state = self.state
         target = state.ledger.by_id[op.to]
-        position = target.op.at.messages if target.op is not None else 0
-        since = self.order.get(target.number)
-        undone = {s for s in self.representation if self._after(s, target, since)}
-        if undone:
-            state.board = state.board.without(undone)
-            self.representation = [s for s in self.representation if s not in undone]
-        late = [name for name, item in state.board.items.items() if item.source > target.number and not item.summary]
-        gone = Names(Ranges.span(position + 1, op.at.messages), late)
-        self.take_out(Out(entry.number, "rewind", gone))
-        state.marks = [mark for mark in state.marks if mark.number <= target.number]
-
-    def _after(self, source: int, target: LedgerEntry, since: int | None) -> bool:
-        if since is not None:
-            return self.order[source] > since
-        cuts = self.state.transcript.view.cuts if self.state.transcript.view else []
-        return source > target.number if source > 0 else cuts[FOREIGN - source].row >= target.place
-
-    def interrupted(self, source: int, at: int) -> None:
-        """A rewind to just before the last user message; marks stay (settled detail 4)."""
-        messages = self.state.messages
-        start = next((n for n in range(at, 0, -1) if messages[n - 1].opens), None)
-        if start is not None:
-            self.take_out(Out(source, "interrupted", Names(Ranges.span(start, at))))
+        position = target.op.at.messages if target.op is not None else op.at.messages
+        late = [name for name, item in self.board.items.items() if item.source > target.number]
+        self.take_out(Out(entry.number, "rewind", Names(Ranges.span(position + 1, op.at.messages), late)))
+        while state.marks and state.marks[-1].number > target.number:
+            state.marks.pop()
 
     def forget(self, source: int, op: Forget) -> None:
         """`ids` are taken as recorded; forgetting a summary by name forgets what it tells (settled details 8, 9)."""
-        items = self.state.board.items
-        names = Names.parse(op.ids) | Names.parse(op.planning)
-        for name in names.items & items.keys():
-            names = names | items[name].tells
-        words: dict[ItemName, str | None] = {}
-        for retold in op.summaries:
-            name = _summary_name(retold.op)
-            words[name] = None if retold.keep else retold.text
-        self.take_out(Out(source, op.name, names), words=words)
+        at = op.at.messages
+        names = _names(op.ids, at) | _names(op.planning, at)
+        for name in names.items & self.board.telling.keys():
+            names = names | self.board.telling[name].tells
+        words = {_summary_name(retold.op): retold.text for retold in op.summaries if retold.text is not None}
+        kept = Names(items=(_summary_name(retold.op) for retold in op.summaries if retold.keep))
+        self.take_out(Out(source, op.name, names), kept=kept, words=words)
 
-    def take_out(self, out: Out, *, kept: Names = NOTHING, words: dict[ItemName, str | None] | None = None) -> None:
-        """Play `out`; a summary that tells something of it is retold where `words` say how, else dropped (9)."""
-        self.play(out)
-        for name, item in list(self.state.board.items.items()):
-            hit = item.tells & out.names
-            if not hit or name in kept or name in out.names:
+    def take_out(self, out: Out, *, kept: Names = NOTHING, words: dict[ItemName, str] | None = None) -> None:
+        """Take `out`; a summary that tells something of it is retold where `words` say how, else dropped (9)."""
+        self.board.take_out(out)
+        for name, item in list(self.board.telling.items()):
+            if not item.tells.meets(out.names) or name in kept or name in out.names:
                 continue
-            if words is not None and name in words:
-                self.play(Retell(out.source, name, words[name], hit))
+            text = words.get(name) if words else None
+            if text is not None:
+                self.board.retell(name, text, out.names)
             else:
-                self.play(Drop(out.source, name))
-
-    def window(self, op: Window) -> None:
-        if op.seconds is None:
-            self.state.windows.pop(op.agent, None)
-        else:
-            self.state.windows[op.agent] = op.seconds
+                self.board.drop(name)
 
     def compact(self, entry: LedgerEntry, op: Compact) -> None:
         """Replaces `ids` by a summary at the place of the first one (settled details 12, 13)."""
-        state, source, ids = self.state, entry.number, Names.parse(op.ids)
+        state, board, source, ids = self.state, self.board, entry.number, Names.parse(op.ids)
         if missing := ids - state.present():
-            labels = ",".join(map(state.label, missing))
-            state.warnings.append(f"compact {source} has no effect: {labels} left the context meanwhile")
+            state.warnings.append(f"compact {source} has no effect: {state.say(missing)} left the context meanwhile")
             return
-        self.representation.append(source)
-        for out in [out for out in state.board.outs if out.kind == "compact" and out.names & ids]:
-            older = [name for name, item in state.board.items.items() if item.summary and item.source == out.source]
-            self.play(*(Drop(source, name) for name in older))
-        self.stubs(source, op.stubs)
+        replaced = {out.source for out in board.outs if out.kind == "compact" and out.names.meets(ids)}
+        for name, item in list(board.telling.items()):
+            if item.summary and (item.source in replaced or not item.tells - ids):
+                board.drop(name)
+        self.stubs(op.stubs, op.at.messages)
         if not ids:
             return
-        place, sub, index, _ = min(map(state.key, ids))
-        self.play(Out(source, "compact", ids))
+        place, sub, index, offset = min(map(state.key, ids))
+        board.take_out(Out(source, "compact", ids))
         if op.text is not None:
-            name = ItemName(entry.id, 1)
+            tells = ids
+            for name in ids.items & board.telling.keys():
+                tells = tells | board.telling[name].tells
             message = {"role": "user", "content": op.text}
-            item = Item(name, source, "user", message, tells=ids, summary=True)
-            key: Key = (place, sub, index, -1)
-            self.play(Bring(source, item), Enter(source, [name], [key], None))
+            board.bring(Item(ItemName(entry.id, 1), source, "user", message, tells=tells, summary=True))
+            board.enter([ItemName(entry.id, 1)], [(place, sub, index, offset - 1)], None)
 
-    def stubs(self, source: int, stubs: dict[str, object]) -> None:
+    def stubs(self, stubs: dict[str, object], at: int) -> None:
         for text, content in stubs.items():
-            self.play(*(Stub(source, name, content) for name in Names.parse(text)))
+            self.board.stubs.update(dict.fromkeys(_names(text, at), content))
 
     def enter(self, entry: LedgerEntry, op: Op, items: Iterable[WireItem]) -> None:
         """The items of an edit or restore, in order, at the end; their time is the op's (DESIGN section 4)."""
-        effective = written(op.ts)
+        board, at = self.board, op.at.messages
         names: list[Name] = []
+        flags: dict[bool, list[Name]] = {True: [], False: []}
+        brought: list[Item] = []
         for k, wire in enumerate(items, start=1):
-            if wire.n is not None:
-                if 0 < wire.n <= op.at.messages:
-                    names.append(wire.n)
-                else:
-                    self.state.warnings.append(f"{op.name} {entry.number}: there is no message {wire.n} to bring back")
+            if wire.n is None:
+                brought.append(self._literal(entry, ItemName(entry.id, k), wire, at))
+                names.append(brought[-1].name)
+            elif 0 < wire.n <= at:
+                names.append(wire.n)
+            else:
+                self.state.warnings.append(f"{op.name} {entry.number}: there is no message {wire.n} to bring back")
                 continue
-            item = self._literal(entry, ItemName(entry.id, k), wire)
-            self.play(Bring(entry.number, item))
-            names.append(item.name)
-            origin = item.origin
-            if wire.protected or (origin is not None and origin in self.state.board.protected):
-                self.play(Flag(entry.number, Names.of([item.name]), True))
-            elif origin is not None and origin in self.state.board.unprotected:
-                self.play(Flag(entry.number, Names.of([item.name]), False))
-        numbers = [wire.n for wire in items if wire.n is not None and wire.protected]
-        if numbers:
-            self.play(Flag(entry.number, Names.of(numbers), True))
+            origin = brought[-1].origin if wire.n is None else None
+            if wire.protected or (origin is not None and origin in board.protected):
+                flags[True].append(names[-1])
+            elif origin is not None and origin in board.unprotected:
+                flags[False].append(names[-1])
+        for item in brought:
+            board.bring(item)
+        for protected, flagged in flags.items():
+            if flagged:
+                board.flag(Names.of(flagged), protected=protected)
         place = {name: k for k, name in enumerate(names)}  # a number shows once, at its last place (18)
-        keys: list[Key] = [(op.at.messages, entry.number, k, 0) for k in place.values()]
-        self.play(Enter(entry.number, list(place), keys, effective))
+        keys: list[Key] = [(at, entry.number, k, 0) for k in place.values()]
+        board.enter(list(place), keys, written(op.ts))
 
-    def _literal(self, entry: LedgerEntry, name: ItemName, wire: WireItem) -> Item:
+    def _literal(self, entry: LedgerEntry, name: ItemName, wire: WireItem, at: int) -> Item:
         """A literal inherits the flags of its `from`, and goes on telling what a summary told (REPLAY 29, 30)."""
         state, message = self.state, wire.message or {}
         role = message.get("role")
         item = Item(name, entry.number, role if isinstance(role, str) else "user", message, ts=wire.ts)
-        if isinstance(wire.origin, int):
-            item.origin = wire.origin
-        elif isinstance(wire.origin, str):
-            found = list(Names.parse(wire.origin))
-            item.origin = found[0] if len(found) == 1 else None
-        if item.origin is not None:
-            item.preamble, item.first = state.is_preamble(item.origin), state.is_first(item.origin)
-            told = state.board.items.get(item.origin) if isinstance(item.origin, ItemName) else None
-            item.tells = told.tells if told else NOTHING
-            if item.ts is None:
-                item.ts = state.original(item.origin)
+        origin = Names.parse(str(wire.origin)).single if isinstance(wire.origin, int | str) else None
+        item.tells = self._told(origin, entry.number)
+        if origin in self.board.items or (isinstance(origin, int) and 0 < origin <= at):
+            item.origin = origin
+            item.preamble, item.first = state.is_preamble(origin), state.is_first(origin)
         return item
 
-    def cut(self, index: int, cut: Cut) -> None:
-        """The program's own compaction or rollback, at its row (REPLAY 26)."""
-        source = FOREIGN - index
-        self.order[source] = len(self.order)
-        self.representation.append(source)
-        self.play(Out(source, "program", Names(Ranges.of(cut.out), self.state.board.items)))
+    def _told(self, name: Name | None, before: int) -> Names:
+        """What the item `name` tells; its words outlive the op that wrote them, so a void compact's `ids` count too."""
+        if not isinstance(name, ItemName):
+            return NOTHING
+        if name in self.board.items:
+            return self.board.items[name].tells
+        source = self.state.ledger.by_id.get(name.op)
+        if source is None or source.number >= before:
+            return NOTHING
+        match source.op:
+            case Compact(ids=ids, at=at) if name.k == 1:
+                return _names(ids, at.messages)
+            case Edit(items=items) | Restore(items=items) if name.k <= len(items):
+                origin = items[name.k - 1].origin
+                return self._told(Names.parse(origin).single, source.number) if isinstance(origin, str) else NOTHING
+            case _:
+                return NOTHING
+
+    def cut(self, source: int, cut: Cut) -> None:
+        """The program's own compaction or rollback, at its row (REPLAY 26).
+
+        What we put behind a message goes with it, a summary where all that it tells goes.
+        """
+        state, items, numbers = self.state, self.board.items, Ranges.of(cut.out)
+        literals = [name for name, item in items.items() if not item.summary and state.key(name)[0] in numbers]
+        gone = Names(numbers, literals)
+        summaries = [name for name, item in items.items() if item.summary and not item.tells - gone]
+        self.take_out(Out(source, "program", gone | Names(items=summaries)))
         if cut.moved:
-            place, sub, position, _ = self.state.key(cut.after)
-            keys: list[Key] = [(place, sub, position, j) for j in range(1, len(cut.moved) + 1)]
-            self.play(Place(source, list(cut.moved), keys))
+            place, sub, position, _ = state.key(cut.after)
+            steps = range(2, 2 * len(cut.moved) + 1, 2)  # even: a summary stands right before what it replaces
+            self.board.place(cut.moved, [(place, sub, position, step) for step in steps])
 
 
 def _summary_name(text: str) -> ItemName:
     """`summaries[].op` names a compact (its item 1), or an item of an edit that goes on telling."""
     op, dot, k = text.rpartition(".")
-    return ItemName(op, int(k)) if dot and k.isdigit() else ItemName(text, 1)
+    return ItemName(op, int(k)) if dot and k.isascii() and k.isdigit() else ItemName(text, 1)

@@ -186,30 +186,32 @@ def newest(state: State, last: str, shown: Sequence[Name], chosen: Sequence[Name
     if not unit:
         return list(chosen[-count:])
     group = exchange_of(state, shown) if unit == "x" else step_of(state, shown)
-    wanted: list[int] = []
+    inside: set[int] = set()
     for name in reversed(chosen):
-        if name in group and group[name] not in wanted:
-            wanted.append(group[name])
-    inside = set(wanted[:count])
+        if len(inside) == count:
+            break
+        if name in group:
+            inside.add(group[name])
     return [name for name in chosen if group.get(name) in inside]
 
 
 def exchange_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
-    """Name -> ordinal of its exchange, from 0 (before the first user message); a summary starts none (REPLAY 32)."""
+    """Name -> ordinal of its exchange, from 1; what stands before the first user message is in none."""
     found: dict[Name, int] = {}
     current = 0
     for name in shown:
         current += opens(state, name)
-        found[name] = current
+        if current:
+            found[name] = current
     return found
 
 
 def opens(state: State, name: Name) -> bool:
-    """Whether `name` starts an exchange."""
+    """Whether `name` starts an exchange; a summary, in whoever's words, starts none (REPLAY 32)."""
     if isinstance(name, int):
         return state.messages[name - 1].opens
     item = state.board.items[name]
-    return item.role == "user" and not item.summary
+    return item.role == "user" and not item.summary and not item.tells
 
 
 def step_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
@@ -221,10 +223,3 @@ def step_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
             if state.messages[leader - 1].role == "assistant":
                 found[name] = leader
     return found
-
-
-def close(state: State, names: Names) -> Names:
-    """`names` with every step that they touch taken whole (REPLAY 35)."""
-    return state.steps.close(names) if names.numbers else names
-
-

@@ -11,7 +11,7 @@ from functools import cached_property
 import msgspec
 
 from ctxkit.core.effects import Board, Key, Out
-from ctxkit.core.ledger import Ledger
+from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ranges import EMPTY, Ranges
@@ -42,6 +42,8 @@ class State:
         self.marks: list[LiveMark] = []
         self.windows: dict[str | None, int] = {}
         self.warnings: list[str] = []
+        self.representation: list[tuple[When, int]] = []
+        """When and by which source the context was only told in other words: what a rewind to before it would undo."""
         self.inactive: Ranges = EMPTY
         self.inactive_reason: dict[int, str] = {}
         self.rank: dict[int, Key] = {}
@@ -65,8 +67,8 @@ class State:
 
     @cached_property
     def times(self) -> Times:
-        """The times of the messages."""
-        return Times(self.messages)
+        """The times of the messages; not before the fold is done: a missing one may come from an edit (REPLAY 38)."""
+        return Times(self.messages, self.board.moments)
 
     @cached_property
     def numbers(self) -> Ranges:
@@ -96,18 +98,26 @@ class State:
 
     def present(self) -> Names:
         """What no op and no program took out; compacts, trims, windows and filters only hide (REPLAY 33)."""
-        absent = self.board.absent()
-        return Names(self.numbers - absent.numbers - self.inactive, self.board.items.keys() - absent.items)
+        return self._without(self.board.absent())
 
     def shown(self) -> Names:
         """The context before window and filters."""
-        hidden = self.board.hidden()
-        return Names(self.numbers - hidden.numbers - self.inactive, self.board.items.keys() - hidden.items)
+        return self._without(self.board.hidden())
+
+    def _without(self, gone: Names) -> Names:
+        return Names(self.numbers - gone.numbers - self.away, self.board.items.keys() - gone.items)
+
+    @property
+    def away(self) -> Ranges:
+        """What the program's view leaves out (REPLAY 26), but for what an edit or restore put in: these are exact."""
+        if not self.inactive:
+            return self.inactive
+        return self.inactive - Ranges.of(name for name in self.board.effective if isinstance(name, int))
 
     def reasons(self, name: Name) -> list[Out]:
         """What keeps `name` out, oldest first; a foreign program's view last."""
         found = self.board.reasons(name)
-        if isinstance(name, int) and name in self.inactive:
+        if isinstance(name, int) and name in self.away:
             found.append(Out(0, self.inactive_reason[name], Names(Ranges.of((name,)))))
         return found
 
@@ -144,13 +154,16 @@ class State:
         if isinstance(name, int):
             return self.times.of(name)
         item = self.board.items.get(name)
-        return written(item.ts) if item is not None else None
+        if item is None:
+            return None
+        if item.ts is None and item.origin is not None:
+            return self.original(item.origin)
+        return self.effective(name) if item.ts is None else written(item.ts)
 
     @cached_property
     def last(self) -> float | None:
         """The newest time among all messages and effective times (settled detail 16); None without any."""
-        found = [moment for moment in (self.times.newest, *self.board.effective.values()) if moment is not None]
-        return max(found) if found else None
+        return self.times.newest
 
     def label(self, name: Name) -> str:
         """How people write `name`: 45, or 7.1 for item 1 of op number 7."""
@@ -158,3 +171,7 @@ class State:
             return str(name)
         entry = self.ledger.by_id.get(name.op)
         return f"{entry.number}.{name.k}" if entry else str(name)
+
+    def say(self, names: Names) -> str:
+        """How people write `names`: 45-67,80,7.1."""
+        return ",".join(filter(None, (str(names.numbers), *map(self.label, sorted(names.items)))))

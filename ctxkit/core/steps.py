@@ -1,16 +1,15 @@
-"""Steps and exchanges: which messages belong together.
+"""Steps: which messages belong together.
 
-A step is one model response with its tool results and is never split; an exchange is a user message and its steps
-(DESIGN section 1). Settled detail 20: a result belongs to the nearest earlier call with its id; a second answer to
-the same call is unpaired.
+A step is one model response with its tool results and is never split (DESIGN section 1). Settled detail 20: a result
+belongs to the nearest earlier call with its id; a second answer to the same call is unpaired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ctxkit.core.messages import Message
-from ctxkit.core.names import Name, Names
+from ctxkit.core.names import Names
 from ctxkit.core.ranges import Ranges
 
 
@@ -70,12 +69,3 @@ class Steps:
             n for first, group in self._members.items() if not all(m in names.numbers for m in group) for n in group
         ]
         return Names(names.numbers - Ranges.of(broken), names.items)
-
-
-def groups(names: Iterable[Name], opens: Iterable[bool]) -> list[int]:
-    """For names in context order, the ordinal of the exchange each belongs to; 0 before the first user message."""
-    found, current = [], 0
-    for _, starts in zip(names, opens, strict=True):
-        current += starts
-        found.append(current)
-    return found

@@ -6,7 +6,7 @@ Order is file order, never time (clocks lie); times serve windows, selection and
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import isfinite, isnan, nan
@@ -17,18 +17,26 @@ MILLISECONDS_FROM = 1e11
 """A number above this is milliseconds since 1970 (as seconds it would be the year 5138)."""
 
 
-@lru_cache(maxsize=4096)
+EARLIEST, LATEST = -62135596800.0, 253402300799.0
+"""The years 1 to 9999, which is what can be printed."""
+
+
+@lru_cache(maxsize=4096, typed=True)
 def seconds(value: object) -> float | None:
     """Seconds since 1970 of an ISO text (naive: UTC) or an epoch number; None for anything else."""
     if isinstance(value, str):
         try:
             moment = datetime.fromisoformat(value)
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            return _printable((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
         except (ValueError, OverflowError):
             return None
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 and isfinite(value):
-        return value / 1000 if abs(value) > MILLISECONDS_FROM else float(value)
+        return _printable(value / 1000 if abs(value) > MILLISECONDS_FROM else float(value))
     return None
+
+
+def _printable(moment: float) -> float | None:
+    return moment if EARLIEST <= moment <= LATEST else None
 
 
 def written(value: object) -> float | None:
@@ -43,25 +51,41 @@ def iso(moment: float) -> str:
 
 
 class Times:
-    """The time of every message, missing ones filled with the newest earlier time (DESIGN section 3, REPLAY 38)."""
+    """The time of every message, missing ones filled with the newest earlier time (DESIGN section 3, REPLAY 38).
 
-    def __init__(self, messages: Sequence[Message]) -> None:
-        """Reads all times once: O(messages), 8 bytes each."""
+    `newest` is the newest of all of them (settled detail 16), None without any.
+    """
+
+    def __init__(self, messages: Sequence[Message], effective: Iterable[tuple[int, float]] = ()) -> None:
+        """Reads all times once: O(messages), 8 bytes each.
+
+        `effective`: (messages before it, seconds) of each edit and restore, whose times count among the earlier ones.
+        """
         self._at = array("d")
         newest = nan
+        waiting = sorted(effective, reverse=True)
         for message in messages:
+            while waiting and waiting[-1][0] < message.n:
+                newest = _later(newest, waiting.pop()[1])
             moment = written(message.ts)
             if moment is None:
                 moment = newest
-            elif not moment <= newest:
-                newest = moment
+            else:
+                newest = _later(newest, moment)
             self._at.append(moment)
+        for _, moment in waiting:
+            newest = _later(newest, moment)
         self.newest = None if isnan(newest) else newest
 
     def of(self, n: int) -> float | None:
         """Seconds since 1970 of message n; None where it and all before it have no time."""
         moment = self._at[n - 1]
         return None if isnan(moment) else moment
+
+
+def _later(newest: float, moment: float) -> float:
+    """The later of the two; the first may be NaN for none yet."""
+    return newest if moment <= newest else moment
 
 
 def spoken(duration: int) -> str:

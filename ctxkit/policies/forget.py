@@ -1,6 +1,6 @@
 """forget and remember: messages leave the context; the bytes stay in the log.
 
-Everything is settled here, before the append (settled detail 8): steps closed, protected ones skipped, summaries retold.
+All is settled here, before the append (settled detail 8): steps closed, protected ones skipped, summaries retold.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from ctxkit.core.effects import Item
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.names import NOTHING, ItemName, Names
 from ctxkit.core.ops import At, Forget, Remember, Retold
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES, State
@@ -40,32 +40,31 @@ class Leaving(msgspec.Struct, frozen=True):
 
 def leaving(state: State, wish: Wish) -> Leaving:
     """Steps closed, protected steps skipped unless the wish includes them."""
-    asked, skipped = _spare(state, state.steps.close(_told(state, wish.chosen)), wish)
-    planning, more = _spare(state, state.steps.close(_told(state, wish.planning)), wish)
+    asked, skipped = _spare(state, wish.chosen, wish)
+    planning, more = _spare(state, wish.planning, wish)
     closed = asked - wish.chosen - _told(state, wish.chosen)
-    present = state.present()
-    return Leaving(asked, closed, skipped | more, planning - asked, (asked | planning) & present)
+    return Leaving(asked, closed, skipped | more, planning - asked, (asked | planning) & state.present())
 
 
 def forget(state: State, at: At, wish: Wish) -> Decision:
     """Takes out `chosen`. Raises NothingChanges where nothing of it is in the context, or all of it is protected."""
     plan = leaving(state, wish)
-    if not plan.asked & state.present():
+    if not plan.asked.meets(_told(state, state.present())):  # what a summary tells is there, wherever the original is
         if plan.skipped:
             hint = "--include-protected takes them too; ctxkit unprotect lifts the protection"
-            raise NothingChanges(f"protected: {_say(state, plan.skipped)}: nothing was changed", hint)
+            raise NothingChanges(f"protected: {state.say(plan.skipped)}: nothing was changed", hint)
         raise NothingChanges(
-            f"{_say(state, plan.asked or wish.chosen)} is out of the context already: nothing was changed",
+            f"{state.say(plan.asked or wish.chosen)} is out of the context already: nothing was changed",
             "ctxkit why LOG N says why",
         )
-    words, notes = _summaries(state, plan.asked | plan.planning, wish)
+    words, notes = _summaries(state, plan.asked | plan.planning, wish, named=wish.chosen | wish.planning)
     notes = _notes(state, plan) + notes
     op = Forget(
         at=at, ids=str(plan.asked), planning=str(plan.planning), summaries=words, criteria=wish.criteria,
         closed=str(plan.closed), skipped=str(plan.skipped),
     )  # fmt: skip
     count = len(plan.now)
-    return Decision(op, f"Forgot {_say(state, plan.now)} ({count} message{'s' * (count != 1)}).", notes)
+    return Decision(op, f"Forgot {state.say(plan.now)} ({count} message{'s' * (count != 1)}).", notes)
 
 
 def remember(state: State, at: At, wish: Wish) -> Decision:
@@ -80,7 +79,9 @@ def remember(state: State, at: At, wish: Wish) -> Decision:
         (name for name, item in state.board.items.items() if item.role in PREAMBLE_ROLES),
     )
     ids = state.steps.whole(state.everything() - keep - protected - system)
-    planning, skipped = _spare(state, state.steps.close(_told(state, wish.planning)), wish)
+    # a summary that tells something that stays is not forgotten by name: that would take along what it tells
+    ids = ids - Names(items=(name for name, item in state.board.telling.items() if item.tells - ids))
+    planning, skipped = _spare(state, wish.planning, wish)
     now = (ids | planning) & state.present()
     if not ids & state.present():
         raise NothingChanges("nothing else is in the context: nothing was changed", "ctxkit show prints it")
@@ -101,36 +102,47 @@ def _told(state: State, names: Names) -> Names:
 
 
 def _protected(state: State) -> Names:
+    """What is protected, and what a protected summary tells: to forget that would be to change the summary."""
     names = state.board.protected | (Names(Ranges.span(1, state.preamble)) - state.board.unprotected)
-    return names | Names(items=filter(state.protected, state.board.items))
+    names = names | Names(items=filter(state.protected, state.board.items))
+    return _told(state, names & state.everything())
 
 
-def _spare(state: State, names: Names, wish: Wish) -> tuple[Names, Names]:
-    """`names` without the protected ones and their steps; and those."""
+def _spare(state: State, chosen: Names, wish: Wish) -> tuple[Names, Names]:
+    """What `chosen` comes to, steps closed, without the protected ones and their steps; and those."""
+    names = state.steps.close(_told(state, chosen))
     if wish.include_protected:
         return names, NOTHING
     skipped = names & state.steps.close(_protected(state))
-    return names - skipped, skipped
+    # a summary that tells a protected message is not named, but dropped for what else it tells: the message returns
+    told = state.board.telling
+    held = [name for name in names.items & told.keys() if told[name].tells.meets(skipped)]
+    return names - skipped - Names(items=held), skipped
 
 
-def _summaries(state: State, names: Names, wish: Wish) -> tuple[list[Retold], list[str]]:
-    """What becomes of each summary that tells something of `names`: a summary never leaks what was forgotten."""
+def _summaries(state: State, names: Names, wish: Wish, named: Names = NOTHING) -> tuple[list[Retold], list[str]]:
+    """What becomes of each summary that tells something of `names`: a summary never leaks what was forgotten.
+
+    `named`: what was asked for; a summary among it is not told again.
+    """
     words: list[Retold] = []
     notes: list[str] = []
-    for name, item in state.board.items.items():
+    present = state.present()
+    for name, item in state.board.telling.items():
         hit = item.tells & names
-        if not hit or name in names:
+        if not hit or name in names or name not in present:
             continue
         label = state.label(name)
-        text = retell(state, item, item.tells - hit)
+        rest = item.tells - hit
+        text = retell(state, item, rest) if rest and name not in named else None
         if text is not None:
             words.append(Retold(op=_wire(name, item), text=text))
-            notes.append(f"the summary {label} is told again without {_say(state, hit)}")
+            notes.append(f"the summary {label} is told again without {state.say(hit)}")
         elif wish.keep_summary:
             words.append(Retold(op=_wire(name, item), keep=True))
-            notes.append(f"the summary {label} is kept as it is: it still tells {_say(state, hit)}")
+            notes.append(f"the summary {label} is kept as it is: it still tells {state.say(hit)}")
         else:
-            notes.append(f"the summary {label} is dropped, it told {_say(state, hit)}; the other originals return")
+            notes.append(f"the summary {label} is dropped, it told {state.say(hit)}; the other originals return")
     for cut in state.transcript.view.cuts if state.transcript.view else ():
         inside = Ranges.of(cut.out) & names.numbers
         if cut.after and inside and cut.after not in names.numbers:
@@ -145,12 +157,7 @@ def _wire(name: ItemName, item: Item) -> str:
 def _notes(state: State, plan: Leaving) -> list[str]:
     notes = []
     if plan.closed:
-        notes.append(f"taken along, a step is never split: {_say(state, plan.closed)}")
+        notes.append(f"taken along, a step is never split: {state.say(plan.closed)}")
     if plan.skipped:
-        notes.append(f"skipped, protected: {_say(state, plan.skipped)} (--include-protected takes them)")
+        notes.append(f"skipped, protected: {state.say(plan.skipped)} (--include-protected takes them)")
     return notes
-
-
-def _say(state: State, names: Names) -> str:
-    items: list[Name] = list(names.items)
-    return ",".join(filter(None, (str(names.numbers), *(state.label(name) for name in items))))

@@ -32,16 +32,8 @@ def rewind(state: State, at: At, label: str | None) -> Decision:
     target = find(state, label)
     op = Rewind(at=at, to=target.op, label=label)
     since = Names(Ranges.span(target.position + 1, state.count)) & state.present()
-    representation = any(
-        effect.source > target.number and effect.source in _undoable(state) for effect in state.board.played
-    )
-    cuts = state.transcript.view.cuts if state.transcript.view else []
-    place = state.ledger.by_id[target.op].place
-    later_marks = any(mark.number > target.number for mark in state.marks)
-    if not since and not representation and not later_marks and not any(cut.row >= place for cut in cuts):
+    place = state.ledger.by_id[target.op].when
+    told_since = bool(state.representation) and state.representation[-1][0] > place
+    if not since and not told_since and target == state.marks[-1]:
         return Decision(None, "Already at the checkpoint: nothing appended.")
     return Decision(op, "Rewound to last checkpoint.")
-
-
-def _undoable(state: State) -> set[int]:
-    return {e.number for e in state.ledger.entries if e.name in ("compact", "trim", "restore") and not e.void}

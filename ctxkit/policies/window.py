@@ -66,13 +66,14 @@ def reset(state: State, at: At, bounds: Bounds, agent: str | None) -> Decision:
     default = _say(bounds.default_for(agent))
     if agent not in state.windows:
         return Decision(None, f"Context window follows the default already ({default}): nothing appended.")
-    return Decision(Window(at=at, seconds=None, agent=agent, asked="reset"), f"Context window reset to default ({default})")
+    op = Window(at=at, seconds=None, agent=agent, asked="reset")
+    return Decision(op, f"Context window reset to default ({default})")
 
 
 def off(state: State, at: At, bounds: Bounds, agent: str | None) -> Decision:
-    """No window; speaks of its own level only."""
-    holds = state.windows.get(agent) == 0 or (agent not in state.windows and not effective(state, bounds, agent))
-    if holds:
+    """No window; speaks of its own level only: an agent's holds whatever is set for all later."""
+    default_off = agent is None and agent not in state.windows and not bounds.default_for(None)
+    if state.windows.get(agent) == 0 or default_off:
         return Decision(None, "Context window is off already: nothing appended.")
     return Decision(Window(at=at, seconds=0, agent=agent, asked="off"), "Context window set to off")
 
