@@ -12,9 +12,9 @@ check:
     python -m ruff format --check .
     python -m mypy
 
-# Rewrite what is generated in docs/; read `git diff` before committing
+# Rewrite what is generated or run in docs/; read `git diff` before committing
 docs:
-    python -m ctxkit.manual --write docs
+    python -m pytest -q tests/docs --update-docs
 
 # Start-up, speed and memory; prints the table for docs/performance.md
 bench:
