@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from ctxkit.cli import fds
-from ctxkit.errors import CtxkitError, ExitCode
+from ctxkit.errors import CtxkitError, ExitCode, Usage
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("look", "the context, for people"),
@@ -112,6 +112,8 @@ def run(args: Sequence[str]) -> int:
         try:
             if args and args[0] in COMMANDS:  # the short way: no other command is built
                 command, words, name = single(args[0]), list(args[1:]), f"ctxkit {args[0]}"
+            elif args and not args[0].startswith("-"):
+                raise _unknown(args[0])
             else:
                 command, words, name = _build(), list(args) or ["--help"], "ctxkit"
             with command.make_context(name, words) as context:
@@ -133,6 +135,13 @@ def run(args: Sequence[str]) -> int:
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):
             return io.usage(error)
         return io.bug(error)
+
+
+def _unknown(name: str) -> Usage:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, 1)
+    return Usage(f"no such command: {name}", f"ctxkit {near[0]}?" if near else "ctxkit --help lists them")
 
 
 def main() -> None:

@@ -143,4 +143,5 @@ def write(log: str, reading: Reading, writing: Writing, command: str, action: Ca
     elif op is None and reading.json:
         (io.err_json if piped else io.out_json)({"op": None, "said": target.said})
     io.flush()
-    io.say(target.said if op is None or not writing.dry_run else f"dry run, nothing was appended. {target.said}")
+    dry = op is not None and writing.dry_run
+    io.say(f"Dry run, nothing was appended. Without it: {target.said}" if dry else target.said)
