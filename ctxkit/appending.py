@@ -6,6 +6,7 @@ them behind it. Law 4: everything was decided before the lock is taken.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +21,7 @@ from ctxkit.core.replay import fold
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import OpLine
-from ctxkit.errors import BadMessage, ForeignLog, Usage
+from ctxkit.errors import BadMessage, ForeignLog, UnknownFormat, Usage
 from ctxkit.formats.base import Row
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import reread
@@ -40,6 +41,7 @@ class AppendingLog(OpenedLog):
         """How far the log reaches now."""
         if self.at is not None:
             raise Usage("--at looks at a past state; ops are appended to the present one", "leave --at out")
+        self.require_records()
         count = len(self.messages)
         return At(messages=count, last=self.identity(count) if count else "", rows=self.transcript.rows)
 
@@ -80,6 +82,17 @@ class AppendingLog(OpenedLog):
             opening.sidecar.append(line, opening.path, opening.source.seen)
         self.refresh()
 
+    def require_records(self) -> None:
+        """Raises UnknownFormat for a text or other file without a single record: it is not ours to append to."""
+        found, opening = self.transcript, self.opening
+        if found.rows or found.ops or not opening.format.native:
+            return
+        if any(one.code in ("not-json", "utf-16") for one in found.damage):
+            raise UnknownFormat(
+                f"{opening.name} is not a log, no line of it is a record: nothing was changed",
+                "ctxkit init LOG creates one",
+            )
+
     def add_message(self, record: dict[str, Any]) -> None:
         """Append a message to a native log. Raises ForeignLog, BadMessage."""
         opening = self.opening
@@ -89,8 +102,8 @@ class AppendingLog(OpenedLog):
                 f"{opening.name} is a {owner} file, which another program owns: no message was added",
                 "ops on it go to its sidecar; messages are added by its own program",
             )
-        if not isinstance(record.get("role"), str) or isinstance(record.get("ctxkit"), str):
-            raise BadMessage("a message needs a string `role`, and no `ctxkit` key: nothing was added")
+        self.require_records()
+        require_message(record)
         if self.dry_run:
             return
         line = dumps(record).encode("ascii")
@@ -137,6 +150,22 @@ class AppendingLog(OpenedLog):
             yield b"\n"
         for line in self.opening.pending:
             yield line + b"\n"
+
+
+_ID = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+
+def check_id(text: str) -> None:
+    """Raises Usage for an op id that would read as a number, a range, a list or an item where ops are named."""
+    if _ID.fullmatch(text) is None:
+        raise Usage(f"--op-id {text!r} is not an id", "letters, digits, - and _; at least one letter; 128 at most")
+
+
+def require_message(record: dict[str, Any]) -> None:
+    """Raises BadMessage for what would not be read back as a message."""
+    role = record.get("role")
+    if not isinstance(role, str) or not role.strip() or isinstance(record.get("ctxkit"), str):
+        raise BadMessage("a message needs a `role` (user, assistant, …), and no `ctxkit` key: nothing was added")
 
 
 def new_id() -> str:

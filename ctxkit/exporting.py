@@ -29,7 +29,9 @@ def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
     """The context of `log` for `to` (chat, openai, anthropic). Raises NothingToSend where there is nothing."""
     contents = [log.full(entry) for entry in log.entries()]
     if not contents:
-        raise NothingToSend(f"nothing to send: the context of {log.opening.name} is empty", "ctxkit show, ctxkit log")
+        total = len(log.messages)
+        held = f"has no messages: all {total} are out of its context" if total else "has no messages"
+        raise NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N says why" if total else "")
     as_sent = log.opening.format.name == "claude-code"
     repairs = Repairs()
     if as_sent:

@@ -16,6 +16,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
+from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats import containers, registry
 from ctxkit.formats.base import Block, Format, Reader, Row
 from ctxkit.store.jsonl import read_blocks
@@ -81,7 +82,12 @@ def read_source(
             laid_out = of_bytes(name, containers.lay_out(container, conversation, name))
             format_ = cast(Format, containers.FORMAT)
     if format_ is None:
-        format_ = registry.detect(_head(source))
+        if conversation not in (None, 1):
+            raise Usage(f"{name} has no conversation {conversation}", "it holds one: leave --conversation out")
+        try:
+            format_ = registry.detect(_head(source))
+        except UnknownFormat as error:
+            raise UnknownFormat(f"{name}: {error.message}", error.hint) from error
     damage: list[Damage] = []
     reader = format_.reader()
     for block in _limited(read_blocks(laid_out, format_.row, damage), rows):

@@ -50,7 +50,7 @@ def span(text: str, now: float, zone: tzinfo | None = None) -> int:
         raise BadTime(f"{text} lies in the future; nothing changed", HINT)
     if before < 1:
         raise BadTime(f"{text} is no time at all before now; nothing changed", HINT)
-    return int(before)
+    return int(before + 0.001)  # 86,399.9999 is a day: floats of today hold microseconds, not more
 
 
 def moment(text: str, now: float, zone: tzinfo | None = None) -> float:

@@ -9,13 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxkit.cli import io
+from ctxkit.appending import require_message
+from ctxkit.cli import io, render
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.core.times import iso, written
-from ctxkit.errors import BadMessage, NoSuchLog, Usage
+from ctxkit.errors import BadMessage, CtxkitError, NoSuchLog, NothingMatched, Usage
 from ctxkit.log import Log
 from ctxkit.store.append import create_log
+
+SHAPE = 'a message is a line such as {"role":"user","content":"hi"}'
 
 
 @takes(Reading)
@@ -46,42 +49,56 @@ def command(
     if log == "-" and text == "-":
         raise Usage("standard input cannot be both the log and the message", "name a log, or give the words themselves")
     if ts is not None and written(ts) is None:
-        raise Usage(f"--ts {ts!r} is not an ISO time", "2026-02-12T14:30:00Z")
-    if create and log != "-" and not Path(log).exists():
-        create_log(Path(log))
-    try:
-        target = opened(log, reading, command="add")
-    except NoSuchLog as error:
-        raise NoSuchLog(error.message, f"ctxkit add --create {log} …, or ctxkit init {log}") from error
-    target.dry_run = dry_run
+        raise Usage(f"--ts {ts!r} is not an ISO time: nothing was added", "2026-02-12T14:30:00Z")
     words = _stdin() if text == "-" else text
     fields = {"ts": ts, "name": name, "agent": agent, "thread": thread, "model": model}
-    records = list(_records(words)) if messages else [{"role": role, "content": words}]
-    added = 0
-    for record in records:
-        given = {key: value for key, value in fields.items() if value is not None}
-        full = {**record, **given} if messages else {"role": record["role"], "content": record["content"], **given}
-        full.setdefault("ts", iso(int(target.clock())))
-        target.add_message(full)
-        added += 1
+    given = {key: value for key, value in fields.items() if value is not None}
+    records = [{**one, **given} for one in (_records(words) if messages else [{"role": role, "content": words}])]
+    for record in records:  # all of them before the first is added
+        require_message(record)
+    if create and log not in ("", "-") and not Path(log).exists():
+        create_log(Path(log))
+    target = _opened(log, reading)
+    target.dry_run = dry_run
+    for added, record in enumerate(records):
+        record.setdefault("ts", iso(int(target.clock())))
+        try:
+            target.add_message(record)
+        except CtxkitError as error:
+            if added and log != "-":
+                error.message += f"; {added} of {len(records)} messages were added"
+            raise
+        if log != "-" and not dry_run:
+            io.Streams.done = f"{render.count(added + 1, 'message')} added"
         if dry_run or reading.json:
-            (io.err_json if log == "-" else io.out_json)(full)
+            (io.err_json if log == "-" else io.out_json)(record)
     if log == "-":
         io.out_bytes(target.copy_out())
     io.flush()
-    io.say(f"{'Would add' if dry_run else 'Added'} {_said(target, added)}.")
+    if not records:
+        raise NothingMatched("there is no message in what was given: nothing was added")
+    io.say(f"{'Would add' if dry_run else 'Added'} {_said(target, len(records))}.")
+
+
+def _opened(log: str, reading: Reading) -> Log:
+    try:
+        return opened(log, reading, command="add")
+    except NoSuchLog as error:
+        if error.hint.startswith("ctxkit init"):
+            raise NoSuchLog(error.message, f"ctxkit add --create {log} …, or ctxkit init {log}") from error
+        raise
 
 
 def _said(target: Log, added: int) -> str:
     count = len(target.messages)
     if added == 1 and target.opening.path is not None and not target.dry_run:
         return f"message {count}"
-    return f"{added} message{'s' * (added != 1)}"
+    return render.count(added, "message")
 
 
 def _stdin() -> str:
     if sys.stdin is None:
-        raise Usage("standard input is closed: there are no words to read")
+        raise Usage("standard input is closed: nothing was added", "give the words: ctxkit add LOG 'the words'")
     text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     return text.removesuffix("\n")
 
@@ -94,8 +111,8 @@ def _records(text: str) -> list[dict[str, Any]]:
         try:
             record = json.loads(words)
         except (ValueError, RecursionError) as error:
-            raise BadMessage(f"--messages, line {line}: not JSON ({error}): nothing was added") from error
+            raise BadMessage(f"--messages, line {line}: not JSON ({error}): nothing was added", SHAPE) from error
         if not isinstance(record, dict) or not isinstance(record.get("role"), str):
-            raise BadMessage(f"--messages, line {line}: a message needs a string `role`: nothing was added")
+            raise BadMessage(f"--messages, line {line}: a message needs a string `role`: nothing was added", SHAPE)
         found.append(record)
     return found

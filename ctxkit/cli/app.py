@@ -108,6 +108,7 @@ def run(args: Sequence[str]) -> int:
     """Run one command line; the exit status. Every expected failure is rendered here and nowhere else."""
     from ctxkit.cli import io
 
+    io.Streams.begin(args)
     try:
         try:
             if args and args[0] in COMMANDS:  # the short way: no other command is built
@@ -146,12 +147,12 @@ def _unknown(name: str) -> Usage:
 
 def main() -> None:
     """The entry point of the console script."""
-    closed = fds.fill()
-    status = run(_words())
-    if 1 in closed and status == 0:
+    if 1 in fds.fill():
         from ctxkit.cli import io
 
         status = io.no_output()
+    else:
+        status = run(_words())
     sys.stdout = sys.stderr = None  # both were flushed; nothing may write at exit
     raise SystemExit(status)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.cli import io
+from ctxkit.cli import io, render
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.errors import ExitCode
@@ -22,7 +22,6 @@ def command(log: LogArgument = "-", *, reading: Reading) -> int:
         else:
             io.out(f"{target.opening.name}: {finding.where}: {finding.code}: {finding.text}")
     io.flush()
-    ops, messages = len(target.ledger.entries), len(target.messages)
-    found = f"{len(findings)} problem{'s' * (len(findings) != 1)}" if findings else "nothing"
-    io.say(f"{messages} messages, {ops} ops: {found} found")
+    ops, messages = render.count(len(target.ledger.entries), "op"), render.count(len(target.messages), "message")
+    io.say(f"{messages}, {ops}: {render.count(len(findings), 'problem') if findings else 'nothing'} found")
     return int(ExitCode.NO) if findings else int(ExitCode.DONE)

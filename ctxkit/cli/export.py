@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import io
+from ctxkit.cli import io, render
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
 from ctxkit.core.messages import Repairs
@@ -50,7 +50,7 @@ def command(
     for value in exported.values:
         io.out_json(value)
     _report(exported.repairs)
-    finish_reading(target, f"{exported.count} messages")
+    finish_reading(target, render.count(exported.count, "message"))
 
 
 def _report(repairs: Repairs) -> None:

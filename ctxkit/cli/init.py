@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli import io
-from ctxkit.errors import Usage
+from ctxkit.errors import CannotCreate, CtxkitError, NoSuchLog, Usage
 from ctxkit.store.append import create_log
 from ctxkit.store.config import profile
 from ctxkit.store.sidecar import Sidecar
@@ -33,12 +33,22 @@ def command(
     io.Streams.quiet = quiet
     if log == "-":
         raise Usage("init needs the path of the log to create", "ctxkit init chat.jsonl")
+    if not log:
+        raise NoSuchLog("the name of the log is empty: nothing was created", "is a shell variable unset?")
     text = profile(chosen)
     path = Path(log)
-    create_log(path)
     beside = Sidecar(path, Path(sidecar) if sidecar else None)
-    beside.write_config(text)
-    folder = sidecar or f"{path}.ctxkit"
+    if beside.config_path.exists() and not path.exists():
+        raise CannotCreate(
+            f"{beside.config_path}: is there already: nothing was changed", "it was another log's: move its folder away"
+        )
+    create_log(path)
+    folder = sidecar or (str(beside.folder) if path.is_symlink() else f"{path}.ctxkit")
+    try:
+        beside.write_config(text)
+    except CtxkitError as error:
+        error.message += f"; the log {path} was created, without a config"
+        raise
     if json:
         io.out_json({"log": str(path), "sidecar": folder, "profile": chosen})
     io.flush()

@@ -8,27 +8,31 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxkit.core.jsontext import dumps
-from ctxkit.errors import CtxkitError, ExitCode
+from ctxkit.errors import CtxkitError, ExitCode, ManyConversations
 
 PIPE_STATUS = 128 + signal.SIGPIPE
 
 
 class Streams:
-    """Per-run switches: `quiet` silences reports (never errors)."""
+    """Of one run: `quiet` silences reports (never errors); `done`: what was appended, in words; `words`: the call."""
 
     quiet = False
+    done = ""
+    words: tuple[str, ...] = ()
+
+    @classmethod
+    def begin(cls, words: Sequence[str]) -> None:
+        """A new run: nothing is left of the one before."""
+        cls.quiet, cls.done, cls.words = False, "", tuple(words)
 
 
 def out(text: str) -> None:
     """A human line of the result; control characters made visible."""
-    from ctxkit.cli.safe import safe
-
-    data = safe(text).encode("utf-8", "replace") + b"\n"
-    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.write(_line(text))
 
 
 def out_json(value: Any) -> None:
@@ -48,11 +52,16 @@ def say(text: str) -> None:
         _err(text)
 
 
-def _err(text: str) -> None:
+def _line(text: str) -> bytes:
+    """One line, whatever names and labels in it hold: a line break in them cannot make up a line of its own."""
     from ctxkit.cli.safe import safe
 
+    return safe(text).replace("\n", "␊").encode("utf-8", "replace") + b"\n"
+
+
+def _err(text: str) -> None:
     try:
-        sys.stderr.buffer.write(safe(text).encode("utf-8", "replace") + b"\n")
+        sys.stderr.buffer.write(_line(text))
         sys.stderr.buffer.flush()
     except (OSError, ValueError, AttributeError):
         return  # nobody can be told
@@ -65,14 +74,20 @@ def flush() -> None:
 
 def fail(error: CtxkitError) -> int:
     """Render an expected failure; its exit status."""
+    code = int(error.code)
     try:
         flush()
-    except OSError:
-        _silence()
-    _err(f"ctxkit: {error.message}")
+    except BrokenPipeError:
+        code = broken_pipe()
+    except OSError as failed:
+        code = system(failed)
+    first, *rest = error.message.split("\n") if isinstance(error, ManyConversations) else [error.message]
+    _err(f"ctxkit: {first}")
+    for line in rest:
+        _err(line)
     if error.hint:
         _err(f"hint: {error.hint}")
-    return int(error.code)
+    return code
 
 
 def usage(error: Any) -> int:
@@ -81,20 +96,32 @@ def usage(error: Any) -> int:
     text = text[:1].lower() + text[1:]
     _err(f"ctxkit: {text.rstrip('.')}")
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
-    _err(f"hint: {path} --help")
+    _err(f"hint: {_usage_hint(error, text)}{path} --help")
     return int(ExitCode.USAGE)
+
+
+def _usage_hint(error: Any, text: str) -> str:
+    """What is likely meant, before the pointer to the help page."""
+    if str(getattr(error, "option_name", ""))[1:2].isdigit():
+        return "a word that begins with - goes behind --; "
+    if "unexpected extra argument" in text:
+        return "words with blanks between them stand in quotes; "
+    return ""
 
 
 def system(error: OSError) -> int:
     """Render an I/O failure of standard output (the log's own are CtxkitErrors)."""
     _silence()
-    _err(f"ctxkit: cannot write output: {error.strerror or error}")
+    _err(f"ctxkit: cannot write output: {(error.strerror or str(error)).lower()}")
+    if Streams.done:
+        _err(f"hint: the log has it all the same: {Streams.done}")
     return int(ExitCode.IO)
 
 
 def no_output() -> int:
     """Standard output was closed from the start."""
-    _err("ctxkit: cannot write output: standard output is closed")
+    _err("ctxkit: cannot write output: standard output is closed: nothing was done")
+    _err("hint: >/dev/null, where the output is not wanted")
     return int(ExitCode.IO)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxkit.cli import io
+from ctxkit.cli import io, render
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
 from ctxkit.core.ledger import LedgerEntry
@@ -30,8 +30,8 @@ def command(log: LogArgument = "-", *, looking: Looking, reading: Reading) -> No
             io.out_json({"number": entry.number, "void": entry.void, "voided_by": voided_by, **entry.body})
         else:
             io.out(line(state, entry))
-    count = len(state.ledger.entries)
-    finish_reading(target, f"{count} op{'s' * (count != 1)}, {len(state.messages)} messages")
+    counted = render.count(len(state.ledger.entries), "op"), render.count(len(state.messages), "message")
+    finish_reading(target, ", ".join(counted))
 
 
 def line(state: State, entry: LedgerEntry) -> str:

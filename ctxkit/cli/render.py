@@ -66,6 +66,11 @@ def _result(inner: str | list[Part], *, is_error: bool, full: bool) -> Iterator[
         yield f"{sign} … {len(lines) - len(shown)} more lines (--full)"
 
 
+def count(number: int, word: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{number:,} {word}{'s' * (number != 1)}"
+
+
 def one_line(content: Content, columns: int) -> str:
     """The beginning of a message on one line of `columns` cells."""
     return clip(" ".join(" ".join(body(content, full=False)).split()), columns)

@@ -6,17 +6,25 @@ A looking command: `opened`, print, `finish_reading`. A writing command: `write(
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from ctxkit.appending import check_id
 from ctxkit.cli import io
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing
 from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.log import Log
+
+UNCHANGED = (ExitCode.NO, ExitCode.USAGE, ExitCode.REFUSED, ExitCode.CANNOT_CREATE)
+"""Failures of a writing command that come before anything is appended; the append's own say what they left."""
+
+_SAYS_SO = re.compile("nothing (was|changed|appended)|no message was")
 
 REPORTED = 10
 """Damaged places that are named one by one; the rest is counted."""
@@ -27,14 +35,16 @@ def opened(
 ) -> Log:
     """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant."""
     io.Streams.quiet = reading.quiet
+    if not log:
+        raise NoSuchLog("the name of the log is empty", "is a shell variable unset?")
     try:
         if log == "-":
             found = Log.open(_stdin(command), sidecar=reading.sidecar, conversation=reading.conversation)
         else:
             found = Log.open(log, sidecar=reading.sidecar, conversation=reading.conversation)
     except NoSuchLog as error:
-        if command in ("mark", "rewind", "undo") and not os.path.lexists(log) and os.sep not in log:
-            raise NoSuchLog(error.message, f"was a log on standard input meant? ctxkit {command} - {log}") from error
+        if not os.path.lexists(log) and _is_next_argument(command, log):
+            raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
         raise
     found.force = reading.force_replay
     found.now = reading.now
@@ -42,6 +52,19 @@ def opened(
     if report:
         _report(found)
     return found
+
+
+def _is_next_argument(command: str, word: str) -> bool:
+    """Whether what stands in LOG's place looks like what comes after it: a label, an op, numbers, a duration."""
+    if os.sep in word or word.endswith((".jsonl", ".json")):
+        return False
+    return command in ("mark", "rewind", "undo", "window", "add") or re.fullmatch(r"[0-9][0-9.,-]*", word) is not None
+
+
+def with_dash(command: str, word: str) -> str:
+    """The call as it was typed, with `-` in LOG's place; `word` is what stood there."""
+    words = io.Streams.words if io.Streams.words[:1] == (command,) else (command, word)
+    return shlex.join(["ctxkit", command, "-", *words[1:]])
 
 
 def _stdin(command: str) -> Any:
@@ -119,29 +142,38 @@ def finish_reading(log: Log, summary: str = "") -> None:
 def write(log: str, reading: Reading, writing: Writing, command: str, action: Callable[[Log], Op | None]) -> None:
     """Run one writing command: decide, append, report; in a pipe, copy the log out with the op behind it.
 
-    In a pipe the log comes out whole on exit 0 and 1, and nothing on 2 and above (DESIGN section 5).
+    In a pipe the log comes out whole on exit 0 and 1, and nothing on 2 and above (DESIGN section 5). An op id that is
+    there already: nothing is decided or appended, and the op is printed (REPLAY section 1, retries).
     """
     target = opened(log, reading, command=command)
-    target.args = tuple(sys.argv[1:])
+    target.args = io.Streams.words
     target.dry_run = writing.dry_run
     target.op_id = writing.op_id
     piped = target.opening.path is None
     try:
+        repeated = writing.op_id is not None and writing.op_id in target.ledger.by_id
+        if writing.op_id is not None and not repeated:
+            check_id(writing.op_id)
         op = action(target)
     except CtxkitError as error:
         if piped and error.code is ExitCode.NO:
             io.out_bytes(target.copy_out())
+            io.flush()
+        if error.code in UNCHANGED and not _SAYS_SO.search(error.message):
+            error.message += ": nothing was changed"
         raise
     for warning in target.state().warnings:
         io.say(f"ctxkit: {warning}")
     for note in target.notes:
         io.say(note)
+    if op is not None and not (repeated or writing.dry_run or piped):
+        io.Streams.done = target.said
     if piped:
         io.out_bytes(target.copy_out())
-    if op is not None and (writing.dry_run or reading.json):
-        (io.err_json if piped else io.out_json)(sealed(op))
+    if op is not None and (writing.dry_run or reading.json or repeated):
+        (io.err_json if piped else io.out_json)(target.ledger.by_id[op.id].body if repeated else sealed(op))
     elif op is None and reading.json:
         (io.err_json if piped else io.out_json)({"op": None, "said": target.said})
     io.flush()
-    dry = op is not None and writing.dry_run
+    dry = writing.dry_run and op is not None and not repeated
     io.say(f"Dry run, nothing was appended. Without it: {target.said}" if dry else target.said)

@@ -14,6 +14,7 @@ from ctxkit.core.names import ItemName
 from ctxkit.core.times import iso
 from ctxkit.exporting import parts_json
 from ctxkit.log import Log
+from ctxkit.policies import window
 
 
 @takes(Selecting, Looking, Reading)
@@ -46,7 +47,13 @@ def command(
             _oneline(opened_log, entry)
         else:
             _print(opened_log, entry, full=full)
-    finish_reading(opened_log, f"{len(shown)} of {len(opened_log.transcript.messages)} messages")
+    state, bounds = opened_log.state(), opened_log.bounds()
+    held = window.in_force(state, bounds)
+    unless = f"; {held}, now: {opened_log.now_name()}" if held else ""
+    finish_reading(opened_log, f"{len(shown)} of {render.count(len(state.messages), 'message')}{unless}")
+    if held:
+        for note in window.timeless(state):
+            io.say(note)
 
 
 def as_json(log: Log, entry: Entry) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import typer
 
 from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
-from ctxkit.cli.run import finish_reading, opened
+from ctxkit.cli.run import finish_reading, opened, with_dash
 from ctxkit.core.reasons import Reason, explain
 from ctxkit.core.select import parse_ids
 from ctxkit.errors import Usage
@@ -27,7 +27,8 @@ def command(
     A message can be out for several reasons; it is back when the last one is gone. --json prints an object per message.
     """
     if not numbers:
-        raise Usage("why which message?", "ctxkit why LOG 45")
+        hint = f"{with_dash('why', log)} <LOG" if log[:1].isdigit() else "ctxkit why LOG 45"
+        raise Usage("why which message?", hint)
     target = opened(log, reading, looking, command="why")
     state = target.state()
     shown = set(target.names())

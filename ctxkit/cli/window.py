@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli import io
-from ctxkit.cli.params import LogArgument, Reading, Writing, takes
+from ctxkit.cli.params import LogArgument, Looking, Reading, Writing, takes
 from ctxkit.cli.run import finish_reading, opened, write, zone
 from ctxkit.core.ops import Op
 from ctxkit.errors import Usage
@@ -18,7 +18,7 @@ ACTIONS = ("set", "add", "sub", "reset", "default", "off")
 HINT = "ctxkit window LOG 24h | add 8h | sub 4h | reset | off"
 
 
-@takes(Writing, Reading)
+@takes(Looking, Writing, Reading)
 def command(
     log: LogArgument = "-",
     words: Annotated[
@@ -27,6 +27,7 @@ def command(
     ] = None,
     *,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="The window of this agent alone.")] = None,
+    looking: Looking,
     reading: Reading,
     writing: Writing,
 ) -> None:
@@ -37,13 +38,15 @@ def command(
     """
     asked = list(words or [])
     if not asked:
-        _show(log, agent, reading)
+        _show(log, agent, looking, reading)
         return
+    if looking.at is not None:
+        raise Usage("--at looks at a past state; a window is set in the present one: nothing was changed", HINT)
     write(log, reading, writing, "window", lambda target: _act(target, asked, agent))
 
 
-def _show(log: str, agent: str | None, reading: Reading) -> None:
-    target = opened(log, reading, command="window")
+def _show(log: str, agent: str | None, looking: Looking, reading: Reading) -> None:
+    target = opened(log, reading, looking, command="window")
     state, bounds = target.state(), target.bounds()
     if reading.json:
         effective, default = window.effective(state, bounds, agent), bounds.default_for(agent)
@@ -53,6 +56,9 @@ def _show(log: str, agent: str | None, reading: Reading) -> None:
         io.out(f"now: {target.now_name()}")
         io.out(f"usage: {HINT}")
     finish_reading(target)
+    if window.effective(state, bounds, agent):
+        for note in window.timeless(state):
+            io.say(note)
 
 
 def _act(target: Log, words: list[str], agent: str | None) -> Op | None:

@@ -89,7 +89,8 @@ def parse_ids(state: State, texts: Iterable[str]) -> Names:
         low = int(match[1])
         high = low if not match[2] else int(match[3]) if match[3] else max(low, state.count)
         if low < 1 or high > state.count:
-            raise UnknownMessage(f"there is no message {low if low < 1 or low > state.count else high}: {_size(state)}")
+            missing = low if low < 1 or low > state.count else high
+            raise UnknownMessage(f"there is no message {missing}: {_size(state)}", "ctxkit show LOG prints the numbers")
         if high < low:
             raise Usage(f"{token!r} runs backwards", f"write {high}-{low}")
         numbers = numbers | Ranges.span(low, high)

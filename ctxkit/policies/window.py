@@ -40,9 +40,26 @@ def show(state: State, bounds: Bounds, agent: str | None) -> str:
     return f"Context window: {_say(effective(state, bounds, agent))} (default: {_say(bounds.default_for(agent))})"
 
 
+def in_force(state: State, bounds: Bounds) -> str:
+    """`window 24h`, with the agents that have another one behind it: `window 24h (frodo: 1h)`; "" where none is."""
+    agents = sorted({str(agent) for agent in (*state.windows, *bounds.default) if agent is not None})
+    overall = effective(state, bounds, None)
+    others = [(agent, own) for agent in agents if (own := effective(state, bounds, agent)) != overall]
+    if not overall and not others:
+        return ""
+    own_words = ", ".join(f"{agent}: {_say(own)}" for agent, own in others)
+    return f"window {_say(overall)}" + (f" ({own_words})" if others else "")
+
+
+def timeless(state: State) -> list[str]:
+    """What is to be said of a window over a log whose messages have no time (DESIGN section 4)."""
+    no_time = state.last is None and bool(state.messages)
+    return ["this log has no timestamps: the window hides nothing"] if no_time else []
+
+
 def set_to(state: State, at: At, bounds: Bounds, seconds: int, agent: str | None, asked: str = "") -> Decision:
     """Sets the window, clamped to the bounds with a warning."""
-    notes: list[str] = []
+    notes = timeless(state)
     clamped = min(max(seconds, bounds.least), bounds.most)
     if clamped != seconds:
         limit = "at least" if clamped > seconds else "at most"
