@@ -1,12 +1,12 @@
 """The Python API: `Log`, with a method per command. Every command of the CLI is a thin caller of it.
 
-Each writing method decides on the state as it was read (law 4: the plan is made before the lock), stamps the op, appends
-it durably, and returns it; None where the wished state holds already. `dry_run` on the log appends nothing.
+Each writing method decides on the state as it was read (law 4: the plan is made before the lock), stamps the op,
+appends it durably, and returns it; None where the wished state holds already. `dry_run` on the log appends nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +16,7 @@ from ctxkit.core.names import Names
 from ctxkit.core.ops import Count, Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.core.state import State
+from ctxkit.errors import Usage
 from ctxkit.policies import clear as clearing
 from ctxkit.policies import forget as forgetting
 from ctxkit.policies import marks, protect, window
@@ -39,22 +40,22 @@ class Log(AppendingLog):
 
     def mark(self, label: str | None = None) -> Op | None:
         """A point to come back to."""
-        return self.commit(marks.mark(self.here(), label))
+        return self.commit(lambda: marks.mark(self.here(), label))
 
     def rewind(self, label: str | None = None) -> Op | None:
         """Drop the messages that came after the newest mark, or the newest so labelled. Raises NoMark."""
-        return self.commit(marks.rewind(self.state(), self.here(), label))
+        return self.commit(lambda: marks.rewind(self.state(), self.here(), label))
 
     def forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Op | None:
         """Take messages out of the context. `asked`: the fields of `Selection`, and those of `forget.Wish`.
 
         Raises UnknownMessage, NothingMatched, NothingChanges and what a selection raises.
         """
-        return self.commit(self.plan_forget(numbers, planning=planning, **asked))
+        return self.commit(lambda: self.plan_forget(numbers, planning=planning, **asked))
 
     def remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Op | None:
         """Keep only these messages, the system's and protected ones."""
-        return self.commit(self.plan_remember(numbers, planning=planning, **asked))
+        return self.commit(lambda: self.plan_remember(numbers, planning=planning, **asked))
 
     def plan_forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `forget` would append, for a preview."""
@@ -66,41 +67,41 @@ class Log(AppendingLog):
 
     def clear(self, agent: str | None = None, *, keep_protected: bool = False) -> Op | None:
         """Start afresh: all messages and marks leave the context."""
-        return self.commit(clearing.clear(self.state(), self.here(), agent, keep_protected=keep_protected))
+        return self.commit(lambda: clearing.clear(self.state(), self.here(), agent, keep_protected=keep_protected))
 
     def protect(self, numbers: Numbers = (), **criteria: Any) -> Op | None:
         """Keep these from compact, trim, window, remember and an unforced forget."""
-        chosen = self.select(selection(numbers, criteria))
-        return self.commit(protect.protect(self.state(), self.here(), chosen))
+        asked = selection(numbers, criteria)
+        return self.commit(lambda: protect.protect(self.state(), self.here(), self.select(asked)))
 
     def unprotect(self, numbers: Numbers = (), *, force: bool = False, **criteria: Any) -> Op | None:
         """Take protection away; the system preamble's needs `force`."""
-        chosen = self.select(selection(numbers, criteria))
-        return self.commit(protect.unprotect(self.state(), self.here(), chosen, force=force))
+        asked = selection(numbers, criteria)
+        return self.commit(lambda: protect.unprotect(self.state(), self.here(), self.select(asked), force=force))
 
     def undo(self, op: str | None = None) -> Op | None:
         """Void one op: the newest in force, or the one with this number, id or prefix. Raises NoSuchOp."""
-        return self._void(undoing.undo(self.ledger, self.here(), op))
+        return self._void(lambda: undoing.undo(self.ledger, self.here(), op))
 
     def redo(self) -> Op | None:
         """Void the newest undo. Raises NoSuchOp."""
-        return self._void(undoing.redo(self.ledger, self.here()))
+        return self._void(lambda: undoing.redo(self.ledger, self.here()))
 
     def set_window(self, seconds: int, agent: str | None = None, asked: str = "") -> Op | None:
         """Set the time window, in seconds, clamped to the bounds of the config."""
-        return self.commit(window.set_to(self.state(), self.here(), self.bounds(), seconds, agent, asked))
+        return self.commit(lambda: window.set_to(self.state(), self.here(), self.bounds(), seconds, agent, asked))
 
     def shift_window(self, seconds: int, agent: str | None = None, asked: str = "") -> Op | None:
         """Widen (or, negative, narrow) the window in force. Raises WindowOff."""
-        return self.commit(window.shift(self.state(), self.here(), self.bounds(), seconds, agent, asked))
+        return self.commit(lambda: window.shift(self.state(), self.here(), self.bounds(), seconds, agent, asked))
 
     def reset_window(self, agent: str | None = None) -> Op | None:
         """Follow the default again."""
-        return self.commit(window.reset(self.state(), self.here(), self.bounds(), agent))
+        return self.commit(lambda: window.reset(self.state(), self.here(), self.bounds(), agent))
 
     def window_off(self, agent: str | None = None) -> Op | None:
         """No window."""
-        return self.commit(window.off(self.state(), self.here(), self.bounds(), agent))
+        return self.commit(lambda: window.off(self.state(), self.here(), self.bounds(), agent))
 
     def export(self, to: str, *, model: str = "") -> Exported:
         """The context for `to`: chat, openai or anthropic. Raises NothingToSend."""
@@ -123,15 +124,21 @@ class Log(AppendingLog):
         named = Names() if about.empty else self.select(about)
         return forgetting.Wish(chosen=chosen, planning=named, **own)
 
-    def commit(self, decision: Decision) -> Op | None:
-        """Stamp and append what was decided; None, and nothing appended, where there is nothing to do."""
+    def commit(self, decide: Callable[[], Decision]) -> Op | None:
+        """Stamp and append what is decided; None, and nothing appended, where there is nothing to do.
+
+        Where the log has an op with `op_id` already, a retry: nothing is decided or appended, and that op is returned.
+        """
+        known = self.ledger.by_id.get(self.op_id) if self.op_id else None
+        if known is not None:
+            if known.op is None:
+                raise Usage(f"op id {self.op_id} is that of an op that cannot be read: nothing was appended", "another id")
+            self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()
+            return known.op
+        decision = decide()
         self.said, self.notes = decision.said, decision.notes
         if decision.op is None:
             return None
-        known = self.ledger.by_id.get(self.op_id) if self.op_id else None
-        if known is not None and known.op is not None:
-            self.said = f"op {self.op_id} is there already: nothing appended."
-            return known.op
         before = self.state()
         op = self.stamp(decision.op, self.op_id)
         if op.name not in ("mark", "protect", "unprotect", "window"):
@@ -141,14 +148,19 @@ class Log(AppendingLog):
             self.append(sealed(op))
         return op
 
-    def _void(self, decision: Decision) -> Op | None:
+    def _void(self, decide: Callable[[], Decision]) -> Op | None:
         """As `commit`, and says where nothing visible changed (REPLAY 45)."""
-        if decision.op is not None:
-            before = self.shape()
-            changed = self.shape(self.state_with(self.stamp(decision.op, self.op_id)))
-            if changed == before:
-                decision.notes = [*decision.notes, "nothing visible changes in the context"]
-        return self.commit(decision)
+
+        def noticed() -> Decision:
+            decision = decide()
+            if decision.op is not None:
+                before = self.shape()
+                changed = self.shape(self.state_with(self.stamp(decision.op, self.op_id)))
+                if changed == before:
+                    decision.notes = [*decision.notes, "nothing visible changes in the context"]
+            return decision
+
+        return self.commit(noticed)
 
 
 def _count(state: State) -> Count:

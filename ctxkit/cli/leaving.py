@@ -16,9 +16,10 @@ from ctxkit.cli.params import Reading, Selecting, Writing
 from ctxkit.cli.run import asked, criteria_text, write
 from ctxkit.core.context import entry
 from ctxkit.core.names import Name, Names
-from ctxkit.core.ops import Forget, Op
-from ctxkit.errors import NothingChanges, Usage
+from ctxkit.core.ops import Forget
+from ctxkit.errors import Usage
 from ctxkit.log import Log
+from ctxkit.policies.decision import Decision
 
 COUNTER = "provisional counter, bytes/4"
 SHOWN = 20
@@ -44,7 +45,7 @@ def leave(
 ) -> None:  # fmt: skip
     """Run `forget` or `remember`."""
 
-    def action(target: Log) -> Op | None:
+    def decide(target: Log) -> Decision:
         wanted = asked(target, numbers, selecting)
         plan = target.plan_forget if name == "forget" else target.plan_remember
         decision = plan(
@@ -53,9 +54,9 @@ def leave(
         )  # fmt: skip
         if wanted.criteria and target.opening.path is not None and isinstance(decision.op, Forget):
             _consent(target, decision.op, yes=leaving.yes)
-        return target.commit(decision)
+        return decision
 
-    write(log, reading, writing, name, action)
+    write(log, reading, writing, name, lambda target: target.commit(lambda: decide(target)))
 
 
 def _consent(log: Log, op: Forget, *, yes: bool) -> None:
@@ -68,7 +69,7 @@ def _consent(log: Log, op: Forget, *, yes: bool) -> None:
     if not io.on_terminal():
         raise Usage("messages were chosen by criteria and nobody can be asked: nothing was changed", "say --yes")
     if not io.ask("Take these out of the context?"):
-        raise NothingChanges("not confirmed: nothing was changed")
+        raise Usage("not confirmed: nothing was changed")
 
 
 def preview(log: Log, op: Forget) -> Iterator[str]:
@@ -88,7 +89,8 @@ def preview(log: Log, op: Forget) -> Iterator[str]:
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
         kept = Names.of(name for name in shown[first:] if name not in leaving)
-        yield f"first change at message {state.label(shown[first])}: {_tokens(log, kept):,} cached tokens behind it are lost"
+        lost = _tokens(log, kept)
+        yield f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"
 
 
 def _runs(names: list[Name]) -> Iterator[list[Name]]:
