@@ -53,7 +53,8 @@ class AppendingLog(OpenedLog):
     def state_with(self, op: Op) -> State:
         """The state as it would be with `op` behind everything."""
         transcript = self.transcript
-        line = OpLine(to_body(op), transcript.rows, len(transcript.messages))
+        beside = self.opening.path is not None and not self.opening.format.native
+        line = OpLine(to_body(op), transcript.rows, len(transcript.messages), sidecar=beside)
         more = msgspec.structs.replace(transcript, ops=[*transcript.ops, line])
         return fold(more, build(more), force=True)
 
@@ -66,7 +67,7 @@ class AppendingLog(OpenedLog):
         return [names, words, sorted(map(str, board.stubs.items())), state.windows, str(board.protected)]
 
     def append(self, body: dict[str, Any]) -> None:
-        """Append one op, durably. Raises UpdatedElsewhere, Locked, WriteFailed, NoPermission; then nothing is claimed."""
+        """Append one op, durably. Raises UpdatedElsewhere, Locked, WriteFailed, NoPermission: nothing is claimed then."""
         line = dumps(body).encode("ascii")
         opening = self.opening
         if opening.path is None:
@@ -110,7 +111,7 @@ class AppendingLog(OpenedLog):
         if opening.path is None:
             opening.pending.append(line)
             return
-        append_line(opening.path, line, None)
+        append_line(opening.path, line, opening.source.seen)
         self.refresh()
 
     def refresh(self) -> None:

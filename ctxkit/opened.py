@@ -10,7 +10,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -122,7 +121,7 @@ class OpenedLog:
         unknown = self.ledger.unknown
         if unknown:
             first = unknown[0]
-            text = f"op {first.number} is a {first.name!r} (v {first.body.get('v', 1)}), which this ctxkit does not know"
+            text = f"op {first.number} is a {first.name!r} (v {first.body.get('v', 1)}), not known to this ctxkit"
             raise UnknownOp(f"{text}: nothing was exported", "a newer ctxkit may; --skip-unknown goes on without it")
 
     def identity(self, n: int) -> str:
@@ -182,7 +181,9 @@ class OpenedLog:
 
     def content(self, n: int) -> Content:
         """Message n in full, read from the file."""
-        message = self.messages[n - 1]
+        return self._content(self.messages[n - 1])
+
+    def _content(self, message: Message) -> Content:
         source = self.opening.laid_out
         spans = ((message.offset, message.size), *message.more)
         rows = [row for offset, size in spans if isinstance(row := loads(source.read(offset, size)), dict)]
@@ -190,20 +191,20 @@ class OpenedLog:
 
     def full(self, entry: Entry) -> Content:
         """An entry in full: a message, an item, or what an op shortened it to."""
-        if entry.item is not None:
-            content = content_of(entry.item.message)
+        if entry.message is not None:
+            content = self._content(entry.message)
         else:
-            content = self.content(int(str(entry.name)))
+            content = content_of(entry.item.message if entry.item is not None else {})
         return content if entry.stub is None else stubbed(content, entry.stub)
 
     def text(self, name: Name) -> str:
         """All words of a message, for --grep."""
         return "\n".join(_words(self.full(entry(self.state(), name))))
 
-    @cached_property
+    @property
     def answered(self) -> frozenset[str]:
         """Ids of calls whose result stands anywhere in the log."""
-        return frozenset(call for message in self.messages for call in message.results)
+        return frozenset(call for message in self.state().messages for call in message.results)
 
 
 def stubbed(content: Content, stub: Any) -> Content:

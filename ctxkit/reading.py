@@ -19,7 +19,7 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats import containers, registry
 from ctxkit.formats.base import Block, Format, Reader, Row
-from ctxkit.store.jsonl import read_blocks
+from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source, of_bytes, open_log, spool
 
@@ -34,7 +34,7 @@ class Opening(msgspec.Struct):
     """A log that was read: `source` its bytes, `laid_out` the bytes that offsets refer to (another one for containers).
 
     `sidecar` is None for a stream without --sidecar. `transcript.damage` is the log's,
-    `sidecar_damage` that of its ops.jsonl.
+    `sidecar_damage` that of its ops.jsonl. `next_line`: the number of the line that comes next.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Opening(msgspec.Struct):
     conversation: int | None
     notices: list[str]
     sidecar_damage: list[Damage]
+    next_line: int
     pending: list[bytes] = []
 
 
@@ -90,13 +91,14 @@ def read_source(
             raise UnknownFormat(f"{name}: {error.message}", error.hint) from error
     damage: list[Damage] = []
     reader = format_.reader()
-    for block in _limited(read_blocks(laid_out, format_.row, damage), rows):
+    blocks = BlockReader(laid_out, format_.row, damage)
+    for block in _limited(iter(blocks), rows):
         reader.feed(block)
     transcript = reader.finish()
     transcript.damage = damage
     opening = Opening(
         name, path, source, laid_out, format_, reader, transcript, sidecar, conversation,
-        list(sidecar.notices) if sidecar else [], [],
+        list(sidecar.notices) if sidecar else [], [], blocks.line,
     )  # fmt: skip
     _merge_sidecar(opening)
     return opening
@@ -114,11 +116,12 @@ def reread(opening: Opening) -> Opening:
             opening.name, opening.path, source, opening.sidecar, conversation=opening.conversation, rows=None
         )  # fmt: skip
     damage: list[Damage] = list(opening.transcript.damage)
-    for block in read_blocks(source, opening.format.row, damage, start=opening.source.size):
+    blocks = BlockReader(source, opening.format.row, damage, start=opening.source.size, line=opening.next_line)
+    for block in blocks:
         opening.reader.feed(block)
     transcript = opening.reader.finish()
     transcript.damage = damage
-    found = msgspec.structs.replace(opening, source=source, laid_out=source, transcript=transcript)
+    found = msgspec.structs.replace(opening, source=source, laid_out=source, transcript=transcript, next_line=blocks.line)
     _merge_sidecar(found)
     return found
 
@@ -149,7 +152,8 @@ def _limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
         for i, row in enumerate(block.rows):
             if not isinstance(row.ctxkit, str):
                 if not left:
-                    yield Block(block.rows[:i], block.offsets[:i], block.sizes[:i], block.lines[:i], block.data, block.base)
+                    kept = (block.rows[:i], block.offsets[:i], block.sizes[:i], block.lines[:i])
+                    yield Block(*kept, block.data, block.base)
                     return
                 left -= 1
         yield block
