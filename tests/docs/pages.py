@@ -25,6 +25,11 @@ def generated(text: str) -> list[str]:
     return re.findall(r"^<!-- generated: (.+?) -->$", text, re.M)
 
 
+def plain(docstring: str | None) -> str:
+    """A docstring without the numbers of design rules."""
+    return re.sub(r" \((REPLAY|RELIABILITY|DESIGN|settled detail)[^)]*\)", "", str(docstring).strip())
+
+
 def with_part(text: str, part: str, content: str) -> str:
     """The page with `content` between the markers of `part`; both markers must be there."""
     start = f"<!-- generated: {part} -->\n"

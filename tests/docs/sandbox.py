@@ -16,6 +16,8 @@ from pathlib import Path
 from tests.docs.pages import ROOT
 
 GUIDE = ROOT / "fixtures/guide"
+ELSEWHERE = "/home/you/logs"
+"""What is shown for the working folder, where a message has its path."""
 BASE = 1770908400
 """2026-02-12T15:00:00Z, after the last message of the guide's logs."""
 
@@ -31,6 +33,11 @@ from ctxkit.cli.app import main
 main()
 """
 
+PYTHON = f"""#!/bin/sh
+PYTHONPATH={str(ROOT)!r} exec {sys.executable!r} "$@"
+"""
+"""The interpreter that has ctxkit."""
+
 END_OF_OUTPUT = "\x1e"
 
 
@@ -41,9 +48,10 @@ def make(folder: Path) -> Path:
         path.mkdir(parents=True)
     for log in GUIDE.glob("*.jsonl"):
         shutil.copyfile(log, work / log.name)
-    command = folder / "bin/ctxkit"
-    command.write_text(COMMAND)
-    command.chmod(0o755)
+    for program, text in (("ctxkit", COMMAND), ("python", PYTHON)):
+        path = folder / "bin" / program
+        path.write_text(text)
+        path.chmod(0o755)
     return work
 
 
@@ -66,6 +74,6 @@ def run(work: Path, commands: Sequence[str], *, first: int = 0) -> list[tuple[st
         input=("status=0\n" + "\n".join(script) + "\n").encode(),
         cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False,
     )  # fmt: skip
-    pieces = ran.stdout.decode("utf-8").split(END_OF_OUTPUT)
+    pieces = ran.stdout.decode("utf-8").replace(str(work), ELSEWHERE).split(END_OF_OUTPUT)
     assert len(pieces) == 2 * len(commands) + 1, pieces[-1]
     return [(pieces[2 * i], int(pieces[2 * i + 1])) for i in range(len(commands))]

@@ -21,7 +21,7 @@ def commands(block: str) -> list[str]:
         if line.startswith("$ "):
             found.append(line[2:])
             fresh = True
-        elif line.startswith("> ") and fresh:
+        elif (line == ">" or line.startswith("> ")) and fresh:
             found[-1] += "\n" + line[2:]
         else:
             fresh = False
@@ -33,7 +33,8 @@ def shown(command: str, output: str) -> str:
     lines = output if not output or output.endswith("\n") else output + "\n"
     assert "ctxkit: a bug" not in lines, f"{command!r}: {lines}"
     assert not re.search(r"^(\$ |```)", lines, re.M), f"the output of {command!r} looks like a command or a fence"
-    return "$ " + command.replace("\n", "\n> ") + "\n" + lines
+    first, *others = command.split("\n")
+    return "\n".join([f"$ {first}", *(f"> {line}".rstrip(" ") for line in others), lines])
 
 
 def executed(text: str, folder: Path) -> str:

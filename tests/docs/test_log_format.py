@@ -14,7 +14,7 @@ import msgspec
 
 from ctxkit.cli.app import COMMANDS
 from ctxkit.core import ops
-from tests.docs.pages import DOCS, ROOT, settle, with_part
+from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
 
 PAGE = DOCS / "log-format.md"
 
@@ -79,11 +79,6 @@ def spoken(kind: Any) -> str:
     return JSON_TYPES[origin or kind]
 
 
-def words_of(kind: type) -> str:
-    """A docstring without the numbers of design rules."""
-    return re.sub(r" \(REPLAY [^)]*\)", "", str(kind.__doc__).strip())
-
-
 def rows(kind: type[msgspec.Struct], *, bold: Collection[str] = (), leave: Collection[str] = ()) -> list[str]:
     """A row per field: name, type, whether it must be there."""
     found = []
@@ -109,7 +104,7 @@ def section(name: str, kind: type[ops.Op]) -> str:
     if name == "interrupted":
         writer = "Written by other programs"
     reaches = f"Reaches the model: {BRINGS_IN[name]}." if name in BRINGS_IN else "Reaches the model: no."
-    lines = [f"### {name}", "", words_of(kind), f"{writer}.", reaches]
+    lines = [f"### {name}", "", plain(kind.__doc__), f"{writer}.", reaches]
     if fields:
         lines += ["", "| field | type | |", "|---|---|---|", *fields]
     return "\n".join(lines)
@@ -133,7 +128,7 @@ def parts() -> str:
     """What stands inside of ops."""
     found = []
     for kind in (ops.Count, ops.Retold, ops.Item):
-        found.append(re.sub(r"\n+ *", "\n", f"**{kind.__name__}**: {words_of(kind)}"))
+        found.append(re.sub(r"\n+ *", "\n", f"**{kind.__name__}**: {plain(kind.__doc__)}"))
         found.append("\n".join(["| field | type | |", "|---|---|---|", *rows(kind)]))
     return "\n\n".join(found)
 

@@ -1,0 +1,131 @@
+"""Reference pages that are written from the code: config keys, the Python API, the modules."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from typing import Any
+
+import msgspec
+
+from ctxkit import Log, Selection
+from ctxkit.store.config import PREFIX
+from ctxkit.store.keys import KEYS, Key
+from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
+
+PACKAGE = ROOT / "ctxkit"
+TRUST = {
+    "always": "",
+    "never": "not from the log's folder",
+    "inside": "from the log's folder only paths inside it",
+    "local": "`model` not from the log's folder",
+}
+
+
+def used() -> set[str]:
+    """The keys that something outside of the config reads."""
+    source = "\n".join(
+        path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py") if path.parent.name != "store"
+    )
+    found = set(re.findall(r"config\[\"([\w.]+)\"\]", source))
+    return found | ({"agents.NAME.window"} if "config.agents" in source else set())
+
+
+def key_row(key: Key) -> str:
+    """One key: name, variable, default, meaning."""
+    variable = PREFIX + key.name.upper().replace(".", "_") if "NAME" not in key.name else ""
+    default = "" if key.default is None else f"`{_toml(key.default)}`"
+    words = [key.comment.replace("|", "/")]
+    if key.choices:
+        words.append("one of " + ", ".join(f"`{choice}`" for choice in key.choices))
+    words += [word for word in (TRUST[key.trust], "" if key.name in used() else "not used yet") if word]
+    return f"| `{key.name}` | {f'`{variable}`' if variable else ''} | {default} | {'; '.join(words)} |"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def test_config(update: bool) -> None:
+    """Every key of the table stands on the page, with its variable, default and trust."""
+    page = DOCS / "config.md"
+    rows = ["| key | environment | default | meaning |", "|---|---|---|---|", *map(key_row, KEYS)]
+    settle(page, with_part(page.read_text(encoding="utf-8"), "keys", "\n".join(rows)), update=update)
+
+
+def methods() -> str:
+    """The public methods of `Log`, in the order in which they are declared, the newest class first."""
+    found: dict[str, str] = {}
+    for kind in Log.__mro__:
+        for name, member in vars(kind).items():
+            if kind is object or name.startswith("_") or name in found or not member.__doc__:
+                continue
+            call = getattr(member, "__func__", member)
+            if inspect.isfunction(call):
+                found[name] = f"| `{name}{_signature(call)}` | {_first(call.__doc__)} |"
+            elif isinstance(member, property):
+                found[name] = f"| `{name}` | {_first(member.__doc__)} |"
+    return "\n".join(["| method | does |", "|---|---|", *found.values()])
+
+
+def _signature(function: Any) -> str:
+    names = []
+    starred = False
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            names.append("*")
+            starred = True
+        prefix = {parameter.VAR_KEYWORD: "**", parameter.VAR_POSITIONAL: "*"}.get(parameter.kind, "")
+        default = "" if parameter.default is parameter.empty else "=…"
+        names.append(f"{prefix}{parameter.name}{default}")
+    return f"({', '.join(names)})"
+
+
+def _first(text: str | None) -> str:
+    return plain(text).split("\n\n")[0].replace("\n", " ").replace("|", "/")
+
+
+def criteria() -> str:
+    """The fields of a selection."""
+    words = {
+        "last": '`"5"` messages, `"2x"` exchanges, `"3s"` steps',
+        "role": "with this role",
+        "tool": "calls of tools so named (a glob), and their results",
+        "grep": "whose text matches a regular expression",
+        "since": "not older, in seconds since 1970",
+        "until": "not newer, in seconds since 1970",
+        "agent": "of this agent, or of none",
+        "thread": "of this thread, or of none",
+        "after_mark": "after the newest mark so labelled",
+        "before_mark": "before it",
+        "invert": "the others",
+    }
+    assert set(words) == {field.name for field in msgspec.structs.fields(Selection)} - {"ids"}
+    return "\n".join(["| keyword | chooses |", "|---|---|", *(f"| `{key}` | {text} |" for key, text in words.items())])
+
+
+def test_api(update: bool) -> None:
+    """Every public method of `Log` and every criterion stands on the page."""
+    page = DOCS / "api.md"
+    text = with_part(page.read_text(encoding="utf-8"), "criteria", criteria())
+    settle(page, with_part(text, "methods", methods()), update=update)
+
+
+def modules() -> str:
+    """Every module with the first line of its docstring."""
+    rows = []
+    for path in sorted(PACKAGE.rglob("*.py"), key=lambda path: (len(path.relative_to(PACKAGE).parts) > 1, path)):
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        inside = path.relative_to(PACKAGE).as_posix()
+        if not inside.endswith("__init__.py") or inside == "__init__.py":
+            rows.append(f"| `{inside}` | {str(text).splitlines()[0].replace('|', '/')} |")
+    return "\n".join(["| module | is |", "|---|---|", *rows])
+
+
+def test_modules(update: bool) -> None:
+    """Every module stands on the page of the architecture."""
+    page = DOCS / "architecture.md"
+    settle(page, with_part(page.read_text(encoding="utf-8"), "modules", modules()), update=update)
