@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Iterator
-from itertools import accumulate, filterfalse
+from itertools import accumulate, filterfalse, islice
 from operator import itemgetter
 
 import msgspec
@@ -84,16 +84,17 @@ class BlockReader:
                     else:
                         size = min(size * 2, MAX_LINE + 1)  # twice: a long line is read a bounded number of times over
                     continue
-                if cut < len(piece):
-                    piece = piece[:cut]
-                    final = False
-            block = self._whole(piece)
+                final = final and cut == len(piece)
+            else:
+                cut = len(piece)
+            block = self._whole(piece, cut)
             if block is not None:
                 self.line += len(block.rows)
-                self.offset += len(piece)
+                self.offset += cut
                 yield block
                 size = CHUNK
                 continue
+            piece = piece[:cut]
             enough = everything or size > JOINED
             recovered = self._recovery.piece(piece, self.offset, self.line, enough=enough, tail=final, live=self._live)
             self.offset += recovered.consumed
@@ -104,27 +105,33 @@ class BlockReader:
                 return
             size = CHUNK if recovered.consumed == len(piece) else JOINED + CHUNK
 
-    def _whole(self, piece: bytes) -> Block | None:
-        """The rows of a piece in which every line is one object, or None where that is not certain.
+    def _whole(self, piece: bytes, end: int) -> Block | None:
+        """The rows of the lines of `piece` up to `end`, or None where it is not certain that each is one object.
 
         Each line begins with `{` and ends with `}`, and there are as many values as lines: then no line holds two
         values and none is part of one, because no JSON text goes on with `{` after `}` and a newline.
         """
+        if piece[end - 1 : end] != b"\n":
+            return None
         try:
-            rows = self._decode_lines(piece)
+            rows = self._decode_lines(memoryview(piece)[:end])  # a copy would cost more than the decoding
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         lengths = list(map(len, io.BytesIO(piece)))
+        if end < len(piece):
+            lengths.pop()  # what the next piece begins with
         count = len(lengths)
-        if len(rows) != count or not piece.endswith(b"\n"):
+        if len(rows) != count:
             return None
         starts = list(accumulate(lengths, initial=0))
         sizes = [length - 1 for length in lengths]
         starts.pop()
-        # itemgetter looks at all of them without the interpreter; it wants two places or more (place -2 comes twice)
+        ends = accumulate(lengths, initial=-2)
+        next(ends)
+        # itemgetter looks at all of them without the interpreter; it wants two places or more: one comes twice
         first = itemgetter(0, *starts)(piece)
-        last = itemgetter(*accumulate(lengths, initial=-2))(piece)
-        if set(first) != {_OPEN} or set(last) != {_CLOSE} or not (piece.isascii() or _valid_utf8(piece)):
+        last = itemgetter(end - 2, *ends)(piece)
+        if set(first) != {_OPEN} or set(last) != {_CLOSE} or not (piece.isascii() or _valid_utf8(piece, count)):
             return None
         base = self.offset
         offsets = [start + base for start in starts] if base else starts
@@ -144,10 +151,13 @@ class BlockReader:
         self.line += 1
 
 
-def _valid_utf8(piece: bytes) -> bool:
-    """Whether the lines are UTF-8: msgspec does not look into what it leaves undecoded. ASCII lines cost nothing."""
+def _valid_utf8(piece: bytes, count: int) -> bool:
+    """Whether the first `count` lines are UTF-8: msgspec does not look into what it leaves undecoded.
+
+    ASCII lines cost nothing.
+    """
     try:
-        deque(map(bytes.decode, filterfalse(bytes.isascii, io.BytesIO(piece))), maxlen=0)
+        deque(map(bytes.decode, filterfalse(bytes.isascii, islice(io.BytesIO(piece), count))), maxlen=0)
     except UnicodeDecodeError:
         return False
     return True
