@@ -112,6 +112,22 @@ def test_utf16_is_one_report(mark: bytes) -> None:
     assert read(mark + encoded) == ([], [(1, 0, "utf-16")], [])
 
 
+@pytest.mark.parametrize(
+    ("data", "wanted", "lines"),
+    [
+        (b'{"a":{}\n}\n{}{}\n', [{}, {}], [3, 3]),
+        (b'{"a":\n{"b":1}}\n{}{}\n', [{"b": 1}, {}, {}], [2, 3, 3]),
+        (b"\n{}{}\n", [{}, {}], [2, 2]),
+        (b' {"a":1}\n{"b":2} \n', [{"a": 1}, {"b": 2}], [1, 2]),
+        (b'{"a":{}}', [{"a": {}}], [1]),
+    ],
+)
+def test_as_many_values_as_lines_is_not_enough(data: bytes, wanted: list[Any], lines: list[int]) -> None:
+    """Values over two lines and two values on a line can add up: the fast path must not take them for clean lines."""
+    records, _, found = read(data)
+    assert (records, found) == (wanted, lines)
+
+
 def test_a_live_tail_is_no_damage_and_is_read_when_it_is_whole() -> None:
     """Reading goes on where it stopped, however the last line arrives."""
     whole = b"".join(record(n) + b"\n" for n in range(3))
@@ -277,7 +293,7 @@ def test_a_string_that_is_never_closed_ends(monkeypatch: pytest.MonkeyPatch, res
 
 def test_reading_takes_a_bounded_number_of_reads() -> None:
     """A long line is not read over and over: bytes asked for stay within a few times the file."""
-    data = record(1, 6_000_000) + b"\n"
+    data = record(1, 12_000_000) + b"\n"
     source = of_bytes("log", data)
     asked = 0
     plain: Callable[[int, int], bytes] = source.read

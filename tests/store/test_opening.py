@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from pathlib import Path
 
@@ -23,6 +24,27 @@ def test_other_kinds_are_named_at_once(tmp_path: Path, monkeypatch: pytest.Monke
                 open_regular(Path(name), os.O_RDONLY)
             assert failed.value.code == ExitCode.NO_LOG
             assert ("standard input" in failed.value.hint) == (kind in ("pipe", "device"))
+
+
+def test_a_pipe_that_took_a_file_s_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look and the open: it is still refused, and does not block."""
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    os.mkfifo(pipe)
+    file.touch()
+    regular = os.stat(file)
+    monkeypatch.setattr(os, "stat", lambda *_: regular)
+
+    def blocked(*_: object) -> None:
+        raise TimeoutError("it blocks")
+
+    before = signal.signal(signal.SIGALRM, blocked)
+    signal.alarm(3)
+    try:
+        with pytest.raises(NoSuchLog, match="it is a pipe"):
+            open_regular(pipe, os.O_RDONLY)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:

@@ -56,6 +56,19 @@ def test_ops_are_appended_and_private(log: Path) -> None:
     assert (log.read_bytes(), log.stat().st_mtime_ns) == before
 
 
+def test_the_first_op_makes_its_folder_durable(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where whoever made folder and file was killed before their names were on the disk."""
+    synced: list[Path] = []
+    monkeypatch.setattr(module, "sync_folder", synced.append)
+    sidecar = Sidecar(log)
+    sidecar.folder.mkdir()
+    sidecar.ops_path.touch()
+    sidecar.append(b"{}")
+    assert synced == [sidecar.folder, log.parent]
+    sidecar.append(b"{}")
+    assert len(synced) == 2
+
+
 def test_an_op_on_a_log_that_changed_is_refused(log: Path) -> None:
     """The log is the other program's, but the op was decided on what it held."""
     sidecar = Sidecar(log)
