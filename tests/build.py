@@ -34,7 +34,7 @@ WORD = {
     "unprotect": "ids", "window": "seconds", "compact": "ids", "trim": "ids", "undo": "op", "clear": "agent",
     "edit": "items", "restore": "items", "interrupted": "id",
 }  # fmt: skip
-"""The field that an op's bare word fills. `rewind a`: to the newest mark a; `edit 1-3,new:hello,7:changed`: see `items`."""
+"""The field that an op's bare word fills. `rewind a`: to the newest mark a; `edit 1-3,new:hello`: see `items`."""
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 TYPED = ("stubs", "summaries", "seconds", "at", "reasons", "v")
@@ -106,6 +106,8 @@ def op(records: list[dict[str, Any]], name: str, kind: str, words: list[str]) ->
     body["at"] = {"messages": count, "last": identity(messages, min(count, len(messages))), "rows": rows}
     if "rows" in fields:
         body["at"]["rows"] = int(fields.pop("rows"))
+    if "last" in fields:
+        body["at"]["last"] = fields.pop("last")
     body.update(fields)
     if kind == "rewind":
         marks = [r for r in records if r.get("ctxkit") == "mark"]
@@ -131,7 +133,7 @@ def identity(messages: list[dict[str, Any]], n: int) -> str:
 
 
 def items(text: str) -> list[dict[str, Any]]:
-    """`3-5,new:hello,7:changed,a2.1:words` -> numbers, a literal, and what was changed; `!` behind a name: protected."""
+    """`3-5,new:hello,7:changed,a2.1:words` -> numbers, a literal, two that changed; `!` after a name: protected."""
     found: list[dict[str, Any]] = []
     for token in text.split(","):
         head, colon, words = token.partition(":")

@@ -88,7 +88,7 @@ def remember(state: State, at: At, wish: Wish) -> Decision:
     words, notes = _summaries(state, ids | planning, wish)
     op = Remember(
         at=at, ids=str(ids), planning=str(planning - ids), summaries=words, criteria=wish.criteria,
-        skipped=str((protected & state.present()) - keep | skipped),
+        skipped=str(((protected - system) & state.present()) - keep | skipped),
     )  # fmt: skip
     kept = len((state.present() - now).numbers) + len((state.present() - now).items)
     return Decision(op, f"Kept {kept} messages; everything else ({len(now)} messages) is forgotten.", notes)

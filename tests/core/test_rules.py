@@ -1,0 +1,349 @@
+"""The rules of replay, one by one: the tables in fixtures/rules, read and checked here (its README.md says how)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from ctxkit import errors
+from ctxkit.core.context import Lens, names, shown_names
+from ctxkit.core.ledger import build as build_ledger
+from ctxkit.core.names import NOTHING, Names
+from ctxkit.core.ops import to_body
+from ctxkit.core.reasons import explain
+from ctxkit.core.select import Selection, parse_ids, resolve
+from ctxkit.core.state import State
+from ctxkit.core.times import iso
+from ctxkit.core.times import written as seconds
+from ctxkit.core.transcript import Cut, View
+from ctxkit.errors import CtxkitError
+from ctxkit.policies import clear, forget, marks, protect, undo, window
+from ctxkit.policies.decision import Decision
+from tests import build
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "fixtures" / "rules"
+
+ELSEWHERE = {
+    "1": "tests/formats/test_chat.py::test_a_message_is_a_record_with_a_string_role",
+    "20": "tests/core/test_integrity.py::test_repair",
+    "28": "tests/formats/claude_code/test_truth.py::test_a_probe_is_sent_as_recorded",
+    "41": "tests/core/test_integrity.py::test_nothing_is_ever_unpaired",
+    "45": "tests/test_laws.py::",
+    "52": "tests/test_laws.py::",
+}
+"""Rules, or parts of them, that are not about the fold or a policy: the test, or the file of tests, that holds them."""
+
+LATER = {
+    "32": "a protected summary, and what it tells, is kept from a further compact: issue 6",
+    "35": "compact and trim leave a step that they would cover in part: issues 5, 6",
+    "37": "the time of an edit or restore is the later of clock and newest: issue 7",
+    "39": "recall --apply says so where the window hides what it brought: issue 3",
+    "42": "compact and trim record exactly what they replace: issues 5, 6",
+    "47": "a snapshot's references and literals: issue 7",
+    "48": "restore skips by step what is visible: issue 7",
+    "53": "assembly: issue 3",
+    "55": "purge: issue 7",
+    "protect × compact": "compact, mask, trim and --max-tokens leave the protected and their steps: issues 5, 6",
+}
+"""Rules, or parts of them, that wait for a command."""
+
+ROWS = {
+    "": "message clear mark rewind forget remember recall protect window compact trim edit restore undo golden",
+    "protect × ": "clear rewind edit forget remember window filter compact unprotect undo",
+    "rewind × ": "compact trim restore marks forget protect window undo interrupted clear",
+    "undo × ": "mark rewind compact forget redo clear protect boundary",
+}
+"""The rows of the tables of DESIGN section 4 and REPLAY that have no number."""
+
+ALL = {str(n) for n in range(1, 57)} | {table + row for table, rows in ROWS.items() for row in rows.split()}
+
+
+class Rule(NamedTuple):
+    """One entry of a table: the numbers in its parentheses, its sentence, its lines."""
+
+    numbers: tuple[str, ...]
+    says: str
+    lines: list[tuple[str, str]]
+
+
+def read(path: Path) -> Iterator[Rule]:
+    """The entries of one table. A line that is neither a comment, an entry's head nor one of its lines is an error."""
+    rule: Rule | None = None
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        head = re.fullmatch(r"((?:\([^()]+\) )+)(.+)", line)
+        pair = re.fullmatch(r"([a-z]+): +(.*)", line)
+        if head:
+            rule = Rule(tuple(re.findall(r"\(([^()]+)\)", head[1])), head[2], [])
+            yield rule
+        else:
+            assert pair is not None, f"{path.name}:{number}: {line!r}"
+            assert rule is not None
+            rule.lines.append((pair[1], pair[2].strip()))
+
+
+def told(names: str) -> Names:
+    """Names of a table: `3-5,@2.1`."""
+    return Names.parse(re.sub(r"@(\d+)", r"a\1", names))
+
+
+class Checked:
+    """One entry being checked: its lines are done in order, each by the method of its key."""
+
+    def __init__(self) -> None:
+        self.records: list[dict[str, Any]] = []
+        self.view: View | None = None
+        self.number: int | None = None
+        self.seen = Lens()
+        self.decision: Decision | None = None
+        self.failure: CtxkitError | None = None
+        self.chosen = NOTHING
+        self.checks = 0
+
+    def state(self) -> State:
+        """The state of the log, as far as it is set up."""
+        return build.state_of(self.records, self.view, at=self.number)
+
+    def log(self, text: str) -> None:
+        self.records = build.log(text)
+
+    def view_(self, text: str) -> None:
+        fields = dict(word.split("=") for word in text.split())
+        inactive = [pair.split(":") for pair in fields.get("inactive", "").split("+") if pair]
+        away = {n: reason for numbers, reason in inactive for n in told(numbers).numbers}
+        count = len(build.plain(self.records))
+        order = [n for part in fields["order"].split(",") for n in told(part).numbers] if "order" in fields else None
+        self.view = View(order or [n for n in range(1, count + 1) if n not in away], away)
+
+    def cut(self, text: str) -> None:
+        fields = dict(word.split("=") for word in text.split())
+        if self.view is None:
+            self.view_("")
+        assert self.view is not None
+        moved = [n for part in fields.get("moved", "").split(",") for n in told(part).numbers]
+        out = list(told(fields["out"]).numbers)
+        self.view.cuts.append(
+            Cut(int(fields["row"]), out, "compacted by its program", moved, int(fields.get("after", 0)))
+        )
+
+    def at(self, text: str) -> None:
+        self.number = int(text)
+
+    def lens(self, text: str) -> None:
+        fields = dict(word.split("=") for word in text.split())
+        windows = {key.partition(".")[2] or None: int(v) for key, v in fields.items() if key.startswith("window")}
+        now = seconds(f"2026-02-01T{fields['now']}:00Z") if "now" in fields else None
+        newest = int(fields["newest"]) if "newest" in fields else None
+        self.seen = Lens(fields.get("agent"), fields.get("thread"), now, windows, newest)
+
+    def context(self, text: str) -> None:
+        self.checks += 1
+        assert (build.written(names(self.state(), self.seen)) or "none") == text
+
+    def present(self, text: str) -> None:
+        self.checks += 1
+        assert build.spoken(self.state().present()) == text
+
+    def protected(self, text: str) -> None:
+        state = self.state()
+        self.checks += 1
+        assert (build.spoken(Names.of(filter(state.protected, state.everything()))) or "none") == text
+
+    def marks(self, text: str) -> None:
+        self.checks += 1
+        assert (" ".join(str(mark.label) for mark in self.state().marks) or "none") == text
+
+    def ops(self, text: str) -> None:
+        ledger = build_ledger(build.transcript(self.records))
+        self.checks += 1
+        assert " ".join(f"{e.number}{'-void' if e.void else ''}" for e in ledger.entries) == text
+
+    def stubs(self, text: str) -> None:
+        self.checks += 1
+        assert (build.spoken(Names.of(self.state().board.stubs)) or "none") == text
+
+    def words(self, text: str) -> None:
+        name, _, words = text.partition(" = ")
+        item = told(name).single
+        self.checks += 1
+        assert self.state().board.items[item].message["content"] == words  # type: ignore[index]
+
+    def time(self, text: str) -> None:
+        name, _, moment = text.partition(" = ")
+        state = self.state()
+        found = state.last if name == "last" else state.effective(told(name).single or 0)
+        self.checks += 1
+        assert (iso(found)[11:16] if found is not None else "none") == moment
+
+    def why(self, text: str) -> None:
+        name, _, words = text.partition(": ")
+        state = self.state()
+        single = told(name).single
+        assert single is not None
+        reasons = explain(state, single, visible=single in list(names(state, self.seen)))
+        self.checks += 1
+        assert words in "; ".join(f"{reason.text} [{reason.back}]" for reason in reasons)
+
+    def warns(self, text: str) -> None:
+        self.checks += 1
+        assert text in "\n".join(self.state().warnings)
+
+    def refused(self, text: str) -> None:
+        self.checks += 1
+        with pytest.raises((errors.Misfit, errors.DamagedOp), match=re.escape(text)):
+            self.state()
+
+    def decide(self, text: str) -> None:
+        self.decision = self.failure = None
+        try:
+            self.decision = decided(self, text.split())
+        except CtxkitError as error:
+            self.failure = error
+
+    def op(self, text: str) -> None:
+        assert self.failure is None, self.failure
+        assert self.decision is not None
+        op = self.decision.op
+        fields = {} if op is None else to_body(op)
+        shown = [f"{key}={build.spoken(str(fields[key]))}" for key in fields if key not in ("ctxkit", "v", "at")]
+        self.checks += 1
+        assert (" ".join([str(fields["ctxkit"]), *shown]) if fields else "none") == text
+
+    def said(self, text: str) -> None:
+        assert self.decision is not None, self.failure
+        self.checks += 1
+        assert self.decision.said == text
+
+    def note(self, text: str) -> None:
+        assert self.decision is not None, self.failure
+        self.checks += 1
+        assert text in "\n".join(self.decision.notes)
+
+    def error(self, text: str) -> None:
+        kind, _, words = text.partition(": ")
+        assert self.failure is not None, self.decision
+        self.checks += 1
+        assert type(self.failure).__name__ == kind
+        assert words in self.failure.message
+
+    def then(self, text: str) -> None:
+        assert self.decision is not None, self.failure
+        assert self.decision.op is not None
+        self.records = build.appended(self.records, self.decision.op)
+        self.context(text)
+
+    def selected(self, text: str) -> None:
+        assert self.failure is None, self.failure
+        self.checks += 1
+        assert build.spoken(self.chosen) == text
+
+
+def decided(rule: Checked, words: list[str]) -> Decision:
+    """What the policy of a command decides; `select` only chooses."""
+    command, at = words.pop(0), build.here(rule.records)
+    state = rule.state()
+    asked: dict[str, Any] = {"ids": ()}
+    flags: dict[str, Any] = {}
+    while words:
+        word = words.pop(0)
+        key = word.removeprefix("--").replace("-", "_")
+        if not word.startswith("--"):
+            asked["ids"] = (*asked["ids"], label(state, word))
+        elif key in ("invert", "include_protected", "keep_summary", "keep_protected", "force"):
+            (asked if key == "invert" else flags)[key] = True
+        elif key == "planning":
+            flags[key] = parse_ids(state, [label(state, words.pop(0))])
+        elif key in ("since", "until"):
+            asked[key] = seconds(f"2026-02-01T{words.pop(0)}:00Z")
+        else:
+            asked[key] = words.pop(0)
+    ids = asked["ids"]
+    simple: dict[str, Callable[[], Decision]] = {
+        "mark": lambda: marks.mark(at, ids[0] if ids else None),
+        "rewind": lambda: marks.rewind(state, at, ids[0] if ids else None),
+        "clear": lambda: clear.clear(state, at, asked.get("agent"), **flags),
+        "undo": lambda: undo.undo(state.ledger, at, ids[0] if ids else None),
+        "redo": lambda: undo.redo(state.ledger, at),
+        "window": lambda: windowed(state, rule, ids, asked.get("agent")),
+    }
+    if command in simple:
+        return simple[command]()
+    rule.chosen = resolve(state, Selection(**asked), shown_names(state), lambda name: text_of(rule, name))
+    match command:
+        case "forget":
+            return forget.forget(state, at, forget.Wish(rule.chosen, **flags))
+        case "remember":
+            return forget.remember(state, at, forget.Wish(rule.chosen, **flags))
+        case "protect":
+            return protect.protect(state, at, rule.chosen)
+        case "unprotect":
+            return protect.unprotect(state, at, rule.chosen, **flags)
+    assert command == "select"
+    return Decision(None, "")
+
+
+def windowed(state: State, rule: Checked, words: tuple[str, ...], agent: str | None) -> Decision:
+    """`window set 3600`, `add`, `reset`, `off`."""
+    at, bounds = build.here(rule.records), window.Bounds(rule.seen.windows)
+    match words:
+        case ("set", duration):
+            return window.set_to(state, at, bounds, int(duration), agent)
+        case ("add", duration):
+            return window.shift(state, at, bounds, int(duration), agent)
+        case ("reset",):
+            return window.reset(state, at, bounds, agent)
+    assert words == ("off",)
+    return window.off(state, at, bounds, agent)
+
+
+def label(state: State, word: str) -> str:
+    """`@2.1` as people type it: the op's number."""
+    return word.replace("@", "")
+
+
+def text_of(rule: Checked, name: Any) -> str:
+    """The words of a message, for --grep."""
+    if isinstance(name, int):
+        return str(build.plain(rule.records)[name - 1]["content"])
+    return str(rule.state().board.items[name].message["content"])
+
+
+RULES = [(path, rule) for path in sorted(FOLDER.glob("*.txt")) for rule in read(path)]
+
+
+@pytest.mark.parametrize(
+    ("rule",), [pytest.param(rule, id=f"{path.stem} ({','.join(rule.numbers)}) {rule.says}") for path, rule in RULES]
+)
+def test_rule(rule: Rule) -> None:
+    """Every line of the entry holds, and it has one that checks something."""
+    checked = Checked()
+    for key, text in rule.lines:
+        getattr(checked, "view_" if key == "view" else key)(text)
+    assert checked.checks
+
+
+def test_every_rule_is_covered() -> None:
+    """1-56 and every row of the tables have an entry, a test elsewhere, or an issue that brings them."""
+    written = {number for _, rule in RULES for number in rule.numbers}
+    assert written | ELSEWHERE.keys() | LATER.keys() == ALL
+
+
+@pytest.mark.parametrize("number", ELSEWHERE)
+def test_elsewhere_exists(number: str) -> None:
+    """A rule that is held elsewhere names a test that is there."""
+    path, _, name = ELSEWHERE[number].partition("::")
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert not name or f"def {name}(" in text
+
+
+def test_readme_explains_every_key() -> None:
+    """What a newcomer finds in a table is in the README beside it."""
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    used = {key for _, rule in RULES for key, _ in rule.lines}
+    assert {key for key in used if f"`{key}`" not in text} == set()
