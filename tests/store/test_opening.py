@@ -32,7 +32,7 @@ def test_a_pipe_that_took_a_file_s_place(tmp_path: Path, monkeypatch: pytest.Mon
     os.mkfifo(pipe)
     file.touch()
     regular = os.stat(file)
-    monkeypatch.setattr(os, "stat", lambda *_: regular)
+    monkeypatch.setattr(os, "stat", lambda *_, **__: regular)
 
     def blocked(*_: object) -> None:
         raise TimeoutError("it blocks")
