@@ -83,12 +83,16 @@ class Names:
         return hash((self.numbers, self.items))
 
     def __or__(self, other: Names) -> Names:
-        return Names(self.numbers | other.numbers, self.items | other.items)
+        if not other:
+            return self
+        return Names(self.numbers | other.numbers, self.items | other.items) if self else other
 
     def __and__(self, other: Names) -> Names:
         return Names(self.numbers & other.numbers, self.items & other.items)
 
     def __sub__(self, other: Names) -> Names:
+        if not other or not self:
+            return self
         return Names(self.numbers - other.numbers, self.items - other.items)
 
     def __str__(self) -> str:

@@ -89,6 +89,8 @@ class Ranges:
         return Ranges(found)
 
     def __sub__(self, other: Ranges) -> Ranges:
+        if not self or not other:
+            return self
         left: list[tuple[int, int]] = []
         for low, high in self.pairs():
             i = bisect_left(other._last, low)
