@@ -34,6 +34,10 @@ from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import user_config
 
 
+UNREADABLE = "[unreadable: nested too deeply]"
+"""What stands for a message whose record cannot be decoded in full; the record itself stays in the log."""
+
+
 class OpenedLog:
     """What a log holds. `force`: fold ops that do not fit too; `at`: the op to look back to; `now`: as typed.
 
@@ -186,7 +190,10 @@ class OpenedLog:
     def _content(self, message: Message) -> Content:
         source = self.opening.laid_out
         spans = ((message.offset, message.size), *message.more)
-        rows = [row for offset, size in spans if isinstance(row := loads(source.read(offset, size)), dict)]
+        try:
+            rows = [row for offset, size in spans if isinstance(row := loads(source.read(offset, size)), dict)]
+        except ValueError:  # nested too deeply: decoding that does not look inside had accepted it (RELIABILITY J12)
+            return Content(message.role, [Text(UNREADABLE)])
         return self.opening.format.content(message, rows)
 
     def full(self, entry: Entry) -> Content:

@@ -134,7 +134,10 @@ def _head(source: Source) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for block in read_blocks(source, Row, []):
         for i in range(len(block.rows)):
-            record = loads(block.raw(i))
+            try:
+                record = loads(block.raw(i))
+            except ValueError:  # nested too deeply: the others tell the format
+                continue
             if isinstance(record, dict) and not isinstance(record.get("ctxkit"), str):
                 found.append(record)
                 if len(found) >= HEAD:
