@@ -170,9 +170,10 @@ class OpenedLog:
         """Default and limits of windows, from the config."""
         return Bounds(self.lens().windows, self.config["window.min"], self.config["window.max"])
 
-    def entries(self) -> Iterator[Entry]:
-        """The context in order. Raises UnknownAgent."""
-        return entries(self.state(), self.lens())
+    def entries(self, names: Iterable[Name] | None = None) -> Iterator[Entry]:
+        """The context in order, or these `names` of it. Raises UnknownAgent."""
+        state = self.state()
+        return entries(state, self.lens()) if names is None else (entry(state, name) for name in names)
 
     def names(self) -> list[Name]:
         """The names of the context in order."""

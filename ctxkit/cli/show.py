@@ -35,12 +35,12 @@ def command(
     """
     opened_log = opened(log, reading, looking, command="show")
     opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
-    shown = list(opened_log.entries())
+    shown = opened_log.names()
     wanted = asked(opened_log, numbers, selecting)
     if not wanted.empty:
-        names = opened_log.select(wanted, [entry.name for entry in shown])
-        shown = [entry for entry in shown if entry.name in names]
-    for entry in shown:
+        chosen = set(opened_log.select(wanted, shown))
+        shown = [name for name in shown if name in chosen]
+    for entry in opened_log.entries(shown):
         if reading.json:
             io.out_json(as_json(opened_log, entry))
         elif oneline:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import isfinite, isnan, nan
 
 from ctxkit.core.messages import Message
@@ -53,18 +53,21 @@ def iso(moment: float) -> str:
 class Times:
     """The time of every message, missing ones filled with the newest earlier time (DESIGN section 3, REPLAY 38).
 
-    `newest` is the newest of all of them (settled detail 16), None without any.
+    All are read, O(messages), when a missing time or the newest is asked for: a message that has one needs no other.
     """
 
     def __init__(self, messages: Sequence[Message], effective: Iterable[tuple[int, float]] = ()) -> None:
-        """Reads all times once: O(messages), 8 bytes each.
+        """`effective`: (messages before it, seconds) of each edit and restore: their times count among the earlier."""
+        self._messages = messages
+        self._effective = tuple(effective)
 
-        `effective`: (messages before it, seconds) of each edit and restore, whose times count among the earlier ones.
-        """
-        self._at = array("d")
+    @cached_property
+    def _all(self) -> tuple[array[float], float]:
+        """The time of each message, 8 bytes each; NaN where there is none. And the newest."""
+        found = array("d")
         newest = nan
-        waiting = sorted(effective, reverse=True)
-        for message in messages:
+        waiting = sorted(self._effective, reverse=True)
+        for message in self._messages:
             while waiting and waiting[-1][0] < message.n:
                 newest = _later(newest, waiting.pop()[1])
             moment = written(message.ts)
@@ -72,14 +75,22 @@ class Times:
                 moment = newest
             else:
                 newest = _later(newest, moment)
-            self._at.append(moment)
+            found.append(moment)
         for _, moment in waiting:
             newest = _later(newest, moment)
-        self.newest = None if isnan(newest) else newest
+        return found, newest
+
+    @property
+    def newest(self) -> float | None:
+        """The newest of all of them (settled detail 16), None without any."""
+        newest = self._all[1]
+        return None if isnan(newest) else newest
 
     def of(self, n: int) -> float | None:
         """Seconds since 1970 of message n; None where it and all before it have no time."""
-        moment = self._at[n - 1]
+        moment = written(self._messages[n - 1].ts)
+        if moment is None:
+            moment = self._all[0][n - 1]
         return None if isnan(moment) else moment
 
 
