@@ -13,7 +13,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 LogArgument = Annotated[
-    str, typer.Argument(metavar="[LOG]", help="A log, or - for standard input (also when nothing is named).")
+    str,
+    typer.Argument(
+        metavar="[LOG]", help="A log, or - for standard input (also when nothing is named).", show_default=False
+    ),
 ]
 
 Numbers = Annotated[list[str] | None, typer.Argument(metavar="[N]...", help="Messages: 45, 45-67, 7.1.")]

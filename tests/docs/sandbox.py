@@ -48,7 +48,7 @@ def make(folder: Path) -> Path:
         path.mkdir(parents=True)
     for log in GUIDE.glob("*.jsonl"):
         shutil.copyfile(log, work / log.name)
-    for program, text in (("ctxkit", COMMAND), ("python", PYTHON)):
+    for program, text in (("ctxkit", COMMAND), ("python", PYTHON), ("python3", PYTHON)):
         path = folder / "bin" / program
         path.write_text(text)
         path.chmod(0o755)
