@@ -165,7 +165,7 @@ def _limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
 def _merge_sidecar(opening: Opening) -> None:
     """Add the ops of the sidecar, of a log that is not native or came as a stream; `ledger` puts each in its place."""
     sidecar, transcript = opening.sidecar, opening.transcript
-    if sidecar is None or (opening.format.native and opening.path is not None) or not sidecar.ops_path.exists():
+    if sidecar is None or (opening.format.native and opening.path is not None) or sidecar.ops_size() is None:
         return
     damage: list[Damage] = []
     collector = OpCollector()

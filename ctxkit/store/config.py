@@ -84,7 +84,7 @@ def load(
     """
     config = Config()
     around = (at / "ctxkit.toml" for at in (folder, *folder.absolute().parents))
-    up = next((file for file in around if file.is_file()), None)
+    up = next(filter(_is_file, around), None)
     for file, own in ((user_file, True), (up, False), (sidecar_file, False)):
         if file is not None:
             _lay(config, file, own=own, strict=strict)
@@ -138,6 +138,15 @@ def _lay(config: Config, file: Path, *, own: bool, strict: bool) -> None:
             config.notices.append(f"{notice}: ignored")
             continue
         config._set(key, name, value, place, place)
+
+
+def _is_file(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except PermissionError:  # a folder above the log may be closed to us: what is in it is not ours to follow
+        return False
+    except OSError as error:
+        raise ReadFailed(f"{file}: {error.strerror}", "nothing was changed") from error
 
 
 def _checkable(key: Key, value: Any) -> Any:

@@ -14,7 +14,7 @@ from ctxkit.errors import CannotCreate, NoPermission, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import append_line, check_unchanged, create_log, sync_folder
 from ctxkit.store.lock import lock
-from ctxkit.store.opening import close
+from ctxkit.store.opening import cannot_open, close
 from ctxkit.store.source import Seen
 
 _NOWHERE = Path(os.devnull) / "ignored"
@@ -55,6 +55,15 @@ class Sidecar:
         """The log's config."""
         return (_NOWHERE if self.ignored else self.folder) / "config.toml"
 
+    def ops_size(self) -> int | None:
+        """Bytes of `ops.jsonl`; None where there is none. Raises NoPermission, ReadFailed."""
+        try:
+            return os.stat(self.ops_path).st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise cannot_open(self.ops_path, error) from error
+
     def append(self, line: bytes, log: Path | None = None, seen: Seen | None = None) -> None:
         """Append an op to `ops.jsonl`, durably; the folder and the file are created where they are missing.
 
@@ -62,19 +71,17 @@ class Sidecar:
         Raises what `append_line` raises, and CannotCreate.
         """
         self._create()
-        try:
-            first = not self.ops_path.stat().st_size
-        except OSError:
-            first = True
+        size = self.ops_size()
+        if size is None:
             try:
                 create_log(self.ops_path)
             except CannotCreate:
-                if not self.ops_path.exists():  # else another process was faster
+                if self.ops_size() is None:  # else another process was faster
                     raise
         if log is not None and seen is not None:
             check_unchanged(log, seen)
         append_line(self.ops_path, line)
-        if first:  # whoever made folder or file may have been killed before their names were durable
+        if not size:  # whoever made folder or file may have been killed before their names were durable
             try:
                 sync_folder(self.folder)
                 sync_folder(self.folder.parent)
@@ -111,7 +118,7 @@ class Sidecar:
             os.mkdir(self.folder, 0o700)
             sync_folder(self.folder.parent)
         except FileExistsError as error:
-            if not self.folder.is_dir():
+            if not os.path.isdir(self.folder):
                 raise CannotCreate(f"{self.folder}: is there already, and no folder") from error
         except OSError as error:
             hint = "--sidecar DIR names another folder"
