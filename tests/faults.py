@@ -20,9 +20,10 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -167,12 +168,18 @@ def run_matrix(
     starts: dict[str, bytes] | None = None,
     written: Callable[[Path], Path] = lambda log: log,
     idempotent: bool = True,
+    prepare: Callable[[Path], None] = lambda log: None,
+    inspect: Callable[[Path, bool], Iterable[str]] = lambda log, acknowledged: (),
+    every: int = 1,
+    first: int = 0,
 ) -> list[Tally]:
     """Disturb `operation(log)` at every call.
 
     It returns when its effect is acknowledged and raises CtxkitError otherwise. `effect` knows the record it appends;
     `written` is the file that this goes to (the log, or a file of its sidecar). `idempotent`: it always appends
     the same id, so that a second try may not be seen twice; a command that mints a new id each time is not.
+    `prepare` is run on each fresh log; `inspect(log, acknowledged)` yields further violations after each try. `every`:
+    one of so many points is disturbed, from point `first` on; evenly over calls and faults where it is odd.
     """
     tallies: dict[tuple[str, str], Tally] = {}
     log = folder / "run" / "log.jsonl"
@@ -181,11 +188,13 @@ def run_matrix(
     try:
         for start, content in (STARTS if starts is None else starts).items():
             _reset(log, content)
-            for point in _points(_calls(operation, log)):
+            prepare(log)
+            for point in islice(_points(_calls(operation, log)), first, None, every):
                 _reset(log, content)
+                prepare(log)
                 tally = tallies.setdefault((point.call, point.fault), Tally(name, point.call, point.fault))
                 tally.runs += 1
-                for violation in _one(operation, effect, log, content, written, point, idempotent, tally):
+                for violation in _one(operation, effect, log, content, written, point, idempotent, inspect, tally):
                     place = f"{start}, {point.when} call {point.k} {point.call}, {point.fault}"
                     tally.violations.append(f"{place}: {violation}")
     finally:
@@ -241,6 +250,7 @@ def _run(operation: Callable[[Path], None], log: Path, point: Point, tally: Tall
     before = _descriptors()
     raised, fired = _disturbed(operation, log, point)
     tally.fired += fired
+    gc.collect()  # a log lets go of its file with its last reference, which may be in a cycle of an exception
     for fd in _descriptors() - before:  # what a failed close left: the end of a process closes it
         os.close(fd)
     return raised
@@ -267,7 +277,8 @@ def _disturbed(operation: Callable[[Path], None], log: Path, point: Point) -> tu
 
 def _one(
     operation: Callable[[Path], None], effect: Callable[[Record], bool], log: Path, content: bytes,
-    written: Callable[[Path], Path], point: Point, idempotent: bool, tally: Tally,
+    written: Callable[[Path], Path], point: Point, idempotent: bool,
+    inspect: Callable[[Path, bool], Iterable[str]], tally: Tally,
 ) -> Iterator[str]:  # fmt: skip
     """One run; what it violated."""
     target = written(log)
@@ -281,6 +292,7 @@ def _one(
         yield "acknowledged, and not there"
     if seen > 1:
         yield f"seen {seen} times"
+    yield from inspect(log, raised == "")
     try:
         with Disturber(None).installed():
             operation(log)
@@ -293,6 +305,7 @@ def _one(
         yield "the second try is acknowledged, and not there"
     if seen != 1 and (idempotent or not seen):
         yield f"after the second try: seen {seen} times"
+    yield from inspect(log, True)
 
 
 def _kept(log: Path, content: bytes, whole: list[Record], effect: Callable[[Record], bool]) -> Iterator[str]:

@@ -1,0 +1,257 @@
+"""Random logs and random commands, and what is compared: the ground that the law tests stand on."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from hypothesis import strategies as st
+
+from ctxkit import CtxkitError, Log
+from ctxkit.cli.app import run
+from ctxkit.cli.show import as_json
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.names import Names
+from ctxkit.core.ops import Compact, Edit, Item, Op, Recall, Restore, Trim
+from ctxkit.errors import ExitCode, NothingToSend
+from ctxkit.policies.decision import Decision
+from tests.validators import anthropic_rules, openai_rules
+
+ROOT = Path(__file__).resolve().parent.parent
+NOW = 1_780_000_000.0
+Records = list[dict[str, Any]]
+WORDS = st.sampled_from(["", "one", "two words", "x\ny", "é ✓", "}{", '{"ctxkit":"mark"}', "[2, 3]"])
+
+
+@dataclass(frozen=True)
+class Command:
+    """A writing command: `name`, the range of messages it is about, criteria, and what else it takes."""
+
+    name: str
+    first: int = 0
+    more: int = 0
+    criteria: tuple[tuple[str, str | bool], ...] = ()
+    label: str | None = None
+    agent: str | None = None
+    hours: int = 24
+    flag: bool = False
+
+    def numbers(self, count: int) -> list[str]:
+        """`first` and `more` as a range of the `count` messages there are; none where criteria choose."""
+        if self.criteria or not count:
+            return []
+        low = self.first % count + 1
+        return [f"{low}-{min(low + self.more, count)}"]
+
+    def call(self, log: Log) -> Op | None:
+        """Through the Python API."""
+        numbers, criteria = self.numbers(len(log.messages)), dict(self.criteria)
+        match self.name:
+            case "mark" | "rewind":
+                return getattr(log, self.name)(self.label)
+            case "forget":
+                return log.forget(numbers, include_protected=self.flag, **criteria)
+            case "remember" | "protect":
+                return getattr(log, self.name)(numbers, **criteria)
+            case "unprotect":
+                return log.unprotect(numbers, force=self.flag, **criteria)
+            case "clear":
+                return log.clear(self.agent, keep_protected=self.flag)
+            case "undo" | "redo" | "reset_window" | "window_off":
+                return getattr(log, self.name)()
+            case "compact" | "trim" | "recall" | "edit" | "restore":
+                return log.commit(lambda: Decision(self.to_come(log), ""))
+            case _:
+                return getattr(log, self.name)(3600 * self.hours, self.agent)
+
+    def to_come(self, log: Log) -> Op:
+        """An op that no command of this version writes yet, with what it replaces settled as REPLAY 35 and 42 demand."""
+        state, at = log.state(), log.here()
+        named = Names.parse(",".join(self.numbers(at.messages)))
+        free = Names.of(name for name in named & state.shown() if not state.guarded(name))
+        whole = state.steps.whole(free)
+        items = [Item(n=n) for n in (named & state.present()).numbers]
+        changed = Item(message={"role": "user", "content": "changed"}, origin=min(named.numbers, default=None))
+        match self.name:
+            case "compact":
+                return Compact(at=at, ids=str(whole), text="summary", strategy="truncate" if self.flag else "model")
+            case "trim":
+                return Trim(at=at, ids=str(whole), stubs={} if whole else {str(n): "[cut]" for n in named.numbers})
+            case "recall":
+                return Recall(at=at, ids=str(state.steps.close(named)))
+            case "edit":
+                return Edit(at=at, items=[*items, changed])
+            case _:
+                return Restore(at=at, items=[changed, *items], mode="replace" if self.flag else "append")
+
+    def words(self, count: int) -> list[str]:
+        """The command line: the command, `LOG`, and the rest."""
+        name, rest = self.name, list[str]()
+        if name in ("forget", "remember", "protect", "unprotect"):
+            rest = self.numbers(count)
+            for key, value in self.criteria:
+                rest += [f"--{key}"] if value is True else [f"--{key}={value}"]
+            if name in ("forget", "remember") and self.criteria:
+                rest.append("--yes")
+            if self.flag and name in ("forget", "unprotect"):
+                rest.append({"forget": "--include-protected", "unprotect": "--force"}[name])
+        elif name in ("mark", "rewind") and self.label is not None:
+            rest = ["--", self.label]
+        elif name == "clear":
+            rest = [*([f"--agent={self.agent}"] if self.agent else []), *(["--keep-protected"] if self.flag else [])]
+        elif name in WINDOWS:
+            agent = [f"--agent={self.agent}"] if self.agent and name in ("set_window", "shift_window") else []
+            rest, name = [*WINDOWS[name](self.hours), *agent], "window"
+        return [name, "LOG", *rest]
+
+
+WINDOWS = {
+    "set_window": lambda hours: ["set", f"{abs(hours)}h"],
+    "shift_window": lambda hours: ["add" if hours > 0 else "sub", f"{abs(hours)}h"],
+    "reset_window": lambda hours: ["reset"],
+    "window_off": lambda hours: ["off"],
+}
+LABELS = st.sampled_from([None, "a", "b", "before refactor"])
+HOURS = st.sampled_from([-2, 1, 5])
+AGENTS = st.sampled_from([None, None, "frodo", "sam"])
+CRITERIA = st.sampled_from(
+    [(), (), (), (("last", "2"),), (("last", "1x"),), (("last", "2s"),), (("role", "tool"),), (("tool", "R*"),),
+     (("grep", "o"),), (("role", "user"), ("last", "2")), (("grep", "two"), ("invert", True)), (("after_mark", "a"),)]
+)  # fmt: skip
+COMMANDS = st.one_of(
+    st.builds(Command, st.sampled_from(["mark", "rewind"]), label=LABELS),
+    st.builds(
+        Command, st.sampled_from(["forget", "forget", "remember", "protect", "unprotect"]), st.integers(0, 30),
+        st.integers(0, 4), CRITERIA, flag=st.booleans(),
+    ),
+    st.builds(Command, st.just("clear"), agent=AGENTS, flag=st.booleans()),
+    st.builds(Command, st.sampled_from(["set_window", "shift_window"]), agent=AGENTS, hours=HOURS),
+    st.builds(Command, st.sampled_from(["undo", "undo", "redo", "reset_window", "window_off"])),
+)  # fmt: skip
+TO_COME = st.builds(
+    Command, st.sampled_from(["compact", "compact", "trim", "recall", "edit", "restore"]), st.integers(0, 30),
+    st.integers(0, 4), flag=st.booleans(),
+)  # fmt: skip
+CHANGES = COMMANDS.filter(lambda command: command.name not in ("undo", "redo"))
+"""Everything but undo and redo."""
+
+
+def tried(log: Log, command: Command, op_id: str | None = None) -> Op | None:
+    """What the command appended; None where it said no. Any other failure is the test's."""
+    log.op_id = op_id
+    try:
+        return command.call(log)
+    except CtxkitError as error:
+        assert error.code in (ExitCode.NO, ExitCode.USAGE), error
+        return None
+    finally:
+        log.op_id = None
+
+
+@st.composite
+def turns(draw: st.DrawFn, at_most: int = 4) -> Records:
+    """Records of a native log: a user's words, answers, parallel calls and their results, some of them missing."""
+    found: Records = []
+    for _ in range(draw(st.integers(1, at_most))):
+        made = draw(st.integers(0, 3))
+        found.append({"role": "user", "content": draw(WORDS)})
+        ids = [f"c{draw(st.integers(0, 9))}{k}" for k in range(made)]
+        calls = [{"id": i, "type": "function", "function": {"name": "Read", "arguments": "{}"}} for i in ids]
+        answer: dict[str, Any] = {"role": "assistant", "content": draw(WORDS)}
+        found.append({**answer, "tool_calls": calls} if calls else answer)
+        results: Records = [{"role": "tool", "tool_call_id": i, "content": draw(WORDS)} for i in ids]
+        kind = draw(st.sampled_from(["all", "all", "some", "reversed", "late"]))
+        if kind == "late":
+            found.append({"role": "user", "content": "meanwhile"})
+        found += {"some": results[:1], "reversed": results[::-1]}.get(kind, results)
+    return _dressed(draw, found)
+
+
+def _dressed(draw: st.DrawFn, records: Records) -> Records:
+    """With agents, threads, and times that are partly missing."""
+    dress = draw(st.sampled_from(["plain", "timed", "mixed"]))
+    for record in records:
+        if dress == "timed" or (dress == "mixed" and draw(st.booleans())):
+            hour, minute = draw(st.integers(0, 23)), draw(st.integers(0, 59))
+            record["ts"] = f"2026-02-{draw(st.integers(1, 3)):02}T{hour:02}:{minute:02}:00Z"
+        if dress == "mixed" and (agent := draw(AGENTS)):
+            record.update(agent=agent, thread=f"of {agent}")
+    return records
+
+
+@st.composite
+def conversations(draw: st.DrawFn, at_most: int = 4) -> Records:
+    """A native log, perhaps with a system preamble."""
+    start: Records = draw(st.sampled_from([[], [{"role": "system", "content": "be brief"}]]))
+    return [dict(record) for record in start] + draw(turns(at_most))
+
+
+def as_bytes(records: Iterable[dict[str, Any]]) -> bytes:
+    """A line each."""
+    return b"".join(dumps(record).encode("ascii") + b"\n" for record in records)
+
+
+def opened(log: Path | bytes) -> Log:
+    """A file, or a stream of these bytes; the clock stands still."""
+    return Log.open(io.BytesIO(log) if isinstance(log, bytes) else log, clock=lambda: NOW)
+
+
+def copied(log: Log) -> bytes:
+    """The stream with what was appended."""
+    return b"".join(log.copy_out())
+
+
+def ops(log: Log) -> list[dict[str, Any]]:
+    """The ops of a log in replay order, without what tells where they were typed."""
+    return [{key: value for key, value in e.body.items() if key not in ("by", "sum")} for e in log.ledger.entries]
+
+
+def context(log: Log) -> list[str]:
+    """What `show --json` prints, line by line, and what else a state holds that later decisions depend on."""
+    state = log.state()
+    marks = [(mark.op, mark.label, mark.position) for mark in state.marks]
+    flags = [str(state.board.protected), str(state.board.unprotected), sorted(map(str, state.windows.items()))]
+    return [*(dumps(as_json(log, entry)) for entry in log.entries()), repr(marks), repr(flags)]
+
+
+def exported(log: Log) -> dict[str, str]:
+    """The context in every format, checked by validators that share no code with the writers."""
+    found = {}
+    for to, rules in (("chat", None), ("openai", openai_rules), ("anthropic", anthropic_rules)):
+        try:
+            values = [dumps(value) for value in log.export(to).values]
+        except NothingToSend:
+            values = []
+        found[to] = "\n".join(values)
+        for value in values if rules else ():
+            assert rules is not None
+            assert rules.problems(json.loads(value)) == []
+    return found
+
+
+def picture(log: Log) -> tuple[list[str], dict[str, str]]:
+    """Everything that must be the same where two logs are said to have the same context."""
+    return context(log), exported(log)
+
+
+def findings(log: Log) -> set[str]:
+    """Where `check` finds something."""
+    return {f"{one.where} {'' if one.where.startswith('line') else one.code}" for one in log.check()}
+
+
+def cli(*args: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
+    """One command line in this process: exit code, stdout, stderr."""
+    streams = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", write_through=True) for data in (stdin, b"", b"")]
+    with (
+        mock.patch.object(sys, "stdin", streams[0]), mock.patch.object(sys, "stdout", streams[1]),
+        mock.patch.object(sys, "stderr", streams[2]),
+    ):  # fmt: skip
+        code = run(args)
+    out, err = (stream.buffer.getvalue() for stream in streams[1:])  # type: ignore[attr-defined]
+    return code, out, err.decode()
