@@ -23,6 +23,9 @@ from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source, of_bytes, open_log, spool
 
+FRAGMENTS = frozenset({"torn-tail", "torn-line", "torn-prefix", "nul-block"})
+"""Damage that a log without any whole record may have: its first append was cut off."""
+
 HEAD = 50
 """How many records are looked at to detect a format."""
 
@@ -96,6 +99,7 @@ def read_source(
         reader.feed(block)
     transcript = reader.finish()
     transcript.damage = damage
+    _refuse_other_text(name, transcript)
     opening = Opening(
         name, path, source, laid_out, format_, reader, transcript, sidecar, conversation,
         list(sidecar.notices) if sidecar else [], [], blocks.line,
@@ -128,6 +132,15 @@ def reread(opening: Opening) -> Opening:
 
 def _ends_line(source: Source, offset: int) -> bool:
     return offset == 0 or source.read(offset - 1, 1) == b"\n"
+
+
+def _refuse_other_text(name: str, transcript: Transcript) -> None:
+    """Raises UnknownFormat where a file holds text but not one record: it is no log, and must not become one."""
+    if transcript.rows or transcript.ops:
+        return
+    for one in transcript.damage:
+        if one.code not in FRAGMENTS:
+            raise UnknownFormat(f"{name}:{one.line}: {one.text}: no record in the whole file, so it is no log")
 
 
 def _head(source: Source) -> list[dict[str, Any]]:

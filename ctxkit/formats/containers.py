@@ -120,7 +120,7 @@ def lay_out(container: Container, number: int | None, name: str = "the input") -
 
 
 def _line_of_list(number: int, one: Conversation) -> str:
-    words = [one.label, f"{one.count} messages", one.title]
+    words = [one.label, f"{one.count} message{'s' * (one.count != 1)}", one.title]
     return f"  {number:>3}  " + ": ".join(word for word in words if word)
 
 
