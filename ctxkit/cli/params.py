@@ -93,7 +93,7 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
         def command(**given: Any) -> int | None:
             for name, bundle in names.items():
                 packed = bundle()
-                for field in get_type_hints(bundle):
+                for field in bundle.__annotations__:
                     setattr(packed, field, given.pop(field))
                 given[name] = packed
             return function(**given)

@@ -10,15 +10,19 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import accumulate, filterfalse, islice
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ctxkit.core.messages import Damage
 from ctxkit.formats.base import Block, Row
-from ctxkit.store.recover import Recovery
 from ctxkit.store.source import CHUNK, Source
+
+if TYPE_CHECKING:
+    from ctxkit.store.recover import Recovery
 
 MAX_LINE = 256 << 20
 """A longer line is skipped by bytes and reported (RELIABILITY F20)."""
@@ -62,7 +66,7 @@ class BlockReader:
         self._live = live
         self._damage = damage
         self._decode_lines = msgspec.json.Decoder(row_type).decode_lines
-        self._recovery = Recovery(row_type, damage)
+        self._row_type = row_type
 
     def __iter__(self) -> Iterator[Block]:
         """The blocks from `offset` on."""
@@ -104,6 +108,13 @@ class BlockReader:
             if recovered.stopped:
                 return
             size = CHUNK if recovered.consumed == len(piece) else JOINED + CHUNK
+
+    @cached_property
+    def _recovery(self) -> Recovery:
+        """What goes through the pieces that are refused; most logs have none."""
+        from ctxkit.store.recover import Recovery
+
+        return Recovery(self._row_type, self._damage)
 
     def _whole(self, piece: bytes, end: int) -> Block | None:
         """The rows of the lines of `piece` up to `end`, or None where it is not certain that each is one object.
