@@ -63,9 +63,10 @@ def _out(state: State, name: Name, out: Out) -> Reason:
         return Reason(out.kind, None, f"{out.kind}: not on the path from the log's last row", "")
     verb = {
         "forget": "forgotten by", "remember": "left out by the remember of", "rewind": "rewound by",
-        "clear": "cleared by", "edit": "left out by the edit", "restore": "replaced by the restore",
+        "clear": "cleared by", "edit": "left out by the edit of", "restore": "replaced by the restore of",
         "compact": "replaced by the summary of", "trim": "trimmed by", "interrupted": "interrupted at",
     }.get(out.kind, f"taken out by {out.kind}")  # fmt: skip
     entry = state.ledger.entries[out.source - 1]
     when = f" ({entry.body['ts']})" if isinstance(entry.body.get("ts"), str) else ""
-    return Reason(out.kind, out.source, f"{verb} op {out.source}{when}", f"ctxkit undo LOG {out.source}")
+    back = f"ctxkit undo LOG {out.source}" if entry.id else ""  # what has no id cannot be named by an undo
+    return Reason(out.kind, out.source, f"{verb} op {out.source}{when}", back)

@@ -1,0 +1,102 @@
+"""Ops on the wire: what is written is read again, and what cannot be read is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.core import ops
+from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.ops import At, Item, Op, Retold, checksum, parse, sealed, to_body
+
+AT = At(messages=60, last="9f3a12bc01de", rows=60)
+NAMES = st.sampled_from(["", "1", "3-9,16-30", "45,b3.1"])
+TEXT = st.text(max_size=5)
+MESSAGE = st.fixed_dictionaries({"role": st.sampled_from(["user", "tool"]), "content": TEXT})
+ITEM = st.one_of(
+    st.builds(Item, n=st.integers(1, 60), protected=st.booleans()),
+    st.builds(Item, message=MESSAGE, origin=st.sampled_from([None, 45, "a4.1", {"log": "x", "n": 3}]), ts=TEXT),
+)
+STUBS = st.dictionaries(st.sampled_from(["31", "b3.1"]), TEXT)
+RETOLD = st.lists(st.builds(Retold, op=st.just("a4"), text=st.none() | TEXT, keep=st.booleans()))
+FIELDS: dict[str, dict[str, Any]] = {
+    "clear": {"agent": st.none() | TEXT, "keep": NAMES},
+    "mark": {"label": st.none() | TEXT},
+    "rewind": {"to": st.just("a1"), "label": st.none() | TEXT},
+    "forget": {"ids": NAMES, "planning": NAMES, "summaries": RETOLD, "closed": NAMES},
+    "remember": {"ids": NAMES, "skipped": NAMES},
+    "recall": {"ids": NAMES},
+    "protect": {"ids": NAMES},
+    "unprotect": {"ids": NAMES},
+    "window": {"seconds": st.none() | st.integers(0), "agent": st.none() | TEXT},
+    "compact": {"ids": NAMES, "text": st.none() | TEXT, "stubs": STUBS, "strategy": st.none() | TEXT},
+    "trim": {"ids": NAMES, "stubs": STUBS, "reasons": STUBS, "budget": st.none() | st.integers(0)},
+    "edit": {"items": st.lists(ITEM)},
+    "restore": {"items": st.lists(ITEM), "mode": st.sampled_from(["append", "replace"])},
+    "undo": {"op": st.just("a1")},
+    "interrupted": {},
+}
+OPS = st.one_of(*(st.builds(ops.BY_NAME[name], at=st.just(AT), id=TEXT, **fields) for name, fields in FIELDS.items()))
+
+
+def test_every_op_is_known() -> None:
+    """The table of names holds the ops of the specification, each under its own name."""
+    assert ops.BY_NAME.keys() == FIELDS.keys()
+    assert all(kind.__name__.lower() == name for name, kind in ops.BY_NAME.items())
+
+
+@given(OPS)
+def test_round_trip(op: Op) -> None:
+    """An op survives its line; its sum is right; unknown keys do not disturb."""
+    body = loads(dumps(sealed(op)).encode())
+    assert body["sum"] == checksum(body)
+    found = parse({**body, "added-later": 1})
+    assert found is not None
+    assert to_body(found) == to_body(op)
+    assert found.name == body["ctxkit"]
+
+
+def test_body_reads_well() -> None:
+    """The envelope first, provenance last, defaults left out, null kept where it means something."""
+    op = ops.Window(at=AT, id="a1", seconds=None, by={"version": "0"})
+    assert list(to_body(op)) == ["ctxkit", "v", "id", "at", "seconds", "by"]
+    assert to_body(op)["seconds"] is None
+    assert list(sealed(op))[-1] == "sum"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"ctxkit": "forget", "at": {"messages": 1}},
+        {"ctxkit": "forget", "ids": "1"},
+        {"ctxkit": "forget", "at": {"messages": "1"}, "ids": "1"},
+        {"ctxkit": "forget", "at": {"messages": 1}, "ids": 1},
+        {"ctxkit": "forget", "at": {"messages": 1}, "ids": "x"},
+        {"ctxkit": "forget", "at": {"messages": 1}, "ids": "1", "planning": "x"},
+        {"ctxkit": "clear", "at": {"messages": 1}, "keep": "1-"},
+        {"ctxkit": "trim", "at": {"messages": 1}, "ids": "1", "stubs": {"x": ""}},
+        {"ctxkit": "edit", "at": {"messages": 1}, "items": [{}]},
+        {"ctxkit": "edit", "at": {"messages": 1}, "items": [{"n": 1, "message": {}}]},
+        {"ctxkit": "edit", "at": {"messages": 1}, "items": [{"message": {}, "from": "x"}]},
+        {"ctxkit": "mark", "v": "1", "at": {"messages": 1}},
+        {"ctxkit": "mark", "v": True, "at": {"messages": 1}},
+    ],
+)
+def test_what_cannot_be_read(body: dict[str, Any]) -> None:
+    """A missing field, a wrong type, names that do not read: a ValueError, never another exception."""
+    with pytest.raises(ValueError):
+        parse(body)
+
+
+@pytest.mark.parametrize("body", [{"ctxkit": "frobnicate"}, {"ctxkit": "mark", "v": 2}, {"ctxkit": ""}])
+def test_unknown(body: dict[str, Any]) -> None:
+    """An unknown name or a larger version is no error: None (REPLAY 24)."""
+    assert parse(body) is None
+
+
+def test_the_envelope_of_an_interrupted_line_may_be_missing() -> None:
+    """A program's own line needs its name only."""
+    assert isinstance(parse({"ctxkit": "interrupted"}), ops.Interrupted)

@@ -1,0 +1,83 @@
+"""Why a message is in or out, in words, with the command that brings it back."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxkit.core.names import Names
+from ctxkit.core.reasons import explain
+from ctxkit.core.transcript import Cut, View
+from tests import build
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "expected"),
+    [
+        ("1-4", "2", []),
+        ("1-4 | forget 2", "2", ["forget 1 forgotten by op 1 [ctxkit undo LOG 1]"]),
+        (
+            "1-4 | forget 2 ts=2026-02-01T10:00:00Z | trim 2",
+            "2",
+            [
+                "forget 1 forgotten by op 1 (2026-02-01T10:00:00Z) [ctxkit undo LOG 1]",
+                "trim 2 trimmed by op 2 [ctxkit undo LOG 2]",
+            ],
+        ),
+        ("1-4 | mark | 5-6 | rewind", "6", ["rewind 2 rewound by op 2 [ctxkit undo LOG 2]"]),
+        ("1-4 | remember 2", "2", ["remember 1 left out by the remember of op 1 [ctxkit undo LOG 1]"]),
+        ("1-4 | clear", "2", ["clear 1 cleared by op 1 [ctxkit undo LOG 1]"]),
+        (
+            "1-4 | restore 2 mode=replace ts=none",
+            "3",
+            ["restore 1 replaced by the restore of op 1 [ctxkit undo LOG 1]"],
+        ),
+        ("1-4 | interrupted", "4", ["interrupted 1 interrupted at op 1 [ctxkit undo LOG 1]"]),
+        ("1-4 | interrupted id=none", "4", ["interrupted 1 interrupted at op 1 []"]),
+        (
+            "1-4 | compact 2-3",
+            "2",
+            ["compact 1 replaced by the summary of op 1 [ctxkit undo LOG 1]", "compact 1 told by the summary 1.1 []"],
+        ),
+        ("1-4 | compact 2-3", "a1.1", ["compact 1 it is the summary that op 1 put in for 2-3 []"]),
+        (
+            "1-4 | edit 1,2:x ts=none",
+            "2",
+            [
+                "edit 1 left out by the edit of op 1 [ctxkit undo LOG 1]",
+                "edit 1 changed by 1, now 1.2 [ctxkit undo LOG 1]",
+            ],
+        ),
+        ("1-4 | edit 1,3:x", "a1.2", ["item 1 op 1 brought it in, from 3 []"]),
+        ("1-4 | edit 1,new:x", "a1.2", ["item 1 op 1 brought it in []"]),
+        ("1-4 | edit 2", "2", ["moved None it stands where an edit or restore put it []"]),
+        ("1-4 | protect 2", "2", ["protected None it is protected by a protect []"]),
+        ("1 system | 2-3", "1", ["protected None it is protected as part of the system preamble []"]),
+        ("1-3", "1", ["protected None it is the first message: compact and trim leave it []"]),
+        (
+            '1-3 | trim ids= stubs={"2":"x"}',
+            "2",
+            ["stub None its content is shown shortened [ctxkit log LOG names the compact or trim]"],
+        ),
+    ],
+)
+def test_reasons(spec: str, name: str, expected: list[str]) -> None:
+    """All of them, what keeps it out first."""
+    state = build.state(spec)
+    single = Names.parse(name).single
+    assert single is not None
+    found = explain(state, single, visible=single in state.shown())
+    assert [f"{r.kind} {r.op} {r.text} [{r.back}]" for r in found] == expected
+
+
+def test_window() -> None:
+    """In the state, but not in what is shown."""
+    assert [r.kind for r in explain(build.state("1-4 | window 60"), 2, visible=False)] == ["window"]
+
+
+def test_programs() -> None:
+    """A program's own compaction and branches."""
+    view = View([1, 2, 3, 4], {5: "sidechain"}, [Cut(3, [1, 2], "compacted at line 9")])
+    state = build.state("1-6", view)
+    (reason,) = [r for r in explain(state, 2, visible=False) if r.kind == "program"]
+    assert (reason.text, "recall LOG 2 --apply" in reason.back) == ("compacted at line 9", True)
+    assert [r.kind for r in explain(state, 5, visible=False)] == ["sidechain"]

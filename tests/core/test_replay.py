@@ -1,0 +1,141 @@
+"""The fold as a whole; its rules one by one are in tests/core/test_rules.py."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.core.ledger import build as build_ledger
+from ctxkit.core.replay import fold
+from ctxkit.errors import DamagedOp, Misfit
+from tests import build
+
+NUMBERS = st.sampled_from(["1", "2-4", "3,6", "5-8", "7-9", "4"])
+OPS = st.one_of(
+    st.builds("{} {}".format, st.sampled_from(["forget", "remember", "recall", "protect", "compact", "trim"]), NUMBERS),
+    st.builds("restore {}".format, NUMBERS),
+    st.builds("undo @{}".format, st.integers(1, 8)),
+    st.builds("rewind to=@{}".format, st.integers(1, 8)),
+    st.sampled_from(["mark", "mark", "clear", "edit 2,5,3:x", "interrupted", "restore 1,new:y mode=replace"]),
+)
+
+
+def specs(ops: list[str]) -> str:
+    """A log of nine messages and these ops; what names no earlier op, or no mark, becomes a mark."""
+    found: list[str] = []
+    for op in ops:
+        number = int(op.partition("@")[2] or 0)
+        fits = number <= len(found) and (not op.startswith("rewind") or found[number - 1] == "mark")
+        found.append(op if fits else "mark")
+    return " | ".join(["1-9", *found])
+
+
+@given(st.lists(OPS, max_size=8))
+def test_undo_of_the_newest_op_restores_the_context(ops: list[str]) -> None:
+    """Whatever it was (DESIGN section 4, undo); and a redo brings it back."""
+    if not ops:
+        return
+    before, after = build.state(specs(ops[:-1])), build.state(specs(ops))
+    undone = build.state(specs(ops) + f" | undo @{len(ops)}")
+    assert picture(undone) == picture(before)
+    redone = build.state(specs(ops) + f" | undo @{len(ops)} | undo @{len(ops) + 1}")
+    assert picture(redone) == picture(after)
+
+
+@given(st.lists(OPS, max_size=8), st.integers(1, 8))
+def test_a_void_op_is_as_if_never_written(ops: list[str], gone: int) -> None:
+    """Undoing an older op gives what the log would give without it, a rewind's target aside (settled detail 7)."""
+    spec = specs(ops).split(" | ")
+    if gone >= len(spec) or spec[gone] == "mark" or any("@" in part for part in spec):
+        return
+    without = " | ".join([*spec[:gone], "window null", *spec[gone + 1 :]])
+    assert picture(build.state(" | ".join([*spec, f"undo @{gone}"]))) == picture(build.state(without))
+
+
+@given(st.lists(OPS, max_size=8), NUMBERS)
+def test_nothing_forgotten_is_told(ops: list[str], numbers: str) -> None:
+    """After a forget no item that is shown tells what was forgotten."""
+    state = build.state(specs([*ops, f"forget {numbers}"]))
+    forgotten = build.Names.parse(numbers)
+    assert not state.shown().meets(forgotten)
+    assert [
+        name for name, item in state.board.items.items() if name in state.shown() and item.tells.meets(forgotten)
+    ] == []
+
+
+@given(st.lists(OPS, max_size=8))
+def test_nothing_is_hidden_by_a_summary_that_is_gone(ops: list[str]) -> None:
+    """What is out for a compact's sake alone is told by a summary that is shown."""
+    state = build.state(specs(ops))
+    shown = state.shown()
+    told = [item.tells for name, item in state.board.items.items() if name in shown]
+    for n in state.present().numbers:
+        if [out.kind for out in state.reasons(n)] == ["compact"]:
+            assert any(n in names for names in told), n
+
+
+@given(st.lists(OPS, max_size=8))
+def test_a_fold_looks_back_as_it_was(ops: list[str]) -> None:
+    """`--at` the last op is the log itself; `--at` an earlier one is the log that ended there."""
+    spec = specs(ops).split(" | ")
+    for number in range(1, len(spec)):
+        assert picture(build.state(" | ".join(spec), at=number)) == picture(build.state(" | ".join(spec[: number + 1])))
+
+
+def picture(state: build.State) -> list[object]:
+    """All that a context consists of."""
+    board = state.board
+    words = {str(name): item.message for name, item in board.items.items() if name in state.shown()}
+    return [build.shown(state), words, board.stubs, str(board.protected), state.windows, [m.op for m in state.marks]]
+
+
+def test_force_folds_what_does_not_fit() -> None:
+    """`--force-replay`: refused without it; with it, what can be applied is, and the rest is named."""
+    spec = "1-4 | forget 2 at=9 | undo @9 | forget 3 last=x | forget q"
+    with pytest.raises(Misfit):
+        build.state(spec)
+    state = build.state(spec, force=True)
+    assert build.shown(state) == "1,4"
+    assert state.warnings == ["op 2 (undo) names op a9, which the log does not have before it: ignored"]
+
+
+def test_the_first_misfit_is_said() -> None:
+    """In the order of the ops."""
+    with pytest.raises(DamagedOp, match="op 1"):
+        build.state("1-4 | forget 2 sum=x | forget 3 at=9")
+
+
+def test_ops_without_an_id_are_no_targets() -> None:
+    """An empty id is not a name."""
+    with pytest.raises(Misfit, match="names op "):
+        build.state("1-4 | interrupted id=none | rewind to=")
+
+
+def test_huge_numbers_cost_nothing() -> None:
+    """A line written by hand may say anything."""
+    state = build.state(
+        '1-4 | compact 1-99999999999999999999 | protect 1-9999999999999 | trim ids= stubs={"9999999999":"x"}'
+    )
+    assert build.shown(state) == "1-4"
+    assert str(state.board.protected) == "1-4"
+
+
+def test_a_retelling_may_name_anything() -> None:
+    """Words for what is not there are ignored."""
+    spec = '1-4 | forget 2 summaries=[{"op":"a9.²","text":"x"},{"op":"","keep":true}]'
+    assert build.shown(build.state(spec)) == "1,3-4"
+
+
+def test_an_item_may_claim_to_stem_from_itself() -> None:
+    """And from what comes later, or from nothing: then it stems from nothing."""
+    state = build.state("1-4 | edit @1.1:a,@1.3:b,@9.1:c,9:d")
+    assert [item.origin for item in state.board.items.values()] == [None] * 4
+
+
+def test_folding_twice_gives_the_same() -> None:
+    """The ledger and the transcript are not used up."""
+    records = build.log("1-9 | compact 2-4 | mark | compact 6-7 | forget 3 | rewind | recall 2")
+    transcript = build.transcript(records)
+    ledger = build_ledger(transcript)
+    assert picture(fold(transcript, ledger)) == picture(fold(transcript, ledger))
