@@ -71,7 +71,7 @@ class Command:
                 return getattr(log, self.name)(3600 * self.hours, self.agent)
 
     def to_come(self, log: Log) -> Op:
-        """An op that no command of this version writes yet, with what it replaces settled as REPLAY 35 and 42 demand."""
+        """An op that no command of this version writes yet, settled as REPLAY 35 and 42 demand."""
         state, at = log.state(), log.here()
         named = Names.parse(",".join(self.numbers(at.messages)))
         free = Names.of(name for name in named & state.shown() if not state.guarded(name))

@@ -6,13 +6,15 @@ starts; `faults.run_matrix` disturbs it and tries it again with the same op id. 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from ctxkit import Log
+from ctxkit import Log, appending
+from ctxkit.errors import WriteFailed
 from ctxkit.store.sidecar import Sidecar
 from tests.build import lines
 from tests.faults import FAULTS, Record, Tally, run_matrix
@@ -125,9 +127,8 @@ EVERY = 11
 def _table(request: pytest.FixtureRequest) -> Iterator[None]:
     """What was run, printed whatever is captured."""
     yield
-    reporter = request.config.pluginmanager.getplugin("terminalreporter")
-    for line in ["", *summary(RUNS, "operation"), "", *summary(RUNS, "call")]:
-        reporter.write_line(line)
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print("", *summary(RUNS, "operation"), "", *summary(RUNS, "call"), sep="\n")
 
 
 def summary(tallies: list[Tally], by: str) -> list[str]:
@@ -182,3 +183,29 @@ def test_there_were_enough_runs() -> None:
     assert calls >= {"open", "stat", "fstat", "flock", "pread", "write", "lseek", "fsync", "close", "mkdir"}
     for fault in FAULTS:
         assert {tally.call for tally in RUNS if tally.fault == fault} == calls
+
+
+def naive(path: Path, line: bytes, *_: object) -> None:
+    """What everybody writes first: no look at the end, two writes, no look at what they return."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+        os.write(fd, line)
+        os.write(fd, b"\n")
+        os.close(fd)
+    except OSError as error:
+        raise WriteFailed(str(error)) from error
+
+
+def test_a_naive_appender_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise no run above would prove anything."""
+    content, _ = before("native", tmp_path)
+    log = tmp_path / "log.jsonl"
+    expected = [look(opened(log))]
+    disturbed("mark")(log)
+    expected.append(look(opened(log)))
+    monkeypatch.setattr(appending, "append_line", naive)
+    starts = {"clean": content, "torn": content + TORN}
+    tallies = run_matrix(
+        disturbed("mark"), is_ours, tmp_path, starts=starts, inspect=lawful("mark", expected, log, b""), every=3
+    )
+    assert sum(len(tally.violations) for tally in tallies) > 10

@@ -1,0 +1,175 @@
+"""Law 3: a command on a file and the same command in a pipe come to the same log, or to the same context.
+
+Command lines run in this process; a few run as real pipes of real processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.lawful import COMMANDS, ROOT, Command, Records, as_bytes, cli, conversations
+
+CHAT = (ROOT / "fixtures/guide/chat.jsonl").read_bytes()
+SESSION = (ROOT / "fixtures/guide/session.jsonl").read_bytes()
+BEFORE = (
+    ["mark", "LOG", "a"],
+    ["protect", "LOG", "6"],
+    ["window", "LOG", "30h"],
+    ["forget", "LOG", "9"],
+    ["undo", "LOG"],
+)
+"""What a log holds already: something for every command to act on."""
+LINES = [
+    ["mark", "LOG"], ["mark", "LOG", "before refactor"], ["mark", "LOG", "--", "-x"],
+    ["rewind", "LOG"], ["rewind", "LOG", "a"], ["rewind", "LOG", "nowhere"],
+    ["forget", "LOG", "3"], ["forget", "LOG", "2-4", "8"], ["forget", "LOG", "3", "--planning", "7"],
+    ["forget", "LOG", "--tool", "R*", "--yes"], ["forget", "LOG", "6"], ["forget", "LOG", "6", "--include-protected"],
+    ["forget", "LOG", "--grep", "nothing like it", "--yes"], ["forget", "LOG", "999"],
+    ["remember", "LOG", "3"], ["remember", "LOG", "--last", "2x", "--yes"], ["remember", "LOG", "1-"],
+    ["clear", "LOG"], ["clear", "LOG", "--keep-protected"], ["clear", "LOG", "--agent", "nobody"],
+    ["protect", "LOG", "2"], ["protect", "LOG", "6"], ["protect", "LOG", "--role", "user"],
+    ["unprotect", "LOG", "6"], ["unprotect", "LOG", "2"], ["unprotect", "LOG", "1"],
+    ["unprotect", "LOG", "1", "--force"],
+    ["undo", "LOG"], ["undo", "LOG", "1"], ["undo", "LOG", "4"], ["redo", "LOG"],
+    ["window", "LOG", "24h"], ["window", "LOG", "set", "2h"], ["window", "LOG", "add", "8h"],
+    ["window", "LOG", "sub", "4h"], ["window", "LOG", "reset"], ["window", "LOG", "off"], ["window", "LOG", "8"],
+    ["window", "LOG", "24h", "--agent", "frodo"], ["window", "LOG", "30h"],
+    ["add", "LOG", "some words"], ["add", "LOG", "x", "--role", "assistant", "--ts", "2026-02-12T14:30:00Z"],
+]  # fmt: skip
+
+
+def named(words: list[str], log: str) -> list[str]:
+    """The command line for this log."""
+    return [log if word == "LOG" else word for word in words]
+
+
+def comparable(log: bytes) -> list[Any]:
+    """The lines of a log but for `id`, `ts`, `by` and `sum` of its ops; references to ops by their number."""
+    found: list[Any] = []
+    numbers: dict[str, int] = {}
+    for line in log.splitlines():
+        body = json.loads(line)
+        if isinstance(body.get("ctxkit"), str):
+            numbers[body["id"]] = len(numbers) + 1
+            for key in ("op", "to"):
+                if key in body:
+                    body[key] = numbers[body[key]]
+            body = {key: value for key, value in body.items() if key not in ("id", "ts", "by", "sum")}
+        elif line not in CHAT:
+            body.pop("ts", None)  # of a message that was added
+        found.append(body)
+    return found
+
+
+def both(words: list[str], log: Path, stream: bytes) -> bytes:
+    """The command on the file and on the stream, with the same exit code; what came out of the pipe."""
+    before = log.read_bytes()
+    code, out, err = cli(*named(words, str(log)))
+    pipe_code, piped, pipe_err = cli(*named(words, "-"), stdin=stream)
+    assert pipe_code == code, (words, err, pipe_err)
+    assert out == b""
+    assert log.read_bytes().startswith(before)
+    if code >= 2:
+        assert piped == b""
+        assert log.read_bytes() == before
+        return stream
+    assert piped.startswith(stream)
+    if code == 1:
+        assert piped == stream
+        assert log.read_bytes() == before
+    assert err.splitlines()[-1:] == pipe_err.splitlines()[-1:] or words[0] == "add"
+    return piped
+
+
+def views(log: str, stdin: bytes = b"") -> list[tuple[int, bytes]]:
+    """What is printed of a context, in every form."""
+    looks = (["show", log, "--json"], ["show", log, "--oneline"], *(["export", log, "--to", to] for to in
+             ("chat", "openai", "anthropic")), ["window", log, "--json"])  # fmt: skip
+    return [cli(*words, stdin=stdin)[:2] for words in looks]
+
+
+def prepared(log: Path, content: bytes) -> bytes:
+    """The log in a file and as a stream, both with the ops of BEFORE."""
+    log.write_bytes(content)
+    stream = content
+    for words in BEFORE:
+        stream = both(words, log, stream)
+    return stream
+
+
+@pytest.mark.parametrize("words", LINES, ids=" ".join)
+def test_a_native_log_gets_the_same_lines(words: list[str], tmp_path: Path) -> None:
+    """On the file and in the pipe: the same lines, the same exit code, the same last word."""
+    log = tmp_path / "chat.jsonl"
+    stream = both(words, log, prepared(log, CHAT))
+    assert comparable(log.read_bytes()) == comparable(stream)
+    assert views(str(log)) == views("-", stream)
+
+
+@pytest.mark.parametrize("words", [words for words in LINES if words[0] != "add"], ids=" ".join)
+def test_a_session_gets_the_same_context(words: list[str], tmp_path: Path) -> None:
+    """Ops in the sidecar, ops behind the stream, and `cat LOG | command -`: one context; the session is not touched."""
+    log = tmp_path / "session.jsonl"
+    stream = prepared(log, SESSION)
+    _, merged, _ = cli("cat", str(log))
+    code, catted, _ = cli(*named(words, "-"), stdin=merged)
+    stream = both(words, log, stream)
+    assert log.read_bytes() == SESSION
+    expected = views(str(log))
+    assert views("-", stream) == expected
+    assert code >= 2 or views("-", catted) == expected
+    assert views("-", cli("cat", str(log))[1]) == expected
+
+
+def test_a_session_takes_no_message(tmp_path: Path) -> None:
+    """Neither way."""
+    log = tmp_path / "session.jsonl"
+    assert both(["add", "LOG", "words"], log, prepared(log, SESSION)).startswith(SESSION)
+    assert cli("add", str(log), "words")[:2] == (65, b"")
+
+
+@given(records=conversations(3), commands=st.lists(COMMANDS, min_size=1, max_size=4))
+@settings(max_examples=12)
+def test_random_command_lines(
+    records: Records, commands: list[Command], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Any commands, one after the other."""
+    log = tmp_path_factory.mktemp("pipes") / "log.jsonl"
+    stream = as_bytes(records)
+    log.write_bytes(stream)
+    for command in commands:
+        stream = both(command.words(len(records)), log, stream)
+        assert comparable(log.read_bytes()) == comparable(stream)
+    assert views(str(log)) == views("-", stream)
+
+
+@pytest.mark.parametrize("name", ["chat", "session"])
+def test_real_pipes(name: str, tmp_path: Path) -> None:
+    """A pipe of real processes, and the same on the file."""
+    log = Path(shutil.copy(ROOT / f"fixtures/guide/{name}.jsonl", tmp_path))
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "CTXKIT": f"{sys.executable} -m ctxkit"}
+    before = log.read_bytes()
+    pipe = "$CTXKIT cat $LOG | $CTXKIT mark - a | $CTXKIT forget - 3 | $CTXKIT protect - 6 | $CTXKIT undo - 2"
+    file = "$CTXKIT mark $LOG a && $CTXKIT forget $LOG 3 && $CTXKIT protect $LOG 6 && $CTXKIT undo $LOG 2"
+
+    def shell(line: str) -> bytes:
+        env["LOG"] = str(log)
+        return subprocess.run(["bash", "-o", "pipefail", "-c", line], env=env, capture_output=True, check=True).stdout
+
+    streamed = shell(f"{pipe} | tee $LOG.out | $CTXKIT show - --json")
+    shell(file)
+    assert shell("$CTXKIT show $LOG --json") == streamed
+    if name == "chat":
+        assert comparable(log.read_bytes()) == comparable(Path(f"{log}.out").read_bytes())
+    else:
+        assert log.read_bytes() == before
