@@ -21,7 +21,7 @@ from ctxkit.core.replay import fold
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import OpLine
-from ctxkit.errors import BadMessage, ForeignLog, UnknownFormat, Usage
+from ctxkit.errors import BadMessage, ForeignLog, Usage
 from ctxkit.formats.base import Row
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import reread
@@ -41,7 +41,6 @@ class AppendingLog(OpenedLog):
         """How far the log reaches now."""
         if self.at is not None:
             raise Usage("--at looks at a past state; ops are appended to the present one", "leave --at out")
-        self.require_records()
         count = len(self.messages)
         return At(messages=count, last=self.identity(count) if count else "", rows=self.transcript.rows)
 
@@ -67,7 +66,7 @@ class AppendingLog(OpenedLog):
         return [names, words, sorted(map(str, board.stubs.items())), state.windows, str(board.protected)]
 
     def append(self, body: dict[str, Any]) -> None:
-        """Append one op, durably. Raises UpdatedElsewhere, Locked, WriteFailed, NoPermission: nothing is claimed then."""
+        """Append one op, durably. Raises UpdatedElsewhere, Locked, WriteFailed, NoPermission; not claimed then."""
         line = dumps(body).encode("ascii")
         opening = self.opening
         if opening.path is None:
@@ -83,17 +82,6 @@ class AppendingLog(OpenedLog):
             opening.sidecar.append(line, opening.path, opening.source.seen)
         self.refresh()
 
-    def require_records(self) -> None:
-        """Raises UnknownFormat for a text or other file without a single record: it is not ours to append to."""
-        found, opening = self.transcript, self.opening
-        if found.rows or found.ops or not opening.format.native:
-            return
-        if any(one.code in ("not-json", "utf-16") for one in found.damage):
-            raise UnknownFormat(
-                f"{opening.name} is not a log, no line of it is a record: nothing was changed",
-                "ctxkit init LOG creates one",
-            )
-
     def add_message(self, record: dict[str, Any]) -> None:
         """Append a message to a native log. Raises ForeignLog, BadMessage."""
         opening = self.opening
@@ -103,7 +91,6 @@ class AppendingLog(OpenedLog):
                 f"{opening.name} is a {owner} file, which another program owns: no message was added",
                 "ops on it go to its sidecar; messages are added by its own program",
             )
-        self.require_records()
         require_message(record)
         if self.dry_run:
             return

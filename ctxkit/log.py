@@ -132,7 +132,7 @@ class Log(AppendingLog):
         known = self.ledger.by_id.get(self.op_id) if self.op_id else None
         if known is not None:
             if known.op is None:
-                raise Usage(f"op id {self.op_id} is that of an op that cannot be read: nothing was appended", "another id")
+                raise Usage(f"op id {self.op_id} is that of an op that cannot be read: nothing was appended", "another")
             self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()
             return known.op
         decision = decide()

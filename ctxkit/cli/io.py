@@ -5,6 +5,7 @@ The only file that writes to the terminal. Errors end here: `ctxkit: <message>` 
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -32,18 +33,28 @@ class Streams:
 
 def out(text: str) -> None:
     """A human line of the result; control characters made visible."""
-    sys.stdout.buffer.write(_line(text))
+    _put(_line(text))
 
 
 def out_json(value: Any) -> None:
     """A machine line of the result: ASCII JSON."""
-    sys.stdout.buffer.write(dumps(value).encode("ascii") + b"\n")
+    _put(dumps(value).encode("ascii") + b"\n")
 
 
 def out_bytes(pieces: Iterable[bytes]) -> None:
     """Bytes of the result as they are."""
     for piece in pieces:
-        sys.stdout.buffer.write(piece)
+        _put(piece)
+
+
+def _put(data: bytes) -> None:
+    """All of `data` to stdout. With PYTHONUNBUFFERED the stream is the bare file, which may write a part only."""
+    view = memoryview(data)
+    while view:
+        count = sys.stdout.buffer.write(view)
+        if not count:  # a descriptor that must not block, and would
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        view = view[count:]
 
 
 def say(text: str) -> None:

@@ -1,0 +1,150 @@
+"""add: a message at the end of a log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxkit import appending
+from ctxkit.errors import WriteFailed
+from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message, shown, small
+
+
+def last(path: Path) -> dict[str, object]:
+    """The newest line."""
+    found: dict[str, object] = json.loads(path.read_bytes().splitlines()[-1])
+    return found
+
+
+def test_message(tmp_path: Path) -> None:
+    """A user's, unless --role; its time is now, unless --ts; only what was given is written."""
+    path = small(tmp_path)
+    ran = good("add", path, "hello")
+    assert (ran.out, ran.err) == (b"", "Added message 12.\n")
+    assert {key: value for key, value in last(path).items() if key != "ts"} == {"role": "user", "content": "hello"}
+    assert str(last(path)["ts"]).endswith("Z")
+    words = [
+        "--role",
+        "assistant",
+        "--agent",
+        "sam",
+        "--thread",
+        "t",
+        "--name",
+        "n",
+        "--model",
+        "m",
+        "--ts",
+        "2026-03-01",
+    ]
+    good("add", path, "yes", *words)
+    assert last(path) == {"role": "assistant", "content": "yes", "ts": "2026-03-01", "name": "n", "agent": "sam",
+                          "thread": "t", "model": "m"}  # fmt: skip
+    assert shown(path)[-2:] == [12, 13]
+    assert path.read_bytes().startswith(SMALL)
+
+
+def test_words_from_standard_input(tmp_path: Path) -> None:
+    """One line end at the end goes; everything else stays, bytes that are not UTF-8 too."""
+    path = small(tmp_path)
+    good("add", path, "-", stdin=b"two\nlines\n\n")
+    assert last(path)["content"] == "two\nlines\n"
+    good("add", path, "-", stdin=b"a\xffb")
+    assert last(path)["content"] == "a\udcffb"
+    assert good("show", path, "13").text.splitlines()[1] == "    a\\u{dcff}b"
+
+
+def test_pipe() -> None:
+    """The log is copied, the message behind it."""
+    ran = good("add", "-", "hello", stdin=SMALL.rstrip(b"\n"))
+    assert ran.out.startswith(SMALL) and ran.out.count(b"\n") == 12
+    assert ran.err == "Added 1 message.\n"
+
+
+def test_whole_messages(tmp_path: Path) -> None:
+    """--messages: a line each, fields that ctxkit does not know are kept; a time is filled in."""
+    path = small(tmp_path)
+    more = lines(message("user", "a", 30, meta={"x": 1}), message("assistant", "b"))
+    assert good("add", path, "-", "--messages", stdin=b"\n" + more + b"\n\n").err == "Added 2 messages.\n"
+    first, second = map(json.loads, path.read_bytes().splitlines()[-2:])
+    assert first == message("user", "a", 30, meta={"x": 1})
+    assert second["content"] == "b" and "ts" in second
+
+
+BAD = ["nope", "[]", '"x"', '{"content":"x"}', '{"role":1,"content":"x"}', '{"role":"","content":"x"}',
+       '{"role":"user","ctxkit":"mark"}']  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_all_or_nothing(tmp_path: Path, bad: str) -> None:
+    """One bad line, and nothing is added, also of the good ones before it; no log is created for it either."""
+    path = small(tmp_path)
+    raw = lines(message("user", "good")) + bad.encode() + b"\n"
+    for target in (path, tmp_path / "new.jsonl"):
+        ran = ctxkit("add", target, "-", "--messages", "--create", stdin=raw)
+        assert (ran.code, ran.out) == (65, b"") and "nothing was added" in ran.err
+    assert path.read_bytes() == SMALL
+    assert not (tmp_path / "new.jsonl").exists()
+
+
+def test_failure_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says how many of them are there."""
+    path, real, calls = small(tmp_path), appending.append_line, []
+
+    def append_line(*args: object, **more: object) -> None:
+        calls.append(args)
+        if len(calls) == 2:
+            raise WriteFailed("no space")
+        real(*args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(appending, "append_line", append_line)
+    ran = ctxkit("add", path, "-", "--messages", stdin=lines(*(message("user", str(n)) for n in range(3))))
+    assert (ran.code, ran.err) == (74, "ctxkit: no space; 1 of 3 messages were added\n")
+    assert shown(path)[-1] == 12
+
+
+def test_nothing_to_add(tmp_path: Path) -> None:
+    """An empty list of messages is a no, and a pipe goes on; empty words are a message."""
+    path = small(tmp_path)
+    assert ctxkit("add", path, "-", "--messages", stdin=b"\n").code == 1
+    ran = ctxkit("add", "-", "", "--messages", stdin=SMALL)
+    assert (ran.code, ran.out) == (1, SMALL)
+    good("add", path, "")
+    assert last(path)["content"] == ""
+
+
+def test_create(tmp_path: Path) -> None:
+    """On a missing log: exit 66 with both ways out; --create makes it, for its owner alone."""
+    path = tmp_path / "new.jsonl"
+    ran = ctxkit("add", path, "hi")
+    assert ran.code == 66 and f"ctxkit add --create {path}" in ran.err and not path.exists()
+    good("add", path, "hi", "--create")
+    assert path.stat().st_mode & 0o777 == 0o600
+    good("add", path, "again", "--create")
+    assert shown(path) == [1, 2]
+
+
+def test_dry_run_and_json(tmp_path: Path) -> None:
+    """The message is printed; a dry run adds nothing; in a pipe it goes to stderr."""
+    path = small(tmp_path)
+    assert good("add", path, "hi", "--ts", "2026-03-01", "--dry-run").values == [
+        {"role": "user", "content": "hi", "ts": "2026-03-01"}
+    ]
+    assert path.read_bytes() == SMALL
+    ran = good("add", path, "hi", "--json")
+    assert ran.values == [last(path)]
+    piped = good("add", "-", "hi", "--dry-run", stdin=SMALL)
+    assert piped.out == SMALL and '{"role":"user"' in piped.err
+
+
+@pytest.mark.parametrize("stdin", [FOREIGN, b'[{"role":"user","content":"x"}]'])
+def test_foreign_log(tmp_path: Path, stdin: bytes) -> None:
+    """Another program's log gets no message, as a file and in a pipe, nor with --dry-run."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(stdin)
+    for words in ([str(path), "hi"], ["-", "hi"], [str(path), "hi", "--dry-run"]):
+        ran = ctxkit("add", *words, stdin=stdin)
+        assert (ran.code, ran.out) == (65, b"") and "another program" in ran.err
+    assert path.read_bytes() == stdin and list(tmp_path.iterdir()) == [path]

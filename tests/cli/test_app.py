@@ -1,0 +1,135 @@
+"""The command line as a whole: its commands, its help, and where errors end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ctxkit.cli import app
+from ctxkit.cli.app import COMMANDS, GROUPS, every, module_of
+from ctxkit.errors import CtxkitError, ExitCode
+from ctxkit.version import VERSION
+from tests.cli.runner import PYTHON, SMALL, ctxkit, good, process, shell, small
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_table_and_files_agree() -> None:
+    """Every command has its module with a documented `command`; every group has a title."""
+    for name, module in every():
+        assert module.__name__ == module_of(name) and module.command.__doc__
+    assert {group for group, _ in COMMANDS.values()} == set(GROUPS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help(name: str) -> None:
+    """Help is a result: stdout, exit 0; it ends with examples."""
+    ran = good(name, "--help")
+    assert ran.text.startswith(f"Usage: ctxkit {name} ") and "Examples:" in ran.text and ran.err == ""
+
+
+def test_list() -> None:
+    """Without a word, and with --help: the commands by groups."""
+    ran = good()
+    assert ran.out == good("--help").out
+    for name, (_, text) in COMMANDS.items():
+        assert any(line.split(None, 1) == [name, text] for line in ran.text.splitlines()), name
+
+
+def test_version() -> None:
+    """One line."""
+    assert good("--version").text == f"ctxkit {VERSION}\n"
+
+
+def test_unknown_command() -> None:
+    """The nearest is named."""
+    ran = ctxkit("remenber")
+    assert (ran.code, ran.err) == (2, "ctxkit: no such command: remenber\nhint: ctxkit remember?\n")
+    assert "ctxkit --help" in ctxkit("xyzzy").err
+
+
+@pytest.mark.parametrize("words", [["show", "--nope"], ["--nope"], ["mark", "a", "b", "c"], ["export"], ["init"],
+                                   ["show", "--last"], ["show", "--conversation", "x"]])  # fmt: skip
+def test_usage(words: list[str]) -> None:
+    """What the option parser refuses looks like every other error."""
+    ran = ctxkit(*words, stdin=SMALL)
+    assert (ran.code, ran.out) == (2, b"")
+    first, second = ran.err.splitlines()
+    assert first.startswith("ctxkit: ") and first[8].islower() | (first[8] in "'-") and not first.endswith(".")
+    assert second.startswith("hint: ") and "--help" in second
+
+
+def test_a_bug_is_no_traceback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Exit 70, where it was, and not a word of the transcript; CTXKIT_DEBUG shows the rest."""
+    from ctxkit.cli import mark
+
+    def broken(*args: object) -> None:
+        raise ZeroDivisionError("secret words")
+
+    monkeypatch.setattr(mark, "write", broken)
+    path = small(tmp_path)
+    ran = ctxkit("mark", path)
+    assert ran.code == ExitCode.BUG and "a bug: ZeroDivisionError at test_app.py:" in ran.err
+    assert "secret" not in ran.err and "Traceback" not in ran.err
+    monkeypatch.setenv("CTXKIT_DEBUG", "1")
+    assert "secret" in ctxkit("mark", path).err
+
+
+def test_quiet_does_not_stay(tmp_path: Path) -> None:
+    """Each run begins anew, where several are made in one process."""
+    path = small(tmp_path)
+    assert good("mark", path, "-q").err == ""
+    assert good("mark", path).err == "Checkpoint created.\n"
+
+
+def test_every_error_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any CtxkitError from anywhere: its message, its hint, its code."""
+
+    def fail(name: str) -> object:
+        raise CtxkitError("what happened", "what to do")
+
+    monkeypatch.setattr(app, "single", fail)
+    ran = ctxkit("show")
+    assert (ran.code, ran.err) == (70, "ctxkit: what happened\nhint: what to do\n")
+
+
+def test_process(tmp_path: Path) -> None:
+    """As a program: results on stdout, reports on stderr, exit status."""
+    path = small(tmp_path)
+    ran = process("mark", path, "a")
+    assert ran == (0, b"", "Checkpoint created.\n")
+    assert process("rewind", path, "b").code == 1
+
+
+def test_module(tmp_path: Path) -> None:
+    """`python -m ctxkit` is the same program."""
+    ran = subprocess.run([PYTHON[0], "-m", "ctxkit", "--version"], cwd=ROOT, capture_output=True, check=True)
+    assert ran.stdout.decode() == f"ctxkit {VERSION}\n"
+
+
+def test_closed_descriptors(tmp_path: Path) -> None:
+    """No combination of closed standard streams lets a word into the log; what needs no output is refused as well."""
+    path = small(tmp_path)
+    for closed in ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)):
+        before = path.read_bytes()
+        code = shell(
+            f"ctxkit mark {path} " + " ".join(f"{fd}{'<' if fd == 0 else '>'}&-" for fd in closed), tmp_path
+        ).code
+        after = path.read_bytes()
+        assert code == (74 if 1 in closed else 0)
+        assert (after == before) if 1 in closed else after.startswith(before + b'{"ctxkit":"mark"')
+        assert all(line.startswith(b"{") for line in after.splitlines())
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    """A path of any bytes is a path; it is shown escaped."""
+    name = os.fsencode(tmp_path) + b"/a\xff\x1b.jsonl"
+    with open(name, "wb") as file:
+        file.write(SMALL)
+    ran = subprocess.run([*PYTHON, "mark", name], capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"Checkpoint created.\n")
+    ran = subprocess.run([*PYTHON, "show", name + b"x"], capture_output=True, check=False)
+    assert ran.returncode == 66 and b"\x1b" not in ran.stderr and b"\\u{dcff}" in ran.stderr

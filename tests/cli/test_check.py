@@ -1,0 +1,58 @@
+"""check: what is wrong with a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.runner import FOREIGN, SMALL, call, ctxkit, good, lines, message, small
+
+
+def test_sound(tmp_path: Path) -> None:
+    """Exit 0, nothing on stdout, what was looked at on stderr."""
+    path = small(tmp_path, marks=["a"])
+    ran = good("check", path)
+    assert (ran.out, ran.err) == (b"", "11 messages, 1 op: nothing found\n")
+
+
+def test_findings(tmp_path: Path) -> None:
+    """Exit 1, a line each: path, place, code, words; the same as JSON; nothing is changed."""
+    at = {"messages": 4, "rows": 4}
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(
+        b"broken\n"
+        + lines(message("user", "go", 1), message("assistant", "", 2, tool_calls=[call("A", "c1")]))
+        + lines(
+            message("tool", "lost", 3, tool_call_id="c9"), message("assistant", "", 4, tool_calls=[call("A", "c2")])
+        )
+        + lines({"ctxkit": "mark", "v": 1, "id": "a", "at": {"messages": 4, "rows": 4, "last": "0" * 12}})
+        + lines({"ctxkit": "mark", "v": 1, "id": "b", "at": at, "sum": "0" * 16})
+        + lines({"ctxkit": "frobnicate", "v": 1, "id": "c", "at": at})
+        + lines({"ctxkit": "rewind", "v": 1, "id": "d", "at": at, "to": "zzz"})
+    )
+    before = path.read_bytes()
+    ran = ctxkit("check", path)
+    found = [line.removeprefix(f"{path}: ").split(": ")[:2] for line in ran.text.splitlines()]
+    assert ran.code == 1
+    assert found == [["line 1", "not-json"], ["op 1", "misfit"], ["op 2", "damaged-op"], ["op 3", "unknown-op"],
+                     ["op 4", "dangling-op"], ["message 2", "no-result"], ["message 3", "no-call"]]  # fmt: skip
+    assert ran.err == "4 messages, 4 ops: 7 problems found\n"
+    values = ctxkit("check", path, "--json").values
+    assert [[value["where"], value["code"]] for value in values] == found
+    assert path.read_bytes() == before
+
+
+def test_sidecar(tmp_path: Path) -> None:
+    """Its lines are looked at too."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(FOREIGN)
+    good("mark", path)
+    with (tmp_path / "s.jsonl.ctxkit" / "ops.jsonl").open("ab") as file:
+        file.write(b"broken\n")
+    ran = ctxkit("check", path)
+    assert ran.code == 1 and "ops.jsonl line 2: not-json" in ran.text
+
+
+def test_streams() -> None:
+    """A pipe is checked like a file."""
+    assert good("check", "-", stdin=SMALL).out == b""
+    assert ctxkit("check", "-", stdin=SMALL + b"x\n").code == 1

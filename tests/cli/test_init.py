@@ -1,0 +1,70 @@
+"""init: a new log, for its owner alone, with its config beside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import ctxkit, good
+
+
+def test_creates(tmp_path: Path) -> None:
+    """The log 0600 and empty, the folder 0700, whatever the umask; the words name both."""
+    path = tmp_path / "new.jsonl"
+    before = os.umask(0)
+    try:
+        ran = good("init", path)
+    finally:
+        os.umask(before)
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"", 0o600)
+    folder = tmp_path / "new.jsonl.ctxkit"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (ran.out, ran.err) == (b"", f"Created {path} and {folder} (profile session).\n")
+    assert good("show", path).err == "0 of 0 messages\n"
+
+
+def test_json(tmp_path: Path) -> None:
+    """What was created, for programs."""
+    path = tmp_path / "new.jsonl"
+    [value] = good("init", path, "--profile", "bot", "--json").values
+    assert value == {"log": str(path), "sidecar": f"{path}.ctxkit", "profile": "bot"}
+
+
+def test_what_is_there_is_never_touched(tmp_path: Path) -> None:
+    """Neither a log nor the config of one that is gone."""
+    path = tmp_path / "new.jsonl"
+    good("init", path, "--profile", "bot")
+    config = tmp_path / "new.jsonl.ctxkit" / "config.toml"
+    text = config.read_bytes()
+    for _ in range(2):
+        ran = ctxkit("init", path)
+        assert ran.code == 73 and "is there already: nothing was changed" in ran.err
+        assert config.read_bytes() == text
+        path.unlink(missing_ok=True)
+    assert not path.exists()
+
+
+def test_dangling_link(tmp_path: Path) -> None:
+    """The link's target is created, and its sidecar beside it; the words name the folder that is there."""
+    (tmp_path / "link.jsonl").symlink_to("real.jsonl")
+    ran = good("init", tmp_path / "link.jsonl")
+    assert (tmp_path / "real.jsonl").exists() and (tmp_path / "link.jsonl").is_symlink()
+    assert (tmp_path / "real.jsonl.ctxkit").is_dir() and "real.jsonl.ctxkit" in ran.err
+
+
+def test_sidecar_that_cannot_be(tmp_path: Path) -> None:
+    """It says what was created and what was not."""
+    path = tmp_path / "new.jsonl"
+    (tmp_path / "new.jsonl.ctxkit").write_text("a file")
+    ran = ctxkit("init", path)
+    assert ran.code == 73 and f"the log {path} was created, without a config" in ran.err
+
+
+@pytest.mark.parametrize("words", [["-"], [""], ["x.jsonl", "--profile", "zz"]])
+def test_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    """Nothing is created."""
+    monkeypatch.chdir(tmp_path)
+    assert ctxkit("init", *words).code in (2, 66)
+    assert list(tmp_path.iterdir()) == []

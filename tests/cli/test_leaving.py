@@ -1,0 +1,83 @@
+"""The preview of forget and remember by criteria, and the question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import SMALL, ctxkit, good, lines, message, shown, small
+
+PREVIEW = """Leaving the context:
+        2     1  first question
+        6     1  second question
+       10     1  third question
+3 of 11 messages, 9 tokens (provisional counter, bytes/4)
+first change at message 2: 23 cached tokens behind it are lost
+"""
+
+
+def test_preview(tmp_path: Path) -> None:
+    """A line per range with its start, then counts, tokens with the counter's name, and the cached prefix."""
+    path = small(tmp_path)
+    assert good("forget", path, "--role", "user", "--yes").err == PREVIEW + "Forgot 2,6,10 (3 messages).\n"
+
+
+def test_ranges(tmp_path: Path) -> None:
+    """Neighbours are one line."""
+    path = small(tmp_path)
+    err = good("forget", path, "--tool", "*", "--yes").err
+    assert "      3-4     2  looking → Read" in err and "      7-8     2  running → Bash" in err
+
+
+def test_remember_previews_what_leaves(tmp_path: Path) -> None:
+    """Not what stays."""
+    path = small(tmp_path)
+    err = good("remember", path, "--last", "1x", "--yes").err
+    assert "      2-9     8  first question" in err and "8 of 11 messages" in err
+
+
+@pytest.mark.parametrize("words", [["--role", "user"], ["--last", "2"], ["2-3", "--invert"], ["--grep", "q"]])
+@pytest.mark.parametrize("command", ["forget", "remember"])
+def test_a_script_needs_yes(tmp_path: Path, command: str, words: list[str]) -> None:
+    """Nobody can be asked: exit 2, nothing changed; the preview is there for the log of the script."""
+    path = small(tmp_path)
+    ran = ctxkit(command, path, *words)
+    assert (ran.code, ran.out, path.read_bytes()) == (2, b"", SMALL)
+    assert "Leaving the context:" in ran.err and ran.err.endswith("hint: say --yes\n")
+
+
+@pytest.mark.parametrize("words", [["2"], ["2-5"], ["2", "5,9"]])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_numbers_never_ask(tmp_path: Path, words: list[str], terminal: bool) -> None:
+    """Who names a number has looked at it."""
+    path = small(tmp_path)
+    ran = ctxkit("forget", path, *words, terminal=terminal)
+    assert ran.code == 0 and "[y/N]" not in ran.err and "Leaving" not in ran.err
+
+
+@pytest.mark.parametrize("command", ["forget", "remember"])
+def test_pipes_never_ask(command: str) -> None:
+    """Also with criteria, also where stderr is a terminal."""
+    ran = good(command, "-", "--role", "user", stdin=SMALL)
+    assert ran.out.startswith(SMALL) and len(ran.out) > len(SMALL) and "[y/N]" not in ran.err
+
+
+def test_dry_run_does_not_ask(tmp_path: Path) -> None:
+    """It shows the preview and the op."""
+    path = small(tmp_path)
+    ran = good("forget", path, "--role", "user", "--dry-run")
+    assert ran.err.startswith(PREVIEW) and ran.values[0]["ids"] == "2,6,10" and path.read_bytes() == SMALL
+
+
+@pytest.mark.parametrize("columns", [20, 80])
+def test_fits_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """Its lines do not wrap; many ranges are counted."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(lines(*(message(("user", "assistant")[n % 2], "words " * 40, n) for n in range(60))))
+    err = good("forget", path, "--role", "user", "--yes").err
+    listed = [line for line in err.splitlines() if line.startswith("   ")]
+    assert len(listed) == 20 and "… 10 more ranges" in err
+    assert max(map(len, listed)) <= max(columns, 17 + 8)  # number, count, and eight cells of text at least
+    assert len(shown(path)) == 30

@@ -1,0 +1,72 @@
+"""Bundles of options: declared once, handed over as one object."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from ctxkit.cli.app import COMMANDS, single
+from ctxkit.cli.params import Reading, Selecting, Writing, takes
+
+
+def test_takes() -> None:
+    """The command gets one object a bundle, with what was typed or the defaults."""
+    seen: list[Any] = []
+
+    @takes(Selecting, Reading)
+    def command(
+        name: Annotated[str, typer.Argument()] = "x",
+        *,
+        more: Annotated[bool, typer.Option("--more")] = False,
+        reading: Reading,
+        selecting: Selecting,
+    ) -> None:
+        """Words."""
+        seen.append((name, more, reading, selecting))
+
+    app = typer.Typer()
+    app.command()(command)
+    result = CliRunner().invoke(app, ["y", "--more", "--role", "user", "--now", "wall", "-q"])
+    assert result.exit_code == 0, result.output
+    [(name, more, reading, selecting)] = seen
+    assert (name, more, reading.now, reading.quiet, reading.json) == ("y", True, "wall", True, False)
+    assert (selecting.role, selecting.tool, selecting.invert) == ("user", None, False)
+
+
+def test_name_and_words_stay() -> None:
+    """A wrapped command keeps its name and docstring, from which its help is made."""
+
+    @takes(Writing)
+    def command(*, writing: Writing) -> None:
+        """Words."""
+
+    assert (command.__name__, command.__doc__) == ("command", "Words.")
+    assert set(inspect.signature(command).parameters) == {"dry_run", "op_id"}
+
+
+WRITERS = [name for name, (group, _) in COMMANDS.items() if group == "change" and name not in ("init", "add")]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_writer_has_the_options_of_writers(name: str) -> None:
+    """--dry-run, --op-id, --json, -q."""
+    options = {word for option in single(name).params for word in option.opts}
+    assert {"--dry-run", "--op-id", "--json", "-q", "--sidecar", "--conversation", "--force-replay"} <= options
+
+
+@pytest.mark.parametrize("name", ["show", "log", "why", "export", "window"])
+def test_every_looker_looks_back(name: str) -> None:
+    """--at, --now, --json, -q."""
+    options = {word for option in single(name).params for word in option.opts}
+    assert {"--at", "--now", "--json", "-q"} <= options
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "init"])
+def test_log_comes_first(name: str) -> None:
+    """LOG is the first argument everywhere, and standard input where it is left out."""
+    first = next(option for option in single(name).params if option.param_type_name == "argument")
+    assert (first.name, first.default) == ("log", "-")

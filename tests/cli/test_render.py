@@ -1,0 +1,72 @@
+"""How a message looks: header, parts, one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxkit.cli import render
+from ctxkit.cli.safe import cells
+from ctxkit.core.messages import Call, Content, Image, Other, Result, Text, Thinking
+from ctxkit.core.names import ItemName, Names
+
+
+def test_header() -> None:
+    """Number, role with name, time in UTC, lock, notes; what is missing leaves no hole."""
+    assert render.header("45", "user", 0.0, name="ann", protected=True, notes="x") == (
+        "45  user (ann)  1970-01-01 00:00:00  🔒  x"
+    )
+    assert render.header("7.1", "tool", None, name=None, protected=False) == "7.1  tool"
+
+
+BODIES = [
+    (Text("a\nb"), ["a", "b"]),
+    (Thinking("hm", {}), ["~ hm"]),
+    (Thinking("", {}), ["~ [thinking, not stored as text]"]),
+    (Call("c1", "Read", {"p": 1}), ['→ Read {"p":1}']),
+    (Call("c1", "Read", "not json"), ["→ Read not json"]),
+    (Result("c1", "1\n2\n3"), ["← 1", "← 2", "← 3"]),
+    (Result("c1", "1\n2\n3\n4\n5"), ["← 1", "← 2", "← 3", "← … 2 more lines (--full)"]),
+    (Result("c1", "no", is_error=True), ["✗ no"]),
+    (Result("c1", [Text("t"), Image("image/png", "AAAA", "")]), ["← t", "← [image image/png 3 bytes]"]),
+    (Image("image/png", "", "https://example.org/a.png"), ["[image image/png https://example.org/a.png]"]),
+    (Other("odd", {"x": 1}), ["[odd]"]),
+]
+
+
+@pytest.mark.parametrize(("part", "expected"), BODIES, ids=lambda value: type(value).__name__)
+def test_body(part: object, expected: list[str]) -> None:
+    """Each kind of part has its sign."""
+    assert list(render.body(Content("user", [part]), full=False)) == expected  # type: ignore[list-item]
+
+
+def test_full() -> None:
+    """Results and odd parts in full."""
+    parts = [Result("c", "1\n2\n3\n4"), Other("odd", {"x": 1})]
+    assert list(render.body(Content("tool", parts), full=True)) == ["← 1", "← 2", "← 3", "← 4", '[odd] {"x":1}']
+
+
+@pytest.mark.parametrize("width", [8, 20, 60])
+def test_one_line(width: int) -> None:
+    """Blanks and line breaks become one blank; never wider than asked for."""
+    content = Content("user", [Text("a \n\n  b"), Text("汉" * 50)])
+    found = render.one_line(content, width)
+    assert found.startswith("a b 汉") and found.endswith("…") and cells(found) <= width
+
+
+@pytest.mark.parametrize(("columns", "width"), [("100", 100), ("20", 20), ("5", 20), ("0", 80), ("x", 80)])
+def test_width(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
+    """What the terminal says, 20 at least, 80 where there is none."""
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("os.get_terminal_size", lambda *_: (_ for _ in ()).throw(OSError()))
+    assert render.width() == width
+
+
+def test_count() -> None:
+    """One thing, several things, thousands."""
+    assert [render.count(n, "op") for n in (0, 1, 2, 1234)] == ["0 ops", "1 op", "2 ops", "1,234 ops"]
+
+
+def test_ranges() -> None:
+    """Numbers as ranges, items by label."""
+    assert render.ranges(Names.parse("1-3,7"), str) == "1-3,7"
+    assert render.ranges(Names(items=[ItemName("a1", 2)]), lambda name: f"7.{name.k}") == "7.2"

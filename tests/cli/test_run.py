@@ -1,0 +1,257 @@
+"""What all commands share: pipes, dry runs, JSON, quiet, retries by id, looking back, damage, hints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxkit.cli.params import Selecting
+from ctxkit.cli.run import criteria_text, with_dash, zone
+from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, good, lines, message, numbers, shown, small
+
+PREPARED = good("mark", "-", "a", "-q", stdin=SMALL).out
+for _words in (["forget", "-", "6"], ["window", "-", "24h"], ["undo", "-", "2"]):
+    PREPARED = good(*_words, "-q", stdin=PREPARED).out
+
+WRITERS = [
+    ["mark", "-"],
+    ["mark", "-", "label"],
+    ["rewind", "-", "a"],
+    ["forget", "-", "3"],
+    ["forget", "-", "--role", "user"],
+    ["remember", "-", "--last", "1x"],
+    ["clear", "-"],
+    ["clear", "-", "--keep-protected"],
+    ["protect", "-", "5"],
+    ["unprotect", "-", "1", "--force"],
+    ["window", "-", "8h"],
+    ["window", "-", "off"],
+    ["undo", "-"],
+    ["redo", "-"],
+]
+LOG = PREPARED + lines(message("user", "later", 20), message("assistant", "so be it", 21))
+IDS = [" ".join(words) for words in WRITERS]
+
+
+def in_file(words: list[str], path: Path, *more: str) -> Ran:
+    """The same call in file mode; what is chosen by criteria needs a yes."""
+    yes = ["--yes"] if words[0] in ("forget", "remember") else []
+    return ctxkit(words[0], path, *words[2:], *yes, *more)
+
+
+def bare(line: bytes) -> dict[str, object]:
+    """An op without what differs from run to run."""
+    return {key: value for key, value in json.loads(line).items() if key not in ("id", "ts", "by", "sum")}
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=IDS)
+def test_pipe(words: list[str], tmp_path: Path) -> None:
+    """The log comes out byte for byte with one op behind it, the same op as in file mode; reports go to stderr."""
+    ran = good(*words, stdin=LOG)
+    assert ran.out.startswith(LOG) and ran.out.count(b"\n") == LOG.count(b"\n") + 1
+    assert ran.err
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(LOG)
+    filed = in_file(words, path)
+    assert (filed.code, filed.out) == (0, b"")
+    assert bare(path.read_bytes().splitlines()[-1]) == bare(ran.out.splitlines()[-1])
+    assert numbers(good("show", "-", "--json", stdin=ran.out)) == shown(path)
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=IDS)
+def test_nothing_named_is_standard_input(words: list[str]) -> None:
+    """`-` may be left out where nothing else follows."""
+    if len(words) == 2:
+        ran = good(words[0], stdin=LOG)
+        assert ran.out.startswith(LOG) and len(ran.out) > len(LOG)
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=IDS)
+def test_dry_run(words: list[str], tmp_path: Path) -> None:
+    """Nothing is appended: the op is printed, on stderr in a pipe, whose log goes through."""
+    piped = good(*words, "--dry-run", stdin=LOG)
+    assert piped.out == LOG
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(LOG)
+    filed = in_file(words, path, "--dry-run")
+    assert (filed.code, path.read_bytes()) == (0, LOG)
+    [line] = [line for line in piped.err.splitlines() if line.startswith("{")]
+    assert bare(filed.out) == bare(line.encode())
+    assert "nothing was appended" in filed.err
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=IDS)
+def test_json(words: list[str], tmp_path: Path) -> None:
+    """The machine form is the line that was appended."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(LOG)
+    ran = in_file(words, path, "--json")
+    assert ran.out == path.read_bytes().splitlines(keepends=True)[-1]
+    piped = good(*words, "--json", stdin=LOG)
+    assert piped.out.splitlines()[-1].decode() in piped.err.splitlines()
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=IDS)
+def test_quiet(words: list[str], tmp_path: Path) -> None:
+    """-q silences reports; an error is no report."""
+    assert good(*words, "-q", stdin=LOG).err == ""
+    assert ctxkit(words[0], tmp_path / "none.jsonl", *words[2:], "-q").err != ""
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=IDS)
+def test_retry_by_id(words: list[str], tmp_path: Path) -> None:
+    """An id that is there already: exit 0, nothing appended, the op printed; in both modes."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(LOG)
+    assert in_file(words, path, "--op-id", "try-1").code == 0
+    once = path.read_bytes()
+    again = in_file(words, path, "--op-id", "try-1")
+    assert (again.code, path.read_bytes()) == (0, once), again.err
+    assert again.out == once.splitlines(keepends=True)[-1]
+    piped = good(*words, "--op-id", "try-1", stdin=once)
+    assert piped.out == once
+    assert once.splitlines()[-1].decode() in piped.err.splitlines()
+    assert "already" in piped.err and "already" in again.err
+
+
+@pytest.mark.parametrize("text", ["", "12", "1-2", "a.1", "a,b", "a b", "-x", "ü", "a" * 129, "a\n"])
+def test_ids_that_would_read_as_something_else(text: str, tmp_path: Path) -> None:
+    """An op is named by its id: numbers, ranges, lists and items are none."""
+    path = small(tmp_path)
+    assert ctxkit("mark", path, f"--op-id={text}").code == 2
+    assert path.read_bytes() == SMALL
+
+
+NOES = ["rewind - none", "forget - --grep zzz", "forget - 1", "undo - 99", "remember - 1-", "protect - --agent x",
+        "clear - --agent x"]  # fmt: skip
+ERRORS = ["forget - 99", "forget -", "window - 8", "unprotect - 1", "mark - a b", "forget - --grep (",
+          "mark - --now x --op-id 1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", NOES)
+def test_pipe_goes_on_after_a_no(words: str) -> None:
+    """Exit 1: the log comes out whole and unchanged, so that a pipe does not lose it."""
+    ran = ctxkit(*words.split(), stdin=LOG)
+    assert (ran.code, ran.out) == (1, LOG)
+    assert "nothing was changed" in ran.err
+
+
+@pytest.mark.parametrize("words", ERRORS)
+def test_pipe_ends_after_an_error(words: str) -> None:
+    """Exit 2 and above: nothing on stdout."""
+    ran = ctxkit(*words.split(), stdin=LOG)
+    assert (ran.code, ran.out) == (2, b"")
+    assert ran.err.startswith("ctxkit: ")
+
+
+@pytest.mark.parametrize("raw", [b"", SMALL.rstrip(b"\n"), b"\xef\xbb\xbf" + SMALL, SMALL.replace(b"\n", b"\r\n"),
+                                 b"garbage\n" + SMALL, SMALL + b'{"role":"us', SMALL + b"\x00" * 50, b"\n\n" + SMALL,
+                                 FOREIGN, SMALL.replace(b'}\n{', b"}{", 1)])  # fmt: skip
+def test_pipe_is_byte_exact(raw: bytes) -> None:
+    """Whatever was wrong with the log stays as it was; the op begins on a line of its own."""
+    ran = good("mark", "-", "here", stdin=raw)
+    glue = b"\n" if raw and not raw.endswith(b"\n") else b""
+    assert ran.out.startswith(raw + glue + b'{"ctxkit":"mark"')
+    assert ctxkit("rewind", "-", "none", stdin=raw).out == raw
+    assert good("mark", "-", "--dry-run", stdin=raw).out == raw
+
+
+def test_pipes_make_a_chain() -> None:
+    """Each stage sees the ops of those before it."""
+    raw = good("forget", "-", "--tool", "Read", stdin=SMALL).out
+    raw = good("mark", "-", "m", stdin=raw).out
+    raw = good("window", "-", "1h", stdin=raw).out
+    assert numbers(good("show", "-", "--json", stdin=raw)) == [1, 2, 5, 6, 7, 8, 9, 10, 11]
+    assert [value["ctxkit"] for value in good("log", "-", "--json", stdin=raw).values] == ["forget", "mark", "window"]
+
+
+LOOKERS = [["show"], ["show", "--oneline"], ["log"], ["why", "6"], ["export", "--to", "chat"], ["window"]]
+
+
+@pytest.mark.parametrize("words", LOOKERS, ids=lambda words: " ".join(words))
+def test_looking_changes_nothing(words: list[str], tmp_path: Path) -> None:
+    """A result on stdout, reports on stderr, the same from a file and from a stream; the file stays as it is."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(LOG)
+    filed = good(words[0], path, *words[1:])
+    assert path.read_bytes() == LOG and list(tmp_path.iterdir()) == [path]
+    assert good(words[0], "-", *words[1:], stdin=LOG).out == filed.out
+    assert filed.out
+
+
+@pytest.mark.parametrize("words", LOOKERS, ids=lambda words: " ".join(words))
+def test_at(words: list[str]) -> None:
+    """--at OP is what the log up to and including that op shows, by number, id or prefix of an id."""
+    cut = LOG[: LOG.index(b'"window"')].rpartition(b"\n")[0] + b"\n"
+    forget = json.loads(cut.splitlines()[-1])
+    assert forget["ctxkit"] == "forget"
+    expected = good(words[0], "-", *words[1:], stdin=cut).text.replace("back with: ctxkit undo LOG 2", "")
+    for name in ("2", forget["id"], forget["id"][:6]):
+        seen = good(words[0], "-", *words[1:], "--at", name, stdin=LOG).text
+        assert seen.replace("back with: ctxkit undo LOG 2", "") == expected
+    for name in ("99", "zz", ""):
+        ran = ctxkit(words[0], "-", *words[1:], "--at", name, stdin=LOG)
+        assert (ran.code, ran.out) == (1, b"")
+
+
+def test_at_counts_what_was_there() -> None:
+    """`11 of 11 messages`, not of those that came later."""
+    assert "11 of 11 messages" in good("show", "-", "--at", "1", stdin=LOG).err
+
+
+def test_damage_is_reported_once(tmp_path: Path) -> None:
+    """path:line: code: text on stderr, ten at most; the rest is counted; -q silences it; the result is whole."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(SMALL + b"broken\n" * 12)
+    ran = good("show", path, "--json")
+    named = [line for line in ran.err.splitlines() if line.startswith(f"{path}:")]
+    assert len(named) == 11 and named[0].startswith(f"{path}:12: not-json: ")
+    assert "2 more damaged places" in named[-1]
+    assert len(ran.values) == 11
+    assert good("show", path, "--json", "-q").err == ""
+
+
+def test_with_dash() -> None:
+    """The advice is the call itself with `-` in it, quoted for a shell."""
+    assert ctxkit("mark", "before the refactor", "--quiet").err.splitlines()[-1] == (
+        "hint: was a log on standard input meant? ctxkit mark - 'before the refactor' --quiet"
+    )
+    assert with_dash("undo", "3").startswith("ctxkit undo - ")
+
+
+def test_a_misspelt_file_is_no_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that looks like a file gets the other advice."""
+    monkeypatch.chdir(tmp_path)
+    assert ctxkit("mark", "caht.jsonl", "a").err.splitlines()[-1] == "hint: ctxkit init caht.jsonl"
+
+
+def test_sidecar_for_a_stream(tmp_path: Path) -> None:
+    """--sidecar puts and finds the ops elsewhere."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(FOREIGN)
+    good("forget", path, "3", "--sidecar", str(tmp_path / "mine"))
+    assert numbers(good("show", path, "--json")) == [1, 2, 3]
+    assert numbers(good("show", path, "--json", "--sidecar", str(tmp_path / "mine"))) == [1, 2]
+    assert numbers(good("show", "-", "--json", "--sidecar", str(tmp_path / "mine"), stdin=FOREIGN)) == [1, 2]
+    assert path.read_bytes() == FOREIGN
+
+
+def test_criteria_text() -> None:
+    """Criteria as typed, for the op's provenance."""
+    chosen = Selecting()
+    assert criteria_text(chosen) is None
+    chosen.role, chosen.after_mark, chosen.invert = "user", "a b", True
+    assert criteria_text(chosen) == "--role user --after-mark a b --invert"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown_as"), [("Europe/Berlin", "Europe/Berlin"), (":UTC", "UTC"), ("no/such", "UTC")]
+)
+def test_zone(monkeypatch: pytest.MonkeyPatch, name: str, shown_as: str) -> None:
+    """TZ where it names a zone, else UTC; without it the system's."""
+    monkeypatch.setenv("TZ", name)
+    assert str(zone()) == shown_as
+    monkeypatch.delenv("TZ")
+    assert zone() is not None

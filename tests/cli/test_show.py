@@ -1,0 +1,104 @@
+"""show: the context, for people and for programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import SMALL, call, ctxkit, good, lines, message, small
+
+
+def test_lines() -> None:
+    """A header with number, role, time and lock; then the parts, indented; how many of how many on stderr."""
+    ran = good("show", "-", "1-4", stdin=SMALL)
+    assert ran.text == (
+        "1  system  2026-02-01 10:00:00  🔒\n    be brief\n\n"
+        "2  user  2026-02-01 10:01:00\n    first question\n\n"
+        '3  assistant  2026-02-01 10:02:00\n    looking\n    → Read {"path":"a.py"}\n\n'
+        "4  tool  2026-02-01 10:03:00\n    ← print(1)\n\n"
+    )
+    assert ran.err == "4 of 11 messages\n"
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80])
+def test_oneline(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """A line a message, never wider than the terminal."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    wide = SMALL + lines(message("user", "汉字 " * 100, 20), message("user", "e" + "\u0301" * 1000, 21))
+    found = good("show", "-", "--oneline", stdin=wide).text.splitlines()
+    assert len(found) == 13
+    if columns > 30:
+        from ctxkit.cli.safe import cells
+
+        assert max(map(cells, found)) <= columns
+
+
+def test_full() -> None:
+    """Long results are cut, unless --full; what was cut is said."""
+    raw = SMALL.replace(b"print(1)", b"\\n".join(b"line %d" % n for n in range(9)))
+    short, full = good("show", "-", "4", stdin=raw).text, good("show", "-", "4", "--full", stdin=raw).text
+    assert "← … 6 more lines (--full)" in short and "line 8" not in short
+    assert "line 8" in full and "more lines" not in full
+
+
+def test_parts() -> None:
+    """Thinking, images, unknown parts and failed results each have their sign."""
+    content = [
+        {"type": "text", "text": "words"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        {"type": "hologram", "beam": 3},
+    ]
+    text = good("show", "-", stdin=lines(message("user", content, name="ann"))).text
+    assert "1  user (ann)\n" in text and "    words\n" in text
+    assert "[image image/png 3 bytes]" in text and "[hologram]\n" in text
+    assert '"beam"' in good("show", "-", "--full", stdin=lines(message("user", content))).text
+
+
+def test_json() -> None:
+    """An object per message: its number, role, time, flags, parts."""
+    first, _, third = good("show", "-", "1-3", "--json", stdin=SMALL).values
+    assert first == {"n": 1, "role": "system", "ts": "2026-02-01T10:00:00Z", "protected": True,
+                     "parts": [{"type": "text", "text": "be brief"}]}  # fmt: skip
+    assert [part["type"] for part in third["parts"]] == ["text", "call"]
+    named = lines(message("user", "x", agent="a", thread="t", name="n"))
+    value = good("show", "-", "--json", stdin=named).values[0]
+    assert (value["agent"], value["thread"], value["name"], "ts" in value) == ("a", "t", "n", False)
+
+
+def test_json_is_ascii() -> None:
+    """No byte of a transcript acts on a terminal: everything beyond ASCII is escaped."""
+    raw = lines(message("user", "\x1b]0;x\x07 ü \u202e \ud800"))
+    out = good("show", "-", "--json", stdin=raw).out
+    assert out.isascii() and b"\x1b" not in out
+
+
+def test_numbers_stay(tmp_path: Path) -> None:
+    """What `show` calls 5 is what `forget 5` takes out."""
+    path = small(tmp_path)
+    good("forget", path, "2")
+    assert "5  assistant" in good("show", path).text
+    assert good("show", path, "5-6", "--json").values[0]["n"] == 5
+
+
+def test_empty_context(tmp_path: Path) -> None:
+    """Nothing to show is no failure."""
+    path = tmp_path / "e.jsonl"
+    path.write_bytes(b"")
+    ran = good("show", path)
+    assert (ran.out, ran.err) == (b"", "0 of 0 messages\n")
+
+
+def test_agents_and_threads() -> None:
+    """The context of one agent: its own messages and everybody's; an unknown one is named with the known."""
+    raw = lines(message("user", "a", 1), message("user", "b", 2, agent="sam"), message("user", "c", 3, agent="frodo"))
+    assert [v["n"] for v in good("show", "-", "--agent", "sam", "--json", stdin=raw).values] == [1, 2]
+    ran = ctxkit("show", "-", "--agent", "nobody", stdin=raw)
+    assert (ran.code, ran.err) == (1, "ctxkit: no agent 'nobody' in this log\nhint: it has frodo, sam\n")
+
+
+def test_tabs_and_line_breaks() -> None:
+    """Code keeps its tabs; a line break in a tool's name does not make up a line."""
+    raw = lines(message("user", "if x:\n\ty()"), message("assistant", None, tool_calls=[call("a\nb", "c1")]))
+    text = good("show", "-", stdin=raw).text
+    assert "\n    \ty()\n" in text and "→ a␊b {}" in text

@@ -1,0 +1,71 @@
+"""why: what keeps a message out, and what would bring it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.runner import FOREIGN, ctxkit, good, lines, message, shown, small
+
+
+def test_in_and_out(tmp_path: Path) -> None:
+    """In the context, or out with every reason and the one command that lifts it."""
+    path = small(tmp_path)
+    good("forget", path, "6")
+    good("forget", path, "6-8")
+    text = good("why", path, "6", "9").text
+    assert "6 user: out of the context\n" in text and "9 assistant: in the context\n" in text
+    assert "forgotten by op 1" in text and "forgotten by op 2" in text
+    assert "back with: ctxkit undo LOG 2" in text
+
+
+def test_the_advice_works(tmp_path: Path) -> None:
+    """Doing all it says brings the message back."""
+    path = small(tmp_path, marks=["a"])
+    path.write_bytes(path.read_bytes() + lines(message("user", "late", 20)))
+    good("forget", path, "12")
+    good("rewind", path)
+    while 12 not in shown(path):
+        [value] = good("why", path, "12", "--json").values
+        words = value["reasons"][0]["back"].replace("LOG", str(path)).split()
+        good(*words[1:])
+
+
+def test_json(tmp_path: Path) -> None:
+    """An object per message."""
+    path = small(tmp_path)
+    good("forget", path, "6")
+    [value] = good("why", path, "6", "--json").values
+    assert (value["message"], value["in_context"]) == ("6", False)
+    assert {key: value["reasons"][0][key] for key in ("kind", "op")} == {"kind": "forget", "op": 1}
+
+
+def test_protection(tmp_path: Path) -> None:
+    """What is protected, and by what."""
+    path = small(tmp_path)
+    good("protect", path, "5")
+    text = good("why", path, "1", "2", "5").text
+    assert "it is protected as part of the system preamble" in text
+    assert "it is the first message: compact and trim leave it" in text
+    assert "it is protected by a protect" in text
+
+
+def test_window(tmp_path: Path) -> None:
+    """A message that is too old."""
+    path = small(tmp_path)
+    path.write_bytes(path.read_bytes() + lines(message("user", "late", 300)))
+    good("window", path, "1h")
+    text = good("why", path, "5").text
+    assert "5 assistant: out of the context" in text and "window" in text
+
+
+def test_branches() -> None:
+    """A message that its own program left behind."""
+    other = FOREIGN.splitlines(keepends=True)[-1].replace(b'"u3"', b'"u4"').replace(b"more", b"instead")
+    text = good("why", "-", "3", stdin=FOREIGN + other).text
+    assert "3 user: out of the context" in text and "branch" in text
+
+
+def test_which() -> None:
+    """A message must be named."""
+    ran = ctxkit("why", "-", stdin=b"")
+    assert (ran.code, ran.err) == (2, "ctxkit: why which message?\nhint: ctxkit why LOG 45\n")
