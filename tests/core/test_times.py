@@ -47,7 +47,7 @@ def test_written(value: Any, expected: float | None) -> None:
 
 def test_a_truth_value_is_no_time_after_a_one() -> None:
     """Equal keys of a cache are not the same value."""
-    assert (seconds(1), seconds(True)) == (1.0, None)
+    assert (seconds(1.0), seconds(True)) == (1.0, None)
 
 
 @given(st.one_of(st.integers(), st.floats(), st.datetimes().map(str), st.text()))
