@@ -1,0 +1,152 @@
+"""`just bench`: start-up, speed and memory of whole processes, as a table for docs/performance.md.
+
+Everything is a ratio to something measured in the same turn: start-up to a typer app that does nothing, reading to a
+bare msgspec decode of the same file, with `wc -l` beside it. Not collected by pytest: figures are read, not asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.bench import logs
+from tests.bench.runs import Kind, Run, in_turn, ratio
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs/performance.md"
+BEGIN, END = "<!-- written by `just bench --write` -->\n", "<!-- end -->\n"
+MB = 1_000_000
+CTXKIT = (sys.executable, "-m", "ctxkit")
+
+
+def main() -> None:
+    """Measure, print, and with --write put the tables into the page."""
+    parser = argparse.ArgumentParser(prog="just bench", description=__doc__)
+    parser.add_argument("--size", type=int, default=1000, metavar="MB", help="of the native log (default 1000)")
+    parser.add_argument("--session", type=int, default=60, metavar="MB", help="of the Claude Code session (default 60)")
+    parser.add_argument("--times", type=int, default=5, metavar="N", help="runs of each command (default 5)")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ctxkit-bench-") as name:
+        folder = Path(name)
+        environment = _environment(folder)
+        lines = [
+            *_machine(), "",
+            *start_up(folder, environment, asked.times * 4), "",
+            *native(folder, environment, asked.size * MB, asked.times), "",
+            *session(folder, environment, asked.session * MB, asked.times),
+        ]  # fmt: skip
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if asked.write:
+        page = PAGE.read_text(encoding="utf-8")
+        found = re.sub(f"{BEGIN}.*{END}", lambda _: BEGIN + "\n" + text + "\n" + END, page, flags=re.S)
+        PAGE.write_text(found, encoding="utf-8")
+
+
+def start_up(folder: Path, environment: dict[str, str], times: int) -> Iterator[str]:
+    """A command on a log of 20 messages, against a typer app that does nothing."""
+    log = folder / "small.jsonl"
+    logs.native(log, 20 * logs.MESSAGE)
+    found = in_turn(
+        {
+            "`python -c pass`": Kind((sys.executable, "-c", "pass")),
+            "a typer app that does nothing": Kind((sys.executable, "-m", "minimal", "x")),
+            "`ctxkit mark`": _marking(log),
+            "`ctxkit log`": Kind((*CTXKIT, "log", str(log))),
+            "`ctxkit show --last 20`": Kind((*CTXKIT, "show", "--last", "20", str(log))),
+            "`ctxkit --help`": Kind((*CTXKIT, "--help")),
+        },
+        times,
+        environment,
+    )
+    floor = found["a typer app that does nothing"]
+    yield f"| start-up, {times} runs | ms: median (least to most) | to the typer app | by processor time |"
+    yield "|---|---|---|---|"
+    for name, runs in found.items():
+        spread = _spread([run.wall * 1000 for run in runs])
+        yield f"| {name} | {spread} | {ratio(runs, floor, 'wall'):.2f} | {ratio(runs, floor, 'cpu'):.2f} |"
+
+
+def native(folder: Path, environment: dict[str, str], size: int, times: int) -> Iterator[str]:
+    """The commands of the target on a large native log."""
+    log = folder / "large.jsonl"
+    count = logs.native(log, size)
+    kinds = {
+        "`wc -l`": Kind(("wc", "-l", str(log))),
+        "bare decode": Kind((sys.executable, str(HERE / "bare.py"), str(log))),
+        "`ctxkit mark`": _marking(log),
+        "`ctxkit log`": Kind((*CTXKIT, "log", str(log))),
+        "`ctxkit show --last 20`": Kind((*CTXKIT, "show", "--last", "20", str(log))),
+    }
+    title = f"native log, {log.stat().st_size // MB} MB, {count:,} messages, {times} runs"
+    yield from _table(title, in_turn(kinds, times, environment), log.stat().st_size)
+    log.unlink()
+
+
+def session(folder: Path, environment: dict[str, str], size: int, times: int) -> Iterator[str]:
+    """Reading, showing and forgetting on a long Claude Code session."""
+    log = folder / "session.jsonl"
+    count = logs.claude_code(log, size)
+    kinds = {
+        "bare decode": Kind((sys.executable, str(HERE / "bare.py"), str(log), "claude")),
+        "`ctxkit log`": Kind((*CTXKIT, "log", str(log))),
+        "`ctxkit show --last 20`": Kind((*CTXKIT, "show", "--last", "20", str(log))),
+        "`ctxkit show`": Kind((*CTXKIT, "show", str(log))),
+        "`ctxkit forget --tool Read --dry-run`": Kind((*CTXKIT, "forget", "--tool", "Read", "--dry-run", str(log))),
+    }
+    title = f"Claude Code session, {log.stat().st_size // MB} MB, {count:,} rows, {times} runs"
+    yield from _table(title, in_turn(kinds, times, environment), log.stat().st_size)
+
+
+def _table(title: str, found: dict[str, list[Run]], size: int) -> Iterator[str]:
+    floor = found["bare decode"]
+    yield f"| {title} | MB/s: median (least to most) | of the bare decode | by processor time | peak MB |"
+    yield "|---|---|---|---|---|"
+    for name, runs in found.items():
+        spread = _spread([size / MB / run.wall for run in runs])
+        wall, cpu = (1 / ratio(runs, floor, what) for what in ("wall", "cpu"))
+        yield f"| {name} | {spread} | {wall:.0%} | {cpu:.0%} | {max(run.peak for run in runs):.0f} |"
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):,.0f} ({min(values):,.0f} to {max(values):,.0f})"
+
+
+def _marking(log: Path) -> Kind:
+    """A mark, taken away again after each run, so that all runs are alike."""
+    size = log.stat().st_size
+    return Kind((*CTXKIT, "mark", str(log)), lambda: os.truncate(log, size))
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Nothing of the person who runs it; bytecode is cached, in the folder, for both sides of a ratio."""
+    kept = {key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ}
+    own = {"HOME": name, "PYTHONPYCACHEPREFIX": name} if (name := str(folder)) else {}
+    return {**kept, **own, "TZ": "UTC", "PYTHONPATH": os.pathsep.join((str(ROOT), str(HERE)))}
+
+
+def _machine() -> Iterator[str]:
+    from importlib.metadata import version
+
+    made = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}
+    try:
+        found = re.search(r"vendor_id\s*:\s*(\w+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    except OSError:
+        found = None
+    maker = made.get(found[1], found[1]) + " " if found else ""
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("typer", "msgspec"))
+    system = f"{platform.system()}, {maker}{platform.machine()}, {os.cpu_count()} cores"
+    yield f"{platform.python_implementation()} {platform.python_version()}, {libraries}; {system}."
+
+
+if __name__ == "__main__":
+    main()

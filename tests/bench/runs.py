@@ -1,0 +1,55 @@
+"""Whole processes, measured: wall clock, processor time, peak memory; several kinds in turn, so that load hits all."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+
+class Run(NamedTuple):
+    """One process, in seconds and MB."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+class Kind(NamedTuple):
+    """What is run, and what is done after each run (unmeasured)."""
+
+    command: Sequence[str]
+    after: Callable[[], None] = lambda: None
+
+
+def in_turn(kinds: Mapping[str, Kind], times: int, environment: Mapping[str, str]) -> dict[str, list[Run]]:
+    """Runs of each kind, after one of each that is thrown away. Raises SystemExit where one fails."""
+    found: dict[str, list[Run]] = {name: [] for name in kinds}
+    for turn in range(-1, times):
+        for name, kind in kinds.items():
+            run = once(kind.command, environment)
+            kind.after()
+            if turn >= 0:
+                found[name].append(run)
+    return found
+
+
+def once(command: Sequence[str], environment: Mapping[str, str]) -> Run:
+    """One process, with its output thrown away."""
+    quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
+    start = time.perf_counter()
+    child = os.posix_spawnp(command[0], command, environment, file_actions=quiet)
+    _, status, used = os.wait4(child, 0)
+    wall = time.perf_counter() - start
+    if status:
+        raise SystemExit(f"{' '.join(command)}: exit status {os.waitstatus_to_exitcode(status)}")
+    scale = 1 << 20 if sys.platform == "darwin" else 1 << 10  # ru_maxrss: bytes there, KiB here
+    return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / scale)
+
+
+def ratio(runs: Sequence[Run], to: Sequence[Run], what: str) -> float:
+    """The median of the ratios turn by turn: what slowed a whole turn down drops out."""
+    return statistics.median(getattr(a, what) / getattr(b, what) for a, b in zip(runs, to, strict=True))
