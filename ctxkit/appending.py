@@ -52,10 +52,16 @@ class AppendingLog(OpenedLog):
     def state_with(self, op: Op) -> State:
         """The state as it would be with `op` behind everything."""
         transcript = self.transcript
-        beside = self.opening.path is not None and not self.opening.format.native
-        line = OpLine(to_body(op), transcript.rows, len(transcript.messages), sidecar=beside)
+        line = OpLine(to_body(op), transcript.rows, len(transcript.messages), sidecar=self._beside())
         more = msgspec.structs.replace(transcript, ops=[*transcript.ops, line])
         return fold(more, build(more), force=True)
+
+    def _beside(self) -> bool:
+        """Whether the next op stands behind a sidecar's: those that a stream came with (--sidecar) go out with it."""
+        opening = self.opening
+        if opening.path is not None:
+            return not opening.format.native
+        return any(line.sidecar for line in self.transcript.ops)
 
     def shape(self, state: State | None = None) -> list[Any]:
         """What a context consists of, for comparing two."""
@@ -70,8 +76,10 @@ class AppendingLog(OpenedLog):
         line = dumps(body).encode("ascii")
         opening = self.opening
         if opening.path is None:
-            opening.pending.append(line)
-            self.transcript.ops.append(OpLine(body, self.transcript.rows, len(self.messages)))
+            beside = self._beside()
+            self.transcript.ops.append(OpLine(body, self.transcript.rows, len(self.messages), sidecar=beside))
+            if not beside:
+                opening.pending.append(line)
             self._state = self._ledger = None
             return
         if opening.format.native:
@@ -131,9 +139,9 @@ class AppendingLog(OpenedLog):
             yield dumps(entry.body).encode("ascii") + b"\n"
 
     def copy_out(self) -> Iterator[bytes]:
-        """The whole stream byte for byte, then what was appended to it."""
+        """The whole stream byte for byte, with the ops of a sidecar that was named, then what was appended to it."""
         source = self.opening.source
-        yield from source.chunks()
+        yield from self.merged() if self._beside() else source.chunks()
         if self.opening.pending and source.size and source.read(source.size - 1, 1) != b"\n":
             yield b"\n"
         for line in self.opening.pending:

@@ -131,6 +131,19 @@ def test_a_session_gets_the_same_context(words: list[str], tmp_path: Path) -> No
     assert views("-", cli("cat", str(log))[1]) == expected
 
 
+@pytest.mark.parametrize("words", [["undo", "LOG"], ["rewind", "LOG", "a"], ["forget", "LOG", "3"], ["redo", "LOG"]])
+def test_a_stream_with_a_sidecar_goes_on_with_its_ops(words: list[str], tmp_path: Path) -> None:
+    """`--sidecar DIR` in a pipe: the op stands behind those of the sidecar, which go out with the stream."""
+    log = tmp_path / "session.jsonl"
+    prepared(log, SESSION)
+    beside = ["--sidecar", f"{log}.ctxkit"]
+    _, piped, _ = cli(*named(words, "-"), *beside, stdin=SESSION)
+    code, _, err = cli(*named(words, str(log)))
+    assert (code, cli("check", "-", stdin=piped)[0]) == (0, 0), err
+    assert views("-", piped) == views(str(log))
+    assert cli("show", "-", "--json", *beside, stdin=piped)[1] == cli("show", str(log), "--json")[1]
+
+
 def test_a_session_takes_no_message(tmp_path: Path) -> None:
     """Neither way."""
     log = tmp_path / "session.jsonl"
