@@ -235,6 +235,15 @@ def exported(log: Log) -> dict[str, str]:
     return found
 
 
+def repaired(log: Log) -> int:
+    """How many results an export must make up or leave out: what takes steps whole splits no pair and adds none."""
+    try:
+        repairs = log.export("openai").repairs
+    except NothingToSend:
+        return 0
+    return repairs.made + repairs.dropped
+
+
 def picture(log: Log) -> tuple[list[str], dict[str, str]]:
     """Everything that must be the same where two logs are said to have the same context."""
     return context(log), exported(log)

@@ -33,6 +33,7 @@ from tests.lawful import (
     opened,
     ops,
     picture,
+    repaired,
     tried,
     turns,
 )
@@ -81,6 +82,7 @@ class Machine(RuleBasedStateMachine):
         """One command, on the file and in a pipe."""
         before, mtime, found = self.path.read_bytes(), self.path.stat().st_mtime_ns, findings(self.long)
         seen = len(self.long.state().shown().numbers) + len(self.long.state().shown().items)
+        mended = repaired(self.long)
         self.count += 1
         op = tried(self.long, command, f"a{self.count:04}")
         pipe = opened(self.stream)
@@ -93,6 +95,7 @@ class Machine(RuleBasedStateMachine):
         assert after == (self.stream if self.native else before)
         assert self.path.stat().st_mtime_ns == mtime or (self.native and op is not None)
         assert findings(self.long) <= found
+        assert repaired(self.long) <= mended or command.name not in ("forget", "remember", "protect", "unprotect")
         if op is not None:
             shown = len(list(Log.names(self.long))) if not any(self.long.state().windows.values()) else None
             assert op.before is None or op.before.messages == seen
