@@ -217,7 +217,7 @@ class OpenedLog:
 
 def stubbed(content: Content, stub: Any) -> Content:
     """`content` with its text or its results' text replaced by `stub`; ids stay, so that pairs hold."""
-    replaced = content_of({"role": content.role, "content": stub}).parts
+    replaced = content_of({"role": "user", "content": stub}).parts  # text; of a tool's role it would be a result
     results = [part for part in content.parts if isinstance(part, Result)]
     if results:
         words = "\n".join(part.text for part in replaced if isinstance(part, Text))

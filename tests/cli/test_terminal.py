@@ -87,8 +87,9 @@ COMMANDS = ["show LOG", "show LOG --oneline", "show LOG --full", "show LOG --at 
             "forget LOG --grep . --yes", "remember LOG 3", "protect LOG 3", "unprotect LOG 1", "undo LOG", "redo LOG",
             "rewind LOG BAD", "rewind LOG none", "clear LOG --agent BAD", "export LOG --to chat", "add LOG hi",
             "show LOG --agent noBAD", "show LOG --thread noBAD", "undo LOG noBAD", "show LOG --at noBAD",
-            "mark BAD", "show BAD", "show LOG BAD", "show LOG --grep (BAD", "show LOG --last BAD", "show LOG --since BAD",
-            "window LOG BAD", "show LOG --now BAD", "show LOG --after-mark noBAD", "mark LOG --op-id BAD", "remarkBAD",
+            "mark BAD", "show BAD", "show LOG BAD", "show LOG --grep (BAD", "show LOG --last BAD",
+            "show LOG --since BAD", "window LOG BAD", "show LOG --now BAD", "show LOG --after-mark noBAD",
+            "mark LOG --op-id BAD", "remarkBAD",
             "show LOG --optionBAD", "export LOG --to BAD", "init LOG --profile BAD", "show LOG --conversation BAD",
             "mark LOG a BAD"]  # fmt: skip
 """Every human form of every command, and every error that repeats what was typed."""

@@ -59,7 +59,8 @@ def test_set(log: Path, words: str, seconds: int, spoken: str) -> None:
 
 
 BAD = ["8", "90", "1h30", "tomorrow", "0h", "-8h", "0", "next week", "in 2 hours", "a while", "2026-02-30",
-       "2027-01-01", "8x", "h", "", "set", "add", "sub", "add yesterday", "sub 8", "add -1h", "reset 8h", "off now"]  # fmt: skip
+       "2027-01-01", "8x", "h", "", "set", "add", "sub", "add yesterday", "sub 8", "add -1h", "reset 8h",
+       "off now"]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", BAD)

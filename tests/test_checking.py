@@ -1,0 +1,60 @@
+"""check: everything that is wrong, and nothing that is not."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from ctxkit import Log
+from ctxkit.checking import check
+from tests.build import lines as spec
+from tests.cli.runner import SMALL, call, lines, message
+
+
+def found(raw: bytes) -> list[tuple[str, str]]:
+    """Where and what."""
+    return [(one.where, one.code) for one in check(Log.open(io.BytesIO(raw)))]
+
+
+@pytest.mark.parametrize("raw", [b"", SMALL, spec("1-9 | mark a | forget 2 | rewind a | undo @2 | undo @4 | clear")])
+def test_sound(raw: bytes) -> None:
+    """Nothing to say about a sound log."""
+    assert found(raw) == []
+
+
+def test_lines() -> None:
+    """Damage, and an id that is used twice."""
+    assert found(SMALL + b"x\n") == [("line 12", "not-json")]
+    op = {"ctxkit": "mark", "v": 1, "id": "a", "at": {"messages": 11, "rows": 11}}
+    assert found(SMALL + lines(op, op)) == []
+    assert found(SMALL + lines(op, op | {"label": "x"})) == [("line 13", "op-conflict")]
+
+
+def test_ops() -> None:
+    """What does not fit, what is damaged, what names nothing; void ones are marked so, unknown ones named."""
+    raw = spec("1-4 | forget 2 | forget 3")
+    rows = [json.loads(line) for line in raw.splitlines()]
+    rows[4]["at"]["last"] = "0" * 12
+    rows[5]["sum"] = "0" * 16
+    at = rows[5]["at"]
+    undo = {"ctxkit": "undo", "v": 1, "id": "u", "at": at, "op": "a1"}
+    odd = {"ctxkit": "frobnicate", "v": 1, "id": "o", "at": at}
+    lost = {"ctxkit": "undo", "v": 1, "id": "l", "at": at, "op": "zzz"}
+    assert found(lines(*rows)) == [("op 1", "misfit"), ("op 2", "damaged-op")]
+    assert found(lines(*rows, undo, odd, lost)) == [
+        ("op 1", "misfit-void"), ("op 2", "damaged-op"), ("op 4", "unknown-op"), ("op 5", "dangling-op"),
+    ]  # fmt: skip
+
+
+def test_pairs() -> None:
+    """A call without a result, unless it is the newest, which may be running; a result without a call, or a second."""
+    asked = message("assistant", "", 1, tool_calls=[call("A", "c1")])
+    answer = message("tool", "x", 2, tool_call_id="c1")
+    assert found(lines(asked)) == []
+    assert found(lines(asked, answer)) == []
+    later = message("assistant", "", 3, tool_calls=[call("A", "c2")])
+    assert found(lines(asked, later)) == [("message 1", "no-result")]
+    assert found(lines(asked, answer, answer)) == [("message 3", "no-call")]
+    assert found(lines(answer, asked)) == [("message 1", "no-call")]

@@ -1,0 +1,94 @@
+"""Reading a log: its format, its conversation, its sidecar; again, where it only grew."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from ctxkit import Log
+from ctxkit.errors import ManyConversations, NoSuchLog, UnknownFormat, Usage
+from ctxkit.reading import read, reread
+from tests.build import lines
+from tests.cli.runner import FOREIGN, SMALL
+
+
+@pytest.mark.parametrize(("raw", "name", "count"), [
+    (SMALL, "chat", 11),
+    (FOREIGN, "claude-code", 3),
+    (b'[{"role":"user","content":"x"}]', "messages", 1),
+    (b'{"messages":[{"role":"user","content":"x"}]}', "messages", 1),
+    (b"", "chat", 0),
+    (b"\n\n", "chat", 0),
+    (lines("1-2 | mark a"), "chat", 2),
+])  # fmt: skip
+def test_formats(tmp_path: Path, raw: bytes, name: str, count: int) -> None:
+    """By content, not by name; the same from a file and a stream."""
+    path = tmp_path / "x.dat"
+    path.write_bytes(raw)
+    for source in (path, io.BytesIO(raw)):
+        opening = read(source)
+        assert (opening.format.name, len(opening.transcript.messages)) == (name, count)
+
+
+def test_refused() -> None:
+    """No format, many conversations, a conversation that is not there; each error names the log."""
+    with pytest.raises(UnknownFormat, match="standard input"):
+        read(io.BytesIO(b'{"event":1}\n'))
+    with pytest.raises(UnknownFormat, match="standard input"):
+        read(io.BytesIO(b"just words\n"))
+    many = b'[[{"role":"user","content":"a"}],[{"role":"user","content":"b"}]]'.replace(b"[[", b'[{"messages":[')
+    many = many.replace(b"],[", b']},{"messages":[').replace(b"]]", b"]}]")
+    with pytest.raises(ManyConversations, match="holds 2 conversations"):
+        read(io.BytesIO(many))
+    assert len(read(io.BytesIO(many), conversation=2).transcript.messages) == 1
+    for raw, number in ((many, 3), (SMALL, 2), (FOREIGN, 2), (b"", 2)):
+        with pytest.raises(Usage, match=f"no conversation {number}"):
+            read(io.BytesIO(raw), conversation=number)
+    assert len(read(io.BytesIO(SMALL), conversation=1).transcript.messages) == 11
+    with pytest.raises(NoSuchLog):
+        read("/nonexistent/log")
+
+
+def test_reread(tmp_path: Path) -> None:
+    """What was appended since is read from where we were; a replaced file from its start."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(lines("1-3"))
+    opening = read(path)
+    path.write_bytes(lines("1-5 | mark a"))
+    grown = reread(opening)
+    assert (len(grown.transcript.messages), len(grown.transcript.ops)) == (5, 1)
+    path.unlink()
+    path.write_bytes(lines("1-2"))
+    assert len(reread(grown).transcript.messages) == 2
+
+
+def test_reread_after_a_torn_line(tmp_path: Path) -> None:
+    """A line that was not finished then is read whole now."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(lines("1-3")[:-5])
+    opening = read(path)
+    assert len(opening.transcript.messages) == 2
+    path.write_bytes(lines("1-3"))
+    again = reread(opening)
+    assert (len(again.transcript.messages), again.transcript.damage) == (3, [])
+
+
+def test_sidecar(tmp_path: Path) -> None:
+    """A session's ops stand beside it; those beside a native log are none of its."""
+    for name, raw, count in (("s.jsonl", FOREIGN, 1), ("n.jsonl", SMALL, 0)):
+        path = tmp_path / name
+        path.write_bytes(raw)
+        folder = tmp_path / f"{name}.ctxkit"
+        folder.mkdir()
+        (folder / "ops.jsonl").write_bytes(b'{"ctxkit":"mark","v":1,"id":"m1","at":{"messages":2}}\nbroken\n')
+        opening = read(path)
+        assert len(opening.transcript.ops) == count
+        assert len(opening.sidecar_damage) == count and not opening.transcript.damage
+
+
+def test_rows(tmp_path: Path) -> None:
+    """Only the first so many rows, with the ops among them, for looking back."""
+    assert len(read(io.BytesIO(FOREIGN), rows=2).transcript.messages) == 2
+    assert len(Log.open(io.BytesIO(FOREIGN)).messages) == 3
