@@ -33,7 +33,6 @@ from ctxkit.reading import Opening, read, read_source
 from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import user_config
 
-
 UNREADABLE = "[unreadable: nested too deeply]"
 """What stands for a message whose record cannot be decoded in full; the record itself stays in the log."""
 

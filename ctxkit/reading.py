@@ -125,7 +125,9 @@ def reread(opening: Opening) -> Opening:
         opening.reader.feed(block)
     transcript = opening.reader.finish()
     transcript.damage = damage
-    found = msgspec.structs.replace(opening, source=source, laid_out=source, transcript=transcript, next_line=blocks.line)
+    found = msgspec.structs.replace(
+        opening, source=source, laid_out=source, transcript=transcript, next_line=blocks.line
+    )  # fmt: skip
     _merge_sidecar(found)
     return found
 
