@@ -151,6 +151,7 @@ class Machine(RuleBasedStateMachine):
         merged = b"".join(fresh.merged())
         for log in (fresh, opened(self.stream), opened(merged)):
             assert ops(log) == ops(self.long)
+            assert [entry.place for entry in log.ledger.entries] == [entry.place for entry in self.long.ledger.entries]
             assert picture(log) == expected
         assert (merged == self.stream) or not self.native
 
