@@ -5,7 +5,6 @@ Pipeline: `store/jsonl.py` decodes rows, `formats/*` make a `Transcript` of them
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,7 +59,7 @@ class Transcript(msgspec.Struct):
 
     format: str
     messages: Sequence[Message]
-    row_of: array[int]
+    row_of: Sequence[int]
     rows: int
     ops: list[OpLine]
     damage: list[Damage]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 from operator import attrgetter
 from struct import Struct
 from typing import Any
@@ -92,9 +92,11 @@ _decode_calls = msgspec.json.Decoder(list[Made] | None).decode_lines
 
 
 class _Words(dict[str, str]):
-    """Each word once, however often it is read."""
+    """Each word once, however often it is read. Raises TypeError for what is no text."""
 
-    def __missing__(self, word: str) -> str:
+    def __missing__(self, word: object) -> str:
+        if not isinstance(word, str):
+            raise TypeError
         self[word] = word
         return word
 
@@ -105,8 +107,7 @@ class ChatReader:
     def __init__(self, name: str) -> None:
         self._name = name
         self._messages = Columns()
-        self._row_of = array("q")
-        self._rows = 0
+        self._others = array("q")  # for each row that is no message and no op, how many messages stand before it
         self._ops = OpCollector()
         self._model = ""
         self._words = _Words()
@@ -119,31 +120,37 @@ class ChatReader:
         if not rows:
             return
         columns = _columns(rows)
-        done = 0
-        if _used(columns["ctxkit"]) or set(map(type, columns["role"])) != {str}:
-            for i, row in enumerate(rows):
-                if isinstance(row.ctxkit, str):
-                    self._run(block, columns, done, i)
-                    self._ops.add(block, i, self._rows, len(self._messages))
-                elif not isinstance(row.role, str):
-                    self._run(block, columns, done, i)
-                    self._rows += 1
-                else:
-                    continue
-                done = i + 1
-        self._run(block, columns, done, len(rows))
-
-    def _run(self, block: Block, columns: Table, start: int, end: int) -> None:
-        """Take the rows `start` to `end` of a block, all of which are messages."""
-        if start == end:
+        try:
+            roles = None if _used(columns["ctxkit"]) else list(map(self._words.__getitem__, columns["role"]))
+        except TypeError:
+            roles = None
+        if roles is not None:
+            self._run(block, columns, roles, 0)
             return
-        if end - start < len(block.rows):
+        done = 0  # there is an op, or a record without a role
+        for i, row in enumerate(rows):
+            if isinstance(row.ctxkit, str):
+                self._part(block, columns, done, i)
+                self._ops.add(block, i, len(self._messages) + len(self._others), len(self._messages))
+            elif not isinstance(row.role, str):
+                self._part(block, columns, done, i)
+                self._others.append(len(self._messages))
+            else:
+                continue
+            done = i + 1
+        self._part(block, columns, done, len(rows))
+
+    def _part(self, block: Block, columns: Table, start: int, end: int) -> None:
+        """Take the rows `start` to `end` of a block, all of which are messages."""
+        if start < end:
             columns = {field: column[start:end] for field, column in columns.items()}
-        roles = list(map(self._words.__getitem__, columns["role"]))
+            self._run(block, columns, list(map(self._words.__getitem__, columns["role"])), start)
+
+    def _run(self, block: Block, columns: Table, roles: list[str], start: int) -> None:
+        """Take messages in columns, which are the rows of a block from `start` on."""
+        end = start + len(roles)
         numbers = range(len(self._messages) + 1, len(self._messages) + 1 + len(roles))
         self._messages.extend(roles, columns["ts"], block.offsets[start:end], block.sizes[start:end])
-        self._row_of += array("q", list(range(self._rows, self._rows + len(roles))))
-        self._rows += len(roles)
         self._rare(columns, numbers)
         if not self._plain(columns, roles, numbers):
             for n, row in zip(numbers, block.rows[start:end], strict=True):
@@ -182,7 +189,13 @@ class ChatReader:
 
     def finish(self) -> Transcript:
         """The transcript of all that was fed; `damage` is left empty for the caller."""
-        return Transcript(self._name, self._messages, self._row_of, self._rows, self._ops.ops, [], None, self._model)
+        count, rows = len(self._messages), len(self._messages) + len(self._others)
+        row_of: Sequence[int] = range(count)
+        if self._others:
+            borders = [0, *self._others, count]
+            runs = (range(low + k, high + k) for k, (low, high) in enumerate(pairwise(borders)))
+            row_of = array("q", chain.from_iterable(runs))
+        return Transcript(self._name, self._messages, row_of, rows, self._ops.ops, [], None, self._model)
 
     def _link(self, row: ChatRow, n: int) -> None:
         """Take the calls that message n makes and answers, from its parts as `content` reads them.

@@ -77,9 +77,7 @@ class Columns(Sequence[Message]):
     def __getitem__(self, at: int | slice) -> Message | list[Message]:
         if isinstance(at, slice):
             return [self._at(i) for i in range(*at.indices(len(self)))]
-        if at < 0:
-            at += len(self)
-        return self._at(at)
+        return self._at(range(len(self))[at])
 
     def __iter__(self) -> Iterator[Message]:
         return map(self._at, range(len(self)))
