@@ -32,7 +32,8 @@ def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
         total = len(log.messages)
         held = f"has no messages: all {total} are out of its context" if total else "has no messages"
         raise NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N says why" if total else "")
-    as_sent = log.opening.format.name == "claude-code"
+    # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
+    as_sent = log.opening.format.name == "claude-code" and to != "chat"
     repairs = Repairs()
     if as_sent:
         from ctxkit.formats.claude_code.wire import repair

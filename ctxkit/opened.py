@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Protocol, Self
 
 import msgspec
 
@@ -37,6 +37,26 @@ UNREADABLE = "[unreadable: nested too deeply]"
 """What stands for a message whose record cannot be decoded in full; the record itself stays in the log."""
 
 
+class Limit(Protocol):
+    """Bounds each search of a --grep; the command line sets one, a program may."""
+
+    def restart(self) -> None:
+        """A search begins."""
+
+    def stop(self) -> None:
+        """No search is running."""
+
+
+class NoLimit:
+    """Searches take as long as they take."""
+
+    def restart(self) -> None:
+        """Nothing to do."""
+
+    def stop(self) -> None:
+        """Nothing to do."""
+
+
 class OpenedLog:
     """What a log holds. `force`: fold ops that do not fit too; `at`: the op to look back to; `now`: as typed.
 
@@ -50,6 +70,7 @@ class OpenedLog:
         self.force = False
         self.at: str | None = None
         self.now: str | None = None
+        self.limit: Limit = NoLimit()
         self.lens_agent: str | None = None
         self.lens_thread: str | None = None
         self._state: State | None = None
@@ -181,7 +202,15 @@ class OpenedLog:
     def select(self, asked: Selection, shown: Iterable[Name] | None = None) -> Names:
         """What a selection stands for; criteria see `shown`, by default the context before windows."""
         state = self.state()
-        return resolve(state, asked, shown_names(state) if shown is None else shown, self.text)
+        try:
+            return resolve(state, asked, shown_names(state) if shown is None else shown, self._text_in_time)
+        finally:
+            self.limit.stop()
+
+    def _text_in_time(self, name: Name) -> str:
+        text = self.text(name)
+        self.limit.restart()
+        return text
 
     def content(self, n: int) -> Content:
         """Message n in full, read from the file."""

@@ -84,6 +84,8 @@ def read_source(
         container = containers.find(source.read(0, source.size))
         if container is not None:
             laid_out = of_bytes(name, containers.lay_out(container, conversation, name))
+            if sidecar is not None and len(container.conversations) > 1:
+                sidecar.conversation = conversation
             format_ = cast(Format, containers.FORMAT)
     if format_ is None:
         if conversation not in (None, 1):

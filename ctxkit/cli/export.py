@@ -55,7 +55,7 @@ def command(
 
 def _report(repairs: Repairs) -> None:
     if repairs.made:
-        io.say(f"{repairs.made} call{'s' * (repairs.made != 1)} without a result: one was made that says so")
+        io.say(f"{repairs.made} call{'s' * (repairs.made != 1)} without a result: answered by one that says so")
     if repairs.dropped:
         io.say(f"{repairs.dropped} result{'s' * (repairs.dropped != 1)} without a call: left out")
     for kind, count in sorted(repairs.left_out.items()):

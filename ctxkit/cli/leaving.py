@@ -17,7 +17,7 @@ from ctxkit.cli.run import asked, criteria_text, write
 from ctxkit.core.context import entry
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Forget
-from ctxkit.errors import Usage
+from ctxkit.errors import NothingChanges, Usage
 from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
 
@@ -69,7 +69,7 @@ def _consent(log: Log, op: Forget, *, yes: bool) -> None:
     if not io.on_terminal():
         raise Usage("messages were chosen by criteria and nobody can be asked: nothing was changed", "say --yes")
     if not io.ask("Take these out of the context?"):
-        raise Usage("not confirmed: nothing was changed")
+        raise NothingChanges("not confirmed: nothing was changed")
 
 
 def preview(log: Log, op: Forget) -> Iterator[str]:

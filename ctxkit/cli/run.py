@@ -98,6 +98,10 @@ def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Sele
             from ctxkit.when import moment
 
             times[key] = moment(text, log.reference(), zone())
+    if selecting.grep is not None:
+        from ctxkit.cli.deadline import Deadline
+
+        log.limit = Deadline(selecting.grep)
     return Selection(
         ids=tuple(numbers or ()), last=selecting.last, role=selecting.role, tool=selecting.tool, grep=selecting.grep,
         since=times["since"], until=times["until"], agent=selecting.agent, thread=selecting.thread,

@@ -1,6 +1,7 @@
 """The sidecar of a log: the folder `<file name>.ctxkit/` beside it (beside the target, where the log is a link).
 
-It holds `config.toml`, and `ops.jsonl` where another program owns the log. Ops are appended there as to any log.
+It holds `config.toml`, and `ops.jsonl` where another program owns the log (`ops.N.jsonl` for conversation N of a file
+with many). Ops are appended there as to any log.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Sidecar:
             folder = target.with_name(target.name + ".ctxkit")
         self.folder = folder
         self.ignored = False
+        self.conversation: int | None = None
+        """Which one, of a file that holds many: each has ops of its own."""
         self.notices: list[str] = []
         try:
             owner = os.stat(folder).st_uid
@@ -48,7 +51,8 @@ class Sidecar:
     @property
     def ops_path(self) -> Path:
         """The ops on a log that another program owns."""
-        return (_NOWHERE if self.ignored else self.folder) / "ops.jsonl"
+        name = "ops.jsonl" if self.conversation is None else f"ops.{self.conversation}.jsonl"
+        return (_NOWHERE if self.ignored else self.folder) / name
 
     @property
     def config_path(self) -> Path:

@@ -39,7 +39,7 @@ def test_pairs(to: str) -> None:
         message("tool", "lost", 4, tool_call_id="c9"),
     )
     ran = good("export", "-", "--to", to, stdin=raw)
-    assert "1 call without a result: one was made that says so" in ran.err
+    assert "1 call without a result: answered by one that says so" in ran.err
     assert "1 result without a call: left out" in ran.err
     assert "[no result recorded]" in ran.text and "lost" not in ran.text
 

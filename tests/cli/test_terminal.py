@@ -203,8 +203,8 @@ def test_oneline_does_not_wrap(tmp_path: Path, columns: int) -> None:
     assert all(len(line) <= max(columns, 26) for line in found)
 
 
-@pytest.mark.parametrize(("answer", "code", "gone"), [(b"y\n", 0, True), (b"n\n", 2, False), (b"\n", 2, False),
-                                                      (b"\x04", 2, False)])  # fmt: skip
+@pytest.mark.parametrize(("answer", "code", "gone"), [(b"y\n", 0, True), (b"n\n", 1, False), (b"\n", 1, False),
+                                                      (b"\x04", 1, False)])  # fmt: skip
 @pytest.mark.parametrize("command", ["forget", "remember"])
 def test_question(tmp_path: Path, command: str, answer: bytes, code: int, gone: bool) -> None:
     """Messages chosen by criteria are previewed and asked about; only a yes takes them out."""
