@@ -10,7 +10,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.params import LogArgument, Looking, Numbers, Reading, Selecting, takes
 from ctxkit.cli.run import asked, finish_reading, opened
 from ctxkit.core.context import Entry
-from ctxkit.core.names import ItemName
+from ctxkit.core.names import ItemName, Name
 from ctxkit.core.times import iso
 from ctxkit.exporting import parts_json
 from ctxkit.log import Log
@@ -38,8 +38,7 @@ def command(
     shown = opened_log.names()
     wanted = asked(opened_log, numbers, selecting)
     if not wanted.empty:
-        chosen = set(opened_log.select(wanted, shown))
-        shown = [name for name in shown if name in chosen]
+        shown = _among(shown, set(opened_log.select(wanted, shown)))
     for entry in opened_log.entries(shown):
         if reading.json:
             io.out_json(as_json(opened_log, entry))
@@ -54,6 +53,17 @@ def command(
     if held:
         for note in window.timeless(state):
             io.say(note)
+
+
+def _among(shown: list[Name], chosen: set[Name]) -> list[Name]:
+    """What is chosen of what is shown, in order. From the end on, where `--last` finds all of it."""
+    found: list[Name] = []
+    for name in reversed(shown):
+        if len(found) == len(chosen):
+            break
+        if name in chosen:
+            found.append(name)
+    return found[::-1]
 
 
 def as_json(log: Log, entry: Entry) -> dict[str, Any]:

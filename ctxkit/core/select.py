@@ -60,7 +60,7 @@ def resolve(state: State, asked: Selection, shown: Iterable[Name], text: Callabl
             raise Usage("no messages were named", "give numbers (45-67), or criteria such as --tool, --last, --grep")
         return typed
     found = list(shown)
-    chosen = [name for name in found if typed is None or name in typed]
+    chosen = found if typed is None else [name for name in found if name in typed]
     for keep in _tests(state, asked, text):
         chosen = [name for name in chosen if keep(name)]
     if asked.last is not None:
