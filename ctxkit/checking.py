@@ -53,12 +53,12 @@ def _ops(log: OpenedLog) -> Iterator[Finding]:
 
 
 def _pairs(log: OpenedLog) -> Iterator[Finding]:
-    """Calls without a result (the newest step may still be running) and results without a call."""
+    """Calls without a result (those of a last step may still be running) and results without a call."""
     messages = log.messages
     if not messages:
         return
     paired: dict[str, int] = {}
-    newest = max((m.n for m in messages if m.calls), default=0)
+    talk = max((m.n for m in messages if m.opens or m.role == "assistant"), default=0)
     orphans: list[tuple[int, str]] = []
     for message in messages:
         for call in message.results:
@@ -69,7 +69,7 @@ def _pairs(log: OpenedLog) -> Iterator[Finding]:
         for call in message.calls:
             paired[call] = message.n
     for call, n in paired.items():
-        if n != newest:
+        if n < talk:
             yield Finding(f"message {n}", "no-result", f"call {call} has no result")
     for n, call in orphans:
         yield Finding(f"message {n}", "no-call", f"a result for {call}, which no earlier message calls")

@@ -40,22 +40,22 @@ class Log(AppendingLog):
 
     def mark(self, label: str | None = None) -> Op | None:
         """A point to come back to."""
-        return self.commit(lambda: marks.mark(self.here(), label))
+        return self.commit("mark", lambda: marks.mark(self.here(), label))
 
     def rewind(self, label: str | None = None) -> Op | None:
         """Drop the messages that came after the newest mark, or the newest so labelled. Raises NoMark."""
-        return self.commit(lambda: marks.rewind(self.state(), self.here(), label))
+        return self.commit("rewind", lambda: marks.rewind(self.state(), self.here(), label))
 
     def forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Op | None:
         """Take messages out of the context. `asked`: the fields of `Selection`, and those of `forget.Wish`.
 
         Raises UnknownMessage, NothingMatched, NothingChanges and what a selection raises.
         """
-        return self.commit(lambda: self.plan_forget(numbers, planning=planning, **asked))
+        return self.commit("forget", lambda: self.plan_forget(numbers, planning=planning, **asked))
 
     def remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Op | None:
         """Keep only these messages, the system's and protected ones."""
-        return self.commit(lambda: self.plan_remember(numbers, planning=planning, **asked))
+        return self.commit("remember", lambda: self.plan_remember(numbers, planning=planning, **asked))
 
     def plan_forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `forget` would append, for a preview."""
@@ -67,17 +67,21 @@ class Log(AppendingLog):
 
     def clear(self, agent: str | None = None, *, keep_protected: bool = False) -> Op | None:
         """Start afresh: all messages and marks leave the context."""
-        return self.commit(lambda: clearing.clear(self.state(), self.here(), agent, keep_protected=keep_protected))
+        return self.commit(
+            "clear", lambda: clearing.clear(self.state(), self.here(), agent, keep_protected=keep_protected)
+        )
 
     def protect(self, numbers: Numbers = (), **criteria: Any) -> Op | None:
         """Keep these from compact, trim, window, remember and an unforced forget."""
         asked = selection(numbers, criteria)
-        return self.commit(lambda: protect.protect(self.state(), self.here(), self.select(asked)))
+        return self.commit("protect", lambda: protect.protect(self.state(), self.here(), self.select(asked)))
 
     def unprotect(self, numbers: Numbers = (), *, force: bool = False, **criteria: Any) -> Op | None:
         """Take protection away; the system preamble's needs `force`."""
         asked = selection(numbers, criteria)
-        return self.commit(lambda: protect.unprotect(self.state(), self.here(), self.select(asked), force=force))
+        return self.commit(
+            "unprotect", lambda: protect.unprotect(self.state(), self.here(), self.select(asked), force=force)
+        )
 
     def undo(self, op: str | None = None) -> Op | None:
         """Void one op: the newest in force, or the one with this number, id or prefix. Raises NoSuchOp."""
@@ -89,19 +93,23 @@ class Log(AppendingLog):
 
     def set_window(self, seconds: int, agent: str | None = None, asked: str = "") -> Op | None:
         """Set the time window, in seconds, clamped to the bounds of the config."""
-        return self.commit(lambda: window.set_to(self.state(), self.here(), self.bounds(), seconds, agent, asked))
+        return self.commit(
+            "window", lambda: window.set_to(self.state(), self.here(), self.bounds(), seconds, agent, asked)
+        )
 
     def shift_window(self, seconds: int, agent: str | None = None, asked: str = "") -> Op | None:
         """Widen (or, negative, narrow) the window in force. Raises WindowOff."""
-        return self.commit(lambda: window.shift(self.state(), self.here(), self.bounds(), seconds, agent, asked))
+        return self.commit(
+            "window", lambda: window.shift(self.state(), self.here(), self.bounds(), seconds, agent, asked)
+        )
 
     def reset_window(self, agent: str | None = None) -> Op | None:
         """Follow the default again."""
-        return self.commit(lambda: window.reset(self.state(), self.here(), self.bounds(), agent))
+        return self.commit("window", lambda: window.reset(self.state(), self.here(), self.bounds(), agent))
 
     def window_off(self, agent: str | None = None) -> Op | None:
         """No window."""
-        return self.commit(lambda: window.off(self.state(), self.here(), self.bounds(), agent))
+        return self.commit("window", lambda: window.off(self.state(), self.here(), self.bounds(), agent))
 
     def export(self, to: str, *, model: str = "") -> Exported:
         """The context for `to`: chat, openai or anthropic. Raises NothingToSend."""
@@ -124,7 +132,7 @@ class Log(AppendingLog):
         named = Names() if about.empty else self.select(about)
         return forgetting.Wish(chosen=chosen, planning=named, **own)
 
-    def commit(self, decide: Callable[[], Decision]) -> Op | None:
+    def commit(self, name: str, decide: Callable[[], Decision]) -> Op | None:
         """Stamp and append what is decided; None, and nothing appended, where there is nothing to do.
 
         Where the log has an op with `op_id` already, a retry: nothing is decided or appended, and that op is returned.
@@ -133,6 +141,9 @@ class Log(AppendingLog):
         if known is not None:
             if known.op is None:
                 raise Usage(f"op id {self.op_id} is that of an op that cannot be read: nothing was appended", "another")
+            if known.name != name:
+                what = f"op id {self.op_id} is that of op {known.number}, a {known.name}"
+                raise Usage(f"{what}: nothing was appended", "an id is for one op and its retries")
             self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()
             return known.op
         decision = decide()
@@ -160,7 +171,7 @@ class Log(AppendingLog):
                     decision.notes = [*decision.notes, "nothing visible changes in the context"]
             return decision
 
-        return self.commit(noticed)
+        return self.commit("undo", noticed)
 
 
 def _count(state: State) -> Count:

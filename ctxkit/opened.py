@@ -26,7 +26,7 @@ from ctxkit.core.select import Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
-from ctxkit.errors import BadTime, UnknownOp
+from ctxkit.errors import BadTime, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
 from ctxkit.reading import Opening, read, read_source
@@ -142,6 +142,10 @@ class OpenedLog:
 
     def known_ops(self) -> None:
         """Raises UnknownOp where an op in force is not known to this ctxkit (REPLAY 24)."""
+        beside = self.opening.sidecar
+        if beside is not None and beside.ignored and (beside.folder / "ops.jsonl").exists():
+            text = f"{beside.folder} holds ops but belongs to another user, so it is ignored: nothing was exported"
+            raise NoPermission(text, "--skip-unknown exports without them, forgotten messages and all")
         unknown = self.ledger.unknown
         if unknown:
             first = unknown[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,18 @@ def test_pairs() -> None:
     assert found(lines(asked, later)) == [("message 1", "no-result")]
     assert found(lines(asked, answer, answer)) == [("message 3", "no-call")]
     assert found(lines(answer, asked)) == [("message 1", "no-call")]
+
+
+def test_an_unanswered_call_before_later_talk_is_found(tmp_path: Path) -> None:
+    """A call of a last step may still be running; one that the conversation went past has no result."""
+    call = {"id": "c1", "type": "function", "function": {"name": "Read", "arguments": "{}"}}
+    records = [
+        {"role": "user", "content": "read it"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "user", "content": "never mind"},
+    ]
+    path = tmp_path / "chat.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records[:2]))
+    assert Log.open(path).check() == []
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert [(f.where, f.code) for f in Log.open(path).check()] == [("message 2", "no-result")]

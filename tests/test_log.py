@@ -113,3 +113,14 @@ def test_selection() -> None:
     assert selection("4-5", {"role": "user"}) == Selection(ids=("4-5",), role="user")
     assert selection([1, "2"], {}).ids == ("1", "2")
     assert selection(Selection(role="tool"), {"last": "2"}) == Selection(role="tool", last="2")
+
+
+def test_an_op_id_of_another_op_is_refused(tmp_path: Path) -> None:
+    """An id is for one op and its retries: success would be a lie."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines("1-4"))
+    log = Log.open(path)
+    log.op_id = "retry-one"
+    assert log.mark("m") is not None
+    with pytest.raises(Usage, match="a mark: nothing was appended"):
+        log.forget("2")

@@ -1,4 +1,4 @@
-"""A deadline for regular expressions: a pattern that runs away on one message ends the command, not the user's patience.
+"""A deadline for regular expressions: a pattern that runs away on one message ends the command.
 
 Used by `run.asked` for --grep. RELIABILITY S18: Python's matcher looks at signals, so a timer can stop it.
 """

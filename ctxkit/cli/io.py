@@ -70,9 +70,9 @@ def _line(text: str) -> bytes:
     return safe(text).replace("\n", "␊").encode("utf-8", "replace") + b"\n"
 
 
-def _err(text: str) -> None:
+def _err(text: str, end: str = "\n") -> None:
     try:
-        sys.stderr.buffer.write(_line(text))
+        sys.stderr.buffer.write(_line(text).removesuffix(b"\n") + end.encode("ascii"))
         sys.stderr.buffer.flush()
     except (OSError, ValueError, AttributeError):
         return  # nobody can be told
@@ -174,9 +174,14 @@ def on_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 
+def tell(text: str) -> None:
+    """A line on stderr that --quiet does not silence: it belongs to a question."""
+    _err(text)
+
+
 def ask(question: str) -> bool:
-    """Ask on the terminal; only `y` or `yes` is a yes."""
-    _err(question + " [y/N]")
+    """Ask on the terminal, the answer on the same line; only `y` or `yes` is a yes."""
+    _err(f"{question} [y/N]", end=" ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -56,15 +56,17 @@ def leave(
             _consent(target, decision.op, yes=leaving.yes)
         return decision
 
-    write(log, reading, writing, name, lambda target: target.commit(lambda: decide(target)))
+    write(log, reading, writing, name, lambda target: target.commit(name, lambda: decide(target)))
 
 
 def _consent(log: Log, op: Forget, *, yes: bool) -> None:
     """Print the preview, and ask on a terminal. Raises Usage where nobody can be asked and --yes was not said."""
-    io.say("Leaving the context:")
+    ends = yes or log.dry_run
+    tell = io.say if ends else io.tell  # --quiet or not: who is asked sees what about
+    tell("Leaving the context:")
     for line in preview(log, op):
-        io.say(line)
-    if yes or log.dry_run:
+        tell(line)
+    if ends:
         return
     if not io.on_terminal():
         raise Usage("messages were chosen by criteria and nobody can be asked: nothing was changed", "say --yes")

@@ -54,11 +54,10 @@ def explain(state: State, name: Name, *, visible: bool) -> list[Reason]:
 
 
 def _out(state: State, name: Name, out: Out) -> Reason:
-    n = str(name) if isinstance(name, int) else state.label(name)
     if out.source < 0:
         view = state.transcript.view
         label = view.cuts[-1 - out.source].label if view is not None else ""
-        return Reason("program", None, label, f"ctxkit recall LOG {n} --apply, or a rewind to a mark before it")
+        return Reason("program", None, label, "a rewind to a mark before it")
     if out.source == 0:
         return Reason(out.kind, None, f"{out.kind}: not on the path from the log's last row", "")
     verb = {

@@ -22,6 +22,10 @@ from ctxkit.core.transcript import Transcript, View
 PREAMBLE_ROLES = frozenset({"system", "developer"})
 
 
+BRIEF = 60
+"""Characters of a list of numbers in a report; `ctxkit log --json` has all of them."""
+
+
 class LiveMark(msgspec.Struct, frozen=True):
     """A mark that can be rewound to: op number, op id, label, and the number of messages before it."""
 
@@ -175,3 +179,8 @@ class State:
     def say(self, names: Names) -> str:
         """How people write `names`: 45-67,80,7.1."""
         return ",".join(filter(None, (str(names.numbers), *map(self.label, sorted(names.items)))))
+
+    def brief(self, names: Names) -> str:
+        """As `say`, cut after BRIEF characters: for reports, not for what is recorded."""
+        text = self.say(names)
+        return text if len(text) <= BRIEF else f"{text[:BRIEF].rpartition(',')[0]},…"

@@ -34,4 +34,5 @@ def clear(state: State, at: At, agent: str | None = None, *, keep_protected: boo
         marks = bool(state.marks)
     if not gone and not marks:
         return Decision(None, "Nothing to clear: nothing appended.")
-    return Decision(Clear(at=at, agent=agent, keep=str(keep)), SAID)
+    said = SAID if agent is None else f"Cleared the messages of {agent} ({len(gone)})."
+    return Decision(Clear(at=at, agent=agent, keep=str(keep)), said)

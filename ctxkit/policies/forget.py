@@ -52,7 +52,7 @@ def forget(state: State, at: At, wish: Wish) -> Decision:
     if not plan.asked.meets(_told(state, state.present())):  # what a summary tells is there, wherever the original is
         if plan.skipped:
             hint = "--include-protected takes them too; ctxkit unprotect lifts the protection"
-            raise NothingChanges(f"protected: {state.say(plan.skipped)}: nothing was changed", hint)
+            raise NothingChanges(f"protected: {state.brief(plan.skipped)}: nothing was changed", hint)
         raise NothingChanges(
             f"{state.say(plan.asked or wish.chosen)} is out of the context already: nothing was changed",
             "ctxkit why LOG N says why",
@@ -63,8 +63,7 @@ def forget(state: State, at: At, wish: Wish) -> Decision:
         at=at, ids=str(plan.asked), planning=str(plan.planning), summaries=words, criteria=wish.criteria,
         closed=str(plan.closed), skipped=str(plan.skipped),
     )  # fmt: skip
-    count = len(plan.now)
-    return Decision(op, f"Forgot {state.say(plan.now)} ({count} message{'s' * (count != 1)}).", notes)
+    return Decision(op, f"Forgot {state.brief(plan.now)} ({_count(len(plan.now))}).", notes)
 
 
 def remember(state: State, at: At, wish: Wish) -> Decision:
@@ -78,6 +77,9 @@ def remember(state: State, at: At, wish: Wish) -> Decision:
         Ranges.of(m.n for m in state.messages if m.role in PREAMBLE_ROLES),
         (name for name, item in state.board.items.items() if item.role in PREAMBLE_ROLES),
     )
+    if not keep & state.present():
+        text = f"{state.brief(wish.chosen)} is out of the context already: nothing would be left, nothing was changed"
+        raise NothingChanges(text, "ctxkit why LOG N says why")
     ids = state.steps.whole(state.everything() - keep - protected - system)
     # a summary that tells something that stays is not forgotten by name: that would take along what it tells
     ids = ids - Names(items=(name for name, item in state.board.telling.items() if item.tells - ids))
@@ -90,8 +92,9 @@ def remember(state: State, at: At, wish: Wish) -> Decision:
         at=at, ids=str(ids), planning=str(planning - ids), summaries=words, criteria=wish.criteria,
         skipped=str(((protected - system) & state.present()) - keep | skipped),
     )  # fmt: skip
-    kept = len((state.present() - now).numbers) + len((state.present() - now).items)
-    return Decision(op, f"Kept {kept} messages; everything else ({len(now)} messages) is forgotten.", notes)
+    kept = len(state.present() - now)
+    said = f"Kept {_count(kept)}; everything else ({_count(len(now))}) is forgotten."
+    return Decision(op, said, notes)
 
 
 def _told(state: State, names: Names) -> Names:
@@ -157,7 +160,11 @@ def _wire(name: ItemName, item: Item) -> str:
 def _notes(state: State, plan: Leaving) -> list[str]:
     notes = []
     if plan.closed:
-        notes.append(f"taken along, a step is never split: {state.say(plan.closed)}")
+        notes.append(f"taken along, a step is never split: {state.brief(plan.closed)}")
     if plan.skipped:
-        notes.append(f"skipped, protected: {state.say(plan.skipped)} (--include-protected takes them)")
+        notes.append(f"skipped, protected: {state.brief(plan.skipped)} (--include-protected takes them)")
     return notes
+
+
+def _count(messages: int) -> str:
+    return f"{messages} message{'s' * (messages != 1)}"

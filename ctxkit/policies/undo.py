@@ -18,7 +18,10 @@ def undo(ledger: Ledger, at: At, name: str | None = None) -> Decision:
     entry = ledger.find(name)
     if entry.void:
         by = f"op {entry.voided_by}" if entry.voided_by else "an undo"
-        raise NoSuchOp(f"op {entry.number} ({entry.name}) is undone already, by {by}", "ctxkit redo brings it back")
+        raise NoSuchOp(
+            f"op {entry.number} ({entry.name}) is undone already, by {by}",
+            f"ctxkit undo LOG {entry.voided_by} voids that" if entry.voided_by else "",
+        )
     return _void(entry, at, "Undid")
 
 

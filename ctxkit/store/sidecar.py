@@ -44,7 +44,7 @@ class Sidecar:
             owner = os.stat(folder).st_uid
         except OSError:
             return
-        if owner != os.geteuid():
+        if owner not in (os.geteuid(), 0):  # root could do worse than leave a folder, as for the config
             self.ignored = True
             self.notices.append(f"{folder} belongs to another user (uid {owner}): ignored")
 

@@ -9,7 +9,13 @@ import pytest
 from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats import registry
 
-CLAUDE = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "message": {"role": "user", "content": "x"}}
+CLAUDE = {
+    "type": "user",
+    "uuid": "u",
+    "parentUuid": None,
+    "sessionId": "s",
+    "message": {"role": "user", "content": "x"},
+}
 
 HEADS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "empty": ([], "chat"),

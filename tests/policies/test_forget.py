@@ -69,6 +69,23 @@ def test_what_is_remembered_stays_and_nothing_else(spec: str, chosen: Names) -> 
     assert all(state.board.protected.items for _ in extra)
 
 
+def test_remembering_what_is_out_already() -> None:
+    """Nothing would be left, so nothing is done."""
+    spec = "1-4 | forget 2"
+    with pytest.raises(NothingChanges, match="2 is out of the context already"):
+        remember(build.state(spec), build.here(build.log(spec)), Wish(names("2")))
+
+
+def test_long_lists_are_cut_in_the_report() -> None:
+    """The op holds all of them."""
+    spec = "1-99"
+    odd = ",".join(map(str, range(1, 99, 2)))
+    decision = forget(build.state(spec), build.here(build.log(spec)), Wish(names(odd)))
+    assert decision.said.endswith(",… (49 messages).")
+    assert len(decision.said) < 100
+    assert decision.op is not None and str(names(odd)) == decision.op.ids
+
+
 @pytest.mark.parametrize("decide", [forget, remember])
 def test_words(decide: object) -> None:
     """What was asked is recorded as typed, and said."""
@@ -78,7 +95,7 @@ def test_words(decide: object) -> None:
     assert decision.op.criteria == "--grep x"
     assert decision.said in (
         "Forgot 2 (1 message).",
-        "Kept 1 messages; everything else (3 messages) is forgotten.",
+        "Kept 1 message; everything else (3 messages) is forgotten.",
     )
 
 

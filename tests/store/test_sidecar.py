@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,8 +87,11 @@ def test_an_op_on_a_log_that_changed_is_refused(log: Path) -> None:
 def test_another_user_s_folder_is_ignored(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that came with somebody's files must not act: its files are not found, and nothing is written."""
     Sidecar(log).write_config("[window]\n")
-    monkeypatch.setattr(module.os, "geteuid", lambda: os.getuid() + 1)
+    folder, real = Sidecar(log).folder, os.stat
+    stranger = SimpleNamespace(st_uid=4711)
+    monkeypatch.setattr(module.os, "stat", lambda path, **more: stranger if path == folder else real(path, **more))
     sidecar = Sidecar(log)
+    monkeypatch.setattr(module.os, "stat", real)
     assert sidecar.ignored
     assert "belongs to another user" in sidecar.notices[0]
     assert not sidecar.config_path.exists()
