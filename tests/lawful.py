@@ -66,7 +66,7 @@ class Command:
             case "undo" | "redo" | "reset_window" | "window_off":
                 return getattr(log, self.name)()
             case "compact" | "trim" | "recall" | "edit" | "restore":
-                return log.commit(lambda: Decision(self.to_come(log), ""))
+                return log.commit(self.name, lambda: Decision(self.to_come(log), ""))
             case _:
                 return getattr(log, self.name)(3600 * self.hours, self.agent)
 
