@@ -241,7 +241,8 @@ def repaired(log: Log) -> int:
         repairs = log.export("openai").repairs
     except NothingToSend:
         return 0
-    return repairs.made + repairs.dropped
+    # a call without a result is answered or left out, as its place in the history has it: either way it is one
+    return repairs.made + repairs.dropped + repairs.left_out.get("call that was never answered", 0)
 
 
 def picture(log: Log) -> tuple[list[str], dict[str, str]]:
