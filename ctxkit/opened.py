@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Protocol, Self
 
 import msgspec
 
-from ctxkit.core.context import Entry, Lens, entries, entry, names, shown_names
+from ctxkit.core.context import Entry, Lens, entries, entry, listed, shown_names
 from ctxkit.core.identity import identity
 from ctxkit.core.jsontext import loads
 from ctxkit.core.ledger import Ledger, build
@@ -201,7 +201,11 @@ class OpenedLog:
 
     def names(self) -> list[Name]:
         """The names of the context in order."""
-        return list(names(self.state(), self.lens()))
+        return list(self.listed())
+
+    def listed(self) -> Sequence[Name]:
+        """The same without a list where one unbroken run of messages is shown: a range."""
+        return listed(self.state(), self.lens())
 
     def select(self, asked: Selection, shown: Iterable[Name] | None = None) -> Names:
         """What a selection stands for; criteria see `shown`, by default the context before windows."""

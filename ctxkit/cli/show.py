@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -35,7 +36,7 @@ def command(
     """
     opened_log = opened(log, reading, looking, command="show")
     opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
-    shown = opened_log.names()
+    shown = opened_log.listed()
     wanted = asked(opened_log, numbers, selecting)
     if not wanted.empty:
         shown = _among(shown, set(opened_log.select(wanted, shown)))
@@ -55,7 +56,7 @@ def command(
             io.say(note)
 
 
-def _among(shown: list[Name], chosen: set[Name]) -> list[Name]:
+def _among(shown: Sequence[Name], chosen: set[Name]) -> list[Name]:
     """What is chosen of what is shown, in order. From the end on, where `--last` finds all of it."""
     found: list[Name] = []
     for name in reversed(shown):

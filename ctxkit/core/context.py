@@ -6,7 +6,7 @@ takes what it needs as parameters, a `Lens`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from heapq import merge
 from typing import Any
 
@@ -77,6 +77,21 @@ def shown_names(state: State) -> Iterator[Name]:
     return merge(plain, special, key=state.key) if special else plain
 
 
+def listed(state: State, lens: Lens = NO_LENS) -> Sequence[Name]:
+    """The names of the context in order, through `lens`; one unbroken run of messages is a range, not a list."""
+    if lens.agent is None and lens.thread is None and lens.newest is None and not windowed(state, lens):
+        shown = state.shown()
+        runs = list(shown.numbers.pairs())
+        if isinstance(state.order, range) and not state.board.keys and not shown.items and len(runs) == 1:
+            return range(runs[0][0], runs[0][1] + 1)
+    return list(names(state, lens))
+
+
+def windowed(state: State, lens: Lens) -> bool:
+    """Whether any window is set at all."""
+    return any(state.windows.values()) or any(lens.windows.values())
+
+
 def entries(state: State, lens: Lens = NO_LENS) -> Iterator[Entry]:
     """The context in order, through `lens`. Raises UnknownAgent for an agent or thread that the log does not have."""
     return (entry(state, name) for name in names(state, lens))
@@ -98,7 +113,7 @@ def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
     if lens.agent is not None or lens.thread is not None:
         require_known(state, lens.agent, lens.thread)
         found = (name for name in found if belongs(state, name, lens.agent, lens.thread))
-    if (any(state.windows.values()) or any(lens.windows.values())) and state.last is not None:
+    if windowed(state, lens) and state.last is not None:
         found = _in_window(state, lens, found)
     if lens.newest is not None:
         found = _newest(state, found, lens.newest)

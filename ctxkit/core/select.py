@@ -59,7 +59,7 @@ def resolve(state: State, asked: Selection, shown: Iterable[Name], text: Callabl
         if typed is None:
             raise Usage("no messages were named", "give numbers (45-67), or criteria such as --tool, --last, --grep")
         return typed
-    found = list(shown)
+    found = shown if isinstance(shown, Sequence) else list(shown)
     chosen = found if typed is None else [name for name in found if name in typed]
     for keep in _tests(state, asked, text):
         chosen = [name for name in chosen if keep(name)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.context import NO_LENS, Lens, entries, names, window_seconds
+from ctxkit.core.context import NO_LENS, Lens, entries, listed, names, window_seconds
 from ctxkit.core.names import ItemName
 from ctxkit.core.times import written
 from ctxkit.core.transcript import View
@@ -119,3 +119,12 @@ def test_entries() -> None:
         (3, "user", "[cut]", False),
     ]
     assert [e.message is None for e in found] == [e.item is not None for e in found] == [False, True, False]
+
+
+def test_an_unbroken_run_is_listed_as_a_range() -> None:
+    """What is listed is what is named, one by one; only where every message is shown is it a range."""
+    whole, broken, windowed = build.state("1-6"), build.state("1-6 | forget 3"), build.state("1-6 | window 60")
+    assert listed(whole) == range(1, 7)
+    for state in (whole, broken, windowed):
+        assert list(listed(state)) == list(names(state))
+    assert isinstance(listed(broken), list) and isinstance(listed(windowed), list)
