@@ -27,7 +27,6 @@ from ctxkit.opened import OpenedLog
 from ctxkit.reading import reread
 from ctxkit.store.append import append_line
 from ctxkit.store.jsonl import read_blocks
-from ctxkit.store.source import CHUNK, Source
 from ctxkit.version import VERSION
 
 
@@ -128,11 +127,11 @@ class AppendingLog(OpenedLog):
                     start = block.offsets[i]
                     if opening.source.read(start - 1, 1) != b"\n" and start:
                         break  # a record glued behind another: the op comes after its line
-                    yield from _between(opening.source, written, start)
+                    yield from opening.source.chunks(written, start)
                     written = start
                     yield dumps(waiting.pop(0).body).encode("ascii") + b"\n"
                 row += 1
-        yield from _between(opening.source, written, opening.source.size)
+        yield from opening.source.chunks(written)
         if waiting and opening.source.size and opening.source.read(opening.source.size - 1, 1) != b"\n":
             yield b"\n"
         for entry in waiting:
@@ -167,11 +166,3 @@ def require_message(record: dict[str, Any]) -> None:
 def new_id() -> str:
     """A new op id: 12 hex digits, the first a letter, so that it is never taken for a number."""
     return "abcdef"[secrets.randbelow(6)] + secrets.token_hex(6)[1:]
-
-
-def _between(source: Source, start: int, end: int) -> Iterator[bytes]:
-    """Bytes `start` to `end`, in pieces."""
-    while start < end:
-        piece = source.read(start, min(CHUNK, end - start))
-        start += len(piece)
-        yield piece

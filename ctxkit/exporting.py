@@ -33,12 +33,8 @@ def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
         held = f"has no messages: all {total} are out of its context" if total else "has no messages"
         raise NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N says why" if total else "")
     # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
-    as_sent = log.opening.format.name == "claude-code" and to != "chat"
-    repairs = Repairs()
-    if as_sent:
-        from ctxkit.formats.claude_code.wire import repair
-
-        contents, repairs = repair(contents, log.answered, model)
+    sent = log.opening.format.sent(contents, log.answered, model) if to != "chat" else None
+    contents, repairs = sent or (contents, Repairs())
     model = model or log.transcript.model
     if to == "chat":
         from ctxkit.formats.chat_lines import lines
@@ -52,7 +48,7 @@ def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
     else:
         from ctxkit.formats import anthropic
 
-        body, more = anthropic.write(contents, model=model, as_sent=as_sent)
+        body, more = anthropic.write(contents, model=model, as_sent=sent is not None)
     return Exported([body], _joined(repairs, more), len(body["messages"]))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, Self
@@ -75,7 +76,6 @@ class OpenedLog:
         self.lens_thread: str | None = None
         self._state: State | None = None
         self._ledger: Ledger | None = None
-        self._contents: dict[int, Content] = {}
 
     @classmethod
     def open(
@@ -130,21 +130,21 @@ class OpenedLog:
         op = self.ledger.find(name)
         ledger = self.ledger.upto(op.number)
         transcript = self.transcript
-        kept = next((i for i, row in enumerate(transcript.row_of) if row >= op.place), len(transcript.messages))
         if transcript.view is not None:
             opening = self.opening
             back = read_source(
                 opening.name, opening.path, opening.source, None, conversation=None, rows=op.place
             ).transcript  # fmt: skip
             return back, ledger
+        kept = bisect_left(transcript.row_of, op.place)
         back = msgspec.structs.replace(transcript, messages=transcript.messages[:kept], row_of=transcript.row_of[:kept])
         return back, ledger
 
     def known_ops(self) -> None:
         """Raises UnknownOp where an op in force is not known to this ctxkit (REPLAY 24)."""
         beside = self.opening.sidecar
-        if beside is not None and beside.ignored and (beside.folder / "ops.jsonl").exists():
-            text = f"{beside.folder} holds ops but belongs to another user, so it is ignored: nothing was exported"
+        if beside is not None and beside.ignored and beside.may_hold_ops():
+            text = f"{beside.folder} belongs to another user and may hold ops, which are ignored: nothing was exported"
             raise NoPermission(text, "--skip-unknown exports without them, forgotten messages and all")
         unknown = self.ledger.unknown
         if unknown:

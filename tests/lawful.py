@@ -263,5 +263,5 @@ def cli(*args: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
         mock.patch.object(sys, "stderr", streams[2]),
     ):  # fmt: skip
         code = run(args)
-    out, err = (stream.buffer.getvalue() for stream in streams[1:])  # type: ignore[attr-defined]
+    out, err = (stream.buffer.getvalue() for stream in streams[1:])
     return code, out, err.decode()

@@ -100,7 +100,7 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
 
         command.__name__, command.__doc__, command.__module__ = function.__name__, function.__doc__, function.__module__
         parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own), *shared]
-        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # functions may carry one, typeshed says not
         command.__annotations__ = {p.name: p.annotation for p in parameters}
         return command
 

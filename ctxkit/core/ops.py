@@ -183,11 +183,6 @@ class Interrupted(Op, tag="interrupted"):
     at: At = msgspec.field(default_factory=lambda: At(messages=-1))
 
 
-AnyOp = (
-    Clear | Mark | Rewind | Forget | Remember | Recall | Protect | Unprotect | Window | Compact | Trim | Edit | Restore
-    | Undo | Interrupted
-)  # fmt: skip
-
 BY_NAME: dict[str, type[Op]] = {
     str(kind.__struct_config__.tag): kind
     for kind in (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ctxkit.core.effects import Item, Key, Out
-from ctxkit.core.fit import check, dangling
+from ctxkit.core.fit import check, dangling, faults
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import (
@@ -65,6 +65,9 @@ def fold(
             continue
         if not force:
             check(entry, missing, transcript, identity)
+        elif identity is not None and (fault := faults(entry, transcript, identity)):
+            then = "applied all the same" if entry.op is not None else "ignored"
+            state.warnings.append(f"op {entry.number} ({entry.name}) {fault[1]}: {then}")
         if missing:
             state.warnings.append(f"op {entry.number} ({entry.name}) {missing}: ignored")
         elif entry.op is not None:

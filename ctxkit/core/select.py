@@ -18,8 +18,6 @@ from ctxkit.core.ranges import EMPTY, Ranges
 from ctxkit.core.state import State
 from ctxkit.errors import BadPattern, NoMark, NothingMatched, UnknownMessage, Usage
 
-UNITS = {"": "messages", "x": "exchanges", "s": "steps"}
-
 
 class Selection(msgspec.Struct, frozen=True):
     """What was asked for. `ids` as typed; `since`, `until`: seconds since 1970; `last`: `5`, `2x` or `3s`."""

@@ -31,7 +31,6 @@ class Steps:
                         self._join(made_by, message.n)
             for call in message.calls:
                 open_calls[call] = message.n
-        self.unanswered: dict[str, int] = open_calls
 
     def _join(self, one: int, other: int) -> None:
         first, second = self._leader.get(one, one), self._leader.get(other, other)

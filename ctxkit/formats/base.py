@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ctxkit.core.messages import Content, Message
+from ctxkit.core.messages import Content, Message, Repairs
 from ctxkit.core.transcript import Transcript
 
 
@@ -70,3 +70,11 @@ class Format(Protocol):
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full, from the JSON objects of its rows (the opening one first)."""
+
+    def sent(
+        self, contents: list[Content], answered: frozenset[str], model: str
+    ) -> tuple[list[Content], Repairs] | None:
+        """What the log's own program would send of a context; None where no program of its own stands behind it.
+
+        `answered`: ids of calls whose result stands anywhere in the log; `model`: of the request, "" for the log's.
+        """

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from ctxkit.core.jsontext import loads
-from ctxkit.core.messages import Call, Content, Message, Result
+from ctxkit.core.messages import Call, Content, Message, Repairs, Result
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Row
@@ -72,6 +72,12 @@ class ChatFormat:
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full; `rows` holds its one record."""
         return content_of(rows[0], message.calls, message.results)
+
+    def sent(
+        self, contents: list[Content], answered: frozenset[str], model: str
+    ) -> tuple[list[Content], Repairs] | None:
+        """Chat messages are any program's, so none speaks for them."""
+        return None
 
 
 def content_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequence[str] = ()) -> Content:

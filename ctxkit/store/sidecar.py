@@ -54,6 +54,15 @@ class Sidecar:
         name = "ops.jsonl" if self.conversation is None else f"ops.{self.conversation}.jsonl"
         return (_NOWHERE if self.ignored else self.folder) / name
 
+    def may_hold_ops(self) -> bool:
+        """Whether there are ops in the folder, ignored or not; a folder that cannot be read may hold some."""
+        try:
+            return any(name.startswith("ops.") for name in os.listdir(self.folder))
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+
     @property
     def config_path(self) -> Path:
         """The log's config."""

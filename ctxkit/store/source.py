@@ -85,19 +85,13 @@ class Source:
             raise UpdatedElsewhere(f"updated elsewhere: {self.name} was cut to {end} bytes while it was read")
         return piece
 
-    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
-        """All bytes from `start` on, in pieces."""
-        while start < self._size:
-            piece = self.read(start, size)
+    def chunks(self, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """The bytes from `start` to `end` (all there are), in pieces."""
+        end = self._size if end is None else end
+        while start < end:
+            piece = self.read(start, min(CHUNK, end - start))
             start += len(piece)
             yield piece
-
-    def copy_to(self, fd: int) -> None:
-        """Write all bytes to a descriptor. Raises ReadFailed; OSError of the receiving side as it comes."""
-        for piece in self.chunks():
-            view = memoryview(piece)
-            while view:
-                view = view[os.write(fd, view) :]
 
     def close(self) -> None:
         """Let go of the file; twice is no error."""

@@ -55,7 +55,7 @@ def ctxkit(*args: str | Path, stdin: bytes | None = b"", terminal: bool = False)
     if source is not None:
         source.terminal = terminal
     reports.terminal = terminal
-    sys.stdin, sys.stdout, sys.stderr = source, result, reports  # type: ignore[assignment]
+    sys.stdin, sys.stdout, sys.stderr = source, result, reports
     try:
         code = app.run([str(arg) for arg in args])
         result.flush()

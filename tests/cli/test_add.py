@@ -97,7 +97,7 @@ def test_failure_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         calls.append(args)
         if len(calls) == 2:
             raise WriteFailed("no space")
-        real(*args, **more)  # type: ignore[arg-type]
+        real(*args, **more)
 
     monkeypatch.setattr(appending, "append_line", append_line)
     ran = ctxkit("add", path, "-", "--messages", stdin=lines(*(message("user", str(n)) for n in range(3))))

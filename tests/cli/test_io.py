@@ -112,8 +112,8 @@ class Slow(streams.RawIOBase):
         self.taken = b""
 
     def write(self, piece: object) -> int:
-        self.taken += bytes(memoryview(piece)[:3])  # type: ignore[arg-type]
-        return min(3, len(memoryview(piece)))  # type: ignore[arg-type]
+        self.taken += bytes(memoryview(piece)[:3])
+        return min(3, len(memoryview(piece)))
 
 
 def test_short_writes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ BODIES = [
 @pytest.mark.parametrize(("part", "expected"), BODIES, ids=lambda value: type(value).__name__)
 def test_body(part: object, expected: list[str]) -> None:
     """Each kind of part has its sign."""
-    assert list(render.body(Content("user", [part]), full=False)) == expected  # type: ignore[list-item]
+    assert list(render.body(Content("user", [part]), full=False)) == expected
 
 
 def test_full() -> None:

@@ -49,7 +49,7 @@ def test_no_identity_is_not_compared() -> None:
     """Without `at.last`, or without a way to know identities, only the count is compared."""
     transcript = build.transcript(build.log("1-3 | mark last=x | mark last=none"))
     entry = build_ledger(transcript).entries[0]
-    entry.op.at.last = None  # type: ignore[union-attr]
+    entry.op.at.last = None
     assert faults(entry, transcript, lambda n: "") is None
     assert faults(build_ledger(transcript).entries[0], transcript, None) is None
 

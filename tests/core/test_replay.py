@@ -91,13 +91,18 @@ def picture(state: build.State) -> list[object]:
 
 
 def test_force_folds_what_does_not_fit() -> None:
-    """`--force-replay`: refused without it; with it, what can be applied is, and the rest is named."""
+    """`--force-replay`: refused without it; with it, what can be applied is, and all of it is named."""
     spec = "1-4 | forget 2 at=9 | undo @9 | forget 3 last=x | forget q"
     with pytest.raises(Misfit):
         build.state(spec)
     state = build.state(spec, force=True)
     assert build.shown(state) == "1,4"
-    assert state.warnings == ["op 2 (undo) names op a9, which the log does not have before it: ignored"]
+    assert state.warnings == [
+        "op 1 (forget) does not fit: it was written when the log had 9 messages, there are 4: applied all the same",
+        "op 2 (undo) names op a9, which the log does not have before it: ignored",
+        "op 3 (forget) does not fit: message 4 is not the one that it was written after: applied all the same",
+        "op 4 (forget) cannot be read: not a number or a range: 'q': ignored",
+    ]
 
 
 def test_the_first_misfit_is_said() -> None:

@@ -172,7 +172,7 @@ class Checked:
         name, _, words = text.partition(" = ")
         item = told(name).single
         self.checks += 1
-        assert self.state().board.items[item].message["content"] == words  # type: ignore[index]
+        assert self.state().board.items[item].message["content"] == words
 
     def time(self, text: str) -> None:
         name, _, moment = text.partition(" = ")

@@ -47,11 +47,10 @@ def test_whole(names: str, whole: str) -> None:
 
 
 def test_members() -> None:
-    """The message that opened a step, all of it, who made a call, and what nobody answered."""
+    """The message that opened a step, all of it, and who made a call."""
     found = steps(PARALLEL + " | 7 call=z")
     assert (found.leader(5), found.leader(4), sorted(found.members(3)), found.members(1)) == (2, 4, [2, 3, 5], [1])
     assert found.caller == {(3, "x"): 2, (5, "y"): 2}
-    assert found.unanswered == {"z": 7}
 
 
 def test_results_of_two_calls_in_one_message_join_them() -> None:

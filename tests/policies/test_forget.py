@@ -91,7 +91,7 @@ def test_words(decide: object) -> None:
     """What was asked is recorded as typed, and said."""
     spec = "1-4"
     wish = Wish(names("2"), criteria="--grep x")
-    decision = decide(build.state(spec), build.here(build.log(spec)), wish)  # type: ignore[operator]
+    decision = decide(build.state(spec), build.here(build.log(spec)), wish)
     assert decision.op.criteria == "--grep x"
     assert decision.said in (
         "Forgot 2 (1 message).",

@@ -302,7 +302,7 @@ def test_many_writers_and_readers(log: Path, tmp_path: Path) -> None:
         if child == 0:
             status = 1
             try:
-                os.fsync = lambda fd: None  # type: ignore[assignment]  # the disk is not what is tested
+                os.fsync = lambda fd: None  # the disk is not what is tested
                 job()
                 status = 0
             finally:

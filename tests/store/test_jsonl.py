@@ -304,6 +304,6 @@ def test_reading_takes_a_bounded_number_of_reads() -> None:
         asked += len(found)
         return found
 
-    source.read = counted  # type: ignore[method-assign]
+    source.read = counted
     assert sum(len(block.rows) for block in read_blocks(source, ChatRow, [])) == 1
     assert asked < 4 * len(data)

@@ -136,3 +136,19 @@ def test_a_change_is_made_under_the_lock(log: Path, monkeypatch: pytest.MonkeyPa
 def test_user_config(env: dict[str, str], path: str) -> None:
     """Where the user's own config is."""
     assert user_config(env) == Path(path)
+
+
+def test_a_stranger_s_folder_may_hold_ops(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None where there is no folder or no ops in it; one that cannot be read may hold some."""
+    sidecar = Sidecar(log)
+    assert not sidecar.may_hold_ops()
+    sidecar.write_config("")
+    assert not sidecar.may_hold_ops()
+    sidecar.append(b"{}")
+    assert sidecar.may_hold_ops()
+
+    def refused(path: object) -> list[str]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(module.os, "listdir", refused)
+    assert sidecar.may_hold_ops()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctxkit.core.messages import Content, Message
+from ctxkit.core.messages import Content, Message, Repairs
 from ctxkit.formats.base import Row
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
@@ -44,6 +44,14 @@ class ClaudeCode:
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)
+
+    def sent(
+        self, contents: list[Content], answered: frozenset[str], model: str
+    ) -> tuple[list[Content], Repairs] | None:
+        """What Claude Code sends when it resumes the session (TRUTH); imported when something is exported."""
+        from ctxkit.formats.claude_code.wire import repair
+
+        return repair(contents, answered, model)
 
 
 FORMAT = ClaudeCode()

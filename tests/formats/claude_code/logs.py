@@ -27,7 +27,7 @@ def block(raw: bytes, base: int = 0, line: int = 1) -> Block:
             for into, item in zip(
                 (found.rows, found.offsets, found.sizes, found.lines), (row, offset, len(piece), line + i), strict=True
             ):
-                into.append(item)  # type: ignore[attr-defined]
+                into.append(item)
         offset += len(piece) + 1
     return found
 

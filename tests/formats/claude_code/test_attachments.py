@@ -73,5 +73,5 @@ def test_rendered_rows_are_verbatim(rendered: Any) -> None:
 def test_which_kinds_count() -> None:
     """The kinds that are sent; part of the numbering, so a change here must be meant."""
     assert len(SENT) == 22
-    assert is_sent(ClaudeRow(attachment={"type": "file"}))  # type: ignore[arg-type]
-    assert not is_sent(ClaudeRow(attachment={"type": "todo_reminder"}))  # type: ignore[arg-type]
+    assert is_sent(ClaudeRow(attachment={"type": "file"}))
+    assert not is_sent(ClaudeRow(attachment={"type": "todo_reminder"}))
