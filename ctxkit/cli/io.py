@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ctxkit.cli.ink import Ink, allowed, painted
 from ctxkit.core.jsontext import dumps
 from ctxkit.errors import CtxkitError, ExitCode, ManyConversations
 
@@ -19,9 +20,13 @@ PIPE_STATUS = 128 + signal.SIGPIPE
 
 
 class Streams:
-    """Of one run: `quiet` silences reports (never errors); `done`: what was appended, in words; `words`: the call."""
+    """Of one run: `quiet` silences reports (never errors); `done`: what was appended, in words; `words`: the call.
+
+    `colour`: whether the result may be coloured.
+    """
 
     quiet = False
+    colour = False
     done = ""
     words: tuple[str, ...] = ()
 
@@ -29,11 +34,12 @@ class Streams:
     def begin(cls, words: Sequence[str]) -> None:
         """A new run: nothing is left of the one before."""
         cls.quiet, cls.done, cls.words = False, "", tuple(words)
+        cls.colour = allowed(os.environ, terminal=sys.stdout is not None and sys.stdout.isatty())
 
 
-def out(text: str) -> None:
-    """A human line of the result; control characters made visible."""
-    _put(_line(text))
+def out(*spans: str | Ink) -> None:
+    """A human line of the result; control characters made visible, inked spans coloured where colour is allowed."""
+    _put(_line(*spans, colour=Streams.colour))
 
 
 def out_json(value: Any) -> None:
@@ -63,11 +69,15 @@ def say(text: str) -> None:
         _err(text)
 
 
-def _line(text: str) -> bytes:
+def _line(*spans: str | Ink, colour: bool = False) -> bytes:
     """One line, whatever names and labels in it hold: a line break in them cannot make up a line of its own."""
     from ctxkit.cli.safe import safe
 
-    return safe(text).replace("\n", "␊").encode("utf-8", "replace") + b"\n"
+    made = ""
+    for span in spans:
+        text = safe(span if isinstance(span, str) else span.text).replace("\n", "␊")
+        made += painted(text, span.style) if colour and isinstance(span, Ink) else text
+    return made.encode("utf-8", "replace") + b"\n"
 
 
 def _err(text: str, end: str = "\n") -> None:

@@ -20,8 +20,8 @@ from ctxkit.core.ops import Forget
 from ctxkit.errors import NothingChanges, Usage
 from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
+from ctxkit.tokens import provisional
 
-COUNTER = "provisional counter, bytes/4"
 SHOWN = 20
 """Ranges that are printed; the rest is counted."""
 
@@ -87,7 +87,7 @@ def preview(log: Log, op: Forget) -> Iterator[str]:
     if len(runs) > SHOWN:
         yield f"… {len(runs) - SHOWN} more ranges"
     tokens = _tokens(log, leaving)
-    yield f"{len(leaving)} of {len(shown)} messages, {tokens:,} tokens ({COUNTER})"
+    yield f"{len(leaving)} of {len(shown)} messages, {tokens:,} tokens ({provisional.NAME})"
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
         kept = Names.of(name for name in shown[first:] if name not in leaving)
@@ -108,5 +108,4 @@ def _runs(names: list[Name]) -> Iterator[list[Name]]:
 
 
 def _tokens(log: Log, names: Names) -> int:
-    """A provisional figure, until there are counters: bytes of the words / 4."""
-    return sum(len(log.text(name).encode("utf-8", "replace")) // 4 for name in names)
+    return sum(provisional.count(log.text(name)) for name in names)

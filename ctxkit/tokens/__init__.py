@@ -1,0 +1,1 @@
+"""Counters: how many tokens a text has, each figure with the name of what counted it."""

@@ -1,0 +1,73 @@
+"""Where every message stands: one word each, and figures that add up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.core.context import Lens
+from ctxkit.core.standing import Standing, Standings
+from ctxkit.core.transcript import Cut, View
+from tests import build
+
+
+@pytest.mark.parametrize(
+    ("spec", "lens", "expected"),
+    [
+        ("1-4", Lens(), {"in": 4}),
+        ("1-4 | forget 2", Lens(), {"in": 3, "forget": 1}),
+        ("1-4 | forget 2 | clear", Lens(), {"in": 0, "forget": 1, "clear": 3}),
+        ("1-4 | compact 2-3 text=short", Lens(), {"in": 3, "compact": 2}),
+        ("1-4 | trim 2-3 | forget 3", Lens(), {"in": 2, "forget": 1, "trim": 1}),
+        ("1-4 | mark | 5-6 | rewind", Lens(), {"in": 4, "rewind": 2}),
+        ("1-4 | forget 1", Lens(windows={None: 90}), {"in": 2, "forget": 1, "window": 1}),
+        ("1-4", Lens(newest=1), {"in": 1, "newest": 3}),
+        ("1 agent=a | 2 agent=b | 3", Lens(agent="a"), {"in": 2, "filter": 1}),
+    ],
+)
+def test_tally(spec: str, lens: Lens, expected: dict[str, int]) -> None:
+    """What took a message out first counts, so the figures add up to all there are."""
+    assert Standings(build.state(spec), lens).tally() == expected
+
+
+def test_a_programs_own_history() -> None:
+    """What a foreign program took out or left on a branch is counted by its own words."""
+    view = View([1, 2, 4], {3: "branch"}, [Cut(3, [1], "compacted")])
+    state = build.state("1-4", view=view)
+    standings = Standings(state)
+    assert standings.tally() == {"in": 2, "program": 1, "branch": 1}
+    assert [standings.of(n) for n in (1, 2, 3)] == [Standing("program"), Standing("in"), Standing("branch")]
+
+
+def test_the_op_is_named() -> None:
+    """The first that took it out."""
+    standings = Standings(build.state("1-4 | forget 2 | clear"))
+    assert standings.of(2) == Standing("forget", 1)
+    assert standings.of(3) == Standing("clear", 2)
+
+
+OPS = (
+    "forget 2",
+    "forget 3-5",
+    "trim 4",
+    "compact 2-4 text=s",
+    "compact 5-6",
+    "clear",
+    "recall 3-4",
+    "undo @1",
+    "remember 1-2",
+)
+
+
+@given(st.lists(st.sampled_from(OPS), max_size=6))
+def test_the_figures_add_up(ops: list[str]) -> None:
+    """Over any ops: one standing for each name, and `tally` counts what `of` says."""
+    state = build.state(" | ".join(["1-8", *ops]), force=True)
+    for lens in (Lens(), Lens(windows={None: 120}), Lens(newest=2)):
+        standings = Standings(state, lens)
+        told: dict[str, int] = {}
+        for name in state.everything():
+            kind = standings.of(name).kind
+            told[kind] = told.get(kind, 0) + 1
+        assert {kind: n for kind, n in standings.tally().items() if n} == told
