@@ -10,13 +10,16 @@ import argparse
 import os
 import platform
 import re
+import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.bench import logs
+from tests.bench import session as sessions
 from tests.bench.runs import Kind, Run, in_turn, ratio
 
 HERE = Path(__file__).resolve().parent
@@ -80,12 +83,17 @@ def native(folder: Path, environment: dict[str, str], size: int, times: int) -> 
     """The commands of the target on a large native log."""
     log = folder / "large.jsonl"
     count = logs.native(log, size)
+    _run("mark", log, "start")
+    _run("forget", log, "11-20", str(count))
     kinds = {
         "`wc -l`": Kind(("wc", "-l", str(log))),
         "bare decode": Kind((sys.executable, str(HERE / "bare.py"), str(log))),
         "`ctxkit mark`": _marking(log),
         "`ctxkit log`": Kind((*CTXKIT, "log", str(log))),
         "`ctxkit show --last 20`": Kind((*CTXKIT, "show", "--last", "20", str(log))),
+        "`ctxkit status --no-tokens`": Kind((*CTXKIT, "status", "--no-tokens", str(log))),
+        "`ctxkit diff LOG 1 now`": Kind((*CTXKIT, "diff", str(log), "1", "now"), status=1),
+        "`ctxkit recall LOG TEXT`": Kind((*CTXKIT, "recall", str(log), logs.RARE)),
     }
     title = f"native log, {log.stat().st_size // MB} MB, {count:,} messages, {times} runs"
     yield from _table(title, in_turn(kinds, times, environment), log.stat().st_size)
@@ -94,15 +102,24 @@ def native(folder: Path, environment: dict[str, str], size: int, times: int) -> 
 
 def session(folder: Path, environment: dict[str, str], size: int, times: int) -> Iterator[str]:
     """Reading, showing and forgetting on a long Claude Code session."""
-    log = folder / "session.jsonl"
-    count = logs.claude_code(log, size)
+    home = folder / ".claude/projects/-bench"  # where session-recall looks
+    home.mkdir(parents=True)
+    log = home / f"{sessions.ID}.jsonl"
+    count = sessions.claude_code(log, size)
     kinds = {
         "bare decode": Kind((sys.executable, str(HERE / "bare.py"), str(log), "claude")),
         "`ctxkit log`": Kind((*CTXKIT, "log", str(log))),
+        "`ctxkit status --no-tokens`": Kind((*CTXKIT, "status", "--no-tokens", str(log))),
+        "`ctxkit recall LOG TEXT`": Kind((*CTXKIT, "recall", str(log), sessions.NEEDLE)),
+        "`grep -F TEXT`": Kind(("grep", "-F", sessions.NEEDLE, str(log))),
         "`ctxkit show --last 20`": Kind((*CTXKIT, "show", "--last", "20", str(log))),
         "`ctxkit show`": Kind((*CTXKIT, "show", str(log))),
         "`ctxkit forget --tool Read --dry-run`": Kind((*CTXKIT, "forget", "--tool", "Read", "--dry-run", str(log))),
     }
+    peer = shutil.which("session-recall")
+    if peer:
+        words = ("grep", "--session-id", sessions.ID, "--case-sensitive", "--include-tools", sessions.NEEDLE)
+        kinds[f"session-recall {_version(peer)} `grep`"] = Kind((peer, *words))
     title = f"Claude Code session, {log.stat().st_size // MB} MB, {count:,} rows, {times} runs"
     yield from _table(title, in_turn(kinds, times, environment), log.stat().st_size)
 
@@ -125,6 +142,16 @@ def _marking(log: Path) -> Kind:
     """A mark, taken away again after each run, so that all runs are alike."""
     size = log.stat().st_size
     return Kind((*CTXKIT, "mark", str(log)), lambda: os.truncate(log, size))
+
+
+def _run(command: str, log: Path, *words: str) -> None:
+    """One op on the log, unmeasured."""
+    subprocess.run([*CTXKIT, command, str(log), *words], cwd=ROOT, check=True, capture_output=True)
+
+
+def _version(program: str) -> str:
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    return said.split()[-1]
 
 
 def _environment(folder: Path) -> dict[str, str]:

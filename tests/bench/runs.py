@@ -19,10 +19,11 @@ class Run(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What is run, and what is done after each run (unmeasured)."""
+    """What is run, what is done after each run (unmeasured), and the exit status it ends with."""
 
     command: Sequence[str]
     after: Callable[[], None] = lambda: None
+    status: int = 0
 
 
 def in_turn(kinds: Mapping[str, Kind], times: int, environment: Mapping[str, str]) -> dict[str, list[Run]]:
@@ -30,21 +31,21 @@ def in_turn(kinds: Mapping[str, Kind], times: int, environment: Mapping[str, str
     found: dict[str, list[Run]] = {name: [] for name in kinds}
     for turn in range(-1, times):
         for name, kind in kinds.items():
-            run = once(kind.command, environment)
+            run = once(kind.command, environment, kind.status)
             kind.after()
             if turn >= 0:
                 found[name].append(run)
     return found
 
 
-def once(command: Sequence[str], environment: Mapping[str, str]) -> Run:
+def once(command: Sequence[str], environment: Mapping[str, str], expected: int = 0) -> Run:
     """One process, with its output thrown away."""
     quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
     start = time.perf_counter()
     child = os.posix_spawnp(command[0], command, environment, file_actions=quiet)
     _, status, used = os.wait4(child, 0)
     wall = time.perf_counter() - start
-    if status:
+    if os.waitstatus_to_exitcode(status) != expected:
         raise SystemExit(f"{' '.join(command)}: exit status {os.waitstatus_to_exitcode(status)}")
     scale = 1 << 20 if sys.platform == "darwin" else 1 << 10  # ru_maxrss: bytes there, KiB here
     return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / scale)
