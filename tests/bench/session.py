@@ -1,8 +1,8 @@
 """A Claude Code session of any size for the benches, shaped like real ones: the same bytes in every run.
 
 Shape (from counts over real files): a row per content block, responses of several rows, parallel calls, progress rows
-(30 % of the rows) that are links of the chain, `toolUseResult` copies (the largest share of the bytes), thinking that is
-empty but signed, a few images, file-history snapshots, stop hooks, two compactions, a sidechain now and then.
+(30 % of the rows) that are links of the chain, `toolUseResult` copies (the largest share of the bytes), thinking
+that is empty but signed, a few images, file-history snapshots, stop hooks, two compactions, a sidechain now and then.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 START = datetime(2026, 1, 1)
-WORDS = "the session module reads a token from the request and compares its age with the lifetime of the store".split()
+WORDS = ["the", "session", "module", "reads", "a", "token", "from", "the", "request", "and", "compares", "its", "age"]
 TOOLS = ("Read", "Bash", "Grep", "Edit", "Write", "Task")
 ID = "5e55e551-0000-4000-8000-000000000001"
 """The session's id, and the name of its file."""
