@@ -26,6 +26,7 @@ COMMANDS = [
     "--help",
     "--version",
     "mark --help",
+    "help mark",
     "show log.jsonl",
     "show log.jsonl --last 2",
     "log log.jsonl",

@@ -9,12 +9,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ctxkit.cli import fds
 from ctxkit.errors import CtxkitError, ExitCode, Usage
@@ -38,10 +38,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "redo": ("change", "void the newest undo"),
     "export": ("keep", "the context in the shape of a provider's request"),
     "check": ("keep", "find damage in the log and its ops"),
+    "help": ("about", "examples, options and exit codes of a command"),
 }
 """Name -> group and one line for `ctxkit --help`. The module is `ctxkit.cli.<name>`."""
 
-GROUPS = {"look": "Look", "change": "Change", "keep": "Keep"}
+GROUPS = {"look": "Look", "change": "Change", "keep": "Keep", "about": "About ctxkit"}
 
 
 def module_of(name: str) -> str:
@@ -49,22 +50,34 @@ def module_of(name: str) -> str:
     return f"ctxkit.cli.{name}"
 
 
+class Command(TyperCommand):
+    """A command whose help is its page (`help.py`)."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Prints the page itself, and ends."""
+        raise _helped(self.name)
+
+
 def single(name: str) -> Any:
     """The command object of one command; imports its module."""
     one = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-    module = import_module(module_of(name))
-    one.command(name, help=module.command.__doc__, epilog=_epilog(name))(module.command)
+    command = import_module(module_of(name)).command
+    one.command(name, help=command.__doc__, cls=Command, context_settings=HELP)(command)
     return typer.main.get_command(one)
 
 
-def _epilog(name: str) -> str:
-    from ctxkit.cli.examples import epilog
+HELP = {"help_option_names": ["-h", "--help"]}
 
-    return epilog(name)
+
+def _helped(name: str | None) -> typer.Exit:
+    from ctxkit.cli import help as pages
+
+    pages.show(name if name in COMMANDS else None)
+    return typer.Exit()
 
 
 class Commands(TyperGroup):
-    """The group: commands are imported when asked for, help lists them from the table."""
+    """The program without a command: its options, and the list of commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the table's order."""
@@ -74,11 +87,9 @@ class Commands(TyperGroup):
         """The command, imported now; None for a name that is not in the table."""
         return single(cmd_name) if cmd_name in COMMANDS else None
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes the list by groups."""
-        for group, title in GROUPS.items():
-            with formatter.section(title):
-                formatter.write_dl([(name, text) for name, (of, text) in COMMANDS.items() if of == group])
+    def get_help(self, ctx: Any) -> str:
+        """Prints the list itself, and ends."""
+        raise _helped(None)
 
 
 def _version(value: bool) -> None:
@@ -91,34 +102,30 @@ def _version(value: bool) -> None:
 
 def _build() -> Any:
     app = typer.Typer(
-        cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, no_args_is_help=False
+        cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, context_settings=HELP
     )
 
     @app.callback()
-    def root(version: bool = typer.Option(False, "--version", help="Print the version.", callback=_version)) -> None:
-        """Unix commands for the context of LLM conversations.
-
-        A log is append-only: every change is an op that is appended and can be undone. LOG is a path or - for
-        standard input; with a path a command appends to the log, with - it copies the log to standard output and adds
-        its op, so commands make pipes.
-        """
+    def root(version: bool = typer.Option(False, "--version", callback=_version)) -> None:
+        """What `pages.overview` tells."""
 
     return typer.main.get_command(app)
 
 
-def run(args: Sequence[str]) -> int:
+def run(args: list[str]) -> int:
     """Run one command line; the exit status. Every expected failure is rendered here and nowhere else."""
     from ctxkit.cli import io
 
+    args = args[args[:1] == ["--no-pager"] :]
     io.Streams.begin(args)
     try:
         try:
             if args and args[0] in COMMANDS:  # the short way: no other command is built
-                command, words, name = single(args[0]), list(args[1:]), f"ctxkit {args[0]}"
+                command, words, name = single(args[0]), args[1:], f"ctxkit {args[0]}"
             elif args and not args[0].startswith("-"):
-                raise _unknown(args[0])
+                raise unknown(args[0])
             else:
-                command, words, name = _build(), list(args) or ["--help"], "ctxkit"
+                command, words, name = _build(), args or ["--help"], "ctxkit"
             with command.make_context(name, words) as context:
                 status = command.invoke(context)
             io.flush()
@@ -140,7 +147,8 @@ def run(args: Sequence[str]) -> int:
         return io.bug(error)
 
 
-def _unknown(name: str) -> Usage:
+def unknown(name: str) -> Usage:
+    """The error for a name that is no command's; it names the nearest."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, COMMANDS, 1)

@@ -6,6 +6,14 @@ Code session.
 
 from __future__ import annotations
 
+FIRST_STEPS = (
+    ("ctxkit show chat.jsonl", "what a model would be sent"),
+    ("ctxkit forget chat.jsonl 3-4", "these two leave the context, not the log"),
+    ("ctxkit undo chat.jsonl", "and are back"),
+    ("ctxkit export chat.jsonl --to openai >request.json", "the context as a request"),
+)
+"""Those of `ctxkit --help`."""
+
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "show": (
         ("ctxkit show chat.jsonl", "the context"),
@@ -50,10 +58,5 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit export session.jsonl --to anthropic >request.json", "of a Claude Code session"),
     ),
     "check": (("ctxkit check chat.jsonl", "exit 0 where nothing is wrong"),),
+    "help": (("ctxkit help show", "of one command"), ("ctxkit help window | head -n 12", "the examples of one")),
 }
-
-
-def epilog(name: str) -> str:
-    """The examples of a command as help prints them; \\b keeps the parser from filling the lines."""
-    lines = [f"  {line}\n      {note}" for line, note in EXAMPLES[name]]
-    return "\b\nExamples:\n" + "\n".join(lines)

@@ -37,6 +37,13 @@ class Streams:
         cls.colour = allowed(os.environ, terminal=sys.stdout is not None and sys.stdout.isatty())
 
 
+def width() -> int:
+    """Columns of the terminal that the result goes to; 80 where there is none; never below 20."""
+    from ctxkit.cli.wrap import columns
+
+    return columns(sys.stdout)
+
+
 def out(*spans: str | Ink) -> None:
     """A human line of the result; control characters made visible, inked spans coloured where colour is allowed."""
     _put(_line(*spans, colour=Streams.colour))

@@ -1,0 +1,136 @@
+"""Pages: what a command is, as structure; help, man pages and completions are made from it.
+
+The facts come from where they are declared: the table of commands (`app.py`), the function of the command (docstring
+and parameters), EXAMPLES and the table of exit codes. Reading a page imports the module of that command alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ctxkit.cli import app
+from ctxkit.cli.examples import EXAMPLES, FIRST_STEPS
+from ctxkit.errors import MEANING
+
+SUMMARY = "Unix commands for the context of LLM conversations."
+
+DESCRIPTION = (
+    "A log is append-only: every change is an op that is appended and can be undone. LOG is a path, or - (or nothing) "
+    "for standard input. With a path a command appends to the log; with - it copies the log to standard output and "
+    "adds its op, so commands make pipes.",
+    "`ctxkit COMMAND --help` has the examples and options of a command. Results go to standard output, everything else "
+    "to standard error. On a terminal, text that is longer than the screen goes through a pager.",
+)
+
+WRITER = (
+    "In a pipe: with - for LOG the log is read from standard input and copied to standard output as it is, with what "
+    "is added behind it; reports go to standard error. It comes out whole on exit 0 and 1, and not at all on others."
+)
+READER = "In a pipe: with - for LOG, or without it, the log is read from standard input."
+
+OWN = "Options"
+"""The heading of the options that are a command's own."""
+
+
+class Parameter(NamedTuple):
+    """An option or an argument.
+
+    `names`: an option's spellings, the short one first; none for an argument. `metavar`: how its value is called in
+    help ("" for a switch). `key`: what the code calls it. `heading`: what it is listed under. `choices`: the values
+    that are possible, where they are few. `many`: an argument that may repeat.
+    """
+
+    key: str
+    names: tuple[str, ...]
+    metavar: str
+    help: str
+    heading: str
+    choices: tuple[str, ...]
+    required: bool
+    many: bool
+
+
+class Page(NamedTuple):
+    """A command, or (`name` "") the program: `description` in paragraphs, `exits` as code and meaning.
+
+    `commands`: title of a group, and name and line of each of its commands; empty for a command.
+    """
+
+    name: str
+    summary: str
+    usage: str
+    description: tuple[str, ...]
+    arguments: tuple[Parameter, ...]
+    options: tuple[Parameter, ...]
+    examples: tuple[tuple[str, str], ...]
+    exits: tuple[tuple[int, str], ...]
+    commands: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+
+
+HELP = Parameter("help", ("-h", "--help"), "", "Show this help.", OWN, (), False, False)
+
+
+def page(name: str) -> Page:
+    """The page of one command; imports its module. `name` is in COMMANDS."""
+    parsed = app.single(name)
+    summary, *description = _paragraphs(parsed.help)
+    headings = _headings(parsed.callback)
+    listed = [_parameter(found, headings) for found in parsed.params]
+    arguments = tuple(one for one in listed if not one.names)
+    options = (*(one for one in listed if one.names), HELP)
+    words = [f"{one.names[-1]} {one.metavar}" for one in options if one.required]
+    usage = " ".join(["ctxkit", name, *words, "[OPTIONS]", *(one.metavar for one in arguments)])
+    keys = {one.key for one in listed}
+    if name == "add" or "op_id" in keys:
+        description.append(WRITER)
+    elif any(one.key == "log" and not one.required for one in arguments):
+        description.append(READER)
+    return Page(name, summary, usage, tuple(description), arguments, options, EXAMPLES[name], _exits())
+
+
+def overview() -> Page:
+    """The page of the program; imports no command."""
+    options = (
+        Parameter("no_pager", ("--no-pager",), "", "No pager (before the command).", OWN, (), False, False),
+        Parameter("version", ("--version",), "", "Print the version.", OWN, (), False, False),
+        HELP,
+    )
+    groups = tuple(
+        (title, tuple((name, text) for name, (of, text) in app.COMMANDS.items() if of == group))
+        for group, title in app.GROUPS.items()
+    )
+    return Page("", SUMMARY, "ctxkit COMMAND [LOG] …", DESCRIPTION, (), options, FIRST_STEPS, _exits(), groups)
+
+
+def every() -> Iterator[Page]:
+    """The program's page, then one of each command."""
+    yield overview()
+    for name in app.COMMANDS:
+        yield page(name)
+
+
+def _exits() -> tuple[tuple[int, str], ...]:
+    return tuple((int(code), text) for code, text in MEANING.items())
+
+
+def _paragraphs(docstring: str | None) -> list[str]:
+    return [" ".join(part.split()) for part in inspect.cleandoc(docstring or "").split("\n\n")]
+
+
+def _headings(callback: Any) -> dict[str, str]:
+    """For each option that comes in a bundle the bundle's first line, without its full stop."""
+    bundles = getattr(inspect.unwrap(callback), "bundles", ())
+    return {key: _paragraphs(bundle.__doc__)[0].rstrip(".") for bundle in bundles for key in bundle.__annotations__}
+
+
+def _parameter(found: Any, headings: dict[str, str]) -> Parameter:
+    option = found.param_type_name == "option"
+    names = tuple(sorted((*found.opts, *found.secondary_opts), key=len)) if option else ()
+    choices = tuple(map(str, getattr(found.type, "choices", None) or ()))
+    switch = option and found.is_flag
+    metavar = "" if switch else found.metavar or "|".join(choices) or str(found.type.name).upper()
+    heading = headings.get(found.name, OWN if option else "Arguments")
+    many = found.nargs == -1
+    return Parameter(found.name, names, metavar, found.help or "", heading, choices, bool(found.required), many)
