@@ -53,7 +53,7 @@ CASES = [
     for situation, code in zip(HEAD.split(), row[22:].split(), strict=True)
 ]
 
-NO_LOG: set[str] = set()
+NO_LOG = {"help"}
 """Commands that take no log."""
 
 
