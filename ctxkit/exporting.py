@@ -35,7 +35,7 @@ def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
     # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
     sent = log.opening.format.sent(contents, log.answered, model) if to != "chat" else None
     contents, repairs = sent or (contents, Repairs())
-    model = model or log.transcript.model
+    model = model or log.model
     if to == "chat":
         from ctxkit.formats.chat_lines import lines
 

@@ -112,6 +112,12 @@ class OpenedLog:
         return self.opening.format.native
 
     @property
+    def model(self) -> str:
+        """The model that the log names: of the thread that is looked at, where it has one of its own; "" for none."""
+        side = self.state().sidechain(self.lens_thread)
+        return (side.model if side is not None else "") or self.transcript.model
+
+    @property
     def ledger(self) -> Ledger:
         """The ops, numbered, with those that are void."""
         if self._ledger is None:
@@ -211,7 +217,8 @@ class OpenedLog:
         """What a selection stands for; criteria see `shown`, by default the context before windows."""
         state = self.state()
         try:
-            return resolve(state, asked, shown_names(state) if shown is None else shown, self._text_in_time)
+            seen = shown_names(state, asked.thread) if shown is None else shown
+            return resolve(state, asked, seen, self._text_in_time)
         finally:
             self.limit.stop()
 

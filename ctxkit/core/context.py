@@ -6,6 +6,7 @@ takes what it needs as parameters, a `Lens`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from heapq import merge
 from typing import Any
@@ -16,6 +17,7 @@ from ctxkit.core.effects import Item
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name, Names
 from ctxkit.core.state import State
+from ctxkit.core.transcript import MAIN
 from ctxkit.errors import UnknownAgent
 
 
@@ -48,6 +50,8 @@ class Lens(msgspec.Struct, frozen=True):
 
 
 NO_LENS = Lens()
+KNOWN = 20
+"""How many agents or threads are named where one is not known."""
 
 
 def window_seconds(state: State, lens: Lens, agent: str | None) -> int:
@@ -62,17 +66,20 @@ def window_seconds(state: State, lens: Lens, agent: str | None) -> int:
     return 0
 
 
-def shown_names(state: State) -> Iterator[Name]:
-    """Every name of the context before filters and window, in order. O(messages), constant memory."""
-    shown = state.shown()
+def shown_names(state: State, thread: str | None = None) -> Iterator[Name]:
+    """Every name of the context before filters and window, in order; of a sidechain, where `thread` names one.
+
+    O(messages), constant memory.
+    """
+    shown, order = state.shown(thread), state.order_of(thread)
     keys = state.board.keys
     special = sorted((name for name in keys if name in shown), key=state.key)
-    if isinstance(state.order, range):
+    if isinstance(order, range):
         plain: Iterator[int] = (n for n in shown.numbers if n not in keys) if keys else iter(shown.numbers)
     else:
-        listed = set(state.order)
+        listed = set(order)
         stray = [n for n in shown.numbers if n not in listed]
-        ordered = merge((n for n in state.order if n in shown.numbers), stray, key=state.key)
+        ordered = merge((n for n in order if n in shown.numbers), stray, key=state.key)
         plain = (n for n in ordered if n not in keys)
     return merge(plain, special, key=state.key) if special else plain
 
@@ -109,7 +116,7 @@ def entry(state: State, name: Name) -> Entry:
 
 def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
     """The names of the context in order, through `lens`."""
-    found = shown_names(state)
+    found = shown_names(state, lens.thread)
     if lens.agent is not None or lens.thread is not None:
         require_known(state, lens.agent, lens.thread)
         found = (name for name in found if belongs(state, name, lens.agent, lens.thread))
@@ -121,7 +128,14 @@ def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
 
 
 def belongs(state: State, name: Name, agent: str | None, thread: str | None) -> bool:
-    """Whether `name` is under this agent and thread; without one it belongs to all (17), a summary by what it tells."""
+    """Whether `name` is under this agent and thread; without one it belongs to all (17), a summary by what it tells.
+
+    Another program's main thread and sidechains do not share messages.
+    """
+    if thread is not None and (thread in state.threads or state.main(thread)):
+        if not state.in_thread(name, thread):
+            return False
+        thread = None
     if isinstance(name, int):
         message = state.messages[name - 1]
         mine, in_thread = message.agent, message.thread
@@ -135,6 +149,11 @@ def belongs(state: State, name: Name, agent: str | None, thread: str | None) -> 
     )
 
 
+def in_order(name: str) -> list[tuple[int, str]]:
+    """Sort key: digits by their number, so that sidechain-2 comes before sidechain-10."""
+    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"([0-9]{1,9})", name)]
+
+
 def require_known(state: State, agent: str | None, thread: str | None) -> None:
     """Raises UnknownAgent for an agent or thread that no message of the log has; names those it has."""
     for kind, asked in (("agent", agent), ("thread", thread)):
@@ -142,8 +161,12 @@ def require_known(state: State, agent: str | None, thread: str | None) -> None:
             continue
         known = {getattr(m, kind) for m in state.messages}
         known |= {item.message.get(kind) for item in state.board.items.values()}
+        if kind == "thread" and state.transcript.view is not None:
+            known.add(MAIN)
         if asked not in known:
-            have = ", ".join(sorted(str(k) for k in known if k is not None)) or f"no {kind}s"
+            names = sorted((str(k) for k in known if k is not None), key=in_order)
+            more = f" and {len(names) - KNOWN} more" if len(names) > KNOWN else ""
+            have = ", ".join(names[:KNOWN]) + more or f"no {kind}s"
             raise UnknownAgent(f"no {kind} {asked!r} in this log", f"it has {have}")
 
 

@@ -5,6 +5,8 @@ Used by `why`; reads only a `State`.
 
 from __future__ import annotations
 
+from shlex import quote as quoted
+
 import msgspec
 
 from ctxkit.core.effects import Out
@@ -56,8 +58,12 @@ def explain(state: State, name: Name, *, visible: bool) -> list[Reason]:
 def _out(state: State, name: Name, out: Out) -> Reason:
     if out.source < 0:
         view = state.transcript.view
-        label = view.cuts[-1 - out.source].label if view is not None else ""
+        label = view.all_cuts[-1 - out.source].label if view is not None else ""
         return Reason("program", None, label, "a rewind to a mark before it")
+    if out.source == 0 and out.kind == "sidechain" and isinstance(name, int):
+        thread = state.messages[name - 1].thread
+        if thread in state.threads:
+            return Reason(out.kind, None, f"in the sidechain {thread}", f"ctxkit show LOG --thread {quoted(thread)}")
     if out.source == 0:
         return Reason(out.kind, None, f"{out.kind}: not on the path from the log's last row", "")
     verb = {

@@ -37,7 +37,7 @@ from ctxkit.core.times import written
 from ctxkit.core.transcript import Cut, Transcript
 
 FOREIGN = -1
-"""Sources of a program's own events: FOREIGN - index of the cut. Ops have sources from 1."""
+"""Sources of a program's own events: FOREIGN - index of the cut in `View.all_cuts`. Ops have sources from 1."""
 
 Event = tuple[When, int, LedgerEntry | Cut]
 """When, source, and what: an op, or a cut that the program made."""
@@ -52,7 +52,7 @@ def fold(
     too. Raises Misfit or DamagedOp for an op in force that does not fit or cannot be read (REPLAY 23).
     """
     state = State(transcript, ledger, len(transcript.messages))
-    cuts = transcript.view.cuts if transcript.view else []
+    cuts = transcript.view.all_cuts if transcript.view else []
     if transcript.view:
         state.use(transcript.view)
     events: list[Event] = []

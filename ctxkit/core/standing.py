@@ -11,7 +11,7 @@ from itertools import chain
 
 import msgspec
 
-from ctxkit.core.context import NO_LENS, Lens, listed
+from ctxkit.core.context import NO_LENS, Lens, belongs, listed, shown_names
 from ctxkit.core.effects import HIDING, Out
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ranges import Ranges
@@ -70,12 +70,19 @@ class Standings:
         return [*(o for o in outs if o.kind not in HIDING), *(o for o in outs if o.kind in HIDING)]
 
     @cached_property
+    def _away(self) -> Ranges:
+        """What the program's view leaves out; seen from a sidechain, the others are of another thread."""
+        state = self.state
+        return state.away - state.aside if self.lens.thread in state.threads else state.away
+
+    @cached_property
     def _stages(self) -> list[tuple[str, Names]]:
         """What the lens lets through, step by step: a name that the first lets pass is hidden by a later one."""
         lens = self.lens
-        filtered = Lens(lens.agent, lens.thread)
-        timed = msgspec.structs.replace(lens, newest=None)
-        return [(kind, Names.of(listed(self.state, to))) for kind, to in (("filter", filtered), ("window", timed))]
+        state, timed = self.state, msgspec.structs.replace(lens, newest=None)
+        shown = shown_names(state, lens.thread)
+        passed = (name for name in shown if belongs(state, name, lens.agent, lens.thread))
+        return [("filter", Names.of(passed)), ("window", Names.of(listed(state, timed)))]
 
     def of(self, name: Name) -> Standing:
         """The standing of one name."""
@@ -84,7 +91,7 @@ class Standings:
         for out in self._outs:
             if name in out.names:
                 return Standing(out.kind, out.source if out.source > 0 else None)
-        if isinstance(name, int) and name in self.state.away:
+        if isinstance(name, int) and name in self._away:
             return Standing(self.state.inactive_reason[name])
         return Standing(next((kind for kind, passed in self._stages if name not in passed), "newest"))
 
@@ -97,10 +104,10 @@ class Standings:
                 here = out.names & rest
                 found[out.kind] = found.get(out.kind, 0) + len(here)
                 rest = rest - here
-        for n in rest.numbers & self.state.away:
+        for n in rest.numbers & self._away:
             kind = self.state.inactive_reason[n]
             found[kind] = found.get(kind, 0) + 1
-        rest = Names(rest.numbers - self.state.away, rest.items)
+        rest = Names(rest.numbers - self._away, rest.items)
         for kind, passed in self._stages if rest else ():
             hidden = rest - passed
             found[kind] = len(hidden)

@@ -17,7 +17,7 @@ from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ranges import EMPTY, Ranges
 from ctxkit.core.steps import Steps
 from ctxkit.core.times import Times, written
-from ctxkit.core.transcript import Transcript, View
+from ctxkit.core.transcript import MAIN, Transcript, View
 
 PREAMBLE_ROLES = frozenset({"system", "developer"})
 
@@ -52,6 +52,9 @@ class State:
         self.inactive_reason: dict[int, str] = {}
         self.rank: dict[int, Key] = {}
         self.order: Sequence[int] = range(1, count + 1)
+        self.threads: dict[str, View] = {}
+        self.aside: Ranges = EMPTY
+        """What only a sidechain shows, by name: present, as what any filter hides (REPLAY 33)."""
 
     @cached_property
     def messages(self) -> Sequence[Message]:
@@ -84,10 +87,43 @@ class State:
         self.order = view.order
         self.inactive_reason = view.inactive
         self.inactive = Ranges.of(view.inactive)
-        highest = 0
-        for index, n in enumerate(view.order):
-            highest = max(highest, n)
-            self.rank[n] = (highest, 0, index, 0)
+        self.threads = view.threads
+        for path in (view.order, *(thread.order for thread in view.threads.values())):
+            highest = 0
+            for index, n in enumerate(path):
+                highest = max(highest, n)
+                self.rank.setdefault(n, (highest, 0, index, 0))
+        self.aside = self.inactive & Ranges.of(n for thread in view.threads.values() for n in thread.order)
+
+    def main(self, thread: str | None) -> bool:
+        """Whether `thread` is the default view: none is named, or the main thread of another program's log."""
+        return thread is None or (thread == MAIN and self.transcript.view is not None)
+
+    def sidechain(self, thread: str | None) -> View | None:
+        """The view of the sidechain of this name; None for any other thread."""
+        return None if thread is None else self.threads.get(thread)
+
+    def order_of(self, thread: str | None) -> Sequence[int]:
+        """The numbers of the default view or of a sidechain, as its program would send them."""
+        side = self.sidechain(thread)
+        return self.order if side is None else side.order
+
+    def in_thread(self, name: Name, thread: str | None) -> bool:
+        """Whether `name` is of this sidechain, or (None, "main") of the main thread; a summary by what it tells (32).
+
+        An item without a thread, and not made from a message that has one, is of the main thread.
+        """
+        aside = thread in self.threads
+        if isinstance(name, int):
+            own = self.messages[name - 1].thread
+            return own == thread if aside else own not in self.threads or name not in self.inactive
+        item = self.board.items[name]
+        if item.tells:
+            return any(self.in_thread(told, thread) for told in item.tells)
+        own = item.message.get("thread")
+        if own in self.threads:
+            return bool(own == thread)
+        return not aside if item.origin is None else self.in_thread(item.origin, thread)
 
     def key(self, name: Name) -> Key:
         """Where `name` stands."""
@@ -102,14 +138,19 @@ class State:
 
     def present(self) -> Names:
         """What no op and no program took out; compacts, trims, windows and filters only hide (REPLAY 33)."""
-        return self._without(self.board.absent())
+        gone = self.board.absent()
+        return Names(self.numbers - gone.numbers - (self.away - self.aside), self.board.items.keys() - gone.items)
 
-    def shown(self) -> Names:
-        """The context before window and filters."""
-        return self._without(self.board.hidden())
-
-    def _without(self, gone: Names) -> Names:
-        return Names(self.numbers - gone.numbers - self.away, self.board.items.keys() - gone.items)
+    def shown(self, thread: str | None = None) -> Names:
+        """The context before window and filters; that of a sidechain where `thread` names one."""
+        gone = self.board.hidden()
+        items = [
+            name for name in self.board.items.keys() - gone.items if not self.threads or self.in_thread(name, thread)
+        ]
+        side = self.sidechain(thread)
+        if side is not None:
+            return Names(Ranges.of(side.order) - gone.numbers, items)
+        return Names(self.numbers - gone.numbers - self.away, items)
 
     @property
     def away(self) -> Ranges:

@@ -41,17 +41,29 @@ class Cut(msgspec.Struct):
     after: int = 0
 
 
+MAIN = "main"
+"""How the default view of another program's log is named where a thread is asked for."""
+
+
 class View(msgspec.Struct):
     """Which messages of a foreign log its program would go on with, seen from its last row.
 
     `order`: the numbers on the active path, earliest first, histories that a `Cut` took out included.
     `inactive`: number -> reason ("branch", "sidechain", ...) for every other message.
-    `cuts`: oldest first.
+    `cuts`: oldest first. `model`: that of the newest answer on the path, "" where none is named.
+    `threads`: name -> the view of a sidechain, seen from its own last row; its `inactive` are messages of its own.
     """
 
     order: list[int]
     inactive: dict[int, str]
     cuts: list[Cut] = []
+    model: str = ""
+    threads: dict[str, View] = {}
+
+    @property
+    def all_cuts(self) -> list[Cut]:
+        """The cuts of the main thread, then those of the sidechains: all that a replay plays."""
+        return [*self.cuts, *(cut for thread in self.threads.values() for cut in thread.cuts)]
 
 
 class Transcript(msgspec.Struct):

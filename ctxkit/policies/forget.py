@@ -146,7 +146,7 @@ def _summaries(state: State, names: Names, wish: Wish, named: Names = NOTHING) -
             notes.append(f"the summary {label} is kept as it is: it still tells {state.say(hit)}")
         else:
             notes.append(f"the summary {label} is dropped, it told {state.say(hit)}; the other originals return")
-    for cut in state.transcript.view.cuts if state.transcript.view else ():
+    for cut in state.transcript.view.all_cuts if state.transcript.view else ():
         inside = Ranges.of(cut.out) & names.numbers
         if cut.after and inside and cut.after not in names.numbers:
             notes.append(f"{cut.after} may tell it too: forget {inside},{cut.after}")

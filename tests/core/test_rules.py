@@ -117,9 +117,14 @@ class Checked:
         fields = dict(word.split("=") for word in text.split())
         inactive = [pair.split(":") for pair in fields.get("inactive", "").split("+") if pair]
         away = {n: reason for numbers, reason in inactive for n in told(numbers).numbers}
+        threads = {}
+        for pair in fields.get("threads", "").split("+") if "threads" in fields else ():
+            name, numbers = pair.split(":")
+            threads[name] = View([n for part in numbers.split(",") for n in told(part).numbers], {})
+            away.update(dict.fromkeys(threads[name].order, "sidechain"))
         count = len(build.plain(self.records))
         order = [n for part in fields["order"].split(",") for n in told(part).numbers] if "order" in fields else None
-        self.view = View(order or [n for n in range(1, count + 1) if n not in away], away)
+        self.view = View(order or [n for n in range(1, count + 1) if n not in away], away, threads=threads)
 
     def cut(self, text: str) -> None:
         fields = dict(word.split("=") for word in text.split())
@@ -274,7 +279,9 @@ def decided(rule: Checked, words: list[str]) -> Decision:
     }
     if command in simple:
         return simple[command]()
-    rule.chosen = resolve(state, Selection(**asked), shown_names(state), lambda name: text_of(rule, name))
+    rule.chosen = resolve(
+        state, Selection(**asked), shown_names(state, asked.get("thread")), lambda name: text_of(rule, name)
+    )
     match command:
         case "forget":
             return forget.forget(state, at, forget.Wish(rule.chosen, **flags))

@@ -22,6 +22,7 @@ from tests import build
         ("1-4 | trim 2-3 | forget 3", Lens(), {"in": 2, "forget": 1, "trim": 1}),
         ("1-4 | mark | 5-6 | rewind", Lens(), {"in": 4, "rewind": 2}),
         ("1-4 | forget 1", Lens(windows={None: 90}), {"in": 2, "forget": 1, "window": 1}),
+        ("1-4 | window 90", Lens(), {"in": 2, "window": 2}),
         ("1-4", Lens(newest=1), {"in": 1, "newest": 3}),
         ("1 agent=a | 2 agent=b | 3", Lens(agent="a"), {"in": 2, "filter": 1}),
     ],
@@ -29,6 +30,17 @@ from tests import build
 def test_tally(spec: str, lens: Lens, expected: dict[str, int]) -> None:
     """What took a message out first counts, so the figures add up to all there are."""
     assert Standings(build.state(spec), lens).tally() == expected
+
+
+def test_sidechains() -> None:
+    """Seen from the main thread they are sidechains; seen from one of them, the rest is of another thread."""
+    view = View([1, 6], {3: "sidechain", 4: "branch", 5: "sidechain", 2: "sidechain"},
+                threads={"s": View([3, 5], {4: "branch"}), "t": View([2], {})})  # fmt: skip
+    state = build.state("1 | 2 thread=t | 3-5 thread=s | 6 | window 150", view=view)
+    assert Standings(state).tally() == {"in": 1, "branch": 1, "sidechain": 3, "window": 1}
+    from_s = Standings(state, Lens(thread="s"))
+    assert from_s.tally() == {"in": 1, "branch": 1, "window": 1, "filter": 3}
+    assert [from_s.of(n).kind for n in range(1, 7)] == ["filter", "filter", "window", "branch", "in", "filter"]
 
 
 def test_a_programs_own_history() -> None:

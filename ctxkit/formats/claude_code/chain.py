@@ -31,7 +31,10 @@ class Kind(IntEnum):
 
 
 class Link(msgspec.Struct, gc=False):
-    """A row of the chain. `n`: its message, or 0. `older`: index of an earlier row with its uuid, or -1."""
+    """A row of the chain. `n`: its message, or 0. `older`: index of an earlier row with its uuid, or -1.
+
+    `side`: it belongs to a sidechain, whose name is `thread`.
+    """
 
     kind: Kind
     uuid: str
@@ -42,6 +45,7 @@ class Link(msgspec.Struct, gc=False):
     line: int
     side: bool = False
     older: int = -1
+    thread: str = ""
 
 
 class Preserved(msgspec.Struct):

@@ -19,6 +19,7 @@ from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code.attachments import is_sent
 from ctxkit.formats.claude_code.chain import Chain, Kind, Link, Preserved
 from ctxkit.formats.claude_code.rows import BlockHead, ClaudeRow, MessageHead, message_head, text, value
+from ctxkit.formats.claude_code.sidechains import Sidechains, views
 from ctxkit.formats.claude_code.view import Groups, view_of
 
 NAME = "claude-code"
@@ -47,6 +48,8 @@ class ClaudeReader:
         self._models: dict[int, str] = {}
         self._prompt: dict[str | None, int] = {}
         self._main = False
+        self._sidechains = Sidechains()
+        self._sides: set[str] = set()
 
     def feed(self, block: Block) -> None:
         """Take the next rows."""
@@ -62,23 +65,36 @@ class ClaudeReader:
         """The transcript so far. The view is computed anew from the last row (rule 2)."""
         chain = Chain(self._links, self._index, self._preserved, side=not self._main)
         view, partial = view_of(chain, self._groups, self._messages)
+        if len(self._sides) > 1 or (self._sides and self._main):
+            view.threads, some = views(chain, self._groups, self._messages)
+            partial = {**some, **partial}
+            for thread in view.threads.values():
+                view.inactive.update((n, why) for n, why in thread.inactive.items() if n in view.inactive)
         messages = list(self._messages)
         for n, rows in partial.items():
             first, *more = [self._spans[i] for i in rows]
             messages[n - 1] = msgspec.structs.replace(messages[n - 1], offset=first[0], size=first[1], more=tuple(more))
-        model = next((self._models[n] for n in reversed(view.order) if n in self._models), "")
+        for one in (view, *view.threads.values()):
+            one.model = next((self._models[n] for n in reversed(one.order) if n in self._models), "")
         return Transcript(
-            NAME, messages, array("q", self._row_of), self._rows, list(self._ops.ops), [], view=view, model=model
+            NAME, messages, array("q", self._row_of), self._rows, list(self._ops.ops), [], view=view, model=view.model
         )
 
     def _take(self, row: ClaudeRow, span: Span, line: int) -> None:
         """One chain row: its message, if it makes one, and its link."""
         side = row.isSidechain is True
-        thread = (text(row.agentId) or "sidechain") if side else None
         uuid = text(row.uuid)
         parent = text(row.parentUuid) or None
         link = Link(Kind.SYSTEM, uuid, parent, row.timestamp, 0, self._rows, line, side, self._index.get(uuid, -1))
-        before = self._links[link.older].n if link.older >= 0 else 0
+        older = self._links[link.older] if link.older >= 0 else None
+        before = older.n if older is not None else 0
+        thread = None
+        if side:
+            above = self._index.get(parent or "", -1)
+            thread = link.thread = self._sidechains.name(
+                text(row.agentId), link, self._links[above] if above >= 0 else None, older
+            )
+            self._sides.add(thread)
         match row.type:
             case "user":
                 self._user(row, link, span, thread, before)

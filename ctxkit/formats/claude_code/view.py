@@ -35,6 +35,24 @@ def view_of(chain: Chain, groups: Groups, messages: list[Message]) -> tuple[View
 
     The latter happens where a compaction preserved some rows of a response and not others (p71).
     """
+    view, newest = _seen(chain, groups, messages)
+    side = {link.n for link in chain.links if link.side}
+    placed = set(view.order)
+    view.inactive = {m.n: "sidechain" if m.n in side else "branch" for m in messages if m.n not in placed}
+    return view, _partial(groups, newest)
+
+
+def thread_of(chain: Chain, groups: Groups, messages: list[Message]) -> tuple[View, dict[int, list[int]]]:
+    """The same of a sidechain: `chain` and `groups` hold its own rows, `messages` those of the whole log."""
+    view, newest = _seen(chain, groups, messages)
+    placed = set(view.order)
+    mine = dict.fromkeys(link.n for link in chain.links if link.n)
+    view.inactive = {n: "branch" for n in mine if n not in placed}
+    return view, _partial(groups, newest)
+
+
+def _seen(chain: Chain, groups: Groups, messages: list[Message]) -> tuple[View, Stretch | None]:
+    """The order and the cuts of one chain, and its newest stretch."""
     stretches = _stretches(chain, groups, messages)
     order: list[int] = []
     placed: set[int] = set()
@@ -50,9 +68,7 @@ def view_of(chain: Chain, groups: Groups, messages: list[Message]) -> tuple[View
                 placed.add(n)
                 order.append(n)
         before = stretch
-    side = {link.n for link in chain.links if link.side}
-    inactive = {m.n: "sidechain" if m.n in side else "branch" for m in messages if m.n not in placed}
-    return View(order, inactive, cuts), _partial(groups, before)
+    return View(order, {}, cuts), before
 
 
 def _stretches(chain: Chain, groups: Groups, messages: list[Message]) -> list[Stretch]:

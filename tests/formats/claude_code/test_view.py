@@ -202,7 +202,7 @@ def test_reasons_of_inactive_messages() -> None:
     assert [(m.thread, m.agent) for m in transcript.messages[3:7]] == [
         (None, None),
         ("A7", "A7"),
-        ("sidechain", None),
+        ("sidechain-1", None),
         (None, None),
     ]
 
