@@ -12,9 +12,14 @@ from typing import Any
 import msgspec
 
 from ctxkit.core import integrity
+from ctxkit.core.context import windowed
 from ctxkit.core.messages import Content, Part, Repairs, Result
+from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
 from ctxkit.errors import NothingToSend
 from ctxkit.opened import OpenedLog
+
+_NO_CHANGE = (Mark, Protect, Unprotect, Undo)
+"""Ops that leave the context as it is; an undone op is void by itself."""
 
 
 class Exported(msgspec.Struct):
@@ -26,7 +31,7 @@ class Exported(msgspec.Struct):
 
 
 def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
-    """The context of `log` for `to` (chat, openai, anthropic). Raises NothingToSend where there is nothing."""
+    """The context of `log` for `to` (chat, openai, anthropic, gemini). Raises NothingToSend where there is nothing."""
     contents = [log.full(entry) for entry in log.entries()]
     if not contents:
         total = len(log.messages)
@@ -45,18 +50,34 @@ def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
         from ctxkit.formats import openai
 
         body, more = openai.write(contents, model=model)
+    elif to == "gemini":
+        from ctxkit.formats import gemini
+
+        body, more = gemini.write(contents, model=model)
     else:
         from ctxkit.formats import anthropic
 
-        body, more = anthropic.write(contents, model=model, as_sent=sent is not None)
-    return Exported([body], _joined(repairs, more), len(body["messages"]))
+        body, more = anthropic.write(contents, model=model, as_sent=sent is not None and untouched(log))
+    return Exported([body], _joined(repairs, more), len(body["contents" if to == "gemini" else "messages"]))
+
+
+def untouched(log: OpenedLog) -> bool:
+    """Whether the context is the log's own: no op and no parameter of the projection has a say in it."""
+    ledger = log.ledger if log.at is None else log.ledger.upto(log.ledger.find(log.at).number)
+    lens = log.lens()
+    filtered = lens.agent is not None or lens.thread is not None or lens.newest is not None
+    changes = (entry for entry in ledger.entries if not entry.void and not isinstance(entry.op, _NO_CHANGE))
+    return not filtered and not windowed(log.state(), lens) and not any(changes)
 
 
 def _joined(one: Repairs, other: Repairs) -> Repairs:
-    left_out = dict(one.left_out)
-    for kind, count in other.left_out.items():
-        left_out[kind] = left_out.get(kind, 0) + count
-    return Repairs(one.made + other.made, one.dropped + other.dropped, left_out)
+    joined = Repairs(one.made + other.made, one.dropped + other.dropped)
+    for repairs in (one, other):
+        for kind, count in repairs.left_out.items():
+            joined.leave_out(kind, count)
+        for kind, count in repairs.added.items():
+            joined.put_in(kind, count)
+    return joined
 
 
 def parts_json(content: Content) -> list[dict[str, Any]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -21,7 +22,7 @@ from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Edit, Item, Op, Recall, Restore, Trim
 from ctxkit.errors import ExitCode, NothingToSend
 from ctxkit.policies.decision import Decision
-from tests.validators import anthropic_rules, openai_rules
+from tests.validators import anthropic_rules, gemini_rules, openai_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 NOW = 1_780_000_000.0
@@ -220,18 +221,26 @@ def context(log: Log) -> list[str]:
     return [*(dumps(as_json(log, entry)) for entry in log.entries()), repr(marks), repr(flags)]
 
 
+RULES: dict[str, Callable[[dict[str, Any]], list[str]] | None] = {
+    "chat": None,
+    "openai": openai_rules.problems,
+    "anthropic": anthropic_rules.problems,
+    "gemini": partial(gemini_rules.problems, unasked=True),
+}
+"""The rules of each format; the user's next message is still to come."""
+
+
 def exported(log: Log) -> dict[str, str]:
     """The context in every format, checked by validators that share no code with the writers."""
     found = {}
-    for to, rules in (("chat", None), ("openai", openai_rules), ("anthropic", anthropic_rules)):
+    for to, rules in RULES.items():
         try:
             values = [dumps(value) for value in log.export(to).values]
         except NothingToSend:
             values = []
         found[to] = "\n".join(values)
         for value in values if rules else ():
-            assert rules is not None
-            assert rules.problems(json.loads(value)) == []
+            assert rules(json.loads(value)) == []
     return found
 
 

@@ -19,7 +19,9 @@ def log(raw: bytes) -> Log:
     return Log.open(io.BytesIO(raw))
 
 
-@pytest.mark.parametrize(("to", "count", "values"), [("chat", 11, 11), ("openai", 11, 1), ("anthropic", 10, 1)])
+@pytest.mark.parametrize(
+    ("to", "count", "values"), [("chat", 11, 11), ("openai", 11, 1), ("anthropic", 10, 1), ("gemini", 10, 1)]
+)
 def test_targets(to: str, count: int, values: int) -> None:
     """Values to print, and how many messages are sent."""
     found = export(log(SMALL), to, model="m")
@@ -41,7 +43,7 @@ def test_repairs_are_counted() -> None:
     assert (found.repairs.made, found.repairs.dropped) == (1, 1)
 
 
-@pytest.mark.parametrize("to", ["chat", "openai", "anthropic"])
+@pytest.mark.parametrize("to", ["chat", "openai", "anthropic", "gemini"])
 def test_nothing_to_send(to: str) -> None:
     """It says whether there are no messages, or none in the context."""
     with pytest.raises(NothingToSend, match=r"has no messages$"):

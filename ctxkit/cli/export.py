@@ -19,6 +19,7 @@ class To(StrEnum):
     chat = "chat"
     openai = "openai"
     anthropic = "anthropic"
+    gemini = "gemini"
 
 
 @takes(Looking, Reading)
@@ -39,8 +40,9 @@ def command(
 ) -> None:
     """Print the context as a provider takes it: always valid for it.
 
-    chat: JSON lines, a message each. openai, anthropic: one JSON object in the shape of the request body. A call
-    without its result gets one that says so, a result without its call is left out; both are counted on stderr.
+    chat: JSON lines, a message each. openai, anthropic, gemini: one JSON object in the shape of the request body. A
+    call without its result gets one that says so, a result without its call is left out; whatever is left out or
+    added is counted on stderr.
     """
     target = opened(log, reading, looking, command="export")
     target.lens_agent, target.lens_thread = agent, thread
@@ -60,3 +62,5 @@ def _report(repairs: Repairs) -> None:
         io.say(f"{repairs.dropped} result{'s' * (repairs.dropped != 1)} without a call: left out")
     for kind, count in sorted(repairs.left_out.items()):
         io.say(f"not sent: {count} × {kind}")
+    for kind, count in sorted(repairs.added.items()):
+        io.say(f"added: {count} × {kind}")

@@ -110,13 +110,19 @@ class Repairs(msgspec.Struct):
     """What integrity changed on the way out; printed on stderr, never silent.
 
     `made`: results made up for calls without one. `dropped`: results without a call. `left_out`: anything
-    else that the program or provider would not be sent, counted by kind ("thinking of another model", ...).
+    else that the program or provider would not be sent, counted by kind ("thinking of another model", ...). `added`:
+    what else had to be put in, counted by kind.
     """
 
     made: int = 0
     dropped: int = 0
     left_out: dict[str, int] = {}
+    added: dict[str, int] = {}
 
     def leave_out(self, kind: str, count: int = 1) -> None:
         """Count `count` things of `kind` that are not sent."""
         self.left_out[kind] = self.left_out.get(kind, 0) + count
+
+    def put_in(self, kind: str, count: int = 1) -> None:
+        """Count `count` things of `kind` that are sent though the log does not have them."""
+        self.added[kind] = self.added.get(kind, 0) + count

@@ -14,6 +14,7 @@ from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
 from ctxkit.formats.bodies import (
+    NO_CONTENT,
     Ids,
     arguments,
     clean,
@@ -24,9 +25,6 @@ from ctxkit.formats.bodies import (
     tool_name,
 )
 from ctxkit.formats.carried import RESULT_KINDS, SERVER_ANSWERS, SERVER_CALLS, SERVER_KINDS, USER_KINDS, carried
-
-NO_CONTENT = "(no content)"
-"""What stands where the first message has to be the user's and is not."""
 
 _LONGEST_ID = 256
 _LONGEST_NAME = 128
@@ -113,10 +111,12 @@ class _Writer:
                 out.append({"role": turn.role, "content": blocks})
         if out and out[-1]["role"] == "assistant" and out[-1]["content"][-1]["type"] == "text":  # a prefill
             last = out[-1]["content"][-1]
-            last["text"] = last["text"].rstrip()
+            if last["text"] != (stripped := last["text"].rstrip()):
+                last["text"] = stripped
+                self._repairs.leave_out("white space at the end")
         if out and out[0]["role"] == "assistant":
             out.insert(0, {"role": "user", "content": [{"type": "text", "text": NO_CONTENT}]})
-            self._repairs.leave_out("first message that is not the user's")
+            self._repairs.put_in("first message of the user")
         return out
 
     def _said(self, part: Part) -> Block | None:
@@ -152,7 +152,10 @@ class _Writer:
         return None
 
     def _text(self, part: Text) -> Block | None:
-        return {"type": "text", "text": part.text} if part.text.strip() else None
+        if part.text.strip():
+            return {"type": "text", "text": part.text}
+        self._repairs.leave_out("blank text")
+        return None
 
     def _thinking(self, part: Thinking) -> Block | None:
         """As the provider wrote it or not at all, since it refuses any other."""

@@ -1,7 +1,7 @@
 """What the request bodies of all providers share: whose words, ids, names, arguments, and text that they take.
 
 Pipeline: `core/integrity.py` has paired calls and results; `formats/anthropic.py` and `formats/openai.py` write bodies
-with these. Limits are the providers' published ones.
+with these, as `formats/gemini.py` does. Limits are the providers' published ones.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from typing import Any, TypeVar
 from ctxkit.core.integrity import ASSISTANT_ROLES
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result
 
+NO_CONTENT = "(no content)"
+"""What stands where the first message has to be the user's and is not."""
+
 SYSTEM_ROLES = frozenset({"system", "developer"})
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """What both providers take."""
@@ -22,6 +25,7 @@ IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NOT_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_BYTES = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 T = TypeVar("T")
@@ -65,12 +69,17 @@ class Ids:
         return self._now[identity]
 
 
-def tool_name(name: str, longest: int, repairs: Repairs) -> str:
-    """The name of a tool as a provider takes it: letters, digits, `_` and `-`, at most `longest`."""
-    if _ID.fullmatch(name) and len(name) <= longest:
+def tool_name(name: str, longest: int, repairs: Repairs, *, first_letter: bool = False) -> str:
+    """The name of a tool as a provider takes it: letters, digits, `_` and `-`, at most `longest`.
+
+    `first_letter`: it has to begin with a letter or `_`.
+    """
+    fits = not first_letter or name[:1] == "_" or name[:1].isalpha()
+    if fits and _ID.fullmatch(name) and len(name) <= longest:
         return name
     repairs.leave_out("character in a tool's name")
-    return _NOT_NAME.sub("_", name)[:longest] or "unnamed"
+    plain = _NOT_NAME.sub("_", name) or "unnamed"
+    return (f"_{plain}" if first_letter and not (plain[0] == "_" or plain[0].isalpha()) else plain)[:longest]
 
 
 def arguments(call: Call) -> dict[str, Any]:
@@ -85,6 +94,11 @@ def arguments(call: Call) -> dict[str, Any]:
 def is_base64(image: Image) -> bool:
     """Whether the picture stands in the message itself, in a kind that providers take."""
     return image.media_type in IMAGE_TYPES and _BASE64.fullmatch(image.data) is not None
+
+
+def is_text_base64(value: Any) -> bool:
+    """Whether this is bytes as JSON has them: base64, of either alphabet."""
+    return isinstance(value, str) and _BYTES.fullmatch(value) is not None and len(value.rstrip("=")) % 4 != 1
 
 
 def is_link(image: Image) -> bool:

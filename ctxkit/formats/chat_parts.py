@@ -53,6 +53,8 @@ def part_of(item: Any) -> Part:
         return Other("unknown", {"value": item})
     kind = item.get("type")
     text = item.get("text", item.get("value"))
+    if item.get("thought") is True and isinstance(text, str):  # Gemini's
+        return Thinking(text, item)
     if (kind is None or kind in _TEXTS) and isinstance(text, str):
         return Text(text)
     match kind:

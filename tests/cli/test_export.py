@@ -27,9 +27,18 @@ def test_providers() -> None:
     [body] = good("export", "-", "--to", "anthropic", "--model", "m", stdin=SMALL).values
     assert body["model"] == "m" and "be brief" in json.dumps(body["system"])
     assert [m["role"] for m in body["messages"]][:3] == ["user", "assistant", "user"]
+    [body] = good("export", "-", "--to", "gemini", "--model", "m", stdin=SMALL).values
+    assert "be brief" in json.dumps(body["systemInstruction"])
+    assert [m["role"] for m in body["contents"]][:3] == ["user", "model", "user"]
 
 
-@pytest.mark.parametrize("to", ["chat", "openai", "anthropic"])
+def test_what_is_added_is_said() -> None:
+    """A body that has more than the log says so on stderr."""
+    ran = good("export", "-", "--to", "gemini", stdin=lines(message("assistant", "x", 1)))
+    assert "added: 1 × first message of the user\n" in ran.err
+
+
+@pytest.mark.parametrize("to", ["chat", "openai", "anthropic", "gemini"])
 def test_pairs(to: str) -> None:
     """A call without its result gets one that says so, a result without its call goes; both are counted on stderr."""
     raw = lines(
@@ -51,7 +60,7 @@ def test_filters() -> None:
     assert ctxkit("export", "-", "--to", "chat", "--agent", "x", stdin=raw).code == 1
 
 
-@pytest.mark.parametrize("to", ["chat", "openai", "anthropic"])
+@pytest.mark.parametrize("to", ["chat", "openai", "anthropic", "gemini"])
 def test_nothing_to_send(tmp_path: Path, to: str) -> None:
     """Exit 1, nothing on stdout; it says whether the log or its context is empty."""
     path = tmp_path / "x.jsonl"

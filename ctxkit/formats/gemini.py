@@ -1,0 +1,193 @@
+"""Writes a context as the body of a Gemini generateContent request: `{"systemInstruction"?, "contents": [...]}`.
+
+Pipeline: context -> `write`. The rules are the provider's: roles alternate from user on, the responses to a model's
+calls stand alone in the next content, in the order of the calls; thought signatures go back on the part they came with.
+What had to be changed is counted. The model is in the path of the request, so it is not in the body.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.integrity import repair
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.errors import NothingToSend
+from ctxkit.formats.bodies import NO_CONTENT, Ids, arguments, clean, is_text_base64, kind_of, speaker, tool_name
+from ctxkit.formats.gemini_media import file_of, media_of
+
+NO_SIGNATURE = "skip_thought_signature_validator"
+"""What the provider's documentation gives for calls of a history that has no signatures."""
+
+_LONGEST_ID = 128
+_LONGEST_NAME = 64
+_NO_SIGNATURES = re.compile(r"gemini-[12]\b")
+"""Models that ask for no signatures and take no pictures in responses."""
+
+Json = dict[str, Any]
+
+
+class _Turn(msgspec.Struct):
+    """One content in the making. `answers`: it holds responses, and so nothing else."""
+
+    role: str
+    parts: list[Json]
+    answers: bool = False
+
+
+def write(contents: list[Content], *, model: str = "") -> tuple[Json, Repairs]:
+    """The body, and what was changed to make it valid for `model`. Raises NothingToSend where no message is left."""
+    contents, repairs = repair(contents)
+    writer = _Writer(repairs, _NO_SIGNATURES.search(model) is None)
+    preamble = 0
+    while preamble < len(contents) and speaker(contents[preamble]) == "system":
+        preamble += 1
+    system = [part for content in contents[:preamble] for part in writer.system(content)]
+    for content in contents[preamble:]:
+        writer.add(content)
+    turns = writer.finish()
+    if not turns:
+        raise NothingToSend("nothing to send: the context has no message for gemini")
+    body: Json = {"systemInstruction": {"parts": system}} if system else {}
+    return clean(body | {"contents": [{"role": turn.role, "parts": turn.parts} for turn in turns]}), repairs
+
+
+class _Writer:
+    def __init__(self, repairs: Repairs, recent: bool) -> None:
+        self._repairs = repairs
+        self._recent = recent
+        self._ids = Ids(_LONGEST_ID)
+        self._names: dict[str, str] = {}
+        self._turns: list[_Turn] = []
+
+    def system(self, content: Content) -> list[Json]:
+        """The words of a message of the preamble."""
+        words: list[Json] = []
+        for part in content.parts:
+            if isinstance(part, Text):
+                words += self._text(part)
+            else:
+                self._leave_out(part)
+        return words
+
+    def add(self, content: Content) -> None:
+        """The parts of one content; a later system message is told by the user, as there is no such role."""
+        if speaker(content) == "assistant":
+            made = self._put("model", [one for part in content.parts for one in self._said(part)])
+        else:
+            answers = [self._response(part) for part in content.parts if isinstance(part, Result)]
+            words = [one for part in content.parts for one in self._asked(part)]
+            made = self._put("user", answers, answers=True) + self._put("user", words)
+        if not made:
+            self._repairs.leave_out("empty message")
+
+    def finish(self) -> list[_Turn]:
+        """The contents: the first the user's, responses in the order of the calls, calls of now with a signature."""
+        turns = self._turns
+        for turn, then in pairwise(turns):
+            calls = [part["functionCall"]["id"] for part in turn.parts if "functionCall" in part]
+            if calls:
+                then.parts.sort(key=partial(_place, calls))
+        if turns and turns[0].role == "model":
+            turns.insert(0, _Turn("user", [{"text": NO_CONTENT}]))
+            self._repairs.put_in("first message of the user")
+        if self._recent:
+            asked = max((at for at, turn in enumerate(turns) if turn.role == "user" and not turn.answers), default=0)
+            for turn in turns[asked:]:
+                self._sign(turn)
+        return turns
+
+    def _put(self, role: str, parts: list[Json], answers: bool = False) -> int:
+        """Adds parts to the last content, if they may stand there, else to a new one; gives their number."""
+        last = self._turns[-1] if self._turns else None
+        if parts and last is not None and last.role == role and last.answers == answers:
+            last.parts += parts
+        elif parts:
+            self._turns.append(_Turn(role, parts, answers))
+        return len(parts)
+
+    def _sign(self, turn: _Turn) -> None:
+        """The first call of a step must have a signature; the documentation gives one for calls that never had any."""
+        first = next((part for part in turn.parts if "functionCall" in part), None)
+        if first is not None and "thoughtSignature" not in first:
+            first["thoughtSignature"] = NO_SIGNATURE
+            self._repairs.put_in("thought signature that says there is none")
+
+    def _said(self, part: Part) -> list[Json]:
+        """A part of the model's."""
+        match part:
+            case Text():
+                return self._text(part)
+            case Call():
+                name = tool_name(part.name, _LONGEST_NAME, self._repairs, first_letter=True)
+                identity = self._ids.call(part.id)
+                self._names[identity] = name
+                call = {"functionCall": {"id": identity, "name": name, "args": arguments(part)}}
+                return [call | self._signature(part.raw or {})]
+            case Thinking(text, raw) if raw.get("thought") is True and text.strip():
+                return [{"text": text, "thought": True} | self._signature(raw)]
+        self._leave_out(part)
+        return []
+
+    def _asked(self, part: Part) -> list[Json]:
+        """A part of the user's; results have a content of their own."""
+        match part:
+            case Text():
+                return self._text(part)
+            case Result():
+                return []
+            case Image() | Other():
+                if found := media_of(part) or file_of(part):
+                    return [found]
+        self._leave_out(part)
+        return [{"text": "[image]"}] if isinstance(part, Image) else []
+
+    def _text(self, part: Text) -> list[Json]:
+        if part.text.strip():
+            return [{"text": part.text}]
+        self._repairs.leave_out("blank text")
+        return []
+
+    def _signature(self, raw: Json) -> Json:
+        """The signature that came with a part, as it came: Gemini's own, or in its OpenAI form."""
+        found = raw.get("thoughtSignature", raw.get("thought_signature"))
+        match raw:
+            case {"extra_content": {"google": {"thought_signature": signature}}}:
+                found = signature
+        if found is None or is_text_base64(found):
+            return {"thoughtSignature": found} if found else {}
+        self._repairs.leave_out("thought signature that is none")
+        return {}
+
+    def _response(self, result: Result) -> Json:
+        """The response to one call. Words are its output, or its error; pictures stand beside them where they may."""
+        words: list[str] = []
+        media: list[Json] = []
+        for part in [Text(result.content)] if isinstance(result.content, str) else result.content:
+            found = media_of(part, in_response=True) if self._recent and not isinstance(part, Text) else None
+            if found is not None:
+                media.append(found)
+            elif isinstance(part, Text):
+                words.append(part.text)
+            else:
+                self._leave_out(part)
+                words.append(f"[{kind_of(part)}]")
+        identity = self._ids.answer(result.id)
+        response: Json = {
+            "id": identity,
+            "name": self._names[identity],
+            "response": {"error" if result.is_error else "output": "\n".join(words)},
+        }
+        return {"functionResponse": response | {"parts": media} if media else response}
+
+    def _leave_out(self, part: Part) -> None:
+        self._repairs.leave_out(kind_of(part))
+
+
+def _place(calls: list[str], response: Json) -> int:
+    """Where the call of a response stands among those of its step."""
+    return calls.index(response["functionResponse"]["id"])

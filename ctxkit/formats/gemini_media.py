@@ -1,0 +1,61 @@
+"""Pictures, documents and sounds as Gemini takes them: their bytes in the request, or a link that it can fetch.
+
+Pipeline: `formats/gemini.py` asks for what is neither words, a call, a response nor thinking. None: it cannot be sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from ctxkit.core.messages import Image, Other, Part
+from ctxkit.formats.bodies import is_text_base64
+
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
+_IN_RESPONSES = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf"})
+_SOUNDS = {"wav": "audio/wav", "mp3": "audio/mp3"}
+_ENDINGS = {
+    "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp", "heic": "image/heic",
+    "heif": "image/heif", "pdf": "application/pdf",
+}  # fmt: skip
+
+Json = dict[str, Any]
+
+
+def media_of(part: Part, *, in_response: bool = False) -> Json | None:
+    """The bytes of a picture, a document or a sound, if they stand in the message and are of a kind that is taken."""
+    kind, data = _bytes_of(part)
+    allowed = _IN_RESPONSES if in_response else _IMAGES | {"application/pdf", *_SOUNDS.values()}
+    if kind not in allowed or not is_text_base64(data):
+        return None
+    return {"inlineData": {"mimeType": kind, "data": data}}
+
+
+def file_of(part: Part) -> Json | None:
+    """A link to a picture or a document, if its kind can be told from its name; plain text of a document is text."""
+    match part:
+        case Image(data="", url=url) | Other("document", {"source": {"type": "url", "url": str() as url}}):
+            kind = _ENDINGS.get(urlsplit(url).path.rpartition(".")[2].lower()) if _is_link(url) else None
+            return {"fileData": {"fileUri": url, "mimeType": kind}} if kind else None
+        case Other("document", {"source": {"type": "text", "data": str() as words}}) if words.strip():
+            return {"text": words}
+    return None
+
+
+def _bytes_of(part: Part) -> tuple[str, Any]:
+    """Media type and base64 data, ("", None) for what has none."""
+    match part:
+        case Image():
+            return part.media_type, part.data
+        case Other("document", {"source": {"type": "base64", "media_type": str() as kind, "data": data}}):
+            return kind, data
+        case Other("input_audio", {"input_audio": {"format": str() as kind, "data": data}}):
+            return _SOUNDS.get(kind, ""), data
+        case Other("file", {"file": {"file_data": str() as link}}):
+            head, _, data = link.partition(";base64,")
+            return head.removeprefix("data:"), data
+    return "", None
+
+
+def _is_link(url: str) -> bool:
+    return url.startswith(("https://", "http://"))
