@@ -112,7 +112,7 @@ class Log(AppendingLog):
         return self.commit("window", lambda: window.off(self.state(), self.here(), self.bounds(), agent))
 
     def export(self, to: str, *, model: str = "") -> Exported:
-        """The context for `to`: chat, openai or anthropic. Raises NothingToSend."""
+        """The context for `to`: chat, openai, anthropic or gemini. Raises NothingToSend."""
         from ctxkit.exporting import export
 
         return export(self, to, model=model)

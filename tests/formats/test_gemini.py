@@ -184,7 +184,7 @@ def test_nothing_to_send(contents: list[Content]) -> None:
 
 
 @given(CONTENTS)
-def test_any_contents_give_a_valid_body(contents: list[Content]) -> None:
+def test_every_body_is_valid(contents: list[Content]) -> None:
     """However broken the pairs, ids, names, arguments and words are."""
     for name in ("gemini-3-pro-preview", "gemini-2.5-pro"):
         try:
