@@ -1,0 +1,51 @@
+"""The Codex format: rollout files under `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`.
+
+Pipeline: `formats/registry.py` lists `FORMAT`. What Codex sends on resume was recorded (TRUTH, Codex rules).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxkit.core.messages import Content, Message, Repairs
+from ctxkit.formats.base import Row
+from ctxkit.formats.codex.content import content_of
+from ctxkit.formats.codex.reader import NAME, CodexReader
+from ctxkit.formats.codex.rows import CodexRow
+
+__all__ = ["FORMAT", "Codex"]
+
+_TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+
+
+class Codex:
+    """A Format (formats/base.py)."""
+
+    name: str = NAME
+    native: bool = False
+    row: type[Row] = CodexRow
+
+    def detect(self, head: Sequence[dict[str, Any]]) -> bool:
+        """A line with one of Codex's types and a payload."""
+        return any(
+            isinstance(row.get("type"), str) and row["type"] in _TYPES and isinstance(row.get("payload"), dict)
+            for row in head
+        )
+
+    def reader(self) -> CodexReader:
+        """A new reader."""
+        return CodexReader()
+
+    def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full."""
+        return content_of(message, rows)
+
+    def sent(
+        self, contents: list[Content], answered: frozenset[str], model: str
+    ) -> tuple[list[Content], Repairs] | None:
+        """None: what Codex repairs, `core/integrity.py` repairs alike."""
+        return None
+
+
+FORMAT = Codex()
