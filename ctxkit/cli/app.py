@@ -38,9 +38,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "redo": ("change", "void the newest undo"),
     "export": ("keep", "the context in the shape of a provider's request"),
     "check": ("keep", "find damage in the log and its ops"),
+    "completion": ("about", "the script that makes a shell complete all of this"),
     "help": ("about", "examples, options and exit codes of a command"),
 }
 """Name -> group and one line for `ctxkit --help`. The module is `ctxkit.cli.<name>`."""
+
+COMPLETE = "__complete"
+"""What the scripts of shells call: `cli/completing.py`."""
 
 GROUPS = {"look": "Look", "change": "Change", "keep": "Keep", "about": "About ctxkit"}
 
@@ -121,7 +125,15 @@ def run(args: list[str]) -> int:
     try:
         try:
             if args and args[0] in COMMANDS:  # the short way: no other command is built
+<<<<<<< HEAD
                 command, words, name = single(args[0]), args[1:], f"ctxkit {args[0]}"
+=======
+                command, words, name = single(args[0]), list(args[1:]), f"ctxkit {args[0]}"
+            elif args and args[0] == COMPLETE:
+                from ctxkit.cli.completing import answer
+
+                return answer(args[1:])
+>>>>>>> 74e3437 (completion: bash, zsh and fish complete commands, options, values and marks)
             elif args and not args[0].startswith("-"):
                 raise unknown(args[0])
             else:

@@ -58,5 +58,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit export session.jsonl --to anthropic >request.json", "of a Claude Code session"),
     ),
     "check": (("ctxkit check chat.jsonl", "exit 0 where nothing is wrong"),),
+    "completion": (
+        ("ctxkit completion zsh >_ctxkit", "for a folder of $fpath"),
+        ("eval \"$(ctxkit completion bash)\"", "for this session"),
+    ),
     "help": (("ctxkit help show", "of one command"), ("ctxkit help window | head -n 12", "the examples of one")),
 }

@@ -1,0 +1,193 @@
+"""Candidates: what can stand in a parameter's place, for completion in a shell.
+
+Values of a log are read in bounded time, and what a log makes unreadable or unsafe is left out: a mark may be named
+anything, but only what one line of a terminal shows as it is can be completed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ctxkit.cli.pages import Parameter
+from ctxkit.cli.safe import clip, safe
+
+LARGEST = 128 << 20
+"""Bytes of a log that is looked into."""
+DEADLINE = 1.0
+"""Seconds that looking may take."""
+MOST = 500
+"""Candidates, the newest, and characters of one."""
+TEXT = 60
+"""Cells of a candidate's description."""
+
+
+class Candidate(NamedTuple):
+    """A word and what it means."""
+
+    value: str
+    text: str = ""
+
+
+class Found(NamedTuple):
+    """What completes a word: `candidates`, or `kind` "files" or "folders", which the shell lists itself.
+
+    `prefix`: what of the word stands before the value: `--to=`.
+    """
+
+    kind: str
+    candidates: Sequence[Candidate] = ()
+    prefix: str = ""
+
+
+FILES, FOLDERS, NOTHING = Found("files"), Found("folders"), Found("words")
+
+
+class TooSlow(BaseException):
+    """The deadline is over; no handler of other errors may hold it up."""
+
+
+def found(candidates: Iterable[Candidate], prefix: str = "") -> Found:
+    """Those of `candidates` that can be shown as they are."""
+    kept: dict[str, Candidate] = {}
+    for value, text in candidates:
+        if value and len(value) <= MOST and safe(value, keep_newlines=False) == value:
+            kept.setdefault(value, Candidate(value, clip(safe(text, keep_newlines=False), TEXT)))
+    return Found("words", list(kept.values())[:MOST], prefix)
+
+
+@contextmanager
+def in_time(seconds: float = DEADLINE) -> Iterator[None]:
+    """Raises TooSlow inside when `seconds` are over."""
+
+    def stop(*_: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def for_parameter(parameter: Parameter, given: Mapping[str, str]) -> Found:
+    """What can stand in the place of `parameter`, where `given` are the values of those before it.
+
+    By its choices, the words of its metavar (`set|off`), its key, or its metavar. Raises TooSlow, and what reading a
+    log raises.
+    """
+    if parameter.choices:
+        return found(map(Candidate, parameter.choices))
+    if "|" in parameter.metavar and parameter.key not in given:
+        return found(Candidate(word) for word in re.findall(r"[a-z]{2,}", parameter.metavar))
+    keys = parameter.key, parameter.metavar.strip("[].")
+    fixed = next((_FIXED[key] for key in keys if key in _FIXED), None)
+    if fixed is not None:
+        return fixed()
+    return next((found(_from_log(_OF_LOG[key], given)) for key in keys if key in _OF_LOG), NOTHING)
+
+
+def _from_log(sources: Sequence[_Source], given: Mapping[str, str]) -> list[Candidate]:
+    log = _opened(given)
+    return [] if log is None else [one for source in sources for one in source(log)]
+
+
+def _opened(given: Mapping[str, str]) -> Any:
+    """The log that was named, unless it is standard input, missing, or too large."""
+    from ctxkit.log import Log
+
+    name = given.get("log", "-")
+    if name == "-":
+        return None
+    if not os.path.lexists(name):  # typed with a ~ or a $ that the shell has yet to replace
+        name = os.path.expanduser(os.path.expandvars(name))
+    if os.path.getsize(name) > LARGEST:
+        return None
+    number = given.get("conversation", "")
+    return Log.open(name, sidecar=given.get("sidecar"), conversation=int(number) if number.isdigit() else None)
+
+
+_Source = Callable[[Any], Iterable[Candidate]]
+
+
+def _marks(log: Any) -> Iterator[Candidate]:
+    state = log.state()
+    for mark in reversed(state.marks):
+        if mark.label is not None:
+            yield Candidate(mark.label, f"mark after message {mark.position}")
+
+
+def _ops(log: Any) -> Iterator[Candidate]:
+    from ctxkit.cli.log import what
+
+    state = log.state()
+    for entry in reversed(state.ledger.entries):
+        yield Candidate(str(entry.number), f"{entry.name} {what(state, entry)}{' [undone]' if entry.void else ''}")
+
+
+def _voidable(log: Any) -> Iterator[Candidate]:
+    """The ops that undo takes by itself: in force, and no undo."""
+    void = {str(entry.number) for entry in log.ledger.entries if entry.void or entry.name == "undo"}
+    return (one for one in _ops(log) if one.value not in void)
+
+
+def _named(field: str) -> _Source:
+    def source(log: Any) -> Iterator[Candidate]:
+        return (Candidate(str(name)) for name in sorted({getattr(m, field) for m in log.messages} - {None}))
+
+    return source
+
+
+def _now(log: Any) -> Iterator[Candidate]:
+    yield Candidate("now", "the context as it is")
+
+
+_OF_LOG: dict[str, tuple[_Source, ...]] = {
+    "LABEL": (_marks,),
+    "op": (_voidable,),
+    "OP": (_ops,),
+    "agent": (_named("agent"),),
+    "thread": (_named("thread"),),
+    "ROLE": (_named("role"),),
+}
+"""Name or metavar of a parameter -> what a log has for it."""
+
+
+def _keys() -> Found:
+    from ctxkit.store.keys import KEYS
+
+    return found(Candidate(key.name, key.comment) for key in KEYS)
+
+
+def commands() -> Found:
+    """The commands, each with its line."""
+    from ctxkit.cli.app import COMMANDS
+
+    return found(Candidate(name, text) for name, (_, text) in COMMANDS.items())
+
+
+def _profiles() -> Found:
+    return found(
+        [Candidate("session", "no window"), Candidate("persona", "an 8h window"), Candidate("bot", "a 24h window")]
+    )
+
+
+_FIXED: dict[str, Callable[[], Found]] = {
+    "log": lambda: FILES,
+    "LOG": lambda: FILES,
+    "FILE": lambda: FILES,
+    "PATH": lambda: FILES,
+    "DIR": lambda: FOLDERS,
+    "key": _keys,
+    "KEY": _keys,
+    "chosen": _profiles,
+    "COMMAND": commands,
+    "now": lambda: found([Candidate("last", "the newest message"), Candidate("wall", "the clock")]),
+}
+"""Name or metavar of a parameter -> what does not depend on a log."""

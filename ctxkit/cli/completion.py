@@ -1,0 +1,46 @@
+"""ctxkit completion: the script that makes a shell complete ctxkit's commands, options and marks."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io
+
+SCRIPTS = Path(__file__).with_name("shells")
+"""The wheel ships the same files where shells look for them."""
+
+
+class Shell(StrEnum):
+    """What there is a script for."""
+
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+
+
+FILES = {Shell.bash: "ctxkit.bash", Shell.zsh: "_ctxkit", Shell.fish: "ctxkit.fish"}
+
+
+def command(
+    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell.", show_choices=False)],
+    *,
+    json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False,
+) -> None:
+    """Print the script with which a shell completes commands, options, values and marks.
+
+    bash: ctxkit completion bash >~/.local/share/bash-completion/completions/ctxkit
+    zsh: into a file _ctxkit in a folder of $fpath, before compinit runs.
+    fish: ctxkit completion fish >~/.config/fish/completions/ctxkit.fish
+    """
+    io.Streams.quiet = quiet
+    script = (SCRIPTS / FILES[shell]).read_bytes()
+    if json:
+        io.out_json({"shell": shell.value, "file": FILES[shell], "script": script.decode("utf-8")})
+    else:
+        io.out_bytes([script])
+    io.flush()
