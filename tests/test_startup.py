@@ -48,6 +48,8 @@ COMMANDS = [
     "export log.jsonl --to openai",
     "init new.jsonl",
     "add log.jsonl hello",
+    "completion bash",
+    "__complete zsh -- rewind log.jsonl b",
 ]
 LOG = b"""{"role":"user","content":"hello","ts":"2026-01-01T10:00:00Z"}
 {"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{}"}}]}

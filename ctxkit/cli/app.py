@@ -125,15 +125,11 @@ def run(args: list[str]) -> int:
     try:
         try:
             if args and args[0] in COMMANDS:  # the short way: no other command is built
-<<<<<<< HEAD
                 command, words, name = single(args[0]), args[1:], f"ctxkit {args[0]}"
-=======
-                command, words, name = single(args[0]), list(args[1:]), f"ctxkit {args[0]}"
             elif args and args[0] == COMPLETE:
                 from ctxkit.cli.completing import answer
 
                 return answer(args[1:])
->>>>>>> 74e3437 (completion: bash, zsh and fish complete commands, options, values and marks)
             elif args and not args[0].startswith("-"):
                 raise unknown(args[0])
             else:

@@ -40,7 +40,7 @@ class Found(NamedTuple):
     """
 
     kind: str
-    candidates: Sequence[Candidate] = ()
+    candidates: tuple[Candidate, ...] = ()
     prefix: str = ""
 
 
@@ -57,7 +57,7 @@ def found(candidates: Iterable[Candidate], prefix: str = "") -> Found:
     for value, text in candidates:
         if value and len(value) <= MOST and safe(value, keep_newlines=False) == value:
             kept.setdefault(value, Candidate(value, clip(safe(text, keep_newlines=False), TEXT)))
-    return Found("words", list(kept.values())[:MOST], prefix)
+    return Found("words", tuple(kept.values())[:MOST], prefix)
 
 
 @contextmanager

@@ -114,5 +114,5 @@ class _Call:
         if self.argument is None:
             return NOTHING
         values = for_parameter(self.argument, self.given)
-        words = [one for one in values.candidates if self.ended or not one.value.startswith("-")]
+        words = tuple(one for one in values.candidates if self.ended or not one.value.startswith("-"))
         return values._replace(candidates=words)

@@ -31,11 +31,15 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False,
 ) -> None:
-    """Print the script with which a shell completes commands, options, values and marks.
+    """Print the script with which a shell completes commands, options, values, files and marks.
 
-    bash: ctxkit completion bash >~/.local/share/bash-completion/completions/ctxkit
-    zsh: into a file _ctxkit in a folder of $fpath, before compinit runs.
-    fish: ctxkit completion fish >~/.config/fish/completions/ctxkit.fish
+    bash: `ctxkit completion bash >~/.local/share/bash-completion/completions/ctxkit`, for new shells.
+
+    zsh: `ctxkit completion zsh >DIR/_ctxkit`, where DIR is in $fpath before compinit runs.
+
+    fish: `ctxkit completion fish >~/.config/fish/completions/ctxkit.fish`.
+
+    An installation into a prefix in which shells look, such as /usr/local, has brought these files already.
     """
     io.Streams.quiet = quiet
     script = (SCRIPTS / FILES[shell]).read_bytes()

@@ -60,7 +60,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "check": (("ctxkit check chat.jsonl", "exit 0 where nothing is wrong"),),
     "completion": (
         ("ctxkit completion zsh >_ctxkit", "for a folder of $fpath"),
-        ("eval \"$(ctxkit completion bash)\"", "for this session"),
+        ('eval "$(ctxkit completion bash)"', "for this session"),
     ),
     "help": (("ctxkit help show", "of one command"), ("ctxkit help window | head -n 12", "the examples of one")),
 }
