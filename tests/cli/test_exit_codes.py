@@ -53,7 +53,7 @@ CASES = [
     for situation, code in zip(HEAD.split(), row[22:].split(), strict=True)
 ]
 
-NO_LOG = {"help"}
+NO_LOG = {"completion", "help"}
 """Commands that take no log."""
 
 
