@@ -17,6 +17,7 @@ from ctxkit.formats.chat import FORMAT as CHAT
 REGISTRY: dict[str, str] = {
     "claude-code": "ctxkit.formats.claude_code",
     "codex": "ctxkit.formats.codex",
+    "pi": "ctxkit.formats.pi",
     "chat": "ctxkit.formats.chat",
 }
 """Name -> the module whose `FORMAT` it is, in the order in which they are asked. Imported when first needed."""

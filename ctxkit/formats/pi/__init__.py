@@ -1,0 +1,52 @@
+"""The pi format: session files under `~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl`, versions 1 to 3.
+
+Pipeline: `formats/registry.py` lists `FORMAT`. What pi sends on resume was recorded (TRUTH, pi rules).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxkit.core.messages import Content, Message, Repairs
+from ctxkit.formats.base import Row
+from ctxkit.formats.pi.content import content_of
+from ctxkit.formats.pi.reader import NAME, PiReader
+from ctxkit.formats.pi.rows import PiRow
+
+__all__ = ["FORMAT", "Pi"]
+
+
+class Pi:
+    """A Format (formats/base.py)."""
+
+    name: str = NAME
+    native: bool = False
+    row: type[Row] = PiRow
+
+    def detect(self, head: Sequence[dict[str, Any]]) -> bool:
+        """A session header with the folder it was in; or, where that line is lost, an entry with a nested message."""
+        return any(
+            (row.get("type") == "session" and "cwd" in row)
+            or (row.get("type") == "message" and "parentId" in row and isinstance(row.get("message"), dict))
+            for row in head
+        )
+
+    def reader(self) -> PiReader:
+        """A new reader."""
+        return PiReader()
+
+    def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full."""
+        return content_of(message, rows)
+
+    def sent(
+        self, contents: list[Content], answered: frozenset[str], model: str
+    ) -> tuple[list[Content], Repairs] | None:
+        """What pi sends when it resumes the session (TRUTH); imported when something is exported."""
+        from ctxkit.formats.pi.wire import repair
+
+        return repair(contents, model)
+
+
+FORMAT = Pi()

@@ -1,0 +1,133 @@
+"""Which entries of a pi session are messages, which are on the path, and what its labels are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxkit import Log
+from ctxkit.core.context import names
+from ctxkit.core.ledger import build
+from ctxkit.core.messages import Content, Text
+from ctxkit.core.replay import fold
+from ctxkit.core.state import State
+from ctxkit.formats.pi import FORMAT
+from tests.cli.runner import ctxkit, good
+from tests.formats import reading
+from tests.formats.pi import logs
+
+
+def state(spec: str) -> State:
+    """The state of such a session."""
+    transcript = logs.read(spec)
+    return fold(transcript, build(transcript), None)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("user | assistant | user", [1, 2, 3]),
+        # the leaf is the last entry of the file, of any type
+        ("user | assistant | user | assistant | user^2 | assistant", [1, 2, 5, 6]),
+        ("user | assistant | user | assistant | user^2 | label:x^4@1", [1, 2, 3, 4]),
+        ("user | assistant | user^9", [3]),
+        ("user | assistant^- | user", [2, 3]),
+        # compactions: the summary, then what it keeps
+        ("user | assistant | user | assistant | compaction>3 | user", [5, 3, 4, 6]),
+        ("user | assistant | compaction | user", [3, 4]),
+        ("user | assistant | user | compaction>3 | user | compaction>5 | user", [6, 5, 7]),
+        ("user | assistant | user | compaction>3 | user | compaction>2 | user", [6, 2, 3, 5, 7]),
+        ("user | assistant | compaction>2 | user | user^2", [1, 2, 5]),
+        # branch summaries and custom messages are sent; commands of the user, unless excluded
+        ("user | assistant | branch | user", [1, 2, 3, 4]),
+        ("user | custom | bash:ls | drop:pwd | user", [1, 2, 3, 5]),
+        # context edits
+        ("user | assistant | user | edit:null@2", [1, 3]),
+        ("user | assistant | user | edit:null@9", [1, 2, 3]),
+    ],
+)
+def test_context(spec: str, expected: list[int]) -> None:
+    """The path from the last entry, its compactions, and what is edited out (TRUTH, pi rules 1, 4, 5, 7)."""
+    assert list(names(state(spec))) == expected
+
+
+def test_what_is_not_on_the_path_has_a_reason() -> None:
+    """A branch, a command that the user kept from the model, and the lines of pi's own acts."""
+    found = state("user | assistant | drop:ls | user | edit:null@2 | user^1")
+    assert found.inactive_reason == {2: "branch", 3: "excluded", 4: "branch"}
+    view = logs.read("user | assistant | compaction>2 | edit:null@2").view
+    assert view is not None
+    assert [cut.label for cut in view.cuts] == [
+        "compacted by pi at line 4",
+        "taken out by a context edit of pi at line 5",
+    ]
+
+
+def test_numbers_do_not_depend_on_later_entries() -> None:
+    """Whatever is appended, the messages before it keep their numbers, and so every op fits."""
+    spec = "user | assistant | compaction>2 | user | user^2 | label:x@2 | edit:null@1 | call:c1 | result:c1"
+    parts = spec.split("|")
+    full = [(m.role, m.offset) for m in logs.read("|".join(parts)).messages]
+    for k in range(1, len(parts)):
+        here = [(m.role, m.offset) for m in logs.read("|".join(parts[:k])).messages]
+        assert full[: len(here)] == here
+
+
+def test_version_1_is_linear() -> None:
+    """No ids: each entry hangs on the one before it; what a compaction keeps is a row number."""
+    rows = [
+        {"type": "session", "cwd": "/src"},
+        {"type": "message", "message": {"role": "user", "content": "a"}},
+        {"type": "message", "message": {"role": "assistant", "content": []}},
+        {"type": "message", "message": {"role": "user", "content": "b"}},
+        {"type": "compaction", "summary": "told", "firstKeptEntryIndex": 3},
+        {"type": "message", "message": {"role": "user", "content": "c"}},
+    ]
+    transcript = reading.read(FORMAT, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    assert list(names(fold(transcript, build(transcript), None))) == [4, 3, 5]
+
+
+def words(spec: str, n: int) -> Content:
+    """Message n in full."""
+    data = logs.raw(spec)
+    return reading.content(FORMAT, data, logs.read(spec).messages[n - 1])
+
+
+def test_an_edit_with_other_content() -> None:
+    """It stands for the content, calls and results stay; an edit on another branch does not."""
+    assert words('user | assistant | edit:"short"@2', 2).parts == [Text("short")]
+    assert words('user | assistant | edit:"short"@2 | user^2', 2).parts == [Text("assistant 2")]
+    edited = words('user | call:c1 | result:c1 | edit:"cut"@3', 3)
+    assert edited.parts[0].id == "c1" and edited.parts[0].content == [Text("cut")]  # type: ignore[union-attr]
+
+
+def test_labels_are_marks(tmp_path: Path) -> None:
+    """A label can be rewound to; one that was taken away can not."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(logs.raw("user | assistant | user | label:before@2 | assistant | label:gone@1 | label@1"))
+    log = Log.open(path)
+    assert [(mark.label, mark.position) for mark in log.state().marks] == [("before", 2)]
+    assert ctxkit("rewind", path, "gone").code == 1
+    good("rewind", path, "before")
+    assert list(Log.open(path).names()) == [1, 2]
+    assert good("check", path).code == 0
+
+
+ODD: list[object] = [
+    1, None, "x", [], {}, {"role": 3}, {"role": "assistant", "content": [1, {"id": 2}]}, {"role": "toolResult"},
+    {"role": "bashExecution"}, {"role": "x", "content": 3},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("message", ODD)
+@pytest.mark.parametrize(
+    "kind", ["message", "compaction", "branch_summary", "custom_message", "context_edit", "label", "new"]
+)
+def test_unexpected_shapes(kind: str, message: object) -> None:
+    """Whatever stands there is read, or opens no message; nothing ends the reading."""
+    odd = {"type": kind, "id": "a", "parentId": None, "message": message, "summary": message, "targetId": message}
+    rows = [odd, {**odd, "id": 3, "parentId": 4, "label": message, "replacement": message}, logs.row(2, "user^-")]
+    data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    assert reading.contents(FORMAT, data)[-1].parts == [Text("user 2")]

@@ -1,0 +1,34 @@
+"""What pi would send; `test_truth.py` has the recorded requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxkit.core.messages import Call, Content, Part, Text, Thinking
+from ctxkit.formats.pi.wire import repair
+
+
+def said(*parts: Part, **more: Any) -> Content:
+    """A response."""
+    return Content("assistant", list(parts), rows=[{"message": {"role": "assistant", "model": "m", **more}}])
+
+
+def test_failed_and_blank_responses_go() -> None:
+    """Aborted and failed ones with their calls; one cut at its length only as the last; each is counted."""
+    asked = Content("user", [Text("q")])
+    contents = [
+        asked, said(Text("a"), stopReason="aborted"), said(Call("c", "bash", {}), stopReason="error"),
+        said(Text(" \n")), said(Text("kept"), stopReason="length"), asked, said(Text("cut"), stopReason="length"),
+    ]  # fmt: skip
+    sent, repairs = repair(contents, "")
+    assert [c.parts for c in sent] == [[Text("q")], [Text("kept")], [Text("q")]]
+    assert repairs.left_out == {"failed response": 3, "empty message": 1}
+
+
+def test_thinking_of_another_model_is_text() -> None:
+    """Signed thinking goes to the model that made it only."""
+    raw = {"type": "thinking", "thinking": "hm", "thinkingSignature": "s"}
+    own = Thinking("hm", {"type": "thinking", "thinking": "hm", "signature": "s"})
+    assert repair([said(Thinking("hm", raw))], "")[0][0].parts == [own]
+    assert repair([said(Thinking("hm", raw))], "other")[0][0].parts == [Text("hm")]
+    assert repair([said(Thinking("hm", {"thinking": "hm"}))], "m")[0][0].parts == [Text("hm")]
