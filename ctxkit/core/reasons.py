@@ -46,7 +46,8 @@ def explain(state: State, name: Name, *, visible: bool) -> list[Reason]:
     if name in state.board.stubs:
         found.append(Reason("stub", None, "its content is shown shortened", "ctxkit log LOG names the compact or trim"))
     if name in state.board.keys and name not in state.board.items:
-        found.append(Reason("moved", None, "it stands where an edit or restore put it", ""))
+        by = "an edit or restore" if name in state.board.effective else "the log's own program"
+        found.append(Reason("moved", None, f"it stands where {by} put it", ""))
     if state.protected(name):
         by = "as part of the system preamble" if state.is_preamble(name) else "by a protect"
         found.append(Reason("protected", None, f"it is protected {by}", ""))

@@ -81,3 +81,5 @@ def test_programs() -> None:
     (reason,) = [r for r in explain(state, 2, visible=False) if r.kind == "program"]
     assert (reason.text, reason.back) == ("compacted at line 9", "a rewind to a mark before it")
     assert [r.kind for r in explain(state, 5, visible=False)] == ["sidechain"]
+    state = build.state("1-4", View([1, 2, 3, 4], {}, [Cut(3, [1], "compacted", [2, 3], 4)]))
+    assert [r.text for r in explain(state, 2, visible=True)] == ["it stands where the log's own program put it"]
