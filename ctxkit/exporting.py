@@ -30,8 +30,11 @@ class Exported(msgspec.Struct):
     count: int
 
 
-def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
-    """The context of `log` for `to` (chat, openai, anthropic, gemini). Raises NothingToSend where there is nothing."""
+def export(log: OpenedLog, to: str, *, model: str = "", assembly: bool = True, status: str | None = None) -> Exported:
+    """The context of `log` for `to` (chat, openai, anthropic, gemini).
+
+    Raises NothingToSend where there is nothing. `assembly`, `status`: as of `Log.export`.
+    """
     contents = [log.full(entry) for entry in log.entries()]
     if not contents:
         total = len(log.messages)
@@ -40,6 +43,9 @@ def export(log: OpenedLog, to: str, *, model: str = "") -> Exported:
     # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
     sent = log.opening.format.sent(contents, log.answered, model) if to != "chat" else None
     contents, repairs = sent or (contents, Repairs())
+    if to != "chat" and assembly:
+        placed = log.assembled(status).around(contents, lambda content: content.role)
+        contents = [one if isinstance(one, Content) else one.content for one in placed]
     model = model or log.model
     if to == "chat":
         from ctxkit.formats.chat_lines import lines
@@ -65,7 +71,7 @@ def untouched(log: OpenedLog) -> bool:
     """Whether the context is the log's own: no op and no parameter of the projection has a say in it."""
     ledger = log.ledger if log.at is None else log.ledger.upto(log.ledger.find(log.at).number)
     lens = log.lens()
-    filtered = lens.agent is not None or lens.thread is not None or lens.newest is not None
+    filtered = lens.agent is not None or not log.state().main(lens.thread) or lens.newest is not None
     changes = (entry for entry in ledger.entries if not entry.void and not isinstance(entry.op, _NO_CHANGE))
     return not filtered and not windowed(log.state(), lens) and not any(changes)
 

@@ -111,11 +111,14 @@ class Log(AppendingLog):
         """No window."""
         return self.commit("window", lambda: window.off(self.state(), self.here(), self.bounds(), agent))
 
-    def export(self, to: str, *, model: str = "") -> Exported:
-        """The context for `to`: chat, openai, anthropic or gemini. Raises NothingToSend."""
+    def export(self, to: str, *, model: str = "", assembly: bool = True, status: str | None = None) -> Exported:
+        """The context for `to`: chat, openai, anthropic or gemini. Raises NothingToSend, and what `assembled` raises.
+
+        A provider gets what is assembled around it too, unless `assembly` is False; `status` as in `assembled`.
+        """
         from ctxkit.exporting import export
 
-        return export(self, to, model=model)
+        return export(self, to, model=model, assembly=assembly, status=status)
 
     def check(self) -> list[Finding]:
         """What is damaged, does not fit, or is unpaired; an empty list for a sound log."""

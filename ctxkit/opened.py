@@ -12,7 +12,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
 
 import msgspec
 
@@ -33,6 +33,9 @@ from ctxkit.policies.window import Bounds
 from ctxkit.reading import Opening, read, read_source
 from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import user_config
+
+if TYPE_CHECKING:
+    from ctxkit.core.assembly import Assembly
 
 UNREADABLE = "[unreadable: nested too deeply]"
 """What stands for a message whose record cannot be decoded in full; the record itself stays in the log."""
@@ -74,6 +77,8 @@ class OpenedLog:
         self.limit: Limit = NoLimit()
         self.lens_agent: str | None = None
         self.lens_thread: str | None = None
+        self.noticed: list[str] = []
+        """What was left out of what was asked for, in words, for the closing report."""
         self._state: State | None = None
         self._ledger: Ledger | None = None
 
@@ -239,6 +244,16 @@ class OpenedLog:
         except ValueError:  # nested too deeply: decoding that does not look inside had accepted it (RELIABILITY J12)
             return Content(message.role, [Text(UNREADABLE)])
         return self.opening.format.content(message, rows)
+
+    def assembled(self, status: str | None = None) -> Assembly:
+        """What stands around the context when it is shown or sent: system prompt, docs, status of the threads.
+
+        `status`: the caller's words behind that of the threads, instead of those of the file `assembly.status`. Raises
+        BadConfig for a file that is missing, too large or no text; NoPermission, ReadFailed, UnknownAgent.
+        """
+        from ctxkit.assembling import assemble
+
+        return assemble(self, status)
 
     def full(self, entry: Entry) -> Content:
         """An entry in full: a message, an item, or what an op shortened it to."""

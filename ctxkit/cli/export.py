@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli import io, render
-from ctxkit.cli.params import LogArgument, Looking, Reading, takes
-from ctxkit.cli.run import finish_reading, opened
+from ctxkit.cli.params import Assembling, LogArgument, Looking, Reading, takes
+from ctxkit.cli.run import assembly_of, finish_reading, opened
 from ctxkit.core.messages import Repairs
 
 
@@ -22,7 +22,7 @@ class To(StrEnum):
     gemini = "gemini"
 
 
-@takes(Looking, Reading)
+@takes(Assembling, Looking, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -35,6 +35,7 @@ def command(
     skip_unknown: Annotated[
         bool, typer.Option("--skip-unknown", help="Go on without ops that this ctxkit does not know.")
     ] = False,
+    assembling: Assembling,
     looking: Looking,
     reading: Reading,
 ) -> None:
@@ -48,7 +49,8 @@ def command(
     target.lens_agent, target.lens_thread = agent, thread
     if not skip_unknown:
         target.known_ops()
-    exported = target.export(to.value, model=model)
+    assembly, status = assembly_of(target, assembling)
+    exported = target.export(to.value, model=model, assembly=assembly, status=status)
     for value in exported.values:
         io.out_json(value)
     _report(exported.repairs)

@@ -28,6 +28,17 @@ class Looking:
     at: Annotated[str | None, typer.Option(metavar="OP", help="As it was right after this op (number or id).")] = None
 
 
+class Assembling:
+    """What stands around the context."""
+
+    no_assembly: Annotated[
+        bool, typer.Option("--no-assembly", help="The log's messages alone: no system prompt, docs or thread status.")
+    ] = False
+    status: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Words behind the status of the threads; - for standard input.")
+    ] = None
+
+
 class Reading:
     """How a log is read."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxkit.appending import check_id
 from ctxkit.cli import io
-from ctxkit.cli.params import Looking, Reading, Selecting, Writing
+from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Writing
 from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
@@ -134,10 +134,28 @@ def criteria_text(selecting: Selecting) -> str | None:
     return " ".join(words) or None
 
 
+def assembly_of(log: Log, asked: Assembling) -> tuple[bool, str | None]:
+    """Whether anything is put around the context, and the caller's words for it. Raises Usage and what they raise."""
+    if asked.status is None or asked.no_assembly:
+        if asked.status is not None:
+            raise Usage("--status and --no-assembly exclude each other", "leave one of them out")
+        return not asked.no_assembly, None
+    from ctxkit.assembling import LARGEST, decoded, words_of
+
+    if asked.status != "-":
+        return True, words_of(asked.status)
+    if log.opening.path is None:
+        raise Usage("standard input cannot be both the log and the status", "name a log, or a file for --status")
+    try:
+        return True, decoded(_stdin("").read(LARGEST + 1))
+    except ValueError as error:
+        raise Usage(f"--status -: {error}", "a file with text, or -") from error
+
+
 def finish_reading(log: Log, summary: str = "") -> None:
     """Warnings of the replay, and a closing line, on stderr; the result goes out first, as a terminal shows both."""
     io.flush()
-    for warning in log.state().warnings:
+    for warning in (*log.state().warnings, *log.noticed):
         io.say(f"ctxkit: {warning}")
     if summary:
         io.say(summary)

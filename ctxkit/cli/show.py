@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from ctxkit.cli import io, render
-from ctxkit.cli.params import LogArgument, Looking, Numbers, Reading, Selecting, takes
-from ctxkit.cli.run import asked, finish_reading, opened
+from ctxkit.cli.params import Assembling, LogArgument, Looking, Numbers, Reading, Selecting, takes
+from ctxkit.cli.run import asked, assembly_of, finish_reading, opened
+from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.times import iso
@@ -18,13 +20,14 @@ from ctxkit.log import Log
 from ctxkit.policies import window
 
 
-@takes(Selecting, Looking, Reading)
+@takes(Selecting, Assembling, Looking, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,
     *,
     full: Annotated[bool, typer.Option("--full", help="Tool results and other parts in full.")] = False,
     oneline: Annotated[bool, typer.Option("--oneline", help="A line per message.")] = False,
+    assembling: Assembling,
     looking: Looking,
     reading: Reading,
     selecting: Selecting,
@@ -32,16 +35,24 @@ def command(
     """Print the context that a model would be sent.
 
     Messages keep the numbers that the log gives them, so `ctxkit forget LOG 45` takes out what `show` calls 45.
-    With numbers or criteria it prints these only; --json prints a JSON object per message.
+    With numbers or criteria it prints these only; else what is assembled around them too (system prompt, docs, status
+    of the threads), without numbers. --json prints a JSON object per message.
     """
     opened_log = opened(log, reading, looking, command="show")
-    opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
-    shown = opened_log.listed()
     wanted = asked(opened_log, numbers, selecting)
+    if not selecting.invert:  # an agent or thread is a way to look, not a choice among what is shown
+        opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
+        wanted = msgspec.structs.replace(wanted, agent=None, thread=None)
+    shown = opened_log.listed()
+    assembly, around = assembly_of(opened_log, assembling), NOTHING
     if not wanted.empty:
         shown = _among(shown, set(opened_log.select(wanted, shown)))
-    for entry in opened_log.entries(shown):
-        if reading.json:
+    elif assembly[0]:
+        around = opened_log.assembled(assembly[1])
+    for entry in around.around(opened_log.entries(shown), lambda entry: entry.role):
+        if isinstance(entry, Assembled):
+            _assembled(entry, full=full, oneline=oneline, json=reading.json)
+        elif reading.json:
             io.out_json(as_json(opened_log, entry))
         elif oneline:
             _oneline(opened_log, entry)
@@ -50,7 +61,8 @@ def command(
     state, bounds = opened_log.state(), opened_log.bounds()
     held = window.in_force(state, bounds)
     unless = f"; {held}, now: {opened_log.now_name()}" if held else ""
-    finish_reading(opened_log, f"{len(shown)} of {render.count(len(state.messages), 'message')}{unless}")
+    also = "; assembled: " + ", ".join(dict.fromkeys(one.kind for one in around)) if any(around) else ""
+    finish_reading(opened_log, f"{len(shown)} of {render.count(len(state.messages), 'message')}{unless}{also}")
     if held:
         for note in window.timeless(state):
             io.say(note)
@@ -110,6 +122,22 @@ def _print(log: Log, entry: Entry, *, full: bool) -> None:
     for line in render.body(content, full=full):
         io.out(f"    {line}" if line else "")
     io.out("")
+
+
+def _assembled(one: Assembled, *, full: bool, oneline: bool, json: bool) -> None:
+    """What is not in the log: marked, and without a number, for nothing can select it."""
+    if json:
+        source = {"source": one.source} if one.source else {}
+        io.out_json({"assembled": one.kind, "role": one.role, **source, "parts": parts_json(one.content)})
+    elif oneline:
+        start = f"{'+':>5} {one.role[:9]:<9}   "
+        io.out(start + render.one_line(one.content, max(8, render.width() - len(start) - 1)))
+    else:
+        notes = f"assembled: {one.kind}" + (f" {one.source}" if one.source else "")
+        io.out(render.header("+", one.role, None, name=None, protected=False, notes=notes))
+        for line in render.body(one.content, full=full):
+            io.out(f"    {line}" if line else "")
+        io.out("")
 
 
 def _oneline(log: Log, entry: Entry) -> None:

@@ -1,0 +1,181 @@
+"""Texts that config and caller put around a context: read, and refused where they are missing, elsewhere or no text."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit import Log
+from ctxkit.assembling import LARGEST, decoded, words_of
+from ctxkit.core.assembly import Assembled
+from ctxkit.errors import BadConfig, CtxkitError, NoSuchLog, ReadFailed, Usage
+from tests.cli.runner import SMALL, good, lines, message
+from tests.validators.anthropic_rules import problems as anthropic_problems
+from tests.validators.openai_rules import problems as openai_problems
+
+GOLDEN = Path(__file__).resolve().parents[1] / "fixtures" / "assembly"
+
+
+def log(folder: Path, config: str, raw: bytes = SMALL) -> Path:
+    """A log with this config beside it."""
+    path = folder / "chat.jsonl"
+    path.write_bytes(raw)
+    (folder / "chat.jsonl.ctxkit").mkdir(exist_ok=True)
+    (folder / "chat.jsonl.ctxkit" / "config.toml").write_text(config)
+    return path
+
+
+def assembled(path: Path, **more: Any) -> list[Assembled]:
+    """What stands around the context."""
+    return list(Log.open(path, env={}).assembled(**more))
+
+
+def test_golden() -> None:
+    """System prompt, documents, status: in their places, the same in every run, on every clock."""
+    assert good("show", GOLDEN / "chat.jsonl", "--json").out == (GOLDEN / "show.jsonl").read_bytes()
+    late = Log.open(GOLDEN / "chat.jsonl", env={}, clock=lambda: 4e9)
+    assert list(late.assembled()) == list(Log.open(GOLDEN / "chat.jsonl", env={}, clock=lambda: 0.0).assembled())
+
+
+@pytest.mark.parametrize("to", ["openai", "anthropic"])
+def test_requests_stay_valid(to: str) -> None:
+    """A request has it all, system words first, and passes the provider's rules."""
+    log = Log.open(GOLDEN / "chat.jsonl", env={})
+    [body] = log.export(to, model="m", status="all is well").values
+    check = openai_problems if to == "openai" else anthropic_problems
+    assert check(body | ({"max_tokens": 9} if to == "anthropic" else {})) == []
+    words = json.dumps(body)
+    places = [words.index(part) for part in ("garden's", "House rules", "Seeds: 2.50", "Be brief.")]
+    assert places == sorted(places)
+    assert words.index("Threads: 2") < words.index("all is well") < words.index("The shop is open")
+    assert "pump" not in words  # the caller's words stand for those of the config
+
+
+def test_chat_is_the_log(tmp_path: Path) -> None:
+    """Chat lines hold the log's own messages only (REPLAY 53); so does a request that is asked to."""
+    log = Log.open(GOLDEN / "chat.jsonl", env={})
+    for value in (*log.export("chat").values, *log.export("openai", assembly=False).values):
+        assert "garden" not in json.dumps(value) and "Threads" not in json.dumps(value)
+
+
+def test_nothing_by_default(tmp_path: Path) -> None:
+    """Without config and threads there is nothing around a context, but what a caller says."""
+    path = log(tmp_path, "")
+    assert assembled(path) == []
+    assert assembled(path, status="cpu 3 %") == [Assembled("status", "user", "cpu 3 %")]
+    assert assembled(path, status="  \n") == []
+
+
+def test_documents_in_order(tmp_path: Path) -> None:
+    """Each document is a message of its own, as it stands in its file, without the last line's end."""
+    (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf# A\r\n\r\nx\r\n")
+    (tmp_path / "b.md").write_text("B")
+    found = assembled(log(tmp_path, '[assembly]\ndocs = ["b.md", "a.md"]\n'))
+    assert [(one.kind, one.role, one.text, one.source) for one in found] == [
+        ("docs", "system", "B", "b.md"),
+        ("docs", "system", "# A\n\nx", "a.md"),
+    ]
+
+
+def test_links_out_of_the_folder(tmp_path: Path) -> None:
+    """A link that leads out of the log's folder is named and not followed; one within it is."""
+    inside = tmp_path / "in"
+    inside.mkdir()
+    (tmp_path / "secret").write_text("secret")
+    os.symlink("../secret", inside / "doc.md")
+    os.symlink("..", inside / "up")
+    (inside / "real.md").write_text("fine")
+    os.symlink("real.md", inside / "link.md")
+    path = log(inside, '[assembly]\ndocs = ["doc.md", "up/secret", "link.md"]\n')
+    opened = Log.open(path, env={})
+    assert [one.text for one in opened.assembled()] == ["fine"]
+    assert len(opened.noticed) == 2 and all("leads out of the log's folder" in one for one in opened.noticed)
+    ran = good("show", path, "--oneline")
+    assert "secret" not in ran.text and "doc.md: a link leads out of the log's folder: ignored" in ran.err
+
+
+def test_the_folder_is_that_of_the_log_itself(tmp_path: Path) -> None:
+    """A log that is reached by a link has its documents beside itself."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "d.md").write_text("mine")
+    path = log(tmp_path / "real", '[assembly]\ndocs = ["d.md"]\n')
+    os.symlink(path, tmp_path / "link.jsonl")
+    assert [one.text for one in assembled(tmp_path / "link.jsonl")] == ["mine"]
+
+
+def test_elsewhere_by_the_user_alone(tmp_path: Path) -> None:
+    """A path out of the folder counts from the environment, and not from the log's own config."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "mine.md").write_text("mine")
+    path = log(tmp_path / "in", '[assembly]\ndocs = ["../mine.md"]\n')
+    assert assembled(path) == []
+    env = {"CTXKIT_ASSEMBLY_DOCS": f"../mine.md, {tmp_path}/mine.md"}
+    assert [one.text for one in Log.open(path, env=env).assembled()] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "words"),
+    [
+        (None, BadConfig, "no such file"),
+        (b"\xff\xfe", BadConfig, "not UTF-8 (byte 0)"),
+        (b"a\0b", BadConfig, "it holds NUL"),
+        (b"x" * (LARGEST + 1), BadConfig, "larger than 1,048,576 bytes"),
+        ("folder", CtxkitError, "d.md"),
+        ("pipe", BadConfig, "not a regular file"),
+        ("loop", ReadFailed, "too many levels"),
+    ],
+)
+def test_refused(tmp_path: Path, raw: bytes | str | None, kind: type[CtxkitError], words: str) -> None:
+    """A document that cannot be read as text ends the command: a context without it is not what was asked for."""
+    path = log(tmp_path, '[assembly]\ndocs = ["d.md"]\n')
+    doc = tmp_path / "d.md"
+    if isinstance(raw, bytes):
+        doc.write_bytes(raw)
+    elif raw == "folder":
+        doc.mkdir()
+    elif raw == "pipe":
+        os.mkfifo(doc)
+    elif raw == "loop":
+        os.symlink("d.md", doc)
+    with pytest.raises(kind) as caught:
+        assembled(path)
+    assert words in caught.value.message and "nothing was printed" in caught.value.message
+    assert Log.open(path, env={}).export("openai", assembly=False).count == 11
+
+
+def test_empty_documents(tmp_path: Path) -> None:
+    """A document without words is no message, and that is said."""
+    (tmp_path / "d.md").write_text(" \n")
+    opened = Log.open(log(tmp_path, '[assembly]\ndocs = ["d.md"]\nsystem = "  "\n'), env={})
+    assert list(opened.assembled()) == [] and "d.md: is empty" in opened.noticed[0]
+
+
+def test_status_file(tmp_path: Path) -> None:
+    """The file of the config stands behind the threads, and alone where there are not two."""
+    (tmp_path / "s.txt").write_text("cpu 3 %\n")
+    config = '[assembly]\nstatus = "s.txt"\n'
+    assert [(one.text, one.source) for one in assembled(log(tmp_path, config))] == [("cpu 3 %", "s.txt")]
+    two = lines(message("user", "a", 1, thread="x"), message("user", "b", 2, thread="y"))
+    [one] = assembled(log(tmp_path, config, two))
+    assert one.text.startswith("Threads: 2 active\n") and one.text.endswith('"a"\n\ncpu 3 %')
+
+
+def test_words_of(tmp_path: Path) -> None:
+    """A file that the caller names: its text, or the error that says what is wrong with it."""
+    (tmp_path / "s").write_text("fine\n")
+    assert words_of(str(tmp_path / "s")) == "fine"
+    (tmp_path / "s").write_bytes(b"\xff")
+    for name, kind in ((tmp_path / "none", NoSuchLog), (tmp_path, ReadFailed), (tmp_path / "s", Usage)):
+        with pytest.raises(kind, match="nothing was printed"):
+            words_of(str(name))
+
+
+def test_decoded() -> None:
+    """Text as it stands there, but for its mark of byte order and the kind of its line ends."""
+    assert decoded("\ufeffä\r\nb\n\n".encode()) == "ä\nb"
+    with pytest.raises(ValueError, match="larger"):
+        decoded(b"x" * (LARGEST + 1))
