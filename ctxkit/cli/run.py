@@ -149,7 +149,7 @@ def assembly_of(log: Log, asked: Assembling) -> tuple[bool, str | None]:
     try:
         return True, decoded(_stdin("").read(LARGEST + 1))
     except ValueError as error:
-        raise Usage(f"--status -: {error}", "a file with text, or -") from error
+        raise Usage(f"--status -: {error}: nothing was printed", "a file with text, or -") from error
 
 
 def finish_reading(log: Log, summary: str = "") -> None:

@@ -79,6 +79,8 @@ def world(folder: Path) -> None:
         "secret.jsonl": SMALL,
         "frozen/chat.jsonl": SMALL,
         "frozen/session.jsonl": FOREIGN,
+        "assembled.jsonl": SMALL,
+        "assembled.jsonl.ctxkit/config.toml": b'[assembly]\ndocs = ["none.md"]\n',
         "badly.jsonl": SMALL,
         "badly.jsonl.ctxkit/config.toml": b'[window]\ndefualt = "8h"\n',
     }

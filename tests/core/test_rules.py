@@ -35,6 +35,7 @@ ELSEWHERE = {
     "41": "tests/core/test_integrity.py::test_nothing_is_ever_unpaired",
     "45": "tests/test_laws.py::",
     "52": "tests/test_laws.py::",
+    "53": "tests/test_assembling.py::test_chat_is_the_log",
 }
 """Rules, or parts of them, that are not about the fold or a policy: the test, or the file of tests, that holds them."""
 
@@ -46,7 +47,6 @@ LATER = {
     "42": "compact and trim record exactly what they replace: issues 5, 6",
     "47": "a snapshot's references and literals: issue 7",
     "48": "restore skips by step what is visible: issue 7",
-    "53": "assembly: issue 3",
     "55": "purge: issue 7",
     "protect × compact": "compact, mask, trim and --max-tokens leave the protected and their steps: issues 5, 6",
 }
