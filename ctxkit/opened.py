@@ -27,7 +27,7 @@ from ctxkit.core.select import Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
-from ctxkit.errors import BadTime, NoPermission, UnknownOp
+from ctxkit.errors import BadConfig, BadTime, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
 from ctxkit.reading import Opening, read, read_source
@@ -86,19 +86,23 @@ class OpenedLog:
     def open(
         cls, log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, env: Mapping[str, str] | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.time, strict: bool = False,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
         `sidecar`: the folder, if not beside the log; `conversation`: which one, from 1, of a file with many; `env`:
-        the environment (default: the process's own). Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations,
+        the environment (default: the process's own); `strict`: raise BadConfig where something of a folder's own config
+        would be ignored. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations,
         ReadFailed, BadConfig.
         """
         opening = read(log, sidecar=sidecar, conversation=conversation)
+        if strict and opening.sidecar is not None and opening.sidecar.ignored:
+            raise BadConfig(opening.sidecar.notices[0].removesuffix(": ignored"), "leave out --strict")
         known = os.environ if env is None else env
         folder = opening.path.resolve().parent if opening.path else Path.cwd()
         file = opening.sidecar.config_path if opening.sidecar else None
-        config = load(file, folder, known, user_config(known))
+        base = opening.sidecar.base if opening.sidecar else None
+        config = load(file, folder, known, user_config(known), strict=strict, base=base)
         return cls(opening, config, clock=clock)
 
     @property

@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("keep", "the context in the shape of a provider's request"),
     "check": ("keep", "find damage in the log and its ops"),
     "completion": ("about", "the script that makes a shell complete all of this"),
+    "config": ("set", "show, get, set and unset the settings of a log, or your own"),
     "help": ("about", "examples, options and exit codes of a command"),
 }
 """Name -> group and one line for `ctxkit --help`. The module is `ctxkit.cli.<name>`."""
@@ -46,7 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 COMPLETE = "__complete"
 """What the scripts of shells call: `cli/completing.py`."""
 
-GROUPS = {"look": "Look", "change": "Change", "keep": "Keep", "about": "About ctxkit"}
+GROUPS = {"look": "Look", "change": "Change", "keep": "Keep", "set": "Set", "about": "About ctxkit"}
 
 
 def module_of(name: str) -> str:

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli import io
+from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption
 from ctxkit.errors import CannotCreate, CtxkitError, NoSuchLog, Usage
 from ctxkit.store.append import create_log
-from ctxkit.store.config import profile
+from ctxkit.store.profiles import profile
 from ctxkit.store.sidecar import Sidecar
 
 
@@ -20,11 +21,9 @@ def command(
     chosen: Annotated[
         str, typer.Option("--profile", metavar="NAME", help="session, persona (8h window) or bot (24h window).")
     ] = "session",
-    sidecar: Annotated[
-        str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False,
+    sidecar: SidecarOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Create an empty log (readable by you alone) and, beside it, the folder with its config.
 

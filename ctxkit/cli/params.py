@@ -21,6 +21,13 @@ LogArgument = Annotated[
 
 Numbers = Annotated[list[str] | None, typer.Argument(metavar="[N]...", help="Messages: 45, 45-67, 7.1.")]
 
+SidecarOption = Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Exit 78 where config of the log's folder would be ignored.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Machine form on standard output.")]
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")]
+
 
 class Looking:
     """Which state is looked at."""
@@ -46,15 +53,14 @@ class Reading:
         str | None,
         typer.Option(metavar="TIME", help="What windows count from: last (newest message), wall, or a time."),
     ] = None
-    sidecar: Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")] = (
-        None
-    )
+    sidecar: SidecarOption = None
     conversation: Annotated[
         int | None, typer.Option(metavar="N", help="Which conversation of a file that holds many.")
     ] = None
     force_replay: Annotated[bool, typer.Option("--force-replay", help="Apply ops that do not fit the log too.")] = False
-    json: Annotated[bool, typer.Option("--json", help="Machine form on standard output.")] = False
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No reports on standard error.")] = False
+    strict: StrictOption = False
+    json: JsonOption = False
+    quiet: QuietOption = False
 
 
 class Writing:

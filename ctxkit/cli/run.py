@@ -39,9 +39,11 @@ def opened(
         raise NoSuchLog("the name of the log is empty", "is a shell variable unset?")
     try:
         if log == "-":
-            found = Log.open(_stdin(command), sidecar=reading.sidecar, conversation=reading.conversation)
+            found = Log.open(
+                _stdin(command), sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict
+            )
         else:
-            found = Log.open(log, sidecar=reading.sidecar, conversation=reading.conversation)
+            found = Log.open(log, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict)
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
@@ -49,6 +51,8 @@ def opened(
     found.force = reading.force_replay
     found.now = reading.now
     found.at = looking.at if looking else None
+    for notice in (*found.opening.notices, *found.config.notices):
+        io.say(f"ctxkit: {notice}")
     if report:
         _report(found)
     return found
@@ -77,10 +81,8 @@ def _stdin(command: str) -> Any:
 
 
 def _report(log: Log) -> None:
-    """Damage, once each, on stderr (DESIGN section 3: tolerant and loud); notices of the sidecar and the config."""
+    """Damage, once each, on stderr (DESIGN section 3: tolerant and loud)."""
     opening = log.opening
-    for notice in (*opening.notices, *log.config.notices):
-        io.say(f"ctxkit: {notice}")
     beside = str(opening.sidecar.ops_path) if opening.sidecar else ""
     for name, damage in ((opening.name, log.transcript.damage), (beside, opening.sidecar_damage)):
         for one in damage[:REPORTED]:

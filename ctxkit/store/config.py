@@ -9,36 +9,47 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxkit.errors import BadConfig, NoPermission, ReadFailed, Usage
+from ctxkit.errors import BadConfig, CtxkitError, ReadFailed
+from ctxkit.store import tomlread
 from ctxkit.store.keys import KEYS, Key
 
 PREFIX = "CTXKIT_"
-LARGEST = 1 << 20
-"""Bytes; a config file is never larger, and a hostile one is not read further."""
+TOLD = 20
+"""Mistakes of one file that are told one by one, where all are asked for."""
 
 _TABLE = {key.name: key for key in KEYS}
-_AGENT = _TABLE["agents.NAME.window"]
-_ON_OFF = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+AGENT = _TABLE["agents.NAME.window"]
+PAIRS = (("window.min", "window.max"), ("status.yellow", "status.red"))
+"""Values that must fit each other: the first is not above the second."""
+
+ONLY = "counts only from flags, environment and user config"
 
 
 class Setting(NamedTuple):
-    """A value, and its origin as people read it: `flag`, `CTXKIT_NOW`, `path:line`, `default`."""
+    """A value, its origin as people read it (`flag`, `CTXKIT_NOW`, `path:line`, `default`), and how it was written."""
 
     value: Any
     origin: str
+    written: Any = None
 
 
 class Config:
-    """The settings in force. `config["window.min"]` is a value: durations in seconds (0 = off), percent as numbers."""
+    """The settings in force. `config["window.min"]` is a value: durations in seconds (0 = off), percent as numbers.
 
-    def __init__(self) -> None:
-        self.settings = {key.name: _default(key) for key in KEYS if key is not _AGENT}
+    `notices`: what was ignored; `errors`: what is wrong, where everything was asked for (else the first is raised).
+    """
+
+    def __init__(self, *, strict: bool = False, tolerant: bool = False) -> None:
+        self.settings = {key.name: _default(key) for key in KEYS if key is not AGENT}
         self.agents: dict[str, Setting] = {}
         self.notices: list[str] = []
+        self.errors: list[CtxkitError] = []
+        self._strict = strict
+        self._tolerant = tolerant
 
     def __getitem__(self, name: str) -> Any:
         return self.settings[name].value
@@ -51,102 +62,192 @@ class Config:
         """The window of one agent in seconds, 0 = off; None where none is set for it."""
         return self.agents[agent].value if agent in self.agents else None
 
+    def every(self) -> list[tuple[str, Setting]]:
+        """All keys with their settings in the table's order, a key for each agent that has a window."""
+        found = []
+        for key in KEYS:
+            if key is AGENT:
+                found += [(f"agents.{name}.window", setting) for name, setting in self.agents.items()]
+            else:
+                found.append((key.name, self.settings[key.name]))
+        return found
+
     def set_flags(self, flags: Mapping[str, str]) -> None:
         """Lay what was typed on the command line over everything else: key -> text."""
         for name, text in flags.items():
-            self._set(_key(name), name, _typed(_key(name), text), "flag", f"{name} on the command line")
-        self._check()
+            self._set(key_of(name), name, key_of(name).typed(text), "flag", f"{name} on the command line: ")
+        self.check()
+
+    def check(self, only: str | None = None) -> None:
+        """Values that must fit each other; `only`: pairs that this key is in. Raises BadConfig."""
+        for low, high in PAIRS:
+            if self[low] > self[high] and only in (None, low, high):
+                places = f"{self.origin(low)}: {low} is above {high} ({self.origin(high)})"
+                self._wrong(BadConfig(places, "swap or raise it"))
 
     def _set(self, key: Key, name: str, value: Any, origin: str, place: str) -> None:
-        try:
-            setting = Setting(key.read(value), origin)
-        except (ValueError, OverflowError) as error:
-            raise BadConfig(f"{place}: {name} must be {error}", f"it is {_brief(value)}; {key.comment}") from error
-        if key is _AGENT:
-            self.agents[name.split(".", 1)[1].rsplit(".", 1)[0]] = setting
+        setting = Setting(require(key, name, value, place), origin, value)
+        if key is AGENT:
+            self.agents[agent_of(name) or ""] = setting
         else:
             self.settings[name] = setting
 
-    def _check(self) -> None:
-        """Values that must fit each other."""
-        for low, high in (("window.min", "window.max"), ("status.yellow", "status.red")):
-            if self[low] > self[high]:
-                raise BadConfig(f"{self.origin(low)}: {low} is above {high} ({self.origin(high)})", "swap or raise it")
+    def _wrong(self, error: CtxkitError) -> None:
+        if not self._tolerant:
+            raise error
+        self.errors.append(error)
+
+    def _ignored(self, what: str) -> None:
+        if self._strict:
+            self._wrong(BadConfig(what, "remove it, or leave out --strict"))
+        else:
+            self.notices.append(f"{what}: ignored")
+
+    def lay(self, file: Path, *, own: bool, base: Path | None = None, text: str | None = None) -> None:
+        """Lay one file over this. `own`: the user's; else a folder's, maybe a stranger's, whose file stays in `base`.
+
+        Raises BadConfig, NoPermission, ReadFailed.
+        """
+        try:
+            found = tomlread.read(file)
+            if found is None and text is None:
+                return
+            if found is not None and not own:
+                if found.owner not in (0, os.geteuid()):
+                    self._ignored(f"{file}: belongs to another user")
+                    return
+                if base is not None and leads_out(file, base):
+                    self._ignored(f"{file}: a link that leads out of {base}")
+                    return
+            text = found.text if text is None and found is not None else text or ""
+            table = tomlread.parse(file, text)
+        except CtxkitError as error:
+            self._wrong(error)
+            return
+        known: dict[str, int] | None = None
+        wrong = 0
+        for path, value in tomlread.flat(table, is_key):
+            known = tomlread.lines(text) if known is None else known
+            try:
+                self._lay_one(path, value, file, known, own=own)
+            except BadConfig as error:
+                self._wrong(error)
+                wrong += 1
+                if wrong == TOLD:
+                    self._wrong(BadConfig(f"{file}: and maybe more: no further key was looked at"))
+                    return
+
+    def _lay_one(self, path: tuple[str, ...], value: Any, file: Path, known: dict[str, int], *, own: bool) -> None:
+        name = ".".join(path)
+        if value == {} and is_table(path):
+            return
+        place = f"{file}:{tomlread.line_of(known, name)}"
+        key = key_of(name, f"{place}: ")
+        if not own and not (isinstance(value, dict) or key.counts_from_folder(_checkable(key, value))):
+            self._ignored(f"{place}: {name} {ONLY}")
+            return
+        self._set(key, name, value, place, f"{place}: ")
 
 
 def load(
-    sidecar_file: Path | None, folder: Path, env: Mapping[str, str], user_file: Path | None, *, strict: bool = False
-) -> Config:
-    """The config for a log in `folder`. Files that are not there are skipped.
+    sidecar_file: Path | None, folder: Path | None, env: Mapping[str, str], user_file: Path | None, *,
+    strict: bool = False, tolerant: bool = False, base: Path | None = None, instead: Mapping[Path, str] | None = None,
+) -> Config:  # fmt: skip
+    """The config for a log in `folder` (None: no tree is looked up). Files that are not there are skipped.
 
-    Raises BadConfig (file, line, nearest known key), NoPermission, ReadFailed; with `strict` also where a
-    folder's own file sets a key that counts only from flags, environment and user config.
+    `base`: the folder that a link in the sidecar's place may not lead out of (default: `folder`); `instead`: text that
+    is taken for what a file holds. Raises BadConfig (file, line, nearest known key), NoPermission, ReadFailed; with
+    `strict` also where something of a folder's own files would be ignored; `tolerant` keeps all of them in `errors`.
     """
-    config = Config()
-    around = (at / "ctxkit.toml" for at in (folder, *folder.absolute().parents))
-    up = next(filter(_is_file, around), None)
-    for file, own in ((user_file, True), (up, False), (sidecar_file, False)):
-        if file is not None:
-            _lay(config, file, own=own, strict=strict)
+    config = Config(strict=strict, tolerant=tolerant)
+    others = instead or {}
+    if user_file is not None:
+        config.lay(user_file, own=True, text=others.get(user_file))
+    up = None if folder is None else _up(config, folder)
+    if up is not None:
+        config.lay(up, own=False, base=up.parent)
+    if sidecar_file is not None:
+        config.lay(sidecar_file, own=False, base=base or folder, text=others.get(sidecar_file))
     for key in KEYS:
-        variable = PREFIX + key.name.upper().replace(".", "_")
-        if key is not _AGENT and env.get(variable):
-            config._set(key, key.name, _typed(key, env[variable]), variable, variable)
-    config._check()
+        variable = variable_of(key)
+        if variable and env.get(variable):
+            try:
+                config._set(key, key.name, key.typed(env[variable]), variable, f"{variable}: ")
+            except BadConfig as error:
+                config._wrong(error)
+    config.check()
     return config
 
 
-def profile(name: str) -> str:
-    """The text of a new sidecar's config.toml: every key with its comment, those of the profile set.
+def variable_of(key: Key) -> str | None:
+    """The environment variable of a key; an agent's window has none."""
+    return None if key is AGENT else PREFIX + key.name.upper().replace(".", "_")
 
-    `session` sets nothing; `persona` and `bot` have windows (8h, 24h) that slide with the clock. Raises Usage.
-    """
-    profiles = {"session": {}, "persona": {"now": "wall", "window.default": "8h"}}
-    profiles["bot"] = {"now": "wall", "window.default": "24h"}
-    if name not in profiles:
-        raise Usage(f"no profile {name}", f"there are {', '.join(profiles)}")
-    lines = [f"# ctxkit config of the log beside this folder, profile {name}. Uncomment a line to change it."]
-    table = ""
-    for key in KEYS:
-        if key.trust == "never":
-            continue
-        head, _, leaf = key.name.rpartition(".")
-        if head != table:
-            table = head
-            lines += ["", f"{'# ' if key is _AGENT else ''}[{head}]"]
-        is_set = key.name in profiles[name]
-        shown = profiles[name].get(key.name, key.example if key.default in (None, "") and key.example else key.default)
-        lines.append(f"{'' if is_set else '# '}{leaf} = {_toml(shown)}  # {key.comment}")
-    never = ", ".join(key.name for key in KEYS if key.trust == "never")
-    return "\n".join([*lines, "", f"# Only in the user config, the environment or flags: {never}", ""])
+
+def leads_out(file: Path, base: Path) -> bool:
+    """Whether a link on the way to `file` leads out of the folder `base`."""
+    return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(base))
+
+
+def require(key: Key, name: str, value: Any, place: str = "", after: str = "") -> Any:
+    """The value for the program. Raises BadConfig with what is expected."""
+    try:
+        return key.read(value)
+    except (ValueError, OverflowError) as error:
+        hint = f"it is {_brief(value)}; {key.comment}"
+        raise BadConfig(f"{place}{name[:80]} must be {error}{after}", hint) from error
+
+
+def is_key(path: tuple[str, ...]) -> bool:
+    """Whether a path is that of a key, whatever its value."""
+    name = ".".join(path)
+    return name in _TABLE or (len(path) > 2 and agent_of(name) is not None)
+
+
+def is_table(path: tuple[str, ...]) -> bool:
+    """Whether a path is that of a table with keys in it."""
+    return any(name.startswith(".".join(path) + ".") for name in _TABLE) or (path[0] == "agents" and len(path) == 2)
+
+
+def agent_of(name: str) -> str | None:
+    """The agent whose window a key is; None for another key."""
+    found = re.fullmatch(r"agents\.(.+)\.window", name, re.S)
+    return found[1] if found else None
+
+
+def key_of(name: str, place: str = "", after: str = "") -> Key:
+    """The key of that name. Raises BadConfig with the nearest one."""
+    if name in _TABLE and name != AGENT.name:
+        return _TABLE[name]
+    if agent_of(name) is not None:
+        return AGENT
+
+    import difflib
+
+    below = [known for known in _TABLE if known.startswith(name + ".")]
+    if below:
+        raise BadConfig(f"{place}{name} is a table{after}", f"its keys: {', '.join(below)}")
+    near = difflib.get_close_matches(name[:80], _TABLE, 1, 0.5)
+    leaf = [known for known in _TABLE if known.rpartition(".")[2] == name.rpartition(".")[2]]
+    hint = f"the nearest key is {(near or leaf)[0]}" if near or leaf else "ctxkit config LOG show lists all keys"
+    raise BadConfig(f"{place}unknown key {name[:80]}{after}", hint)
 
 
 def _default(key: Key) -> Setting:
-    return Setting(None if key.default is None else key.read(key.default), "default")
+    return Setting(None if key.default is None else key.read(key.default), "default", key.default)
 
 
-def _lay(config: Config, file: Path, *, own: bool, strict: bool) -> None:
-    """Lay one file over `config`."""
-    text = _text_of(config, file, own=own)
-    for name, value in _leaves(_parsed(file, text)):
-        place = f"{file}:{_line_of(text, name)}"
-        key = _key(name, place)
-        if not own and not (isinstance(value, dict) or key.counts_from_folder(_checkable(key, value))):
-            notice = f"{place}: {name} counts only from flags, environment and user config"
-            if strict:
-                raise BadConfig(notice, "remove it, or leave out --strict")
-            config.notices.append(f"{notice}: ignored")
+def _up(config: Config, folder: Path) -> Path | None:
+    """The nearest ctxkit.toml."""
+    for at in (folder, *folder.absolute().parents):
+        try:
+            if (at / "ctxkit.toml").is_file():
+                return at / "ctxkit.toml"
+        except PermissionError:  # a folder above the log may be closed to us: what is in it is not ours to follow
             continue
-        config._set(key, name, value, place, place)
-
-
-def _is_file(file: Path) -> bool:
-    try:
-        return file.is_file()
-    except PermissionError:  # a folder above the log may be closed to us: what is in it is not ours to follow
-        return False
-    except OSError as error:
-        raise ReadFailed(f"{file}: {error.strerror}", "nothing was changed") from error
+        except OSError as error:
+            config._wrong(ReadFailed(f"{at / 'ctxkit.toml'}: {error.strerror}", "nothing was changed"))
+    return None
 
 
 def _checkable(key: Key, value: Any) -> Any:
@@ -155,119 +256,6 @@ def _checkable(key: Key, value: Any) -> Any:
         return key.read(value)
     except (ValueError, OverflowError):
         return "" if key.trust == "inside" else value
-
-
-def _text_of(config: Config, file: Path, *, own: bool) -> str:
-    try:
-        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-            if not own and os.fstat(stream.fileno()).st_uid not in (0, os.geteuid()):
-                config.notices.append(f"{file}: belongs to another user: ignored")
-                return ""
-            raw = stream.read(LARGEST + 1)
-        if len(raw) > LARGEST:
-            raise BadConfig(f"{file}: larger than {LARGEST:,} bytes", "a config file is small")
-        return raw.decode("utf-8-sig").replace("\r\n", "\n")
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    except PermissionError as error:
-        raise NoPermission(f"{file}: cannot be read", "change its mode or owner") from error
-    except UnicodeDecodeError as error:
-        raise BadConfig(f"{file}: not UTF-8 (byte {error.start})", "TOML is UTF-8") from error
-    except OSError as error:
-        raise ReadFailed(f"{file}: {error.strerror}", "nothing was changed") from error
-
-
-def _parsed(file: Path, text: str) -> dict[str, Any]:
-    if not text.strip():
-        return {}
-
-    import tomllib
-
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        line = int(found[1]) if found else text.count("\n") + 1
-        what = re.sub(r" ?\(at .*\)$", "", str(error)).lower()
-        raise BadConfig(f"{file}:{line}: not TOML ({what})", 'text stands in quotes: now = "wall"') from error
-    except (RecursionError, ValueError) as error:  # nesting and digits without end
-        raise BadConfig(
-            f"{file}: not TOML that can be read", "it is nested too deep, or holds too large a number"
-        ) from error
-
-
-def _leaves(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The dotted name and value of everything set. A known key ends a name even where its value is a table."""
-    for part, value in table.items():
-        name = prefix + part
-        if isinstance(value, dict) and name not in _TABLE and _agent(name) is None and prefix.count(".") < 3:
-            yield from _leaves(value, name + ".")
-            if not value and not any(known.startswith(name + ".") for known in _TABLE) and prefix != "agents.":
-                yield name, value
-        else:
-            yield name, value
-
-
-def _agent(name: str) -> str | None:
-    found = re.fullmatch(r"agents\.(.+)\.window", name, re.S)
-    return found[1] if found else None
-
-
-def _key(name: str, place: str = "") -> Key:
-    if name in _TABLE and name != _AGENT.name:
-        return _TABLE[name]
-    if _agent(name) is not None:
-        return _AGENT
-
-    import difflib
-
-    start = f"{place}: " if place else ""
-    below = [known for known in _TABLE if known.startswith(name + ".")]
-    if below:
-        raise BadConfig(f"{start}{name} is a table", f"its keys: {', '.join(below)}")
-    near = difflib.get_close_matches(name, _TABLE, 1, 0.5)
-    leaf = [known for known in _TABLE if known.rpartition(".")[2] == name.rpartition(".")[2]]
-    hint = f"the nearest key is {(near or leaf)[0]}" if near or leaf else "ctxkit config LOG show lists all keys"
-    raise BadConfig(f"{start}unknown key {name[:80]}", hint)
-
-
-def _line_of(text: str, name: str) -> int:
-    """The line that sets `name` (or its table): tomllib keeps no lines. 1 where it is written in some other way."""
-    table, found = "", 1
-    for number, line in enumerate(text.split("\n"), 1):
-        header = re.match(r"\s*\[+\s*(.+?)\s*\]+\s*(?:#.*)?$", line)
-        if header:
-            table = _dotted(header[1])
-            path = table
-        elif "=" in line:
-            path = ".".join(filter(None, (table, _dotted(line.split("=", 1)[0]))))
-        else:
-            continue
-        if name == path or name.startswith(path + "."):  # a table stands before its keys
-            found = number
-    return found
-
-
-def _dotted(path: str) -> str:
-    return ".".join(part.strip().strip("\"'") for part in path.split("."))
-
-
-def _typed(key: Key, text: str) -> Any:
-    """Text from the environment or a flag as the value a file would hold; the wrong type is found by `read`."""
-    if key.kind == "switch":
-        return _ON_OFF.get(text.lower(), text)
-    if key.kind == "texts":
-        return [part.strip() for part in text.split(",") if part.strip()]
-    if key.kind in ("number", "percent") and re.fullmatch(r"\d{1,18}", text, re.ASCII):
-        return int(text)
-    return text
-
-
-def _toml(value: Any) -> str:
-    """A default or example as TOML."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _brief(value: Any) -> str:

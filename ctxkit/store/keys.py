@@ -40,12 +40,53 @@ class Key(NamedTuple):
             raise ValueError(f"one of {', '.join(self.choices)}")
         return found
 
+    def typed(self, text: str) -> Any:
+        """Text from the environment or the command line as a file would hold it; a wrong type is for `read` to find."""
+        if self.kind == "switch":
+            return ON_OFF.get(text.lower(), text)
+        if self.kind == "texts":
+            return _listed(text)
+        if self.kind in ("number", "percent") and re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
+            return int(text)
+        if self.kind == "percent" and re.fullmatch(r"[+-]?\d{1,18}\.\d{1,18}", text, re.ASCII):
+            return float(text)
+        return text
+
+    def shown(self) -> Any:
+        """What a line that is commented out shows: the default, or an example where that says nothing."""
+        return self.example if self.default in (None, "") and self.example else self.default
+
     def counts_from_folder(self, value: Any) -> bool:
         """Whether `value`, found in a sidecar or ctxkit.toml, may have an effect: a cloned folder must not act."""
         if self.trust == "inside":
             paths = [PurePosixPath(path) for path in ([value] if isinstance(value, str) else value)]
             return all(not path.is_absolute() and ".." not in path.parts and path.parts[:1] != ("~",) for path in paths)
         return self.trust == "always" or (self.trust == "local" and value != "model")
+
+
+ON_OFF = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def written(value: Any) -> str:
+    """A value as it is typed: `8h`, `85%`, `true`, `Read,Grep`; what `Key.typed` reads again."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        plain = all(one.strip() == one and one and "," not in one for one in value)
+        return ",".join(value) if plain and not "".join(value[:1]).startswith("[") else str(value)
+    return str(value)
+
+
+def _listed(text: str) -> Any:
+    """`Read, Grep`, or a list as TOML writes it, for names that hold a comma."""
+    if text.lstrip().startswith("["):
+        import tomllib
+
+        try:
+            return tomllib.loads(f"x = {text}")["x"]
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return text
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _text(value: Any) -> str:

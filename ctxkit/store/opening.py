@@ -48,6 +48,14 @@ def open_regular(path: Path, flags: int) -> int:
         raise
 
 
+def require_file(path: Path) -> None:
+    """Raises NoSuchLog, NoPermission where no log is there; it is not opened, and may be unreadable."""
+    try:
+        _refuse_other_kinds(path, os.stat(path))
+    except OSError as error:
+        raise cannot_open(path, error) from error
+
+
 def above_standard(fd: int) -> int:
     """The same file on a descriptor above 2, so that nothing printed can end up in it (RELIABILITY finding 5)."""
     if fd > 2:

@@ -35,6 +35,10 @@ class Sidecar:
                 raise ValueError("a stream has no sidecar unless a folder is named")
             target = Path(os.path.realpath(path))
             folder = target.with_name(target.name + ".ctxkit")
+            self.base = target.parent
+        else:
+            self.base = folder
+        """What a link may not lead out of, where ctxkit writes: a cloned folder must not have it write elsewhere."""
         self.folder = folder
         self.ignored = False
         self.conversation: int | None = None

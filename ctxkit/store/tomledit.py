@@ -1,0 +1,175 @@
+"""Changes one key of a config file's text; comments, order and formatting of everything else stay.
+
+Pipeline: `configuring.py` reads a file under the sidecar's lock, changes its text here, and replaces it. A line that
+`init` left commented out is taken in place, and goes back to what it was when the key is unset. Whatever way is taken,
+the outcome is read again and compared with what was wanted: a file that cannot be changed safely is not changed.
+"""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from typing import Any
+
+from ctxkit.store.tomlread import dotted, header
+
+Path = tuple[str, ...]
+
+_ASLEEP = re.compile(
+    r"""(\s*)\#\s?([\w-]+)\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]\#]*\]|[^\s\#"'\[]+)([ \t]*(?:\#.*)?)""", re.VERBOSE
+)
+"""A commented-out line: its indent, its key, and what stands behind its value."""
+
+
+class CannotEdit(ValueError):
+    """The file is TOML, but this key of it cannot be changed without touching something else."""
+
+
+def with_key(text: str, path: Path, value: Any) -> str:
+    """`text` with `path` set to `value`. Raises CannotEdit."""
+    wanted = _wanted(text, path, value)
+    for made in (_awakened(text, path, value), _set(text, path, value)):
+        if made is not None and _holds(made, wanted):
+            return made
+    raise CannotEdit
+
+
+def without_key(text: str, path: Path, *, comment: str, default: str, known: bool) -> str:
+    """`text` without `path`. A line with `comment`, `init`'s, goes to sleep again, showing `default`.
+
+    Of a table that is not `known` the header goes with its last key. Raises CannotEdit.
+    """
+    wanted = _wanted(text, path, None)
+    for made in (_asleep(text, path, comment, default), _unset(text, path, known=known)):
+        if made is not None and _holds(made, wanted) and not _has(made, path):
+            return made
+    raise CannotEdit
+
+
+def toml(value: Any) -> str:
+    """One value as it stands in a file."""
+    import tomlkit
+
+    return str(tomlkit.item(value).as_string())
+
+
+def _wanted(text: str, path: Path, value: Any) -> dict[str, Any]:
+    import tomllib
+
+    found = tomllib.loads(text)
+    at: Any = found
+    for part in path[:-1]:
+        at = at.setdefault(part, {}) if isinstance(at, dict) else None
+        if not isinstance(at, dict):
+            raise CannotEdit
+    if value is None:
+        at.pop(path[-1], None)
+    else:
+        at[path[-1]] = deepcopy(value)
+    return found
+
+
+def _holds(text: str, wanted: dict[str, Any]) -> bool:
+    import tomllib
+
+    try:
+        return bool(_pruned(tomllib.loads(text)) == _pruned(wanted))
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _has(text: str, path: Path) -> bool:
+    import tomllib
+
+    at: Any = tomllib.loads(text)
+    for part in path:
+        if not isinstance(at, dict) or part not in at:
+            return False
+        at = at[part]
+    return True
+
+
+def _pruned(table: Any) -> Any:
+    """Without empty tables, which say nothing; types count, as 1 is not true."""
+    if not isinstance(table, dict):
+        return [type(table).__name__, repr(table)]
+    inner = {key: _pruned(value) for key, value in table.items()}
+    return {key: value for key, value in inner.items() if value != {}}
+
+
+def _awakened(text: str, path: Path, value: Any) -> str | None:
+    """The commented-out line of this key, with the value."""
+    table = ""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        above = header(line.lstrip("# "))
+        if above is not None:
+            table = above if line.lstrip()[:1] == "[" else "#"
+            continue
+        found = _ASLEEP.fullmatch(line)
+        if found and ".".join(filter(None, (table, found[2]))) == ".".join(path):
+            lines[i] = f"{found[1]}{found[2]} = {toml(value)}{found[3]}"
+            return "\n".join(lines)
+    return None
+
+
+def _asleep(text: str, path: Path, comment: str, default: str) -> str | None:
+    """The line of this key commented out again, where `init` wrote it."""
+    table = ""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        above = header(line)
+        if above is not None:
+            table = above
+        elif line.endswith(f"# {comment}") and not line.lstrip().startswith("#"):
+            leaf = line.split("=", 1)[0]
+            if ".".join(filter(None, (table, dotted(leaf)))) == ".".join(path):
+                lines[i] = f"# {leaf.strip()} = {default}  # {comment}"
+                return "\n".join(lines)
+    return None
+
+
+def _set(text: str, path: Path, value: Any) -> str | None:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(text)
+        at: Any = document
+        for depth, part in enumerate(path[:-1], 1):
+            if part not in at:
+                at[part] = tomlkit.table(is_super_table=depth < len(path) - 1)
+            at = at[part]
+        at[path[-1]] = value
+        return _spaced(text, document.as_string())
+    except (TOMLKitError, TypeError, KeyError, ValueError, RecursionError):
+        return None
+
+
+def _spaced(before: str, after: str) -> str:
+    """A blank line before a table that was added at the end, as people write it."""
+    if after.startswith(before) and before.strip():
+        more = after[len(before) :].lstrip("\n")
+        if more.startswith("["):
+            return f"{before.rstrip()}\n\n{more}"
+    return after
+
+
+def _unset(text: str, path: Path, *, known: bool) -> str | None:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(text)
+        tables: list[Any] = [document]
+        for part in path[:-1]:
+            tables.append(tables[-1][part])
+        del tables[-1][path[-1]]
+        for depth in range(len(path) - 1, 0, -1):
+            if known or len(tables[depth]) or (path[0] == "agents" and "#" in tables[depth].as_string()):
+                break
+            del tables[depth - 1][path[depth - 1]]
+        made = str(document.as_string())
+        return made if text.endswith("\n\n") else re.sub(r"\n+\Z", "\n", made)
+    except (TOMLKitError, TypeError, KeyError, ValueError, RecursionError, AttributeError):
+        return None

@@ -1,0 +1,70 @@
+"""What init writes: valid, with the defaults, and what the profile promises."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ctxkit.errors import Usage
+from ctxkit.store.config import AGENT, Config, load
+from ctxkit.store.keys import KEYS
+from ctxkit.store.profiles import PROFILES, profile
+from ctxkit.store.tomledit import with_key, without_key
+
+
+def loaded(folder: Path, text: str) -> Config:
+    """The config of a log whose sidecar holds this text."""
+    file = folder / "log.jsonl.ctxkit/config.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return load(file, folder, {}, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "window"), [("session", "last", 0), ("persona", "wall", 28800), ("bot", "wall", 86400)]
+)
+def test_profiles(tmp_path: Path, name: str, now: str, window: int) -> None:
+    """What init writes is valid and sets what its profile promises."""
+    config = loaded(tmp_path, profile(name))
+    assert (config["now"], config["window.default"], config.notices) == (now, window, [])
+
+
+def test_profile_says_the_defaults(tmp_path: Path) -> None:
+    """Uncommented, the lines of a profile are valid and hold the defaults; untrusted keys are not offered."""
+    text = "\n".join(
+        line.removeprefix("# ").replace("NAME", "frodo")
+        for line in profile("session").splitlines()
+        if "=" in line or line.lstrip("# ").startswith("[")
+    )
+    tomllib.loads(text)
+    config = loaded(tmp_path, text)
+    assert config.notices == []
+    assert config.agent_window("frodo") == 28800
+    plain = Config()
+    differ = {key.name for key in KEYS if "NAME" not in key.name and config[key.name] != plain[key.name]}
+    assert differ == {"model", "limit", "window.messages"}  # no default to show: an example
+
+
+def test_unknown_profile() -> None:
+    """The profiles that there are are named."""
+    with pytest.raises(Usage) as caught:
+        profile("x")
+    assert caught.value.hint == "there are session, persona, bot"
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_line_is_taken_in_place_and_goes_back(name: str) -> None:
+    """Setting a key changes one line and no other; unsetting it gives the file as it was, byte for byte."""
+    text = profile(name)
+    for key in KEYS:
+        path = tuple(key.name.split("."))
+        if key is AGENT or key.trust == "never" or key.name in PROFILES[name]:
+            continue
+        changed = with_key(text, path, key.shown())
+        differ = [(old, new) for old, new in zip(text.split("\n"), changed.split("\n"), strict=True) if old != new]
+        assert [old.removeprefix("# ") for old, _ in differ] == [new for _, new in differ] and len(differ) == 1
+        from ctxkit.store.profiles import shown
+
+        assert without_key(changed, path, comment=key.comment, default=shown(key.shown()), known=True) == text
