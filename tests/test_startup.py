@@ -50,6 +50,8 @@ COMMANDS = [
     "add log.jsonl hello",
     "completion bash",
     "__complete zsh -- rewind log.jsonl b",
+    "config log.jsonl",
+    "config log.jsonl get now",
 ]
 LOG = b"""{"role":"user","content":"hello","ts":"2026-01-01T10:00:00Z"}
 {"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{}"}}]}

@@ -46,6 +46,8 @@ def command(
         given = given if log == "-" else [log, *given]
     elif user:
         raise Usage(f"--user is the config of all logs: {log!r} is one too many", "ctxkit config --user set KEY VALUE")
+    elif log in ACTIONS and not os.path.lexists(log):
+        raise NoSuchLog(f"{log}: no such log: no log was named", f"{HINT}; - for none, --user for your own")
     action, rest = (given[0], given[1:]) if given else ("show", [])
     if action not in ACTIONS:
         raise Usage(f"config cannot {action!r}: nothing was changed", HINT)
@@ -56,12 +58,7 @@ def command(
         )
     if not log:
         raise NoSuchLog("the name of the log is empty", "is a shell variable unset?")
-    try:
-        found = Configured(None if user else log, sidecar=sidecar, env=os.environ, strict=strict)
-    except NoSuchLog as error:
-        if log in ACTIONS:
-            raise NoSuchLog(f"{error.message}: no log was named", f"{HINT}; - for none, --user for your own") from error
-        raise
+    found = Configured(None if user else log, sidecar=sidecar, env=os.environ, strict=strict)
     if action == "show":
         _show(found, only_set=only_set, json=json)
     elif action == "get":

@@ -85,7 +85,7 @@ def page(name: str) -> Page:
     keys = {one.key for one in listed}
     if name == "add" or "op_id" in keys:
         description.append(WRITER)
-    elif any(one.key == "log" and not one.required for one in arguments):
+    elif name != "config" and any(one.key == "log" and not one.required for one in arguments):
         description.append(READER)
     return Page(name, summary, usage, tuple(description), arguments, options, EXAMPLES[name], _exits())
 

@@ -82,7 +82,8 @@ class Config:
         """Values that must fit each other; `only`: pairs that this key is in. Raises BadConfig."""
         for low, high in PAIRS:
             if self[low] > self[high] and only in (None, low, high):
-                places = f"{self.origin(low)}: {low} is above {high} ({self.origin(high)})"
+                place = "" if self.origin(low) == "default" else f"{self.origin(low)}: "
+                places = f"{place}{low} is above {high} ({self.origin(high)})"
                 self._wrong(BadConfig(places, "swap or raise it"))
 
     def _set(self, key: Key, name: str, value: Any, origin: str, place: str) -> None:

@@ -88,6 +88,7 @@ class Sidecar:
         Raises what `append_line` raises, and CannotCreate.
         """
         self._create()
+        self._stays(self.ops_path)
         size = self.ops_size()
         if size is None:
             try:
@@ -105,9 +106,19 @@ class Sidecar:
             except OSError as error:
                 raise WriteFailed(f"{self.ops_path}: {_reason(error)}: written, not known durable") from error
 
+    def leads_out(self, path: Path) -> bool:
+        """Whether a link in the place of a file of ours leads out of the log's folder, or of the one that was named."""
+        return os.path.islink(path) and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.base))
+
+    def _stays(self, path: Path) -> None:
+        if self.leads_out(path):
+            text = f"{path}: a link that leads out of {self.base}: nothing was written"
+            raise NoPermission(text, "remove the link, or name the folder with --sidecar DIR")
+
     def write_config(self, text: str) -> None:
         """Replace `config.toml`. Raises CannotCreate, NoPermission."""
         self._create()
+        self._stays(self.config_path)
         atomic.replace(self.config_path, text.encode("utf-8"))
 
     @contextmanager

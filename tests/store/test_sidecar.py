@@ -152,3 +152,27 @@ def test_a_stranger_s_folder_may_hold_ops(log: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(module.os, "listdir", refused)
     assert sidecar.may_hold_ops()
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_planted_link_is_not_written_through(log: Path, tmp_path: Path, exists: bool) -> None:
+    """A cloned folder cannot have ctxkit write to a file elsewhere; a link inside the folder counts."""
+    inside = tmp_path / "clone"
+    inside.mkdir()
+    log = log.rename(inside / "session.jsonl")
+    victim = tmp_path / ".bashrc"
+    if exists:
+        victim.write_text("alias ll=ls\n")
+    sidecar = Sidecar(log)
+    sidecar.folder.mkdir()
+    sidecar.ops_path.symlink_to(victim)
+    sidecar.config_path.symlink_to(victim)
+    for write in (lambda: sidecar.append(b"{}"), lambda: sidecar.write_config("a = 1\n")):
+        with pytest.raises(NoPermission, match="a link that leads out of"):
+            write()
+    assert (victim.read_text() == "alias ll=ls\n") if exists else not victim.exists()
+    sidecar.ops_path.unlink()
+    sidecar.ops_path.symlink_to("../ops.jsonl")
+    (inside / "ops.jsonl").touch()
+    sidecar.append(b"{}")
+    assert (inside / "ops.jsonl").read_bytes() == b"{}\n"
