@@ -42,6 +42,8 @@ class Command:
     agent: str | None = None
     hours: int = 24
     flag: bool = False
+    changed: str = '{"role":"user","content":"changed"}'
+    """The message of an edit or a restore, as JSON."""
 
     def numbers(self, count: int) -> list[str]:
         """`first` and `more` as a range of the `count` messages there are; none where criteria choose."""
@@ -78,7 +80,7 @@ class Command:
         free = Names.of(name for name in named & state.shown() if not state.guarded(name))
         whole = state.steps.whole(free)
         items = [Item(n=n) for n in (named & state.present()).numbers]
-        changed = Item(message={"role": "user", "content": "changed"}, origin=min(named.numbers, default=None))
+        changed = Item(message=json.loads(self.changed), origin=min(named.numbers, default=None))
         match self.name:
             case "compact":
                 return Compact(at=at, ids=str(whole), text="summary", strategy="truncate" if self.flag else "model")

@@ -26,6 +26,7 @@ from ctxkit.formats.bodies import (
 )
 from ctxkit.formats.carried import RESULT_KINDS, SERVER_ANSWERS, SERVER_CALLS, SERVER_KINDS, USER_KINDS, carried
 
+_THINKING = ("thinking", "redacted_thinking")
 _LONGEST_ID = 256
 _LONGEST_NAME = 128
 Block = dict[str, Any]
@@ -57,6 +58,8 @@ def write(contents: list[Content], *, model: str = "", as_sent: bool = False) ->
         if not (turn.first or turn.rest):
             repairs.leave_out("empty message")
         elif turns and turns[-1].role == turn.role:
+            if turn.rest and turn.rest[0]["type"] in _THINKING:  # what two messages thought is not one thought
+                turns[-1].rest = writer.without_bare_thinking(turns[-1].rest)
             turns[-1].first += turn.first
             turns[-1].rest += turn.rest
         else:
@@ -101,10 +104,7 @@ class _Writer:
         """The messages: no thinking at an end, the first the user's, no white space where the model is to go on."""
         out: list[dict[str, Any]] = []
         for turn in turns:
-            blocks = turn.first + turn.rest
-            while not self._as_sent and blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
-                blocks.pop()
-                self._repairs.leave_out("thinking without words after it")
+            blocks = turn.first + self.without_bare_thinking(turn.rest)
             if blocks and out and out[-1]["role"] == turn.role:
                 out[-1]["content"] += blocks
             elif blocks:
@@ -140,6 +140,13 @@ class _Writer:
         self._leave_out(part)
         return None
 
+    def without_bare_thinking(self, blocks: list[Block]) -> list[Block]:
+        """Without thinking at the end of a message, where nothing is said after it."""
+        while not self._as_sent and blocks and blocks[-1]["type"] in _THINKING:
+            blocks.pop()
+            self._repairs.leave_out("thinking without words after it")
+        return blocks
+
     def _user(self, part: Part) -> Block | None:
         match part:
             case Text():
@@ -164,10 +171,14 @@ class _Writer:
         )
         if keys and self._as_sent:
             return part.raw
-        if keys and all(isinstance(part.raw.get(key), str) for key in keys) and part.raw[keys[-1]]:
-            return {"type": part.raw["type"]} | {key: part.raw[key] for key in keys}
-        self._repairs.leave_out("thinking without a signature")
-        return None
+        if not (keys and all(isinstance(part.raw.get(key), str) for key in keys) and part.raw[keys[-1]]):
+            self._repairs.leave_out("thinking without a signature")
+            return None
+        block = {"type": part.raw["type"]} | {key: part.raw[key] for key in keys}
+        if clean(block) is not block:
+            self._repairs.leave_out("thinking that UTF-8 cannot hold")
+            return None
+        return block
 
     def _image(self, part: Image) -> Block:
         if is_base64(part):
@@ -184,37 +195,37 @@ class _Writer:
         raw = part.raw or {}
         content: Any = part.content
         if isinstance(content, list):
-            content = [inner for one in content if (inner := self._inner(one))]
+            words_only = part.is_error and not self._as_sent
+            content = [inner for one in content if (inner := self._inner(one, words_only))]
         if content or "content" in raw or part.raw is None:
             block["content"] = content or ""
         if part.is_error or isinstance(raw.get("is_error"), bool):
             block["is_error"] = part.is_error
         return block
 
-    def _inner(self, part: Part) -> Block | None:
-        """A block inside a result."""
+    def _inner(self, part: Part, words_only: bool) -> Block | None:
+        """A block inside a result; `words_only`: it tells of an error, where nothing else may stand."""
         match part:
             case Text():
                 return self._text(part)
-            case Image():
+            case Image() if not words_only:
                 return self._image(part)
-            case Other(_, raw) if block := carried(raw, RESULT_KINDS):
+            case Other(_, raw) if not words_only and (block := carried(raw, RESULT_KINDS)):
                 return block
         self._leave_out(part)
         return {"type": "text", "text": f"[{kind_of(part)}]"}
 
     def _server_pairs(self, blocks: list[Block]) -> list[Block]:
-        """Without calls of the provider's own tools whose result is not in the message, and the other way round."""
-        asked = {block["id"] for block in blocks if block["type"] in SERVER_CALLS}
-        answered = {block["tool_use_id"] for block in blocks if block["type"] in SERVER_ANSWERS}
-        kept = []
-        for block in blocks:
-            one = block["id"] if block["type"] in SERVER_CALLS else block.get("tool_use_id")
-            if block["type"] not in SERVER_KINDS or (one in asked and one in answered):
-                kept.append(block)
-            else:
+        """Without calls of the provider's own tools whose result does not follow in the message, and the other way."""
+        answers = {block["tool_use_id"]: n for n, block in enumerate(blocks) if block["type"] in SERVER_ANSWERS}
+        calls = {block["id"]: n for n, block in enumerate(blocks) if block["type"] in SERVER_CALLS}
+        paired = {
+            n for one in calls.keys() & answers.keys() if calls[one] < answers[one] for n in (calls[one], answers[one])
+        }
+        for n, block in enumerate(blocks):
+            if block["type"] in SERVER_KINDS and n not in paired:
                 self._repairs.leave_out(block["type"])
-        return kept
+        return [block for n, block in enumerate(blocks) if block["type"] not in SERVER_KINDS or n in paired]
 
     def _leave_out(self, part: Part) -> None:
         self._repairs.leave_out(kind_of(part))

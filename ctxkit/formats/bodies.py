@@ -96,7 +96,7 @@ def is_base64(image: Image) -> bool:
     return image.media_type in IMAGE_TYPES and _BASE64.fullmatch(image.data) is not None
 
 
-def is_text_base64(value: Any) -> bool:
+def is_base64_text(value: Any) -> bool:
     """Whether this is bytes as JSON has them: base64, of either alphabet."""
     return isinstance(value, str) and _BYTES.fullmatch(value) is not None and len(value.rstrip("=")) % 4 != 1
 

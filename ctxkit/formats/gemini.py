@@ -17,7 +17,7 @@ import msgspec
 from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
-from ctxkit.formats.bodies import NO_CONTENT, Ids, arguments, clean, is_text_base64, kind_of, speaker, tool_name
+from ctxkit.formats.bodies import NO_CONTENT, Ids, arguments, clean, is_base64_text, kind_of, speaker, tool_name
 from ctxkit.formats.gemini_media import file_of, media_of
 
 NO_SIGNATURE = "skip_thought_signature_validator"
@@ -158,7 +158,7 @@ class _Writer:
         match raw:
             case {"extra_content": {"google": {"thought_signature": signature}}}:
                 found = signature
-        if found is None or is_text_base64(found):
+        if found is None or is_base64_text(found):
             return {"thoughtSignature": found} if found else {}
         self._repairs.leave_out("thought signature that is none")
         return {}

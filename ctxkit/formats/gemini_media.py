@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ctxkit.core.messages import Image, Other, Part
-from ctxkit.formats.bodies import is_text_base64
+from ctxkit.formats.bodies import is_base64_text
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 _IN_RESPONSES = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf"})
@@ -26,7 +26,7 @@ def media_of(part: Part, *, in_response: bool = False) -> Json | None:
     """The bytes of a picture, a document or a sound, if they stand in the message and are of a kind that is taken."""
     kind, data = _bytes_of(part)
     allowed = _IN_RESPONSES if in_response else _IMAGES | {"application/pdf", *_SOUNDS.values()}
-    if kind not in allowed or not is_text_base64(data):
+    if kind not in allowed or not is_base64_text(data):
         return None
     return {"inlineData": {"mimeType": kind, "data": data}}
 

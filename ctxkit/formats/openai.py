@@ -27,6 +27,7 @@ from ctxkit.formats.bodies import (
 from ctxkit.formats.chat_parts import arguments_of
 
 _LONGEST_ID = 40
+_MOST_CALLS = 128
 _LONGEST_NAME = 64
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _USER_KINDS = frozenset({"input_audio", "file"})
@@ -36,7 +37,7 @@ Json = dict[str, Any]
 
 def write(contents: list[Content], *, model: str = "") -> tuple[Json, Repairs]:
     """The body, and what was changed to make it valid. Raises NothingToSend where no message is left."""
-    contents, repairs = repair(contents)
+    contents, repairs = repair([one for content in contents for one in _divided(content)])
     writer = _Writer(repairs)
     messages = [message for content in contents for message in writer.messages(content)]
     if not messages:
@@ -120,6 +121,17 @@ class _Writer:
 
     def _leave_out(self, part: Part) -> None:
         self._repairs.leave_out(kind_of(part))
+
+
+def _divided(content: Content) -> list[Content]:
+    """A message with more calls than one may make, as several, each with its share of the calls; words in the first."""
+    calls: list[Part] = [part for part in content.parts if isinstance(part, Call)]
+    if len(calls) <= _MOST_CALLS:
+        return [content]
+    words: list[Part] = [part for part in content.parts if not isinstance(part, Call)]
+    shares = [calls[at : at + _MOST_CALLS] for at in range(0, len(calls), _MOST_CALLS)]
+    shares[0] = words + shares[0]
+    return [Content(content.role, share, content.name, content.rows) for share in shares]
 
 
 def _joined(words: list[Json]) -> str | list[Json] | None:

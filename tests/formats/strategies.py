@@ -31,8 +31,8 @@ OTHERS = st.sampled_from(
         Other("document", {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}),
         Other("document", {"type": "document"}),
         Other("input_audio", {"type": "input_audio", "input_audio": {"data": "x", "format": "wav"}}),
-        Other("server_tool_use", {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}),
-        Other("web_search_tool_result", {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}),
+        Other("server_tool_use", {"type": "server_tool_use", "id": "srvtoolu_s", "name": "web_search", "input": {}}),
+        Other("web_search_tool_result", {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_s", "content": []}),
         Other("tool_reference", {"type": "tool_reference", "tool_name": "t"}),
     ]
 )

@@ -11,6 +11,11 @@ from ctxkit.formats.carried import RESULT_KINDS, SERVER_KINDS, USER_KINDS, carri
 SOURCE = {"type": "text", "media_type": "text/plain", "data": "x"}
 FOUND = {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "text", "text": "x"}]}
 
+
+def document(kind: str, **source: Any) -> dict[str, Any]:
+    return {"type": "document", "source": {"type": kind, **source}}
+
+
 CASES: dict[str, tuple[dict[str, Any], Any, dict[str, Any] | None]] = {
     "document": ({"type": "document", "source": SOURCE}, USER_KINDS, {"type": "document", "source": SOURCE}),
     "with what it may hold": (
@@ -28,12 +33,30 @@ CASES: dict[str, tuple[dict[str, Any], Any, dict[str, Any] | None]] = {
     "search result with blank words": (FOUND | {"content": [{"type": "text", "text": " "}]}, RESULT_KINDS, None),
     "search result with more": (FOUND | {"content": [{"type": "text", "text": "x", "k": 1}]}, RESULT_KINDS, None),
     "server call": (
-        {"type": "server_tool_use", "id": "s", "name": "n", "input": {}, "caller": {"type": "direct"}},
+        {"type": "server_tool_use", "id": "srvtoolu_s", "name": "n", "input": {}, "caller": {"type": "direct"}},
         SERVER_KINDS,
-        {"type": "server_tool_use", "id": "s", "name": "n", "input": {}, "caller": {"type": "direct"}},
+        {"type": "server_tool_use", "id": "srvtoolu_s", "name": "n", "input": {}, "caller": {"type": "direct"}},
     ),
-    "server answer without content": ({"type": "web_search_tool_result", "tool_use_id": "s"}, SERVER_KINDS, None),
-}
+    "server call of another": ({"type": "server_tool_use", "id": "s", "name": "n", "input": {}}, SERVER_KINDS, None),
+    "call of a connector": (
+        {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "n", "input": {}, "server_name": "x"}, SERVER_KINDS, None,
+    ),
+    "bytes of another kind": (document("base64", media_type="image/png", data="AAAA"), USER_KINDS, None),
+    "bytes that are none": (document("base64", media_type="application/pdf", data="?"), USER_KINDS, None),
+    "blank words": (document("text", media_type="text/plain", data=" "), USER_KINDS, None),
+    "file of this machine": (document("url", url="file:///x"), USER_KINDS, None),
+    "source with more": (document("url", url="https://x", title="t"), USER_KINDS, None),
+    "server answer without content": (
+        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_s"}, SERVER_KINDS, None,
+    ),
+} | {
+    f"source: {source['source']['type']}": (source, USER_KINDS, source)
+    for source in (
+        document("base64", media_type="application/pdf", data="AAAA"), document("url", url="https://x/a.pdf"),
+        document("file", file_id="file_1"), document("content", content="words"),
+        document("content", content=[{"type": "text", "text": "words"}]),
+    )
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("raw", "kinds", "sent"), CASES.values(), ids=CASES.keys())

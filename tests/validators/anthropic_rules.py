@@ -1,8 +1,9 @@
 """What Anthropic's Messages API refuses, from its public documentation. Shares no code with the writer.
 
 Sources (docs.anthropic.com): "Messages" (roles, system, shapes of blocks, final assistant turn), "Handle tool calls"
-(results directly after their calls and first in the message, unique ids), "Extended thinking" (signature, redacted
-thinking, order), "Vision" (kinds of image sources and media types).
+(results directly after their calls and first in the message, unique ids, words alone in a failed result), "Web search
+tool" (ids of server tools, results behind their calls), "Extended thinking" (signature, redacted thinking, order),
+"Vision" (kinds of image sources and media types), "What's new in Claude 4.6" (no assistant message at the end).
 """
 
 from __future__ import annotations
@@ -42,11 +43,15 @@ DOCUMENTS = {"base64", "text", "content", "url", "file"}
 MOST_CACHE_POINTS = 4
 MEDIA = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 ID = re.compile(r"^[a-zA-Z0-9_-]+$")
+SERVER_ID = re.compile(r"^srvtoolu_[a-zA-Z0-9_]+$")
 NAME = re.compile(r"^[a-zA-Z0-9_-]{1,128}$")
 
 
-def problems(body: dict[str, Any]) -> list[str]:
-    """Everything in the body that would be refused, a line each; none for a valid one."""
+def problems(body: dict[str, Any], *, prefill: bool = True) -> list[str]:
+    """Everything in the body that would be refused, a line each; none for a valid one.
+
+    `prefill`: the model goes on with an assistant message at the end, as those up to 4.5 do.
+    """
     found = _json(body)
     found += [f"unknown key {key}" for key in body if key not in TOP]
     if json.dumps(body).count('"cache_control": {"type"') > MOST_CACHE_POINTS:
@@ -63,6 +68,8 @@ def problems(body: dict[str, Any]) -> list[str]:
             found.append(f"{n}: role {message['role']!r}")
         else:
             found += [f"{n}: {text}" for text in _content(message["role"], message["content"])]
+    if not found and not prefill and messages[-1]["role"] == "assistant":
+        found.append("this model does not support assistant message prefill")
     return found or _order(messages)
 
 
@@ -113,6 +120,8 @@ def _values(kind: str, block: dict[str, Any]) -> list[str]:
             found.append(f"tool name {block['name']!r}")
         if not isinstance(block["input"], dict):
             found.append("tool_use input is not an object")
+    if kind == "server_tool_use" and not (isinstance(block["id"], str) and SERVER_ID.match(block["id"])):
+        found.append(f"server_tool_use id {block['id']!r}")
     if kind == "thinking" and not (
         isinstance(block["thinking"], str) and isinstance(block["signature"], str) and block["signature"]
     ):
@@ -159,6 +168,8 @@ def _result(block: dict[str, Any]) -> list[str]:
     content = block.get("content", "")
     if isinstance(content, list):
         found += [text for one in content for text in _block(one, PLACES["result"])]
+        if block.get("is_error") and any(isinstance(one, dict) and one.get("type") != "text" for one in content):
+            found.append("all content must be type text if is_error is true")
     elif not isinstance(content, str):
         found.append("result content is neither text nor blocks")
     return found
@@ -167,6 +178,12 @@ def _result(block: dict[str, Any]) -> list[str]:
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _place(blocks: list[dict[str, Any]], identity: str) -> int:
+    """How far behind the call of a server tool its result stands."""
+    call = next((n for n, block in enumerate(blocks) if block.get("id") == identity), len(blocks))
+    return next(n for n, block in enumerate(blocks) if block.get("tool_use_id") == identity) - call
 
 
 def _order(messages: list[dict[str, Any]]) -> list[str]:
@@ -195,8 +212,9 @@ def _order(messages: list[dict[str, Any]]) -> list[str]:
             found.append(f"{n}: thinking is the last block")
         asked = [block["id"] for block in blocks if block["type"] == "server_tool_use"]
         told = [block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"]
-        if set(asked) != set(told):
+        if sorted(asked) != sorted(told):
             found.append(f"{n}: calls and results of server tools differ")
+        found += [f"{n}: the result of a server tool before its call" for one in told if _place(blocks, one) < 0]
     found += [f"no result for {one!r}" for one in due]
     last = _blocks(messages[-1])[-1]
     if messages[-1]["role"] == "assistant" and last["type"] == "text" and last["text"] != last["text"].rstrip():

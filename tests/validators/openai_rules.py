@@ -1,7 +1,8 @@
 """What OpenAI's chat completions API refuses, from its public documentation. Shares no code with the writer.
 
-Source (platform.openai.com): "Create chat completion", the shapes of messages by role; "Function calling", each call of
-an assistant message answered by a tool message before anything else.
+Source (platform.openai.com): "Create chat completion", the shapes of messages by role, lengths of ids and lists;
+"Function calling", each call of an assistant message answered by a tool message before anything else; "Images and
+vision", "Audio", "File inputs", the kinds of parts of a user.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ ROLES: dict[str, tuple[set[str], set[str], set[str]]] = {
 }
 NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 LONGEST_ID = 40
+MOST_CALLS = 128
+DATA = re.compile(r"data:image/(jpeg|png|gif|webp);base64,([A-Za-z0-9+/]+={0,2})")
+MAY_HOLD = {"input_audio": {"data", "format"}, "file": {"file_data", "file_id", "filename"}}
 
 
 def problems(body: dict[str, Any]) -> list[str]:
@@ -58,6 +62,7 @@ def _message(message: Any) -> list[str]:
         calls = message["tool_calls"]
         if not isinstance(calls, list) or not calls:
             return [*found, "empty tool_calls"]
+        found += ["array too long: tool_calls"] if len(calls) > MOST_CALLS else []
         found += [text for call in calls for text in _call(call)]
     return found
 
@@ -75,10 +80,15 @@ def _part(part: Any, kinds: set[str]) -> list[str]:
         return [f"{kind} is not an object"]
     if kind == "image_url":
         url = value.get("url")
-        if not isinstance(url, str) or not url.startswith(("https://", "http://", "data:image/")):
+        if not isinstance(url, str) or not (url.startswith(("https://", "http://")) or DATA.fullmatch(url)):
             return ["image url"]
         if set(value) - {"url", "detail"} or value.get("detail", "auto") not in ("auto", "low", "high"):
             return ["image detail"]
+        return []
+    if set(value) - MAY_HOLD[kind] or not all(isinstance(one, str) and one for one in value.values()) or not value:
+        return [f"{kind} of an unknown shape"]
+    if kind == "input_audio" and (set(value) != MAY_HOLD[kind] or value["format"] not in ("wav", "mp3")):
+        return ["input_audio without data and format"]
     return []
 
 

@@ -148,8 +148,21 @@ BROKEN: dict[str, tuple[Change, str]] = {
         "'A' is used again",
     ),
     "server tool without result": (
-        insert(4, "assistant", {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}),
+        insert(4, "assistant", {"type": "server_tool_use", "id": "srvtoolu_s", "name": "web_search", "input": {}}),
         "server tools differ",
+    ),
+    "server tool with an id of another provider": (
+        insert(4, "assistant", {"type": "server_tool_use", "id": "call_s", "name": "web_search", "input": {}}),
+        "server_tool_use id 'call_s'",
+    ),
+    "server tool after its result": (
+        insert(
+            4,
+            "assistant",
+            {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_s", "content": []},
+            {"type": "server_tool_use", "id": "srvtoolu_s", "name": "web_search", "input": {}},
+        ),
+        "before its call",
     ),
     "white space at the end": (put(3, 0, text="done \n"), "ends with white space"),
 }

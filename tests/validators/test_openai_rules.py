@@ -87,6 +87,19 @@ BROKEN: dict[str, tuple[Change, str]] = {
     ),
     "empty calls": (put(3, tool_calls=[]), "empty tool_calls"),
     "call shape": (call(index=0), "unknown shape"),
+    "picture of another kind": (
+        put(2, content=[{"type": "image_url", "image_url": {"url": "data:image/bmp;base64,AAAA"}}]),
+        "image url",
+    ),
+    "sound of another kind": (
+        put(2, content=[{"type": "input_audio", "input_audio": {"data": "AA", "format": "ogg"}}]),
+        "without data and format",
+    ),
+    "file with keys": (put(2, content=[{"type": "file", "file": {"path": "/x"}}]), "unknown shape"),
+    "too many calls": (
+        lambda b: b["messages"][3].update(tool_calls=b["messages"][3]["tool_calls"] * 65),
+        "array too long",
+    ),
     "empty id": (call(id=""), "call id"),
     "long id": (call(id="x" * 41), "call id"),
     "function shape": (function(strict=True), "unknown shape"),

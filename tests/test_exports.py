@@ -1,0 +1,120 @@
+"""Every export is valid for its provider, whatever ops came before: random sequences of them on slices of real logs.
+
+Strict rules, written from the providers' documentation, and the types of the providers' own packages look at each body.
+The number of sequences is counted, and the count is a test.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ctxkit import Log
+from ctxkit.core.jsontext import dumps
+from ctxkit.errors import NothingToSend, UnknownFormat
+from tests.lawful import COMMANDS, TO_COME, Command, opened, tried
+from tests.seeds import FAMILIES, ODD, oddities, slices
+from tests.validators import anthropic_rules, gemini_rules, openai_rules, typed
+
+Body = dict[str, Any]
+PROMPT = "what comes next"
+SEQUENCES = 1350
+"""Of each seed family."""
+
+CHANGED = st.sampled_from([dumps(piece[0]) for piece in ODD])
+ANY = st.one_of(
+    COMMANDS,
+    TO_COME,
+    st.builds(
+        Command, st.sampled_from(["edit", "restore"]), st.integers(0, 30), st.integers(0, 4), flag=st.booleans(),
+        changed=CHANGED,
+    ),
+)  # fmt: skip
+SOURCES: dict[str, st.SearchStrategy[bytes]] = {"odd": oddities()} | {family: slices(family) for family in FAMILIES}
+AS_SENT = (
+    "thinking without signature",
+    "thinking without a signature",
+    "thinking is the last block",
+    "results do not come first",
+)
+"""What Claude Code was recorded to send all the same (fixtures/truth-claude-code: p11, p12, p76); as long as no op has
+changed the context, it goes out so."""
+ran: Counter[str] = Counter()
+
+
+def asked(body: Body, key: str, mine: Body) -> Body:
+    """The body as a person would send it: with the next prompt, where it ends with the model's words."""
+    last = body[key][-1]
+    return {**body, key: [*body[key], mine]} if last["role"] in ("assistant", "model") else body
+
+
+def openai(body: Body) -> list[str]:
+    """What OpenAI refuses, or its types."""
+    return openai_rules.problems(body) + typed.openai(body)
+
+
+def anthropic(body: Body) -> list[str]:
+    """What Anthropic refuses, or its types: as it is, and with a prompt, which its newer models insist on."""
+    sent = asked(body, "messages", {"role": "user", "content": PROMPT})
+    return anthropic_rules.problems(body) + anthropic_rules.problems(sent, prefill=False) + typed.anthropic(sent)
+
+
+def gemini(body: Body) -> list[str]:
+    """What Gemini refuses, or its types: as it is, and with a prompt."""
+    sent = asked(body, "contents", {"role": "user", "parts": [{"text": PROMPT}]})
+    return gemini_rules.problems(body, unasked=True) + gemini_rules.problems(sent) + typed.gemini(sent)
+
+
+CHECKS: dict[str, Callable[[Body], list[str]]] = {"openai": openai, "anthropic": anthropic, "gemini": gemini}
+
+
+def check(log: Log, as_sent: bool) -> None:
+    """Every export of the log's context; `as_sent`: its own program may send what is not as documented."""
+    for to, problems in CHECKS.items():
+        try:
+            [value] = log.export(to).values
+        except NothingToSend:
+            continue
+        body = json.loads(dumps(value))
+        if as_sent and to == "anthropic" and any(one.endswith(AS_SENT) for one in anthropic_rules.problems(body)):
+            assert [one for one in anthropic_rules.problems(body) if not one.endswith(AS_SENT)] == []
+        else:
+            assert problems(body) == [], to
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", SOURCES)
+def test_every_export_is_valid(family: str) -> None:
+    """After any sequence of ops."""
+
+    @settings(max_examples=SEQUENCES, suppress_health_check=list(HealthCheck))
+    @given(SOURCES[family], st.lists(ANY, min_size=1, max_size=6))
+    def sequence(content: bytes, commands: list[Command]) -> None:
+        try:
+            log = opened(content)
+        except UnknownFormat:  # a slice without a single message
+            return
+        before = log.names()
+        for command in commands:
+            tried(log, command)
+        same = log.names() == before and all(entry.stub is None for entry in log.entries())
+        check(log, as_sent=same and log.transcript.format == "claude-code")
+        ran[family] += 1
+
+    sequence()
+
+
+@pytest.mark.slow
+def test_how_many_sequences_were_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """At least 5,000 in all; the number is printed in every run."""
+    if set(ran) != set(SOURCES):
+        pytest.skip("the sequences were not run")
+    with capsys.disabled():
+        print(f"\nsequences of ops, every export valid: {ran.total()} ({dict(ran)})")
+    assert ran.total() >= 5_000
