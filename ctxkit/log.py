@@ -26,6 +26,7 @@ from ctxkit.policies.decision import Decision
 if TYPE_CHECKING:
     from ctxkit.checking import Finding
     from ctxkit.exporting import Exported
+    from ctxkit.status import Status
 
 Numbers = str | int | Iterable[str | int] | Selection
 """Messages as people write them: 45, "45-67", "7.1", a list of these, or a whole `Selection`."""
@@ -119,6 +120,12 @@ class Log(AppendingLog):
         from ctxkit.exporting import export
 
         return export(self, to, model=model, assembly=assembly, status=status)
+
+    def status(self, *, tokens: bool = True, limit: int | None = None) -> Status:
+        """How full the context is, what is in it and out of it, and how the log is. `limit`: in tokens."""
+        from ctxkit.status import status
+
+        return status(self, tokens=tokens, limit=limit)
 
     def check(self) -> list[Finding]:
         """What is damaged, does not fit, or is unpaired; an empty list for a sound log."""

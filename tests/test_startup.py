@@ -30,6 +30,7 @@ COMMANDS = [
     "show log.jsonl",
     "show log.jsonl --last 2",
     "log log.jsonl",
+    "status log.jsonl --limit 100",
     "why log.jsonl 1",
     "cat log.jsonl",
     "mark log.jsonl before",

@@ -21,6 +21,7 @@ from ctxkit.errors import CtxkitError, ExitCode, Usage
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("look", "the context, for people"),
+    "status": ("look", "how full the context is, and what is in it and out of it"),
     "log": ("look", "the ops, newest last, with what each did"),
     "why": ("look", "why a message is in the context or out of it"),
     "cat": ("look", "the log with its sidecar's ops merged in: the start of a pipe"),

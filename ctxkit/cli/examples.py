@@ -20,6 +20,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit show chat.jsonl --last 2x --oneline", "the last two exchanges, a line a message"),
         ("ctxkit show chat.jsonl --at 3", "as it was after op 3"),
     ),
+    "status": (
+        ("ctxkit status chat.jsonl --limit 128000", "how full the context is"),
+        ("ctxkit status chat.jsonl --short", "one line, for a prompt"),
+        ("ctxkit status chat.jsonl --no-tokens --json", "for programs, without counting"),
+    ),
     "log": (("ctxkit log chat.jsonl", "the ops"), ("ctxkit log chat.jsonl --json", "the same for programs")),
     "why": (("ctxkit why chat.jsonl 6", "what keeps message 6 out"),),
     "cat": (("ctxkit cat session.jsonl | ctxkit show -", "a session with its sidecar's ops, in a pipe"),),

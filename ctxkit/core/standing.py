@@ -11,7 +11,7 @@ from itertools import chain
 
 import msgspec
 
-from ctxkit.core.context import NO_LENS, Lens, belongs, listed, shown_names
+from ctxkit.core.context import NO_LENS, Lens, belongs, listed, shown_names, windowed
 from ctxkit.core.effects import HIDING, Out
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ranges import Ranges
@@ -61,7 +61,10 @@ class Standings:
     @cached_property
     def visible(self) -> Names:
         """What is in the projected context."""
-        found = listed(self.state, self.lens)
+        lens = self.lens
+        if lens.agent is None and lens.thread is None and lens.newest is None and not windowed(self.state, lens):
+            return self.state.shown()  # no message is looked at
+        found = listed(self.state, lens)
         return Names(Ranges.span(found[0], found[-1])) if isinstance(found, range) and found else Names.of(found)
 
     @cached_property

@@ -29,7 +29,10 @@ class Made(msgspec.Struct, gc=False):
 
 
 class Columns(Sequence[Message]):
-    """The messages of a native log. Grows only at its end; message n stands at index n - 1."""
+    """The messages of a native log. Grows only at its end; message n stands at index n - 1.
+
+    `agents`, `threads`: by number, of those messages alone that name one; to be read.
+    """
 
     def __init__(self) -> None:
         self._offsets = array("q")
@@ -38,8 +41,8 @@ class Columns(Sequence[Message]):
         self._times: list[Any] = []
         self._calls: dict[int, list[Made] | None] = {}
         self._results: dict[int, str | tuple[str, ...]] = {}  # one answer, the common case, without a tuple
-        self._agents: dict[int, str] = {}
-        self._threads: dict[int, str] = {}
+        self.agents: dict[int, str] = {}
+        self.threads: dict[int, str] = {}
 
     def extend(self, roles: Sequence[str], times: Sequence[Any], offsets: Sequence[int], sizes: Sequence[int]) -> None:
         """Take more messages, a column each, of one length."""
@@ -63,9 +66,9 @@ class Columns(Sequence[Message]):
     def assign(self, n: int, agent: object, thread: object) -> None:
         """Message n belongs to an agent and a thread; what is not text names none."""
         if isinstance(agent, str):
-            self._agents[n] = agent
+            self.agents[n] = agent
         if isinstance(thread, str):
-            self._threads[n] = thread
+            self.threads[n] = thread
 
     def __len__(self) -> int:
         return len(self._roles)
@@ -91,6 +94,6 @@ class Columns(Sequence[Message]):
         if isinstance(results, str):
             results = (results,)
         return Message(
-            n, self._offsets[i], self._sizes[i], role, self._times[i], self._agents.get(n), self._threads.get(n), "",
+            n, self._offsets[i], self._sizes[i], role, self._times[i], self.agents.get(n), self.threads.get(n), "",
             calls, tools, results, (), role == "user" and not results,
         )  # fmt: skip

@@ -83,6 +83,8 @@ def hostile(bad: str) -> bytes:
 
 
 COMMANDS = ["show LOG", "show LOG --oneline", "show LOG --full", "show LOG --at 4", "show LOG --agent BAD --thread BAD",
+            "status LOG", "status LOG --short --limit 9", "status LOG --agent BAD --thread BAD",
+            "status LOG --agent noBAD",
             "log LOG", "why LOG 1- 6.", "check LOG", "window LOG --agent BAD", "mark LOG BAD", "forget LOG 3",
             "forget LOG --grep . --yes", "remember LOG 3", "protect LOG 3", "unprotect LOG 1", "undo LOG", "redo LOG",
             "rewind LOG BAD", "rewind LOG none", "clear LOG --agent BAD", "export LOG --to chat", "add LOG hi",
@@ -169,7 +171,8 @@ def _pieces(fd: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("columns", [80, 20])
-@pytest.mark.parametrize("command", ["show LOG", "show LOG --oneline", "log LOG", "why LOG 1- 6.", "check LOG",
+@pytest.mark.parametrize("command", ["show LOG", "show LOG --oneline", "status LOG", "status LOG --short", "log LOG",
+                                     "why LOG 1- 6.", "check LOG",
                                      "rewind LOG BAD", "forget LOG --grep . --yes", "undo LOG noBAD"])  # fmt: skip
 def test_pty(tmp_path: Path, columns: int, command: str) -> None:
     """A terminal shows text: no title, no answer on stdin, the cursor never goes up or back over what stands there."""

@@ -1,0 +1,164 @@
+"""How a `Status` looks to people: labelled rows, a bar, and the one line for prompts. Pure: no stream is written to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxkit.cli.ink import Ink
+from ctxkit.cli.labelled import Span, room, rows
+from ctxkit.cli.render import count
+from ctxkit.cli.safe import cells, clip, safe
+from ctxkit.core.standing import WORDS
+from ctxkit.core.times import spoken
+from ctxkit.parameters import Held, Parameters
+from ctxkit.status import Budget, LiveMark, Named, Status
+
+WIDEST = 40
+"""Cells of the bar at most."""
+FULL, EMPTY = "█", "░"
+
+
+def lines(found: Status, width: int) -> Iterator[list[Span]]:
+    """All of it, row by row, no line wider than `width`."""
+    used = found.parameters
+    for label, content in (
+        ("log", _log(found)),
+        ("tokens", list(_tokens(found.tokens, room(width)))),
+        ("messages", list(_messages(found))),
+        ("filter", [[f"{kind} {name}"] for kind in ("agent", "thread") if (name := getattr(used, kind)) is not None]),
+        ("window", list(windows(used))),
+        ("now", [[now(used)]]),
+        ("marks", [[_mark(mark)] for mark in found.marks]),
+        ("ops", _ops(found)),
+        ("agents", [[_named(one)] for one in found.agents]),
+        ("threads", [[_named(one)] for one in found.threads]),
+        ("damage", list(_damage(found))),
+        ("warnings", [[Ink(text, "yellow")] for text in found.warnings]),
+        ("sidecar", [[found.sidecar]] if found.sidecar is not None else []),
+    ):
+        yield from rows(label, content, width)
+
+
+def short(found: Status, width: int) -> str:
+    """One line of safe text: the longest form that fits into `width` cells."""
+    tokens, inside = found.tokens, found.inside
+    window = [spoken(seconds)] if (seconds := found.parameters.window.value) else []
+    damaged = [f"{found.damaged:,} damaged"] if found.damaged else []
+    forms = (
+        [_figure(tokens, " / ", " tokens"), count(inside, "message"), *window, *damaged],
+        [_figure(tokens, "/", ""), f"{inside:,}", *window, *damaged],
+        [percent(tokens) or brief(tokens.used), f"{inside:,}", *window, *damaged],
+        [percent(tokens) or brief(tokens.used), brief(inside), *window, *(f"!{found.damaged}" for _ in damaged)],
+    )
+    texts = [" · ".join(filter(None, form)) for form in forms]
+    return next((text for text in texts if cells(text) <= width), clip(safe(texts[-1]), width))
+
+
+def _figure(tokens: Budget, slash: str, unit: str) -> str:
+    if tokens.used is None:
+        return ""
+    if tokens.percent is None:
+        return f"{tokens.used:,}{unit}"
+    return f"{tokens.used:,}{slash}{tokens.limit.value:,}{unit} ({percent(tokens)})"
+
+
+def percent(tokens: Budget) -> str:
+    """`42 %`, rounded down so that no colour comes before its figure; "" where there is none."""
+    if tokens.percent is None:
+        return ""
+    return "<1 %" if tokens.percent < 1 and tokens.used else f"{int(tokens.percent):,} %"
+
+
+def brief(number: int | None) -> str:
+    """A number in at most five cells: 999, 1.2k, 45k, 3.1M; "" for none."""
+    if number is None:
+        return ""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{unit}" if number < 10 * size else f"{number // size}{unit}"
+    return str(number)
+
+
+def bar(tokens: Budget, size: int) -> str:
+    """How full the context is, in `size` cells."""
+    filled = min(size, round((tokens.percent or 0) * size / 100))
+    return FULL * filled + EMPTY * (size - filled)
+
+
+def _log(found: Status) -> list[list[Span]]:
+    used = found.parameters
+    more = [f"model {found.model}"] if found.model else []
+    more += [f"conversation {used.conversation}"] if used.conversation is not None else []
+    more += [f"as it was at op {used.at}"] if used.at is not None else []
+    return [[Ink(found.log, "bold")], [", ".join([f"format {used.format}", *more])]]
+
+
+def _tokens(tokens: Budget, width: int) -> Iterator[list[Span]]:
+    if tokens.used is None:
+        yield ["not counted (--no-tokens)"]
+        return
+    if tokens.percent is None or tokens.level is None or tokens.limit.value is None:
+        yield [Ink(f"{tokens.used:,}", "bold"), f" ({tokens.counter})"]
+        yield ["no limit is known: --limit N, or `limit` in the config"]
+        return
+    style, share = tokens.level, percent(tokens)
+    yield [Ink(bar(tokens, min(WIDEST, width - len(share) - 1)), style), " ", Ink(share, f"bold {style}")]
+    yield [Ink(f"{tokens.used:,}", f"bold {style}"), f" of {tokens.limit.value:,} ({tokens.counter})"]
+    left = f"over by {tokens.over:,}" if tokens.over else f"available {tokens.available:,}"
+    yield [f"used {tokens.used:,} · reserved {tokens.reserve:,} · ", Ink(left, "red") if tokens.over else left]
+    yield [f"limit from {_from(tokens.limit)}"]
+
+
+def _from(held: Held) -> str:
+    return "--limit" if held.origin == "flag" else held.origin
+
+
+def _messages(found: Status) -> Iterator[list[Span]]:
+    brought = f", {found.items:,} of them brought in by ops" if found.items else ""
+    yield [count(found.total, "message") + brought]
+    yield [Ink(f"{found.inside:,}", "bold"), f" {WORDS['in']}"]
+    for kind, number in found.out.items():
+        yield [f"{number:,} {WORDS.get(kind, kind)}"]
+
+
+def windows(used: Parameters) -> Iterator[list[Span]]:
+    """The windows in force, each with its origin."""
+    yield [_held(used.window)]
+    for agent, held in used.agents.items():
+        yield [f"{agent}: {_held(held)}"]
+    if used.newest.value is not None:
+        yield [f"newest {count(used.newest.value, 'message')} ({used.newest.origin})"]
+
+
+def _held(held: Held) -> str:
+    return f"{spoken(held.value) if held.value else 'off'} ({held.origin})"
+
+
+def now(used: Parameters) -> str:
+    """`last (2026-02-12T09:10:00Z), default`."""
+    time = f" ({used.now.time})" if used.now.time is not None and used.now.time != used.now.name else ""
+    return f"{used.now.name}{time}, {'--now' if used.now.origin == 'flag' else used.now.origin}"
+
+
+def _mark(mark: LiveMark) -> str:
+    place = f"op {mark.op}, after message {mark.position:,}, {mark.since:,} since"
+    return place if mark.label is None else f"{mark.label}: {place}"
+
+
+def _ops(found: Status) -> list[list[Span]]:
+    if not found.ops and not found.void:
+        return []
+    void = f", {found.void:,} undone" if found.void else ""
+    return [[f"{found.ops:,} in force{void}"]]
+
+
+def _named(one: Named) -> str:
+    last = f", last {one.last[:19].replace('T', ' ')}" if one.last is not None else ""
+    return f"{one.name}: {count(one.messages, 'message')}, {one.in_context:,} in the context{last}"
+
+
+def _damage(found: Status) -> Iterator[list[Span]]:
+    if found.damaged:
+        yield [Ink(f"{count(found.damaged, 'place')}, ctxkit check names all", "yellow")]
+    for one in found.damage:
+        yield [f"{one.where}: {one.code}: {one.text}"]

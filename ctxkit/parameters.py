@@ -1,0 +1,107 @@
+"""Parameters: what a projection used, each with where it comes from (law 1: `show --explain` prints what it used).
+
+Pipeline: read off an opened log after its lens was set; `status` and `show --explain` print it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.context import Lens, windowed
+from ctxkit.core.fit import faults
+from ctxkit.core.ops import Window
+from ctxkit.core.state import State
+from ctxkit.core.times import iso
+from ctxkit.opened import OpenedLog
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A value and its origin: `op 3`, `path:line` of a config, `CTXKIT_WINDOW_DEFAULT`, `default`.
+
+    Of a window: seconds, 0 = off.
+    """
+
+    value: int | None
+    origin: str
+
+
+class Now(msgspec.Struct, frozen=True):
+    """What windows count from. `name`: last, wall, or a time as typed; `time`: ISO, UTC.
+
+    `time` is None where no message has one, and for `last` where no window is in force: then nobody looked for it.
+    """
+
+    name: str
+    time: str | None
+    origin: str
+
+
+class Parameters(msgspec.Struct, frozen=True):
+    """All that a projection depends on besides the log.
+
+    `window`: for all; `agents`: by name, those that have one of their own; `newest`: `window.messages`. `at`: number
+    of the op that is looked back to. `forced`: ops that do not fit and were applied all the same, by --force-replay.
+    `assembly`: what stands before the messages, by name; nothing where nothing was put there.
+    """
+
+    now: Now
+    window: Held
+    agents: dict[str, Held]
+    newest: Held
+    agent: str | None
+    thread: str | None
+    at: int | None
+    conversation: int | None
+    format: str
+    forced: list[str]
+    assembly: dict[str, Any] = {}
+
+
+def parameters(log: OpenedLog) -> Parameters:
+    """What the projection of `log` uses as it is set up now. Raises BadTime and what reading the state raises."""
+    state, lens, config = log.state(), log.lens(), log.config
+    own = sorted({str(name) for name in (*state.windows, *lens.windows) if name is not None})
+    return Parameters(
+        now=_now(log, state, lens),
+        window=_window(log, state, None),
+        agents={agent: _window(log, state, agent) for agent in own},
+        newest=Held(lens.newest, config.origin("window.messages")),
+        agent=lens.agent,
+        thread=lens.thread,
+        at=log.ledger.find(log.at).number if log.at is not None else None,
+        conversation=log.opening.conversation,
+        format=log.opening.format.name,
+        forced=_forced(log, state) if log.force else [],
+    )
+
+
+def _now(log: OpenedLog, state: State, lens: Lens) -> Now:
+    asked = log.now or log.config["now"]
+    moment = lens.now
+    if asked == "last" and windowed(state, lens):
+        moment = state.last
+    return Now(asked, None if moment is None else iso(int(moment)), "flag" if log.now else log.config.origin("now"))
+
+
+def _window(log: OpenedLog, state: State, agent: str | None) -> Held:
+    """The window of one agent, or for all: ops first, the agent's own before the one for all (REPLAY 40)."""
+    for level in (agent, None):
+        if level in state.windows:
+            ops = (e.number for e in reversed(state.ledger.entries) if not e.void and _sets(e.op, level))
+            return Held(state.windows[level], f"op {next(ops)}")
+    own = log.config.agents.get(agent) if agent is not None else None
+    if own is not None:
+        return Held(own.value, own.origin)
+    return Held(log.config["window.default"] or 0, log.config.origin("window.default"))
+
+
+def _sets(op: object, agent: str | None) -> bool:
+    return isinstance(op, Window) and op.agent == agent
+
+
+def _forced(log: OpenedLog, state: State) -> list[str]:
+    entries = [entry for entry in state.ledger.entries if not entry.void and entry.op is not None]
+    found = [(entry, faults(entry, state.transcript, log.identity)) for entry in entries]
+    return [f"op {entry.number} ({entry.name}) {fault[1]}" for entry, fault in found if fault is not None]

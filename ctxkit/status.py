@@ -1,0 +1,198 @@
+"""status: how full a context is, what is in it and what is out of it and why, and what state its log is in.
+
+Reads an opened log; the command of the same name prints a `Status`. Without tokens, filter or window its cost is that
+of reading the log: nothing here goes through the messages one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ctxkit.core.messages import Damage, Message
+from ctxkit.core.names import Names
+from ctxkit.core.standing import IN, Standings
+from ctxkit.core.state import State
+from ctxkit.core.times import iso
+from ctxkit.errors import Usage
+from ctxkit.formats.columns import Columns
+from ctxkit.opened import OpenedLog
+from ctxkit.parameters import Held, Parameters, parameters
+from ctxkit.tokens import provisional
+
+Level = Literal["green", "yellow", "red"]
+
+PLACES = 5
+"""Damaged places that are named; all are counted, and `check` names them."""
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """Tokens. `used` and `counter` are None where nothing was counted; what follows from a limit, where none is known.
+
+    `available`: limit − reserve − used, not below 0; `over`: how much of it is missing. `percent`: used of the limit;
+    `level`: where that lies between `status.yellow` and `status.red`.
+    """
+
+    used: int | None
+    counter: str | None
+    limit: Held
+    reserve: int
+    available: int | None = None
+    over: int | None = None
+    percent: float | None = None
+    level: Level | None = None
+
+
+class LiveMark(msgspec.Struct, frozen=True):
+    """A mark that can be rewound to. `position`: messages before it; `since`: messages after it."""
+
+    label: str | None
+    op: int
+    id: str
+    position: int
+    since: int
+
+
+class Named(msgspec.Struct, frozen=True):
+    """An agent or a thread. `last`: the newest time of its messages, ISO; None where none has one."""
+
+    name: str
+    messages: int
+    in_context: int
+    last: str | None
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A damaged place."""
+
+    where: str
+    code: str
+    text: str
+
+
+class Status(msgspec.Struct, frozen=True):
+    """All of it. `total`: messages of the log and what ops brought in (`items` of them); `inside` of these are in the
+    context, the others in `out` by kind: the figures add up. `ops`: in force, and void because undone.
+    """
+
+    log: str
+    model: str
+    tokens: Budget
+    parameters: Parameters
+    total: int
+    items: int
+    inside: int
+    out: dict[str, int]
+    marks: list[LiveMark]
+    ops: int
+    void: int
+    agents: list[Named]
+    threads: list[Named]
+    damaged: int
+    damage: list[Place]
+    warnings: list[str]
+    sidecar: str | None
+
+
+def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None) -> Status:
+    """How `log` stands, through its lens. `tokens` False: nothing is counted, no content is read. `limit`: in tokens,
+    before that of the config.
+
+    Raises UnknownAgent, BadTime, Usage, and what reading the state raises.
+    """
+    if limit is not None and limit < 1:
+        raise Usage(f"a limit of {limit} tokens", "it is at least 1")
+    state = log.state()
+    standings = Standings(state, log.lens())
+    tally = standings.tally()
+    places = list(_damage(log))
+    beside = log.opening.sidecar
+    return Status(
+        log=log.opening.name,
+        model=log.model,
+        tokens=budget(log, used(log) if tokens else None, limit),
+        parameters=parameters(log),
+        total=sum(tally.values()),
+        items=len(state.board.items),
+        inside=tally.pop(IN),
+        out=tally,
+        marks=[LiveMark(m.label, m.number, m.op, m.position, state.count - m.position) for m in state.marks],
+        ops=sum(not entry.void for entry in state.ledger.entries),
+        void=sum(entry.void for entry in state.ledger.entries),
+        agents=named(state, "agent", standings.visible),
+        threads=named(state, "thread", standings.visible),
+        damaged=len(places),
+        damage=places[:PLACES],
+        warnings=[*log.opening.notices, *log.config.notices, *state.warnings],
+        sidecar=str(beside.folder) if beside is not None and not beside.ignored and beside.folder.is_dir() else None,
+    )
+
+
+def used(log: OpenedLog) -> int:
+    """Tokens of the context: the words of its messages, counted one by one; names, roles and pictures count nothing."""
+    return sum(provisional.count(log.text(name)) for name in log.listed())
+
+
+def budget(log: OpenedLog, counted: int | None, limit: int | None = None) -> Budget:
+    """What `counted` tokens are of the limit."""
+    config = log.config
+    held = Held(limit, "flag") if limit is not None else Held(config["limit"], config.origin("limit"))
+    counter = provisional.NAME if counted is not None else None
+    if held.value is None or counted is None:
+        return Budget(counted, counter, held, config["reserve"])
+    left = held.value - config["reserve"] - counted
+    percent = 100 * counted / held.value
+    return Budget(
+        counted, counter, held, config["reserve"], max(0, left), max(0, -left), round(percent, 2),
+        level(percent, config["status.yellow"], config["status.red"]),
+    )  # fmt: skip
+
+
+def level(percent: float, yellow: float, red: float) -> Level:
+    """Below `yellow` green, from `red` on red."""
+    return "red" if percent >= red else "yellow" if percent >= yellow else "green"
+
+
+def named(state: State, kind: Literal["agent", "thread"], visible: Names) -> list[Named]:
+    """The agents or threads of a log and of what ops brought in, in the order in which they appear."""
+    count: dict[str, int] = {}
+    inside: dict[str, int] = {}
+    last: dict[str, float] = {}
+
+    def add(name: str, moment: float | None, *, shown: bool) -> None:
+        count[name] = count.get(name, 0) + 1
+        inside[name] = inside.get(name, 0) + shown
+        if moment is not None:
+            last[name] = max(moment, last.get(name, moment))
+
+    for n, name in _names(state.messages, kind).items():
+        add(name, state.times.of(n), shown=n in visible.numbers)
+    for item in state.board.items.values():
+        own = item.message.get(kind)
+        if isinstance(own, str):
+            add(own, state.original(item.name), shown=item.name in visible.items)
+    return [Named(name, n, inside[name], iso(int(last[name])) if name in last else None) for name, n in count.items()]
+
+
+def _names(messages: Sequence[Message], kind: Literal["agent", "thread"]) -> Mapping[int, str]:
+    """Number -> agent or thread, of the messages that have one: columns know them without a look at each message."""
+    if isinstance(messages, Columns):
+        return messages.agents if kind == "agent" else messages.threads
+    found = ((message.n, getattr(message, kind)) for message in messages)
+    return {n: name for n, name in found if name is not None}
+
+
+def _damage(log: OpenedLog) -> Iterable[Place]:
+    own: Iterable[Damage] = (*log.transcript.damage, *log.ledger.damage)
+    for one in own:
+        yield Place(f"line {one.line}", one.code, one.text)
+    for one in log.opening.sidecar_damage:
+        yield Place(f"ops.jsonl line {one.line}", one.code, one.text)
+
+
+def as_json(found: Status) -> dict[str, Any]:
+    """The machine form: every key is always there."""
+    built: dict[str, Any] = msgspec.to_builtins(found)
+    return built

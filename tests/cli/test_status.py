@@ -1,0 +1,103 @@
+"""status on a terminal, in a pipe, and for programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxkit.cli.safe import cells
+from tests.cli.runner import SMALL, ctxkit, good, lines, message, process, small
+from tests.cli.test_terminal import ALL, hostile, on_pty
+
+KEYS = ["log", "model", "tokens", "parameters", "total", "items", "inside", "out", "marks", "ops", "void", "agents",
+        "threads", "damaged", "damage", "warnings", "sidecar"]  # fmt: skip
+
+
+def test_pipe(tmp_path: Path) -> None:
+    """Everything on stdout, nothing on stderr, no colour."""
+    path = small(tmp_path, marks=["start"])
+    good("forget", path, "2-5")
+    good("window", path, "8h")
+    ran = good("status", path, "--limit", "100")
+    assert ran.err == "" and b"\x1b" not in ran.out
+    for words in ("11 messages", "7 in the context", "4 forgotten", "start: op 1, after message 11, 0 since",
+                  "8h (op 3)", "last (2026-02-01T10:10:00Z), default", "3 in force", "(provisional counter, bytes/4)",
+                  "reserved 4,096", "limit from --limit"):  # fmt: skip
+        assert words in ran.text, words
+
+
+def test_without_a_limit(tmp_path: Path) -> None:
+    """No percent; how to give one."""
+    text = good("status", small(tmp_path)).text
+    assert "%" not in text and "--limit N" in text
+
+
+def test_json_keys(tmp_path: Path) -> None:
+    """The same, whatever the log holds."""
+    for raw in (b"", SMALL, hostile("x")):
+        [value] = good("status", "-", "--json", stdin=raw).values
+        assert list(value) == KEYS
+        assert list(value["tokens"]) == [
+            "used", "counter", "limit", "reserve", "available", "over", "percent", "level",
+        ]  # fmt: skip
+
+
+def test_no_tokens(tmp_path: Path) -> None:
+    """Not counted, and said so."""
+    path = small(tmp_path)
+    assert "not counted" in good("status", path, "--no-tokens", "--limit", "100").text
+    assert good("status", path, "--no-tokens", "--short").text == "11 messages\n"
+    [value] = good("status", path, "--no-tokens", "--json").values
+    assert value["tokens"]["used"] is None and value["tokens"]["counter"] is None
+
+
+def test_looking_back_and_through(tmp_path: Path) -> None:
+    """--at, --now, --agent."""
+    path = small(tmp_path)
+    good("forget", path, "2-5")
+    path.write_bytes(
+        path.read_bytes() + lines(message("user", "hi", 20, agent="sam"), message("user", "x", 21, agent="bo"))
+    )
+    good("window", path, "1h")
+    assert good("status", path, "--at", "1", "--json").values[0]["out"] == {"forget": 4}
+    [value] = good("status", path, "--agent", "sam", "--json").values
+    assert value["out"] == {"forget": 4, "filter": 1} and value["parameters"]["agent"] == "sam"
+    [late] = good("status", path, "--now", "2026-03-01T00:00:00Z", "--json").values
+    assert (late["inside"], late["out"]) == (1, {"forget": 4, "window": 8})
+    ran = ctxkit("status", path, "--agent", "nobody")
+    assert (ran.code, ran.out) == (1, b"") and "no agent 'nobody'" in ran.err
+
+
+def test_damage_is_no_failure() -> None:
+    """`check` asserts; status tells."""
+    ran = good("status", "-", stdin=SMALL + b"broken\n")
+    assert "1 place" in ran.text and "line 12: not-json" in ran.text and ran.err == ""
+
+
+@pytest.mark.parametrize("columns", [80, 40, 20])
+@pytest.mark.parametrize("flags", [["--limit", "30"], ["--short", "--limit", "30"], []], ids=" ".join)
+@pytest.mark.parametrize("kind", ["small", "hostile"])
+def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, flags: list[str], kind: str) -> None:
+    """At 80 columns and at 20."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(SMALL if kind == "small" else hostile(ALL))
+    seen = on_pty(["status", str(path), *flags], columns)
+    assert seen.code == 0
+    found = _uncoloured(seen.raw.decode("utf-8")).split("\r\n")
+    assert all(cells(line) <= columns for line in found), found
+    assert len([line for line in found if line]) == 1 or "--short" not in flags
+
+
+def _uncoloured(text: str) -> str:
+    import re
+
+    return re.sub("\x1b\\[[0-9;]*m", "", text)
+
+
+def test_colour_is_asked_for(tmp_path: Path) -> None:
+    """A red bar where it is full; none with NO_COLOR."""
+    path = small(tmp_path)
+    full = ["status", path, "--limit", "34"]
+    assert b"\x1b[31m\xe2\x96\x88" in process(*full, env={"CLICOLOR_FORCE": "1"}).out
+    assert b"\x1b" not in process(*full, env={"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}).out
