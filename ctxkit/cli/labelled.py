@@ -32,7 +32,22 @@ def rows(label: str, lines: Sequence[Sequence[Span]], width: int) -> Iterator[li
     for number, line in enumerate(lines):
         start = head if beside and number == 0 else [" " * (LABEL if beside else INDENT)]
         for broken, piece in enumerate(wrapped([_safe(span) for span in line], room(width), 2, hard=True)):
-            yield [*(start if broken == 0 else [" " * (LABEL if beside else INDENT)]), *piece]
+            yield [*(start if broken == 0 else [" " * (LABEL if beside else INDENT)]), *_joined(piece)]
+
+
+def _joined(line: Sequence[Span]) -> Iterator[Span]:
+    """The same with the blanks between words of one style in that style: fewer changes of colour."""
+    last: Span = ""
+    for span in line:
+        text, style = (span, None) if isinstance(span, str) else span
+        if isinstance(last, Ink) and (style == last.style or not text.strip()):
+            last = Ink(last.text + text, last.style)
+        elif isinstance(last, str) and style is None:
+            last += text
+        else:
+            yield last
+            last = span
+    yield last
 
 
 def _safe(span: Span) -> Span:
