@@ -10,9 +10,12 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxkit.configuring import Configured, as_typed, overridden
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, NoPermission, NoSuchLog, NothingChanges, Usage
@@ -356,6 +359,30 @@ def test_no_change_is_lost(log: Path) -> None:
     assert [one.wait(60) for one in running] == [0] * 8
     agents = tomllib.loads(config_file(log).read_text())["agents"]
     assert agents == {f"a{i}": {"window": f"{i + 1}h"} for i in range(8)}
+
+
+TOKENS = ["[", "]", "window", ".", "=", '"', "'", "default", "8h", "\n", "#", " ", "agents", "now", "5", "{", "}", ",",
+          "\x00", "\u202e", '"""', "reserve", "true", "[[", "2026-02-01", "nan", "\\u0000", "é"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=25).map("".join).map(str.encode) | st.binary(max_size=40))
+def test_any_bytes(raw: bytes) -> None:
+    """Whatever a handed-over config holds: settings or errors of ours; a change is made, or nothing is (S26)."""
+    with TemporaryDirectory() as folder:
+        log = Path(folder) / "a.jsonl"
+        log.touch()
+        config_file(log).parent.mkdir()
+        config_file(log).write_bytes(raw)
+        assert of(log).load(tolerant=True).every()
+        for attempt in (lambda: of(log).set("window.default", "9h"), lambda: of(log).unset("now")):
+            before = config_file(log).read_bytes()
+            try:
+                change = attempt()
+            except CtxkitError:
+                assert config_file(log).read_bytes() == before
+            else:
+                found = tomllib.loads(config_file(log).read_bytes().decode("utf-8-sig"))
+                assert change.after is None or found["window"]["default"] == "9h"
 
 
 KILLED = """

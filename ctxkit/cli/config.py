@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from math import isfinite
+from typing import Annotated, Any
 
 import typer
 
@@ -15,17 +16,19 @@ from ctxkit.errors import CtxkitError, NoSuchLog, Usage
 from ctxkit.store.config import Setting
 from ctxkit.store.keys import written
 
-ACTIONS = {"show": 0, "get": 1, "set": 2, "unset": 1}
-"""Each with how many words follow it."""
+ACTIONS: dict[str, tuple[str, ...]] = {"show": (), "get": ("KEY",), "set": ("KEY", "VALUE"), "unset": ("KEY",)}
+"""Each with the words that follow it."""
 HINT = "ctxkit config LOG show | get KEY | set KEY VALUE | unset KEY"
 
 
 def command(
     log: LogArgument = "-",
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="show | get KEY | set KEY VALUE | unset KEY", help="Nothing: show."),
+    action: Annotated[
+        str | None,
+        typer.Argument(metavar="[show|get|set|unset]", help="What to do; nothing: show.", show_default=False),
     ] = None,
+    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="Such as window.default.")] = None,
+    value: Annotated[str | None, typer.Argument(metavar="[VALUE]", help="As it is meant: 8h, 85%, true, a,b.")] = None,
     *,
     user: Annotated[bool, typer.Option("--user", help="Your own config, for all logs; no LOG is named.")] = False,
     only_set: Annotated[bool, typer.Option("--only-set", help="Show: only what is set somewhere.")] = False,
@@ -41,34 +44,30 @@ def command(
     formatting of the file. The log itself is not read. - shows what holds for a log on standard input.
     """
     io.Streams.quiet = quiet
-    given = list(words or [])
+    given = [word for word in (action, key, value) if word is not None]
     if user and (log in ACTIONS or log == "-"):
         given = given if log == "-" else [log, *given]
     elif user:
         raise Usage(f"--user is the config of all logs: {log!r} is one too many", "ctxkit config --user set KEY VALUE")
     elif log in ACTIONS and not os.path.lexists(log):
         raise NoSuchLog(f"{log}: no such log: no log was named", f"{HINT}; - for none, --user for your own")
-    action, rest = (given[0], given[1:]) if given else ("show", [])
-    if action not in ACTIONS:
-        raise Usage(f"config cannot {action!r}: nothing was changed", HINT)
-    if len(rest) != ACTIONS[action]:
-        more = "; a value with blanks stands in quotes" if len(rest) > ACTIONS[action] else ""
-        raise Usage(
-            f"`config {action}` takes {ACTIONS[action] or 'no'} words, not {len(rest)}: nothing was changed{more}", HINT
-        )
+    asked, *rest = given or ["show"]
+    if asked not in ACTIONS:
+        raise Usage(f"config cannot {asked!r}: nothing was changed", HINT)
+    if len(rest) != len(ACTIONS[asked]):
+        wanted = " and ".join(ACTIONS[asked]) or "no further word"
+        raise Usage(f"`config {asked}` takes {wanted}: nothing was changed", HINT)
     if not log:
         raise NoSuchLog("the name of the log is empty", "is a shell variable unset?")
     found = Configured(None if user else log, sidecar=sidecar, env=os.environ, strict=strict)
-    if action == "show":
+    if asked == "show":
         _show(found, only_set=only_set, json=json)
-    elif action == "get":
+    elif asked == "get":
         _get(found, rest[0], json=json)
     else:
-        change = (
-            found.set(rest[0], rest[1], dry_run=dry_run) if action == "set" else found.unset(rest[0], dry_run=dry_run)
-        )
+        done = found.set(*rest, dry_run=dry_run) if asked == "set" else found.unset(*rest, dry_run=dry_run)
         _notices(found)
-        _say(change, dry_run=dry_run, json=json)
+        _say(done, dry_run=dry_run, json=json)
 
 
 def _get(found: Configured, name: str, *, json: bool) -> None:
@@ -118,12 +117,20 @@ def _json(name: str, setting: Setting) -> dict[str, object]:
     }
 
 
+def _plain(value: Any) -> Any:
+    """A value of a file as JSON: a time, and whatever stood where a value should, as text."""
+    plain = value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return value
+    return value if plain else written(value)
+
+
 def _say(change: Change, *, dry_run: bool, json: bool) -> None:
     said = (
         f"{change.key} = {written(change.after)}" if change.after is not None else f"{change.key} is not set any more"
     )
     if json:
-        values = {"before": change.before, "after": change.after}
+        values = {"before": _plain(change.before), "after": _plain(change.after)}
         io.out_json({"key": change.key, "file": str(change.file), **values, "dry_run": dry_run})
     io.flush()
     place = near(str(change.file))

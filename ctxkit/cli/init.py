@@ -41,6 +41,8 @@ def command(
         raise CannotCreate(
             f"{beside.config_path}: is there already: nothing was changed", "it was another log's: move its folder away"
         )
+    if not path.exists():
+        beside.writable()
     create_log(path)
     folder = sidecar or (str(beside.folder) if path.is_symlink() else f"{path}.ctxkit")
     try:

@@ -110,6 +110,12 @@ class Sidecar:
         """Whether a link in the place of a file of ours leads out of the log's folder, or of the one that was named."""
         return os.path.islink(path) and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.base))
 
+    def writable(self) -> None:
+        """Raises NoPermission where nothing may be written here: another user's folder, a link that leads out."""
+        if self.ignored:
+            raise NoPermission(f"{self.folder} belongs to another user: nothing was written", "--sidecar DIR")
+        self._stays(self.config_path)
+
     def _stays(self, path: Path) -> None:
         if self.leads_out(path):
             text = f"{path}: a link that leads out of {self.base}: nothing was written"

@@ -60,6 +60,27 @@ def test_json(log: Path, tmp_path: Path) -> None:
     assert (unset["before"], unset["after"]) == (7, None)
 
 
+def test_json_of_odd_values(log: Path, tmp_path: Path) -> None:
+    """A time, and what stood where a value should, are text."""
+    file = sidecar(tmp_path, "now = 2026-02-01T10:00:00Z\nreserve = nan\nlimit = { x = 2026-02-01 }\nwindow = [[1]]\n")
+    ran = ctxkit("config", log, "--json", "--only-set")
+    assert ran.code == 78
+    assert ran.values == [
+        {
+            "key": "now",
+            "value": "2026-02-01 10:00:00+00:00",
+            "resolved": "2026-02-01T10:00:00+00:00",
+            "origin": f"{file}:1",
+        }
+    ]
+    befores = [
+        good("config", log, "unset", name, "--json").values[0]["before"] for name in ("now", "reserve", "window")
+    ]
+    assert befores == ["2026-02-01 10:00:00+00:00", "nan", "[[1]]"]
+    assert "x" in good("config", log, "set", "limit", "5", "--json").values[0]["before"]
+    assert file.read_text() == "limit = 5\n"
+
+
 def test_get(log: Path, tmp_path: Path) -> None:
     """The value alone, as it is typed; a key without one is a no."""
     sidecar(tmp_path, 'trim.exclude_tools = ["Read", "Grep"]\nnow = 2026-02-01T10:00:00Z\n[budget]\nenforce = true\n')
@@ -122,9 +143,11 @@ def test_user(log: Path) -> None:
         ("config none.jsonl", 66, "none.jsonl: no such log"),
         ("config show", 66, "no log was named"),
         ("config chat.jsonl edit", 2, "config cannot 'edit'"),
-        ("config chat.jsonl get", 2, "takes 1 words, not 0"),
-        ("config chat.jsonl set now", 2, "takes 2 words, not 1"),
-        ("config chat.jsonl set window.default 2h 30m", 2, "a value with blanks stands in quotes"),
+        ("config chat.jsonl get", 2, "`config get` takes KEY: nothing was changed"),
+        ("config chat.jsonl set now", 2, "`config set` takes KEY and VALUE"),
+        ("config chat.jsonl set window.default 2h 30m", 2, "words with blanks between them stand in quotes"),
+        ("config chat.jsonl show now", 2, "`config show` takes no further word"),
+        ("config --user set now wall x", 2, "`config set` takes KEY and VALUE"),
         ("config chat.jsonl get windw.default", 78, "hint: the nearest key is window.default"),
         ("config chat.jsonl get window", 78, "its keys: window.default"),
         ("config chat.jsonl set reserve x", 78, "reserve must be a whole number: nothing was changed"),
@@ -309,3 +332,11 @@ def test_a_set_value_is_one_word_of_a_script(log: Path, tmp_path: Path) -> None:
         'ctxkit config chat.jsonl set model "a b" && test "$(ctxkit config chat.jsonl get model)" = "a b"', tmp_path
     )
     assert ran.code == 0, ran.err
+
+
+def test_completion(log: Path) -> None:
+    """What to do, then the keys."""
+    assert [line.split("\t")[0] for line in good("__complete", "zsh", "--", "config", log, "").text.splitlines()] == [
+        "words", "show", "get", "set", "unset"
+    ]  # fmt: skip
+    assert "window.default" in good("__complete", "zsh", "--", "config", log, "set", "").text

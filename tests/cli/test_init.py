@@ -46,6 +46,15 @@ def test_what_is_there_is_never_touched(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_a_planted_sidecar(tmp_path: Path) -> None:
+    """A config that is a link to elsewhere: neither the log nor what the link leads to is made."""
+    (tmp_path / "a" / "new.jsonl.ctxkit").mkdir(parents=True)
+    (tmp_path / "a" / "new.jsonl.ctxkit" / "config.toml").symlink_to(tmp_path / "victim")
+    ran = ctxkit("init", tmp_path / "a" / "new.jsonl")
+    assert ran.code == 77 and "a link that leads out of" in ran.err
+    assert not (tmp_path / "victim").exists() and not (tmp_path / "a" / "new.jsonl").exists()
+
+
 def test_dangling_link(tmp_path: Path) -> None:
     """The link's target is created, and its sidecar beside it; the words name the folder that is there."""
     (tmp_path / "link.jsonl").symlink_to("real.jsonl")
