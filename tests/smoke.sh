@@ -1,5 +1,6 @@
 #!/bin/sh
-# The wheel, with its runtime dependencies alone, in an empty environment, runs three commands.
+# The wheel, with its runtime dependencies alone, in an empty environment, runs three commands; its man pages and
+# completions are where man and the shells look.
 # PYTHON chooses the interpreter. Prints one line a step; the first failure ends it.
 set -eu
 
@@ -23,6 +24,18 @@ for other in pytest hypothesis ruff mypy; do
     fi
 done
 "$bin/python" -c 'import ctxkit, pathlib; assert (pathlib.Path(ctxkit.__file__).parent / "py.typed").is_file(), "py.typed"'
+
+for file in man/man1/ctxkit.1 man/man1/ctxkit-show.1 bash-completion/completions/ctxkit \
+    zsh/site-functions/_ctxkit fish/vendor_completions.d/ctxkit.fish; do
+    [ -s "$work/venv/share/$file" ] || { echo "smoke: share/$file is not in the wheel" >&2; exit 1; }
+done
+"$bin/ctxkit" completion bash | cmp - "$work/venv/share/bash-completion/completions/ctxkit"
+if command -v man >/dev/null; then # as a user finds it: by the prefix alone
+    MANPATH=$work/venv/share/man MANPAGER=cat MANWIDTH=80 man --warnings ctxkit-show >page 2>complaints
+    [ ! -s complaints ] || { cat complaints >&2; exit 1; }
+    grep -q 'EXIT STATUS' page
+    echo "man: $(wc -l <page) lines"
+fi
 
 "$bin/ctxkit" --version
 "$bin/ctxkit" show "$log" >shown

@@ -1,0 +1,100 @@
+"""The man pages in man/ are those of the source; they render without a warning, and the wheel's `man` finds them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ctxkit.cli.app import COMMANDS
+from ctxkit.errors import ExitCode
+from tests.docs.man import every_page, plain
+from tests.docs.pages import ROOT
+
+FOLDER = ROOT / "man"
+PAGES = dict(every_page())
+
+
+def run(*words: str | Path, **env: str) -> tuple[str, str]:
+    """What a program prints, on both streams."""
+    done = subprocess.run(
+        list(map(str, words)), env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.stdout, done.stderr
+
+
+def shown(name: str, columns: int) -> str:
+    """A page as `man` shows it."""
+    out, err = run("man", "--warnings", "-l", FOLDER / name, MANWIDTH=str(columns), MANPAGER="cat", MANROFFOPT="-ww")
+    assert err == ""
+    return re.sub(".\b", "", out)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(name: str, update: bool) -> None:
+    """The page in the repository is what the source says; `just docs` writes it."""
+    path = FOLDER / name
+    if update:
+        path.write_text(PAGES[name], encoding="ascii")
+    assert path.read_text(encoding="ascii") == PAGES[name], "`just docs` rewrites it"
+
+
+def test_one_page_per_command(update: bool) -> None:
+    """And one for the program; none of a command that is gone. The same source makes the same bytes."""
+    if update:
+        for path in FOLDER.iterdir():
+            if path.name not in PAGES:
+                path.unlink()
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(PAGES)
+    assert sorted(PAGES) == sorted(["ctxkit.1", *(f"ctxkit-{name}.1" for name in COMMANDS)])
+    assert dict(every_page()) == PAGES
+
+
+@pytest.mark.needs("man", "groff")
+@pytest.mark.parametrize("columns", [80, 40])
+@pytest.mark.parametrize("name", PAGES)
+def test_renders(name: str, columns: int) -> None:
+    """Without a warning and without a line that is too long; with name, synopsis, examples and every exit code."""
+    text = shown(name, columns)
+    assert [heading for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "EXIT STATUS", "SEE ALSO")
+            if f"\n{heading}\n" not in text] == []  # fmt: skip
+    exits = text.partition("\nEXIT STATUS\n")[2]
+    assert {int(code) for code in re.findall(r"^ +(\d+)(?= |$)", exits, re.M)} >= set(map(int, ExitCode))
+    verbatim = {line.strip() for line in PAGES[name].splitlines()}
+    long = [line for line in text.splitlines() if len(line) > columns]
+    assert [line for line in long if plain(line.strip()) not in verbatim] == []
+
+
+@pytest.mark.needs("mandoc")
+@pytest.mark.parametrize("name", PAGES)
+def test_lint(name: str) -> None:
+    """mandoc, which is `man` elsewhere, has no complaint but that there is no date."""
+    out, err = run("mandoc", "-Tlint", "-Wwarning", FOLDER / name)
+    assert [line for line in (out + err).splitlines() if "missing date" not in line] == []
+
+
+def test_what_roff_would_act_on() -> None:
+    """Backslashes, quotes, leading dots and letters beyond ASCII come out as they went in."""
+    assert plain(".so x") == "\\&.so x" and plain("a\\nb") == "a\\enb" and plain("é…") == "\\[u00E9]\\[u2026]"
+
+
+@pytest.mark.needs("groff")
+@pytest.mark.parametrize("words", [".so /etc/passwd", "'\"x", "\\fB\\n[x]", "a -- b ~ ^ ` é …", "\\(ga", "'tis"])
+def test_words_are_printed_as_they_are(words: str) -> None:
+    """By groff itself."""
+    source = f".TH X 1\n.SH NAME\n.nf\n{plain(words)}\n"
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", "-P-cbou"],
+        input=source, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert words in done.stdout and done.stderr == ""
+
+
+def test_the_page_of_the_program_has_all() -> None:
+    """Commands, configuration, environment and files."""
+    page = PAGES["ctxkit.1"]
+    assert all(plain(f"ctxkit {name}") in page for name in COMMANDS)
+    assert "window.default" in page and "NO_COLOR" in page and plain("LOG.ctxkit/ops.jsonl") in page
