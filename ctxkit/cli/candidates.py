@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What completes a word: `candidates`, or `kind` "files" or "folders", which the shell lists itself.
+    """What completes a word: `candidates`; without any that fits, `kind` "files" or "folders": the shell lists them.
 
     `prefix`: what of the word stands before the value: `--to=`.
     """
@@ -45,6 +45,11 @@ class Found(NamedTuple):
 
 
 FILES, FOLDERS, NOTHING = Found("files"), Found("folders"), Found("words")
+
+
+_KIND = re.compile("[A-Z]+")
+OR_A_LOG = ("A",)
+"""Metavars in whose place another log can stand, too."""
 
 
 class TooSlow(BaseException):
@@ -84,17 +89,24 @@ def for_parameter(parameter: Parameter, given: Mapping[str, str]) -> Found:
     """
     if parameter.choices:
         return found(map(Candidate, parameter.choices))
-    if "|" in parameter.metavar and parameter.key not in given:
+    said = given.get(parameter.key, "")
+    if "|" in parameter.metavar and not said:
         return found(Candidate(word) for word in re.findall(r"[a-z]{2,}", parameter.metavar))
-    keys = parameter.key, parameter.metavar.strip("[].")
+    if said and f"{said} KEY" in parameter.metavar:  # config LOG get KEY
+        return _keys()
+    if "|" in parameter.metavar:
+        return NOTHING
+    keys = parameter.key, (_KIND.search(parameter.metavar) or [""])[0]
     fixed = next((_FIXED[key] for key in keys if key in _FIXED), None)
     if fixed is not None:
         return fixed()
-    return next((found(_from_log(_OF_LOG[key], given)) for key in keys if key in _OF_LOG), NOTHING)
+    sources = next((_OF_LOG[key] for key in keys if key in _OF_LOG), ())
+    values = found(_from_log(sources, given))
+    return values._replace(kind="files") if keys[1] in OR_A_LOG else values
 
 
 def _from_log(sources: Sequence[_Source], given: Mapping[str, str]) -> list[Candidate]:
-    log = _opened(given)
+    log = _opened(given) if sources else None
     return [] if log is None else [one for source in sources for one in source(log)]
 
 
@@ -155,6 +167,8 @@ _OF_LOG: dict[str, tuple[_Source, ...]] = {
     "agent": (_named("agent"),),
     "thread": (_named("thread"),),
     "ROLE": (_named("role"),),
+    "A": (_now, _marks, _ops),
+    "B": (_now, _marks, _ops),
 }
 """Name or metavar of a parameter -> what a log has for it."""
 

@@ -82,6 +82,8 @@ class _Call:
         elif self.ended or word == "-" or not word.startswith("-"):
             if self.argument is not None:
                 self.given[self.argument.key] = word
+                if "LOG" in self.argument.metavar:
+                    self.given.setdefault("log", word)
             self.place += 1
         elif word == "--":
             self.ended = True

@@ -65,6 +65,22 @@ def test_values_of_the_log(tmp_path: Path) -> None:
     assert told[0] == Candidate("2", "mark 'b'")
 
 
+MANY = Parameter("words", (), "show | get KEY | set KEY VALUE", "", "", (), False, True)
+STATE = Parameter("a", (), "[A]", "", "", (), False, False)
+LOGS = Parameter("words", (), "LOG... TEXT", "", "", (), False, True)
+
+
+def test_parameters_of_other_shapes(tmp_path: Path) -> None:
+    """Config keys behind the words that take one; states, or another log; logs before a text."""
+    path = small(tmp_path, marks=["a"])
+    assert [one.value for one in for_parameter(MANY, {}).candidates] == ["show", "get", "set"]
+    assert "window.default" in [one.value for one in for_parameter(MANY, {"words": "get"}).candidates]
+    assert for_parameter(MANY, {"words": "window.default"}) == NOTHING
+    states = for_parameter(STATE, {"log": str(path)})
+    assert ([one.value for one in states.candidates], states.kind) == (["now", "a", "1"], "files")
+    assert for_parameter(LOGS, {"words": "x"}) == FILES
+
+
 def test_a_foreign_log_has_the_marks_of_its_sidecar(tmp_path: Path) -> None:
     """Also where --sidecar names another folder."""
     path = tmp_path / "session.jsonl"

@@ -46,9 +46,15 @@ def executed(text: str, folder: Path) -> str:
 
 
 WITH_BLOCKS = [path for path in PAGES if BLOCK.search(path.read_text(encoding="utf-8"))]
+NEEDS = {"docs/git.md": ["git"]}
+"""Programs that the commands of a page need, besides those that every system has."""
+RUN = [
+    pytest.param(path, id=name(path), marks=[pytest.mark.needs(*NEEDS[name(path)])] if name(path) in NEEDS else [])
+    for path in WITH_BLOCKS
+]
 
 
-@pytest.mark.parametrize("path", WITH_BLOCKS, ids=name)
+@pytest.mark.parametrize("path", RUN)
 def test_blocks_show_what_happens(path: Path, tmp_path: Path, update: bool) -> None:
     """Each command of the page, run in order in one folder, prints what the page shows."""
     text = path.read_text(encoding="utf-8")

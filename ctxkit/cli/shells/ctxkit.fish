@@ -5,20 +5,18 @@ function __ctxkit_complete
     set -l words (commandline -opc)
     set -l lines (command ctxkit __complete fish -- $words[2..-1] "$current" 2>/dev/null)
     set -l prefix (string match -r -- '^--[^=]*=' "$current")
+    for line in $lines[2..-1]
+        printf '%s\n' "$prefix$line"
+    end
+    set -l rest (string replace -- "$prefix" '' "$current")
     switch "$lines[1]"
         case files
-            set -l rest (string replace -- "$prefix" '' "$current")
             for path in (__fish_complete_path "$rest")
                 printf '%s\n' "$prefix$path"
             end
         case folders
-            set -l rest (string replace -- "$prefix" '' "$current")
             for path in (__fish_complete_directories "$rest")
                 printf '%s\n' "$prefix$path"
-            end
-        case words
-            for line in $lines[2..-1]
-                printf '%s\n' "$prefix$line"
             end
     end
 end

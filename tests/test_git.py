@@ -1,0 +1,170 @@
+"""git with the recipes of docs/git.md, in a real repository: a diff of a log reads like a conversation."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import FOREIGN, good, lines, message, small
+from tests.cli.shells import environment
+from tests.docs.pages import DOCS
+
+pytestmark = pytest.mark.needs("git")
+
+RECIPES = re.findall(r"^\$ ((?:git config|printf '%s\\n' '\*\.jsonl).*)$", (DOCS / "git.md").read_text("utf-8"), re.M)
+"""The setup, as the page has it."""
+
+
+class Repository:
+    """A repository set up as the page says; its git knows no other settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "repository"
+        self.folder.mkdir()
+        self.env = {**os.environ, **environment(folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
+        self("git init -q; git config user.name Ada; git config user.email ada@example.org")
+        for recipe in RECIPES:
+            self(recipe)
+
+    def __call__(self, command: str) -> str:
+        """What a command prints; it must succeed and say nothing on stderr."""
+        ran = subprocess.run(
+            ["bash", "-c", command], cwd=self.folder, env=self.env, capture_output=True, timeout=60, check=False
+        )
+        assert (ran.returncode, ran.stderr) == (0, b""), ran.stderr
+        return ran.stdout.decode("utf-8")
+
+    def commit(self) -> None:
+        """All there is."""
+        self("git add -A; git commit -q -m x")
+
+    def diff(self, *words: str) -> list[str]:
+        """The lines of a diff that say something else than before."""
+        printed = self(f"git diff {' '.join(words)}").splitlines()
+        return [line for line in printed if line[:1] in "+-" and line[:4] not in ("+++ ", "--- ")]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """With a log in its first commit."""
+    made = Repository(tmp_path)
+    small(made.folder)
+    made.commit()
+    return made
+
+
+def test_the_page_has_the_recipes() -> None:
+    """Attributes, textconv, hunk headers."""
+    assert len(RECIPES) >= 3 and any("diff.ctxkit.textconv" in recipe for recipe in RECIPES)
+
+
+def test_what_a_change_looks_like(repository: Repository) -> None:
+    """Forgotten messages go, added ones come, a lock appears; marks and JSON are not seen."""
+    log = repository.folder / "chat.jsonl"
+    good("mark", log, "here")
+    good("forget", log, "6")
+    good("protect", log, "5")
+    good("add", log, "fourth question", "--ts", "2026-02-01T11:00:00Z")
+    assert repository.diff() == [
+        "-5  assistant  2026-02-01 10:04:00",
+        "+5  assistant  2026-02-01 10:04:00  🔒",
+        "-6  user  2026-02-01 10:05:00",
+        "-    second question",
+        "-",
+        "+12  user  2026-02-01 11:00:00",
+        "+    fourth question",
+        "+",
+    ]
+    hunks = [line for line in repository("git diff -U0").splitlines() if line.startswith("@@")]
+    assert hunks[-1].endswith("@@ 11  assistant  2026-02-01 10:10:00")
+    repository.commit()
+    for command in ("git log -p -1", "git show"):
+        assert "\n-    second question\n" in repository(command)
+    assert '"ctxkit":"forget"' in repository("git show --no-textconv")
+
+
+def test_undo_is_no_difference(repository: Repository) -> None:
+    """The bytes differ, the conversation does not."""
+    good("forget", repository.folder / "chat.jsonl", "6")
+    good("undo", repository.folder / "chat.jsonl")
+    assert repository.diff() == [] and repository.diff("--no-textconv") != []
+
+
+def test_tool_results_are_whole(repository: Repository) -> None:
+    """No line is clipped and none left out, whatever the width."""
+    words = "\n".join(f"line {i} " + "x" * 300 for i in range(50))
+    with (repository.folder / "chat.jsonl").open("ab") as log:
+        log.write(lines(message("tool", words, 20, tool_call_id="c9")))
+    repository.env["COLUMNS"] = "20"
+    assert [line.endswith("x" * 300) for line in repository.diff() if "line " in line] == [True] * 50
+
+
+def test_colour_is_gits_own(repository: Repository) -> None:
+    """Even where everything else is forced to colour."""
+    good("protect", repository.folder / "chat.jsonl", "5")
+    repository.env["CLICOLOR_FORCE"] = "1"
+    assert "\x1b" not in repository("git diff") and repository.diff()[1].endswith("🔒")
+
+
+def test_new_and_deleted_logs(repository: Repository) -> None:
+    """All of it on one side."""
+    small(repository.folder, name="new.jsonl")
+    (repository.folder / "chat.jsonl").unlink()
+    repository("git add -AN")
+    assert repository.diff("--no-renames", "--diff-filter=A").count("+    first question") == 1
+    assert repository.diff("--no-renames", "--diff-filter=D").count("-    first question") == 1
+
+
+def test_another_programs_log(repository: Repository) -> None:
+    """The conversation from the log; its ops from their own file, as they are."""
+    log = repository.folder / "session.jsonl"
+    log.write_bytes(FOREIGN)
+    repository.commit()
+    good("forget", log, "1")
+    repository("git add -N .")
+    [op] = repository.diff()
+    assert '"ctxkit":"forget"' in op and op.startswith("+{")
+    repository.commit()
+    log.write_bytes(FOREIGN.replace(b'"more"', b'"much more"'))
+    assert repository.diff() == ["-    more", "+    much more"]
+
+
+def test_what_is_no_log_is_shown_as_it_is(repository: Repository) -> None:
+    """A data set, a damaged log, something binary: git goes on, and nothing acts on the terminal."""
+    data, broken, binary = (repository.folder / f"{name}.jsonl" for name in ("data", "broken", "binary"))
+    data.write_text('{"id": 1}\r\n')
+    broken.write_bytes(lines(message("user", "before", 1), message("user", "after", 2)))
+    binary.write_bytes(b"\0\x01\x1b]0;pwned\x07 old\n")
+    repository.commit()
+    data.write_text('{"id": 2}\r\n')
+    broken.write_bytes(lines(message("user", "before", 1)) + b'{"role":"us\0\0\n' + lines(message("user", "now", 2)))
+    binary.write_bytes(b"\0\x01\x1b]0;pwned\x07 new\n")
+    assert [line.rstrip("\r") for line in repository.diff("data.jsonl")] == ['-{"id": 1}', '+{"id": 2}']
+    assert {"-    after", "+    now"} <= set(repository.diff("broken.jsonl"))
+    assert repository.diff("binary.jsonl") == ["-]0;pwned old", "+]0;pwned new"]
+
+
+def test_a_hostile_log(repository: Repository) -> None:
+    """Escape sequences in a message are shown, not obeyed."""
+    with (repository.folder / "chat.jsonl").open("ab") as log:
+        log.write(lines(message("user", "\x1b]0;pwned\x07\x9b31m", 20)))
+    printed = repository("git diff")
+    assert "␛]0;pwned␇" in printed and "\x1b" not in printed and "\x9b" not in printed
+
+
+def test_without_ctxkit_git_still_works(repository: Repository) -> None:
+    """On a machine that has the settings but not the program, the JSON is shown."""
+    good("forget", repository.folder / "chat.jsonl", "6")
+    git, tools = shutil.which("git"), repository.folder.parent / "tools"
+    assert git is not None
+    tools.mkdir()
+    for program in ("git", "bash", "sh", "tr"):
+        (tools / program).symlink_to(str(shutil.which(program)))
+    repository.env["PATH"] = str(tools)
+    [added] = repository.diff()
+    assert '"ctxkit":"forget"' in added
