@@ -115,7 +115,7 @@ def test_new_and_deleted_logs(repository: Repository) -> None:
     """All of it on one side."""
     small(repository.folder, name="new.jsonl")
     (repository.folder / "chat.jsonl").unlink()
-    repository("git add -AN")
+    repository("git add -N new.jsonl")
     assert repository.diff("--no-renames", "--diff-filter=A").count("+    first question") == 1
     assert repository.diff("--no-renames", "--diff-filter=D").count("-    first question") == 1
 
