@@ -95,7 +95,7 @@ def for_parameter(parameter: Parameter, given: Mapping[str, str]) -> Found:
     if said and f"{said} KEY" in parameter.metavar:  # config LOG get KEY
         return _keys()
     if "|" in parameter.metavar:
-        return NOTHING
+        return _values(said) if "VALUE" in parameter.metavar else NOTHING
     keys = parameter.key, (_KIND.search(parameter.metavar) or [""])[0]
     fixed = next((_FIXED[key] for key in keys if key in _FIXED), None)
     if fixed is not None:
@@ -187,9 +187,18 @@ def commands() -> Found:
 
 
 def _profiles() -> Found:
-    return found(
-        [Candidate("session", "no window"), Candidate("persona", "an 8h window"), Candidate("bot", "a 24h window")]
-    )
+    from ctxkit.store.profiles import PROFILES
+
+    settings = {name: ", ".join(f"{key} = {value}" for key, value in keys.items()) for name, keys in PROFILES.items()}
+    return found(Candidate(name, text) for name, text in settings.items())
+
+
+def _values(name: str) -> Found:
+    from ctxkit.store.keys import KEYS
+
+    key = next((key for key in KEYS if key.name == name), None)
+    choices = () if key is None else ("true", "false") if key.kind == "switch" else key.choices
+    return found(map(Candidate, choices))
 
 
 _FIXED: dict[str, Callable[[], Found]] = {

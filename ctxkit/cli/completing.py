@@ -94,6 +94,8 @@ class _Call:
                 self.given[option.key] = value
             elif option is not None and option.metavar:
                 self.waiting = option
+            elif name == "--user":  # in place of a log
+                self.place += 1
 
     @property
     def argument(self) -> Parameter | None:

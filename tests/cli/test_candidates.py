@@ -11,7 +11,7 @@ from ctxkit.cli import candidates
 from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.candidates import FILES, FOLDERS, MOST, NOTHING, Candidate, TooSlow, for_parameter, found, in_time
 from ctxkit.cli.pages import Parameter, page
-from ctxkit.store.config import profile
+from ctxkit.store.profiles import profile
 from tests.cli.runner import FOREIGN, good, lines, message, small
 from tests.cli.test_terminal import FAMILIES
 
@@ -76,6 +76,8 @@ def test_parameters_of_other_shapes(tmp_path: Path) -> None:
     assert [one.value for one in for_parameter(MANY, {}).candidates] == ["show", "get", "set"]
     assert "window.default" in [one.value for one in for_parameter(MANY, {"words": "get"}).candidates]
     assert for_parameter(MANY, {"words": "window.default"}) == NOTHING
+    strategies = [one.value for one in for_parameter(MANY, {"words": "compact.strategy"}).candidates]
+    assert strategies[:2] == ["extract", "mask"]
     states = for_parameter(STATE, {"log": str(path)})
     assert ([one.value for one in states.candidates], states.kind) == (["now", "a", "1"], "files")
     assert for_parameter(LOGS, {"words": "x"}) == FILES

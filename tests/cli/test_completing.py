@@ -46,6 +46,7 @@ def test_arguments_and_options(tmp_path: Path) -> None:
     )
     assert complete(["show", "--"], "-x") == FILES
     assert complete(["show"], "--nonsense=") == NOTHING
+    assert "window.max" in values("config", path, "get", "") == values("config", "--user", "set", "")
 
 
 def test_bash_gets_what_it_inserts(tmp_path: Path) -> None:
