@@ -122,8 +122,9 @@ def run(args: list[str]) -> int:
     """Run one command line; the exit status. Every expected failure is rendered here and nowhere else."""
     from ctxkit.cli import io
 
-    args = args[args[:1] == ["--no-pager"] :]
-    io.Streams.begin(args)
+    paged = args[:1] != ["--no-pager"]
+    args = args if paged else args[1:]
+    io.Streams.begin(args, paged=paged)
     try:
         try:
             if args and args[0] in COMMANDS:  # the short way: no other command is built
@@ -155,6 +156,8 @@ def run(args: list[str]) -> int:
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):
             return io.usage(error)
         return io.bug(error)
+    finally:
+        io.end()
 
 
 def unknown(name: str) -> Usage:

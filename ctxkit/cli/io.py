@@ -9,44 +9,86 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ctxkit.cli.ink import Ink, allowed, painted
 from ctxkit.core.jsontext import dumps
 from ctxkit.errors import CtxkitError, ExitCode, ManyConversations
 
+if TYPE_CHECKING:
+    from ctxkit.cli.pager import Pager
+    from ctxkit.cli.progress import Progress
+
 PIPE_STATUS = 128 + signal.SIGPIPE
+HANG = 2
+"""How far a report's further lines are indented, where it does not fit."""
 
 
 class Streams:
     """Of one run: `quiet` silences reports (never errors); `done`: what was appended, in words; `words`: the call.
 
-    `colour`: whether the result may be coloured.
+    `colour`, `err_colour`: whether the result, and reports, may be coloured; `columns`, `err_columns`: how wide their
+    terminals are, 0 where they go elsewhere. `held`: reports that wait until the pager has gone.
     """
 
     quiet = False
-    colour = False
+    colour = err_colour = False
+    columns = err_columns = 0
     done = ""
     words: tuple[str, ...] = ()
+    pager: Pager | None = None
+    progress: Progress | None = None
+    held: ClassVar[list[bytes]] = []
 
     @classmethod
-    def begin(cls, words: Sequence[str]) -> None:
+    def begin(cls, words: Sequence[str], *, paged: bool = True) -> None:
         """A new run: nothing is left of the one before."""
         cls.quiet, cls.done, cls.words = False, "", tuple(words)
-        cls.colour = allowed(os.environ, terminal=sys.stdout is not None and sys.stdout.isatty())
+        cls.pager = cls.progress = None
+        cls.held = []
+        shown, told = (stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
+        cls.colour, cls.err_colour = allowed(os.environ, terminal=shown), allowed(os.environ, terminal=told)
+        cls.columns, cls.err_columns = _columns(sys.stdout) if shown else 0, _columns(sys.stderr) if told else 0
+        if shown and paged:
+            cls.pager = _pager(words)
 
 
-def width() -> int:
-    """Columns of the terminal that the result goes to; 80 where there is none; never below 20."""
+def _columns(stream: TextIO) -> int:
     from ctxkit.cli.wrap import columns
 
-    return columns(sys.stdout)
+    return columns(stream)
 
 
-def out(*spans: str | Ink) -> None:
-    """A human line of the result; control characters made visible, inked spans coloured where colour is allowed."""
-    _put(_line(*spans, colour=Streams.colour))
+def _pager(words: Sequence[str]) -> Pager | None:
+    from ctxkit.cli import pager
+    from ctxkit.cli.wrap import rows
+
+    name = "help" if {"-h", "--help"} & set(words) else words[0] if words else "help"
+    called = pager.command(os.environ)
+    if not called or name not in pager.PAGED:
+        return None
+    size = Streams.columns, rows(sys.stdout)
+    return pager.Pager(called, size, pager.PAGED[name], put=_put, note=warn)
+
+
+def out(*spans: str | Ink, hang: int | None = None) -> None:
+    """A human line of the result; control characters made visible, inked spans coloured where colour is allowed.
+
+    `hang`: on a terminal that is narrower, the line is broken at blanks and goes on indented so far. Without it the
+    terminal breaks it (a transcript's own text).
+    """
+    made = _safe(spans)
+    if Streams.progress is not None:
+        Streams.progress.erase()
+    if Streams.columns == 0:
+        _put(_bytes(made, Streams.colour))
+        return
+    for line in _fitting(made, Streams.columns, hang):
+        if Streams.pager is None:
+            _put(_bytes(line, Streams.colour))
+        else:
+            Streams.pager.line(_bytes(line, Streams.colour), _size(line))
 
 
 def out_json(value: Any) -> None:
@@ -70,34 +112,114 @@ def _put(data: bytes) -> None:
         view = view[count:]
 
 
-def say(text: str) -> None:
-    """A report on stderr, unless --quiet."""
+def say(*spans: str | Ink) -> None:
+    """A report on stderr, unless --quiet; on a terminal broken at blanks where it is too long."""
     if not Streams.quiet:
-        _err(text)
+        _err(*spans)
 
 
-def _line(*spans: str | Ink, colour: bool = False) -> bytes:
+def warn(text: str) -> None:
+    """A report of what is not as it should be, though the command goes on: `ctxkit: <text>`, unless --quiet."""
+    say(Ink("ctxkit:", "yellow"), f" {text}")
+
+
+def _safe(spans: Iterable[str | Ink]) -> list[str | Ink]:
     """One line, whatever names and labels in it hold: a line break in them cannot make up a line of its own."""
     from ctxkit.cli.safe import safe
 
-    made = ""
-    for span in spans:
-        text = safe(span if isinstance(span, str) else span.text).replace("\n", "␊")
-        made += painted(text, span.style) if colour and isinstance(span, Ink) else text
-    return made.encode("utf-8", "replace") + b"\n"
+    return [
+        safe(span).replace("\n", "␊") if isinstance(span, str) else Ink(safe(span.text).replace("\n", "␊"), span.style)
+        for span in spans
+    ]
 
 
-def _err(text: str, end: str = "\n") -> None:
+def _fitting(made: list[str | Ink], columns: int, hang: int | None) -> Iterable[list[str | Ink]]:
+    if hang is None or not columns or _size(made) <= columns:
+        return [made]
+    from ctxkit.cli.wrap import wrapped
+
+    return wrapped(made, columns, hang)
+
+
+def _size(made: list[str | Ink]) -> int:
+    from ctxkit.cli.safe import cells
+
+    return sum(cells(span if isinstance(span, str) else span.text) for span in made)
+
+
+def _bytes(made: list[str | Ink], colour: bool, end: str = "\n") -> bytes:
+    text = "".join(
+        span if isinstance(span, str) else painted(span.text, span.style) if colour else span.text for span in made
+    )
+    return (text + end).encode("utf-8", "replace")
+
+
+def _err(*spans: str | Ink, end: str = "\n") -> None:
+    if Streams.progress is not None:
+        Streams.progress.erase()
+    *lines, last = _fitting(_safe(spans), Streams.err_columns, HANG)
+    data = b"".join(_bytes(line, Streams.err_colour) for line in lines) + _bytes(last, Streams.err_colour, end)
+    if Streams.pager is not None and Streams.pager.running and Streams.err_columns:
+        Streams.held.append(data)  # the screen is the pager's
+    else:
+        _tell(data)
+
+
+def _tell(data: bytes) -> None:
     try:
-        sys.stderr.buffer.write(_line(text).removesuffix(b"\n") + end.encode("ascii"))
+        sys.stderr.buffer.write(data)
         sys.stderr.buffer.flush()
     except (OSError, ValueError, AttributeError):
         return  # nobody can be told
 
 
+def progress(what: str, unit: str = "MB") -> Callable[[int, int], None] | None:
+    """Shows how far a long piece of work is, once it takes long: call what is returned with what is done of what.
+
+    None where nobody would see it: no terminal, --quiet. `no_progress` ends it.
+    """
+    if Streams.quiet or not Streams.err_columns or os.environ.get("TERM") == "dumb":
+        return None
+    from ctxkit.cli.progress import Progress
+
+    Streams.progress = Progress(what, unit, put=_show_progress, columns=Streams.err_columns)
+    return Streams.progress
+
+
+def no_progress() -> None:
+    """The work is done: its line goes."""
+    if Streams.progress is not None:
+        Streams.progress.erase()
+        Streams.progress = None
+
+
+def _show_progress(text: str) -> None:
+    if Streams.pager is not None and Streams.pager.running:
+        return
+    if Streams.columns:
+        sys.stdout.buffer.flush()  # lines of the result that wait in the buffer belong above it
+    _tell(text.encode("utf-8", "replace"))
+
+
 def flush() -> None:
-    """Push the result out, so that a full disk or a closed pipe is noticed while it can still be said."""
+    """Push the result out, so that a full disk or a closed pipe is noticed while it can still be said.
+
+    Where a pager has it, until its reader leaves: what is said afterwards stands below.
+    """
+    if Streams.pager is not None:
+        Streams.pager.end()
+        Streams.pager = None
+        for data in Streams.held:
+            _tell(data)
+        Streams.held = []
     sys.stdout.buffer.flush()
+
+
+def end() -> None:
+    """The run is over, however: the terminal is the shell's again."""
+    no_progress()
+    if Streams.pager is not None:
+        flush()
 
 
 def fail(error: CtxkitError) -> int:
@@ -110,21 +232,27 @@ def fail(error: CtxkitError) -> int:
     except OSError as failed:
         code = system(failed)
     first, *rest = error.message.split("\n") if isinstance(error, ManyConversations) else [error.message]
-    _err(f"ctxkit: {first}")
-    for line in rest:
-        _err(line)
-    if error.hint:
-        _err(f"hint: {error.hint}")
+    _failed(first, error.hint, *rest)
     return code
+
+
+def _failed(text: str, hint: str = "", *more: str) -> None:
+    """An error in words, what belongs to it, and what to do about it."""
+    _err(Ink("ctxkit:", "red"), f" {text}")
+    for line in more:
+        _err(line)
+    if hint:
+        _err(Ink("hint:", "dim"), f" {hint}")
 
 
 def usage(error: Any) -> int:
     """Render what the option parser found wrong."""
-    text = " ".join(str(error.format_message()).split())
+    near = getattr(error, "possibilities", None) or []
+    text = " ".join(str(error.message if near else error.format_message()).split())
     text = text[:1].lower() + text[1:]
-    _err(f"ctxkit: {text.rstrip('.')}")
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
-    _err(f"hint: {_usage_hint(error, text)}{path} --help")
+    meant = f"{near[0]}? " if near else _usage_hint(error, text)
+    _failed(text.rstrip("."), f"{meant}{path} --help")
     return int(ExitCode.USAGE)
 
 
@@ -140,16 +268,16 @@ def _usage_hint(error: Any, text: str) -> str:
 def system(error: OSError) -> int:
     """Render an I/O failure of standard output (the log's own are CtxkitErrors)."""
     _silence()
-    _err(f"ctxkit: cannot write output: {(error.strerror or str(error)).lower()}")
-    if Streams.done:
-        _err(f"hint: the log has it all the same: {Streams.done}")
+    hint = f"the log has it all the same: {Streams.done}" if Streams.done else ""
+    _failed(f"cannot write output: {(error.strerror or str(error)).lower()}", hint)
     return int(ExitCode.IO)
 
 
 def no_output() -> int:
     """Standard output was closed from the start."""
-    _err("ctxkit: cannot write output: standard output is closed: nothing was done")
-    _err("hint: >/dev/null, where the output is not wanted")
+    _failed(
+        "cannot write output: standard output is closed: nothing was done", ">/dev/null, where the output is not wanted"
+    )
     return int(ExitCode.IO)
 
 
@@ -162,7 +290,7 @@ def broken_pipe() -> int:
 def interrupted() -> int:
     """Ctrl-C."""
     _silence()
-    _err("ctxkit: interrupted")
+    _failed("interrupted")
     return 128 + signal.SIGINT
 
 
@@ -172,8 +300,8 @@ def bug(error: BaseException) -> int:
 
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(place.filename)}:{place.lineno}"
-    _err(f"ctxkit: a bug: {type(error).__name__} at {where}; the log was not rewritten")
-    _err("hint: CTXKIT_DEBUG=1 shows the traceback; please report it")
+    hint = "CTXKIT_DEBUG=1 shows the traceback; please report it"
+    _failed(f"a bug: {type(error).__name__} at {where}; the log was not rewritten", hint)
     if os.environ.get("CTXKIT_DEBUG"):
         traceback.print_exception(error)
     return int(ExitCode.BUG)
@@ -191,9 +319,9 @@ def on_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 
-def tell(text: str) -> None:
+def tell(*spans: str | Ink) -> None:
     """A line on stderr that --quiet does not silence: it belongs to a question."""
-    _err(text)
+    _err(*spans)
 
 
 def ask(question: str) -> bool:
@@ -204,4 +332,5 @@ def ask(question: str) -> bool:
 
 def err_json(value: Any) -> None:
     """A machine line on stderr: where stdout carries the log."""
-    _err(dumps(value))
+    no_progress()
+    _tell(dumps(value).encode("ascii") + b"\n")

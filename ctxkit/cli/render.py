@@ -5,11 +5,12 @@ Used by `show` and by the previews of `forget` and `remember`.
 
 from __future__ import annotations
 
-import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from ctxkit.cli.safe import clip
+from ctxkit.cli.wrap import columns
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Names
@@ -21,8 +22,8 @@ RESULT_LINES = 3
 
 
 def width() -> int:
-    """Columns of the terminal; 80 where there is none; never below 20."""
-    return max(20, shutil.get_terminal_size((80, 24)).columns)
+    """Columns of the terminal that the result goes to; 80 where there is none; never below 20."""
+    return columns(sys.stdout)
 
 
 def header(label: str, role: str, moment: float | None, *, name: str | None, protected: bool, notes: str = "") -> str:

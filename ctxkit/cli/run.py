@@ -158,7 +158,7 @@ def finish_reading(log: Log, summary: str = "") -> None:
     """Warnings of the replay, and a closing line, on stderr; the result goes out first, as a terminal shows both."""
     io.flush()
     for warning in (*log.state().warnings, *log.noticed):
-        io.say(f"ctxkit: {warning}")
+        io.warn(warning)
     if summary:
         io.say(summary)
 
@@ -187,7 +187,7 @@ def write(log: str, reading: Reading, writing: Writing, command: str, action: Ca
             error.message += ": nothing was changed"
         raise
     for warning in target.state().warnings:
-        io.say(f"ctxkit: {warning}")
+        io.warn(warning)
     for note in target.notes:
         io.say(note)
     if op is not None and not (repeated or writing.dry_run or piped):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
@@ -30,7 +29,16 @@ def columns(stream: TextIO | None) -> int:
             size = os.get_terminal_size(stream.fileno()).columns
         except (OSError, ValueError):
             size = 0
-    return max(NARROWEST, size or shutil.get_terminal_size((USUAL, 24)).columns)
+    return max(NARROWEST, size or USUAL)
+
+
+def rows(stream: TextIO) -> int:
+    """How many lines a terminal shows: LINES, else its size, else 24."""
+    asked = os.environ.get("LINES", "")
+    try:
+        return int(asked) if asked.isdecimal() and int(asked) else os.get_terminal_size(stream.fileno()).lines or 24
+    except (OSError, ValueError):
+        return 24
 
 
 def wrapped(spans: Sequence[str | Ink], width: int, hang: int, *, hard: bool = False) -> Iterator[list[str | Ink]]:
