@@ -30,7 +30,7 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.errors import BadConfig, BadTime, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
-from ctxkit.reading import Opening, read, read_source
+from ctxkit.reading import Opening, Progress, read, read_source
 from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import user_config
 
@@ -86,16 +86,16 @@ class OpenedLog:
     def open(
         cls, log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, env: Mapping[str, str] | None = None,
-        clock: Callable[[], float] = time.time, strict: bool = False,
+        clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
         `sidecar`: the folder, if not beside the log; `conversation`: which one, from 1, of a file with many; `env`:
         the environment (default: the process's own); `strict`: raise BadConfig where something of a folder's own config
-        would be ignored. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations,
-        ReadFailed, BadConfig.
+        would be ignored; `progress`: told after each block how many bytes are read, and of how many. Raises NoSuchLog,
+        NoPermission, UnknownFormat, ManyConversations, ReadFailed, BadConfig.
         """
-        opening = read(log, sidecar=sidecar, conversation=conversation)
+        opening = read(log, sidecar=sidecar, conversation=conversation, progress=progress)
         if strict and opening.sidecar is not None and opening.sidecar.ignored:
             raise BadConfig(opening.sidecar.notices[0].removesuffix(": ignored"), "leave out --strict")
         known = os.environ if env is None else env

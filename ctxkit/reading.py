@@ -6,7 +6,7 @@ Pipeline: `store` (bytes, blocks) -> `formats` (reader) -> `Opening`, which `ope
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -31,6 +31,9 @@ HEAD = 50
 
 FIRST_LINE = 1 << 16
 """Bytes looked at to tell a container (an array, an object over many lines) from JSON lines."""
+
+Progress = Callable[[int, int], None]
+"""Told how far a long piece of work is: what is done, and all there is."""
 
 
 class Opening(msgspec.Struct):
@@ -57,26 +60,28 @@ class Opening(msgspec.Struct):
 
 def read(
     log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
-    conversation: int | None = None, rows: int | None = None,
+    conversation: int | None = None, rows: int | None = None, progress: Progress | None = None,
 ) -> Opening:  # fmt: skip
     """Opens and reads a log. `rows`: only the first so many non-op rows, for looking back.
 
+    `progress` is called after each block with the bytes that are read, and how many there are.
     Raises NoSuchLog, NoPermission, ReadFailed, UnknownFormat, ManyConversations.
     """
     folder = Path(sidecar) if sidecar else None
     if isinstance(log, str | os.PathLike):
         path: Path | None = Path(log)
         name, source, beside = str(path), open_log(Path(log)), Sidecar(path, folder)
-        return read_source(name, path, source, beside, conversation=conversation, rows=rows)
+        return read_source(name, path, source, beside, conversation=conversation, rows=rows, progress=progress)
     path, name = None, "standard input"
     source = spool(log, name)
     piped = Sidecar(None, folder) if folder else None
-    return read_source(name, path, source, piped, conversation=conversation, rows=rows)
+    return read_source(name, path, source, piped, conversation=conversation, rows=rows, progress=progress)
 
 
 def read_source(
-    name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None, rows: int | None
-) -> Opening:
+    name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None,
+    rows: int | None, progress: Progress | None = None,
+) -> Opening:  # fmt: skip
     """The same for bytes that are open already."""
     start = source.read(0, FIRST_LINE)
     laid_out, format_ = source, cast(Format | None, None)
@@ -99,6 +104,8 @@ def read_source(
     blocks = BlockReader(laid_out, format_.row, damage)
     for block in _limited(iter(blocks), rows):
         reader.feed(block)
+        if progress is not None:
+            progress(blocks.offset, laid_out.size)
     transcript = reader.finish()
     transcript.damage = damage
     _refuse_other_text(name, transcript)

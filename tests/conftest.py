@@ -35,7 +35,9 @@ def clean_environment(_homes: Path) -> Iterator[None]:
     home.mkdir()
     for name in [name for name in os.environ if name.startswith(CLEARED) and name not in KEPT]:
         del os.environ[name]
-    os.environ.update(HOME=str(home), COLUMNS="80", LINES="24", TZ="UTC", LANG="C.UTF-8", TERM="xterm-256color")
+    os.environ.update(
+        HOME=str(home), COLUMNS="80", LINES="24", TZ="UTC", LANG="C.UTF-8", TERM="xterm-256color", PAGER="cat"
+    )
     time.tzset()
     yield
     os.environ.clear()

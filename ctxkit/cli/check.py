@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.cli import io, render
+from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.errors import ExitCode
@@ -20,7 +21,8 @@ def command(log: LogArgument = "-", *, reading: Reading) -> int:
         if reading.json:
             io.out_json({"where": finding.where, "code": finding.code, "text": finding.text})
         else:
-            io.out(f"{target.opening.name}: {finding.where}: {finding.code}: {finding.text}")
+            place = Ink(finding.where, "bold")
+            io.out(f"{target.opening.name}: ", place, ": ", Ink(finding.code, "red"), f": {finding.text}", hang=2)
     io.flush()
     ops, messages = render.count(len(target.ledger.entries), "op"), render.count(len(target.messages), "message")
     io.say(f"{messages}, {ops}: {render.count(len(findings), 'problem') if findings else 'nothing'} found")

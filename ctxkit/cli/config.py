@@ -95,7 +95,7 @@ def _show(found: Configured, *, only_set: bool, json: bool) -> None:
 
 def _notices(found: Configured) -> None:
     for notice in found.notices:
-        io.say(f"ctxkit: {notice}")
+        io.warn(notice)
 
 
 def _fail(errors: list[CtxkitError]) -> None:

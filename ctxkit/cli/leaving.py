@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli import io, render
+from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import Reading, Selecting, Writing
 from ctxkit.cli.run import asked, criteria_text, write
 from ctxkit.core.context import entry
@@ -65,7 +66,7 @@ def _consent(log: Log, op: Forget, *, yes: bool) -> None:
     tell = io.say if ends else io.tell  # --quiet or not: who is asked sees what about
     tell("Leaving the context:")
     for line in preview(log, op):
-        tell(line)
+        tell(*line)
     if ends:
         return
     if not io.on_terminal():
@@ -74,25 +75,28 @@ def _consent(log: Log, op: Forget, *, yes: bool) -> None:
         raise NothingChanges("not confirmed: nothing was changed")
 
 
-def preview(log: Log, op: Forget) -> Iterator[str]:
-    """The lines of the preview."""
+def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
+    """The lines of the preview, as spans for `io.say`."""
+    columns = io.Streams.err_columns or render.width()
+    roomy = columns >= render.ROOMY
     state = log.state()
     leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
     shown = log.names()
     runs = list(_runs([name for name in shown if name in leaving]))
     for run in runs[:SHOWN]:
         label = state.label(run[0]) if len(run) == 1 else f"{state.label(run[0])}-{state.label(run[-1])}"
-        start = f"{label:>9}  {len(run):>4}  "
-        yield start + render.one_line(log.full(entry(state, run[0])), max(8, render.width() - len(start)))
+        ids, size = (f"{label:>9}", f"  {len(run):>4}  ") if roomy else (label, f" {len(run)} ")
+        room = columns - len(ids) - len(size)
+        yield [Ink(ids, "bold"), size, render.one_line(log.full(entry(state, run[0])), max(0, room))]
     if len(runs) > SHOWN:
-        yield f"… {len(runs) - SHOWN} more ranges"
+        yield [f"… {len(runs) - SHOWN} more ranges"]
     tokens = _tokens(log, leaving)
-    yield f"{len(leaving)} of {len(shown)} messages, {tokens:,} tokens ({provisional.NAME})"
+    yield [f"{len(leaving)} of {len(shown)} messages, {tokens:,} tokens ({provisional.NAME})"]
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
         kept = Names.of(name for name in shown[first:] if name not in leaving)
         lost = _tokens(log, kept)
-        yield f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"
+        yield [f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"]
 
 
 def _runs(names: list[Name]) -> Iterator[list[Name]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ctxkit.cli import io, render
+from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
 from ctxkit.core.ledger import LedgerEntry
@@ -29,13 +30,13 @@ def command(log: LogArgument = "-", *, looking: Looking, reading: Reading) -> No
             voided_by = entry.voided_by or None
             io.out_json({"number": entry.number, "void": entry.void, "voided_by": voided_by, **entry.body})
         else:
-            io.out(line(state, entry))
+            io.out(*line(state, entry), hang=5)
     counted = render.count(len(state.ledger.entries), "op"), render.count(len(state.messages), "message")
     finish_reading(target, ", ".join(counted))
 
 
-def line(state: State, entry: LedgerEntry) -> str:
-    """One op for people."""
+def line(state: State, entry: LedgerEntry) -> list[str | Ink]:
+    """One op for people, as spans for `io.out`."""
     when = str(entry.body.get("ts", ""))[:19].replace("T", " ")
     sizes = ""
     before, after = entry.body.get("before"), entry.body.get("after")
@@ -43,8 +44,10 @@ def line(state: State, entry: LedgerEntry) -> str:
         sizes = f"{before.get('messages')} → {after.get('messages')} messages"
     void = f"[undone by {entry.voided_by}]" if entry.void else ""
     fault = f"[cannot be read: {entry.fault}]" if entry.fault else ""
-    words = [f"{entry.number:>3}", f"{when:<19}", f"{entry.name:<9}", what(state, entry), sizes, void, fault, entry.id]
-    return "  ".join(word for word in words if word)
+    return render.spaced(
+        Ink(f"{entry.number:>3}", "bold"), Ink(f"{when:<19}", "dim"), Ink(f"{entry.name:<9}", "cyan"),
+        what(state, entry), sizes, Ink(void, "yellow"), Ink(fault, "red"), Ink(entry.id, "dim"),
+    )  # fmt: skip
 
 
 def what(state: State, entry: LedgerEntry) -> str:

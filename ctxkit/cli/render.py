@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ctxkit.cli.safe import clip
+from ctxkit.cli.ink import Ink
+from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import columns
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
@@ -17,6 +18,10 @@ from ctxkit.core.names import Names
 from ctxkit.core.times import iso
 
 LOCK = "🔒"
+ROLES = {"user": "cyan", "assistant": "green", "system": "bold", "developer": "bold", "tool": "dim"}
+"""The style of each role's name."""
+ROOMY = 40
+"""From so many columns on, lists keep their columns."""
 RESULT_LINES = 3
 """How many lines of a tool result are shown unless --full."""
 
@@ -26,11 +31,34 @@ def width() -> int:
     return columns(sys.stdout)
 
 
-def header(label: str, role: str, moment: float | None, *, name: str | None, protected: bool, notes: str = "") -> str:
-    """`45  user  2026-02-01 10:45:00`."""
+def header(
+    label: str, role: str, moment: float | None, *, name: str | None, protected: bool, notes: str = ""
+) -> list[str | Ink]:
+    """`45  user  2026-02-01 10:45:00`, as spans for `io.out`."""
     when = iso(moment)[:19].replace("T", " ") if moment is not None else ""
-    speaker = f"{role} ({name})" if name else role
-    return "  ".join(filter(None, (label, speaker, when, LOCK if protected else "", notes)))
+    speaker = Ink(f"{role} ({name})" if name else role, ROLES.get(role, ""))
+    return spaced(Ink(label, "bold"), speaker, Ink(when, "dim"), LOCK if protected else "", Ink(notes, "dim"))
+
+
+def spaced(*spans: str | Ink) -> list[str | Ink]:
+    """Those that are not empty, two blanks between them."""
+    found: list[str | Ink] = []
+    for span in spans:
+        if span if isinstance(span, str) else span.text:
+            found += ["  ", span] if found else [span]
+    return found
+
+
+def row(label: str, content: Content, *, protected: bool, columns: int) -> list[str | Ink]:
+    """A message on one line of `columns` cells: `   45 user         the beginning of its text`."""
+    if columns >= ROOMY:
+        number, role, lock = f"{label:>5}", f"{content.role[:9]:<9}", LOCK if protected else "  "
+    else:
+        number, role, lock = label, content.role[:4], LOCK if protected else ""
+    start = f"{number} {role} {lock} " if lock else f"{number} {role} "
+    room = columns - cells(safe(start))
+    text = one_line(content, room) if room > 0 else ""
+    return [Ink(number, "bold"), " ", Ink(role, ROLES.get(content.role, "")), f" {lock} " if lock else " ", text]
 
 
 def body(content: Content, *, full: bool) -> Iterator[str]:
@@ -74,7 +102,8 @@ def count(number: int, word: str) -> str:
 
 def one_line(content: Content, columns: int) -> str:
     """The beginning of a message on one line of `columns` cells."""
-    return clip(" ".join(" ".join(body(content, full=False)).split()), columns)
+    text = " ".join(" ".join(body(content, full=False)).split())
+    return clip(safe(text[: 8 * columns + 64]), columns)  # made visible first: that takes more cells
 
 
 def ranges(names: Names, labels: Any) -> str:

@@ -38,12 +38,12 @@ def opened(
     if not log:
         raise NoSuchLog("the name of the log is empty", "is a shell variable unset?")
     try:
-        if log == "-":
-            found = Log.open(
-                _stdin(command), sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict
-            )
-        else:
-            found = Log.open(log, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict)
+        source = _stdin(command) if log == "-" else log
+        step = io.progress(f"reading {'standard input' if log == '-' else os.path.basename(log)}")
+        found = Log.open(
+            source, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict, progress=step
+        )
+        io.no_progress()
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
@@ -52,7 +52,7 @@ def opened(
     found.now = reading.now
     found.at = looking.at if looking else None
     for notice in (*found.opening.notices, *found.config.notices):
-        io.say(f"ctxkit: {notice}")
+        io.warn(notice)
     if report:
         _report(found)
     return found

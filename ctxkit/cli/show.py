@@ -49,13 +49,14 @@ def command(
         shown = _among(shown, set(opened_log.select(wanted, shown)))
     elif assembly[0]:
         around = opened_log.assembled(assembly[1])
+    columns = render.width()
     for entry in around.around(opened_log.entries(shown), lambda entry: entry.role):
         if isinstance(entry, Assembled):
             _assembled(entry, full=full, oneline=oneline, json=reading.json)
         elif reading.json:
             io.out_json(as_json(opened_log, entry))
         elif oneline:
-            _oneline(opened_log, entry)
+            _oneline(opened_log, entry, columns)
         else:
             _print(opened_log, entry, full=full)
     state, bounds = opened_log.state(), opened_log.bounds()
@@ -117,8 +118,10 @@ def _print(log: Log, entry: Entry, *, full: bool) -> None:
     state, content = log.state(), log.full(entry)
     moment = state.original(entry.name)
     notes = _notes(log, entry)
-    io.out(render.header(state.label(entry.name), content.role, moment, name=content.name,
-                         protected=entry.protected, notes=notes))  # fmt: skip
+    header = render.header(
+        state.label(entry.name), content.role, moment, name=content.name, protected=entry.protected, notes=notes
+    )
+    io.out(*header, hang=4)
     for line in render.body(content, full=full):
         io.out(f"    {line}" if line else "")
     io.out("")
@@ -130,18 +133,15 @@ def _assembled(one: Assembled, *, full: bool, oneline: bool, json: bool) -> None
         source = {"source": one.source} if one.source else {}
         io.out_json({"assembled": one.kind, "role": one.role, **source, "parts": parts_json(one.content)})
     elif oneline:
-        start = f"{'+':>5} {one.role[:9]:<9}   "
-        io.out(start + render.one_line(one.content, max(8, render.width() - len(start) - 1)))
+        io.out(*render.row("+", one.content, protected=False, columns=render.width()))
     else:
         notes = f"assembled: {one.kind}" + (f" {one.source}" if one.source else "")
-        io.out(render.header("+", one.role, None, name=None, protected=False, notes=notes))
+        io.out(*render.header("+", one.role, None, name=None, protected=False, notes=notes), hang=4)
         for line in render.body(one.content, full=full):
             io.out(f"    {line}" if line else "")
         io.out("")
 
 
-def _oneline(log: Log, entry: Entry) -> None:
-    state, content = log.state(), log.full(entry)
-    lock = render.LOCK if entry.protected else " "
-    start = f"{state.label(entry.name):>5} {content.role[:9]:<9} {lock} "
-    io.out(start + render.one_line(content, max(8, render.width() - len(start) - 1)))
+def _oneline(log: Log, entry: Entry, columns: int) -> None:
+    label = log.state().label(entry.name)
+    io.out(*render.row(label, log.full(entry), protected=entry.protected, columns=columns))

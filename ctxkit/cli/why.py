@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxkit.cli import io
+from ctxkit.cli import io, render
+from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, with_dash
 from ctxkit.core.reasons import Reason, explain
@@ -38,11 +39,12 @@ def command(
             io.out_json(_json(state.label(name), name in shown, reasons))
             continue
         role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
-        io.out(f"{state.label(name)} {role}: {'in the context' if name in shown else 'out of the context'}")
+        where = Ink("in the context", "green") if name in shown else Ink("out of the context", "yellow")
+        io.out(Ink(state.label(name), "bold"), " ", Ink(role, render.ROLES.get(role, "")), ": ", where, hang=4)
         for reason in reasons:
-            io.out(f"    {reason.text}")
+            io.out(f"    {reason.text}", hang=6)
             if reason.back:
-                io.out(f"      back with: {reason.back}")
+                io.out("      ", Ink("back with:", "dim"), f" {reason.back}", hang=8)
     finish_reading(target)
 
 

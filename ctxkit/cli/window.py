@@ -52,9 +52,9 @@ def _show(log: str, agent: str | None, looking: Looking, reading: Reading) -> No
         effective, default = window.effective(state, bounds, agent), bounds.default_for(agent)
         io.out_json({"seconds": effective, "default": default, "agent": agent, "now": target.now_name()})
     else:
-        io.out(window.show(state, bounds, agent))
-        io.out(f"now: {target.now_name()}")
-        io.out(f"usage: {HINT}")
+        io.out(window.show(state, bounds, agent), hang=2)
+        io.out(f"now: {target.now_name()}", hang=2)
+        io.out(f"usage: {HINT}", hang=2)
     finish_reading(target)
     if window.effective(state, bounds, agent):
         for note in window.timeless(state):

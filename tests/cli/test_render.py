@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.cli import render
+from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells
 from ctxkit.core.messages import Call, Content, Image, Other, Result, Text, Thinking
 from ctxkit.core.names import ItemName, Names
@@ -12,10 +13,27 @@ from ctxkit.core.names import ItemName, Names
 
 def test_header() -> None:
     """Number, role with name, time in UTC, lock, notes; what is missing leaves no hole."""
-    assert render.header("45", "user", 0.0, name="ann", protected=True, notes="x") == (
-        "45  user (ann)  1970-01-01 00:00:00  🔒  x"
-    )
-    assert render.header("7.1", "tool", None, name=None, protected=False) == "7.1  tool"
+    found = render.header("45", "user", 0.0, name="ann", protected=True, notes="x")
+    assert plain(found) == "45  user (ann)  1970-01-01 00:00:00  🔒  x"
+    assert plain(render.header("7.1", "tool", None, name=None, protected=False)) == "7.1  tool"
+
+
+def plain(spans: list[str | Ink]) -> str:
+    """Without colours."""
+    return "".join(span if isinstance(span, str) else span.text for span in spans)
+
+
+@pytest.mark.parametrize("protected", [True, False])
+@pytest.mark.parametrize("columns", [20, 39, 40, 200])
+def test_row(columns: int, protected: bool) -> None:
+    """One line at every width, with the whole number and the lock; where there is room texts begin at one column."""
+    content = Content("assistant", [Text("\x9b" * 30 + "x" * 300)])
+    found = plain(render.row("1234567", content, protected=protected, columns=columns))
+    assert found.split()[0] == "1234567" and (render.LOCK in found) == protected
+    assert columns - 6 <= cells(found) <= columns
+    starts = {cells(plain(render.row(n, Content("user", [Text("x")]), protected=lock, columns=40))[:-1])
+              for n, lock in (("1", True), ("12", False))}  # fmt: skip
+    assert starts == {19}
 
 
 BODIES = [
