@@ -77,7 +77,7 @@ def test_fits_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines(*(message(("user", "assistant")[n % 2], "words " * 40, n) for n in range(60))))
     err = good("forget", path, "--role", "user", "--yes").err
-    listed = [line for line in err.splitlines() if line.startswith("   ")]
+    listed = [line for line in err.splitlines() if " words" in line]
     assert len(listed) == 20 and "… 10 more ranges" in err
-    assert max(map(len, listed)) <= max(columns, 17 + 8)  # number, count, and eight cells of text at least
+    assert max(map(len, listed)) <= columns
     assert len(shown(path)) == 30
