@@ -14,7 +14,6 @@ import typer
 from ctxkit.cli import app, io
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.pages import Page, Parameter, overview, page
-from ctxkit.cli.render import width
 from ctxkit.cli.safe import cells
 from ctxkit.cli.wrap import wrapped
 
@@ -49,7 +48,7 @@ def command(
 
 def show(name: str | None) -> None:
     """Print the help of a command, or of the program."""
-    for line in lines(page(name) if name else overview(), width()):
+    for line in lines(page(name) if name else overview(), io.width()):
         io.out(*line)
 
 
