@@ -167,8 +167,8 @@ _OF_LOG: dict[str, tuple[_Source, ...]] = {
     "agent": (_named("agent"),),
     "thread": (_named("thread"),),
     "ROLE": (_named("role"),),
-    "A": (_now, _marks, _ops),
-    "B": (_now, _marks, _ops),
+    "A": (_marks, _ops, _now),
+    "B": (_marks, _ops, _now),
 }
 """Name or metavar of a parameter -> what a log has for it."""
 

@@ -79,7 +79,7 @@ def test_parameters_of_other_shapes(tmp_path: Path) -> None:
     strategies = [one.value for one in for_parameter(MANY, {"words": "compact.strategy"}).candidates]
     assert strategies[:2] == ["extract", "mask"]
     states = for_parameter(STATE, {"log": str(path)})
-    assert ([one.value for one in states.candidates], states.kind) == (["now", "a", "1"], "files")
+    assert ([one.value for one in states.candidates], states.kind) == (["a", "1", "now"], "files")
     assert for_parameter(LOGS, {"words": "x"}) == FILES
 
 
