@@ -121,11 +121,11 @@ class Log(AppendingLog):
 
         return export(self, to, model=model, assembly=assembly, status=status)
 
-    def status(self, *, tokens: bool = True, limit: int | None = None) -> Status:
+    def status(self, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
         """How full the context is, what is in it and out of it, and how the log is. `limit`: in tokens."""
         from ctxkit.status import status
 
-        return status(self, tokens=tokens, limit=limit)
+        return status(self, tokens=tokens, limit=limit, assembly=assembly)
 
     def check(self) -> list[Finding]:
         """What is damaged, does not fit, or is unpaired; an empty list for a sound log."""

@@ -5,10 +5,9 @@ Pipeline: read off an opened log after its lens was set; `status` and `show --ex
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from ctxkit.core.assembly import Assembly
 from ctxkit.core.context import Lens, windowed
 from ctxkit.core.fit import faults
 from ctxkit.core.ops import Window
@@ -38,12 +37,19 @@ class Now(msgspec.Struct, frozen=True):
     origin: str
 
 
+class Around(msgspec.Struct, frozen=True):
+    """What is put around the messages: `kind` system, docs or status; `source`: the file it was read from, or ""."""
+
+    kind: str
+    source: str
+
+
 class Parameters(msgspec.Struct, frozen=True):
     """All that a projection depends on besides the log.
 
     `window`: for all; `agents`: by name, those that have one of their own; `newest`: `window.messages`. `at`: number
     of the op that is looked back to. `forced`: ops that do not fit and were applied all the same, by --force-replay.
-    `assembly`: what stands before the messages, by name; nothing where nothing was put there.
+    `assembly`: what is put around the messages, in order; None where that was not asked for.
     """
 
     now: Now
@@ -56,11 +62,14 @@ class Parameters(msgspec.Struct, frozen=True):
     conversation: int | None
     format: str
     forced: list[str]
-    assembly: dict[str, Any] = {}
+    assembly: list[Around] | None = None
 
 
-def parameters(log: OpenedLog) -> Parameters:
-    """What the projection of `log` uses as it is set up now. Raises BadTime and what reading the state raises."""
+def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
+    """What the projection of `log` uses as it is set up now; `assembly` is what was put around it.
+
+    Raises BadTime and what reading the state raises.
+    """
     state, lens, config = log.state(), log.lens(), log.config
     own = sorted({str(name) for name in (*state.windows, *lens.windows) if name is not None})
     return Parameters(
@@ -74,6 +83,7 @@ def parameters(log: OpenedLog) -> Parameters:
         conversation=log.opening.conversation,
         format=log.opening.format.name,
         forced=_forced(log, state) if log.force else [],
+        assembly=None if assembly is None else [Around(one.kind, one.source) for one in assembly],
     )
 
 

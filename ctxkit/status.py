@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ctxkit.core.assembly import Assembly
 from ctxkit.core.messages import Damage, Message
 from ctxkit.core.names import Names
 from ctxkit.core.standing import IN, Standings
@@ -96,11 +97,11 @@ class Status(msgspec.Struct, frozen=True):
     sidecar: str | None
 
 
-def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None) -> Status:
+def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
     """How `log` stands, through its lens. `tokens` False: nothing is counted, no content is read. `limit`: in tokens,
-    before that of the config.
+    before that of the config. `assembly`: what is put around the messages counts too.
 
-    Raises UnknownAgent, BadTime, Usage, and what reading the state raises.
+    Raises UnknownAgent, BadTime, Usage, and what reading the state and `OpenedLog.assembled` raise.
     """
     if limit is not None and limit < 1:
         raise Usage(f"a limit of {limit} tokens", "it is at least 1")
@@ -108,12 +109,13 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None) -> 
     standings = Standings(state, log.lens())
     tally = standings.tally()
     places = list(_damage(log))
+    around = log.assembled() if tokens and assembly else None
     beside = log.opening.sidecar
     return Status(
         log=log.opening.name,
         model=log.model,
-        tokens=budget(log, used(log) if tokens else None, limit),
-        parameters=parameters(log),
+        tokens=budget(log, used(log, around) if tokens else None, limit),
+        parameters=parameters(log, around),
         total=sum(tally.values()),
         items=len(state.board.items),
         inside=tally.pop(IN),
@@ -125,14 +127,15 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None) -> 
         threads=named(state, "thread", standings.visible),
         damaged=len(places),
         damage=places[:PLACES],
-        warnings=[*log.opening.notices, *log.config.notices, *state.warnings],
+        warnings=[*log.opening.notices, *log.config.notices, *log.noticed, *state.warnings],
         sidecar=str(beside.folder) if beside is not None and not beside.ignored and beside.folder.is_dir() else None,
     )
 
 
-def used(log: OpenedLog) -> int:
-    """Tokens of the context: the words of its messages, counted one by one; names, roles and pictures count nothing."""
-    return sum(provisional.count(log.text(name)) for name in log.listed())
+def used(log: OpenedLog, around: Assembly | None = None) -> int:
+    """Tokens of the context and of what is put around it: the words alone, no names and pictures."""
+    assembled = sum(provisional.count(one.text) for one in around or ())
+    return assembled + sum(provisional.count(log.text(name)) for name in log.listed())
 
 
 def budget(log: OpenedLog, counted: int | None, limit: int | None = None) -> Budget:

@@ -62,7 +62,7 @@ def test_the_rest() -> None:
     found = parameters(log)
     assert (found.agent, found.thread, found.at, found.conversation, found.format) == ("a", None, 1, None, "chat")
     assert found.newest == Held(5, "CTXKIT_WINDOW_MESSAGES")
-    assert (found.forced, found.assembly) == ([], {})
+    assert (found.forced, found.assembly) == ([], None)
 
 
 def test_forced_ops_are_named() -> None:

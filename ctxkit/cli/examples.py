@@ -18,6 +18,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "show": (
         ("ctxkit show chat.jsonl", "the context"),
         ("ctxkit show chat.jsonl --last 2x --oneline", "the last two exchanges, a line a message"),
+        ("ctxkit show chat.jsonl --explain", "why each message is in or out"),
         ("ctxkit show chat.jsonl --at 3", "as it was after op 3"),
     ),
     "status": (

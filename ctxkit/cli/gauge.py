@@ -10,7 +10,7 @@ from ctxkit.cli.render import count
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.core.standing import WORDS
 from ctxkit.core.times import spoken
-from ctxkit.parameters import Held, Parameters
+from ctxkit.parameters import Around, Held, Parameters
 from ctxkit.status import Budget, LiveMark, Named, Status
 
 WIDEST = 40
@@ -28,6 +28,7 @@ def lines(found: Status, width: int) -> Iterator[list[Span]]:
         ("filter", [[f"{kind} {name}"] for kind in ("agent", "thread") if (name := getattr(used, kind)) is not None]),
         ("window", list(windows(used))),
         ("now", [[now(used)]]),
+        ("assembly", [[around(one)] for one in used.assembly or ()]),
         ("marks", [[_mark(mark)] for mark in found.marks]),
         ("ops", _ops(found)),
         ("agents", [[_named(one)] for one in found.agents]),
@@ -138,6 +139,11 @@ def now(used: Parameters) -> str:
     """`last (2026-02-12T09:10:00Z), default`."""
     time = f" ({used.now.time})" if used.now.time is not None and used.now.time != used.now.name else ""
     return f"{used.now.name}{time}, {'--now' if used.now.origin == 'flag' else used.now.origin}"
+
+
+def around(one: Around) -> str:
+    """What is put around the messages: `docs (notes.md)`."""
+    return f"{one.kind} ({one.source})" if one.source else one.kind
 
 
 def _mark(mark: LiveMark) -> str:

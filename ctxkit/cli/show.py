@@ -27,6 +27,9 @@ def command(
     *,
     full: Annotated[bool, typer.Option("--full", help="Tool results and other parts in full.")] = False,
     oneline: Annotated[bool, typer.Option("--oneline", help="A line per message.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Why each message is in or out, and the parameters used.")
+    ] = False,
     assembling: Assembling,
     looking: Looking,
     reading: Reading,
@@ -36,13 +39,19 @@ def command(
 
     Messages keep the numbers that the log gives them, so `ctxkit forget LOG 45` takes out what `show` calls 45.
     With numbers or criteria it prints these only; else what is assembled around them too (system prompt, docs, status
-    of the threads), without numbers. --json prints a JSON object per message.
+    of the threads), without numbers. --json prints a JSON object per message. --explain tells of all messages of the
+    log, or of those named, why they are in the context or out of it, and then with which parameters it was made.
     """
     opened_log = opened(log, reading, looking, command="show")
     wanted = asked(opened_log, numbers, selecting)
     if not selecting.invert:  # an agent or thread is a way to look, not a choice among what is shown
         opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
         wanted = msgspec.structs.replace(wanted, agent=None, thread=None)
+    if explain:
+        from ctxkit.cli import explaining
+
+        explaining.show(opened_log, wanted, assembling, json=reading.json)
+        return
     shown = opened_log.listed()
     assembly, around = assembly_of(opened_log, assembling), NOTHING
     if not wanted.empty:

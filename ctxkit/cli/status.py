@@ -18,6 +18,9 @@ def command(
     *,
     short: Annotated[bool, typer.Option("--short", help="One line, for a shell prompt.")] = False,
     no_tokens: Annotated[bool, typer.Option("--no-tokens", help="Count no tokens, and so read no content.")] = False,
+    no_assembly: Annotated[
+        bool, typer.Option("--no-assembly", help="The log's messages alone: no system prompt, docs or thread status.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option(metavar="N", help="The context limit in tokens; else that of the config.")
     ] = None,
@@ -37,7 +40,7 @@ def command(
     """
     target = opened(log, reading, looking, command="status", report=False)
     target.lens_agent, target.lens_thread = agent, thread
-    found = target.status(tokens=not no_tokens, limit=limit)
+    found = target.status(tokens=not no_tokens, limit=limit, assembly=not no_assembly)
     if reading.json:
         io.out_json(as_json(found))
     elif short:

@@ -10,8 +10,9 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, with_dash
-from ctxkit.core.reasons import Reason, explain
+from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.select import parse_ids
+from ctxkit.core.standing import Standings
 from ctxkit.errors import Usage
 
 
@@ -32,9 +33,10 @@ def command(
         raise Usage("why which message?", hint)
     target = opened(log, reading, looking, command="why")
     state = target.state()
-    shown = set(target.names())
+    standings = Standings(state, target.lens())
+    why, shown = Reasons(standings), standings.visible
     for name in parse_ids(state, numbers):
-        reasons = explain(state, name, visible=name in shown)
+        reasons = why.of(name)
         if reading.json:
             io.out_json(_json(state.label(name), name in shown, reasons))
             continue

@@ -171,11 +171,14 @@ def require_known(state: State, agent: str | None, thread: str | None) -> None:
 
 
 def _in_window(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
+    kept_steps = protected_steps(state)
+    return (name for name in found if in_window(state, lens, name, kept_steps))
+
+
+def in_window(state: State, lens: Lens, name: Name, kept_steps: Names) -> bool:
+    """Whether the time windows let `name` through; `kept_steps`: what `protected_steps` gives."""
     now = lens.now if lens.now is not None else state.last
-    kept_steps = _protected_steps(state)
-    for name in found:
-        if state.protected(name) or name in kept_steps or (now is not None and _recent(state, lens, name, now)):
-            yield name
+    return state.protected(name) or name in kept_steps or now is None or _recent(state, lens, name, now)
 
 
 def _recent(state: State, lens: Lens, name: Name, now: float) -> bool:
@@ -192,7 +195,7 @@ def _recent(state: State, lens: Lens, name: Name, now: float) -> bool:
     return not window or moment is None or moment > now - window
 
 
-def _protected_steps(state: State) -> Names:
+def protected_steps(state: State) -> Names:
     """A protected message stays visible, and its step with it."""
     return state.steps.close(state.board.protected) if state.board.protected else state.board.protected
 
@@ -200,7 +203,7 @@ def _protected_steps(state: State) -> Names:
 def _newest(state: State, found: Iterator[Name], newest: int) -> Iterator[Name]:
     """The newest N; preamble and protected stay and do not count (REPLAY 41)."""
     listed = list(found)
-    kept_steps = _protected_steps(state)
+    kept_steps = protected_steps(state)
     stays = [state.protected(name) or name in kept_steps for name in listed]
     skip = max(0, stays.count(False) - newest)
     for name, stay in zip(listed, stays, strict=True):

@@ -1,72 +1,113 @@
 """Reasons: why a name is in the context or out of it, in words, with the one command that brings it back.
 
-Used by `why`; reads only a `State`.
+Used by `why` and `show --explain`; reads only a `State`, through the lens of its `Standings`.
 """
 
 from __future__ import annotations
 
 from shlex import quote as quoted
+from typing import Any
 
 import msgspec
 
-from ctxkit.core.effects import Out
+from ctxkit.core.context import belongs, window_seconds
+from ctxkit.core.effects import Item, Out
 from ctxkit.core.names import ItemName, Name
+from ctxkit.core.standing import Standings
 from ctxkit.core.state import State
+from ctxkit.core.times import spoken
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """One reason. `kind`: the op's name, `program`, `branch`, `sidechain`, `window`...; `op`: its number or None."""
+    """One reason. `kind`: the op's name, `program`, `branch`, `sidechain`, `window`...; `op`: its number or None.
+
+    `back`: the command that lifts it, or "". `brief`: the same as `text` in fewer words, with the op's own.
+    """
 
     kind: str
     op: int | None
     text: str
     back: str
+    brief: str
 
 
-def explain(state: State, name: Name, *, visible: bool) -> list[Reason]:
-    """Everything that concerns `name`, what keeps it out first. `visible`: it is in the projected context."""
-    found = [_out(state, name, out) for out in state.reasons(name)]
-    if not found and not visible:
-        text = "older than the window, or of another agent or thread"
-        found.append(Reason("window", None, text, "ctxkit window LOG off"))
-    item = state.board.items.get(name) if isinstance(name, ItemName) else None
-    if item is not None and item.summary:
-        text = f"it is the summary that op {item.source} put in for {item.tells}"
-        found.append(Reason("compact", item.source, text, ""))
-    elif item is not None:
-        stem = f", from {state.label(item.origin)}" if item.origin is not None else ""
-        found.append(Reason("item", item.source, f"op {item.source} brought it in{stem}", ""))
-    for other in state.board.items.values():
-        if other.origin == name:
+def _reason(kind: str, op: int | None, text: str, back: str = "", brief: str = "") -> Reason:
+    return Reason(kind, op, text, back, brief or text.removeprefix("it is "))
+
+
+class Reasons:
+    """Why each name of a state, seen through a lens, is where it is."""
+
+    def __init__(self, standings: Standings) -> None:
+        self.standings = standings
+        self.state = standings.state
+        self._changed: dict[Name, list[Item]] = {}
+        for item in self.state.board.items.values():
+            if item.origin is not None:
+                self._changed.setdefault(item.origin, []).append(item)
+
+    def of(self, name: Name) -> list[Reason]:
+        """Everything that concerns `name`: what keeps it out first, what of the lens hides it next."""
+        state = self.state
+        found = [_out(state, name, out) for out in state.reasons(name)]
+        found += [self._hidden(kind, name) for kind in self.standings.hidden(name)]
+        item = state.board.items.get(name) if isinstance(name, ItemName) else None
+        if item is not None and item.summary:
+            text = f"it is the summary that op {item.source} put in for {item.tells}"
+            found.append(_reason("compact", item.source, text))
+        elif item is not None:
+            stem = f", from {state.label(item.origin)}" if item.origin is not None else ""
+            found.append(_reason("item", item.source, f"op {item.source} brought it in{stem}"))
+        for other in self._changed.get(name, ()):
             text = f"changed by {other.source}, now {state.label(other.name)}"
-            found.append(Reason("edit", other.source, text, f"ctxkit undo LOG {other.source}"))
-        if name in other.tells and other.name != name:
-            text = f"told by the summary {state.label(other.name)}"
-            found.append(Reason("compact", other.source, text, ""))
-    if name in state.board.stubs:
-        found.append(Reason("stub", None, "its content is shown shortened", "ctxkit log LOG names the compact or trim"))
-    if name in state.board.keys and name not in state.board.items:
-        by = "an edit or restore" if name in state.board.effective else "the log's own program"
-        found.append(Reason("moved", None, f"it stands where {by} put it", ""))
-    if state.protected(name):
-        by = "as part of the system preamble" if state.is_preamble(name) else "by a protect"
-        found.append(Reason("protected", None, f"it is protected {by}", ""))
-    elif state.guarded(name):
-        found.append(Reason("protected", None, "it is the first message: compact and trim leave it", ""))
-    return found
+            found.append(_reason("edit", other.source, text, f"ctxkit undo LOG {other.source}"))
+        for other in state.board.telling.values():
+            if name in other.tells and other.name != name:
+                found.append(_reason("compact", other.source, f"told by the summary {state.label(other.name)}"))
+        return found + self._flags(name)
+
+    def _flags(self, name: Name) -> list[Reason]:
+        state, found = self.state, []
+        if name in state.board.stubs:
+            back = "ctxkit log LOG names the compact or trim"
+            found.append(_reason("stub", None, "its content is shown shortened", back, "shortened"))
+        if name in state.board.keys and name not in state.board.items:
+            by = "an edit or restore" if name in state.board.effective else "the log's own program"
+            found.append(_reason("moved", None, f"it stands where {by} put it", brief=f"put here by {by}"))
+        if state.protected(name):
+            by = "as part of the system preamble" if state.is_preamble(name) else "by a protect"
+            found.append(_reason("protected", None, f"it is protected {by}"))
+        elif state.guarded(name):
+            text = "it is the first message: compact and trim leave it"
+            found.append(_reason("protected", None, text, brief="the first message"))
+        return found
+
+    def _hidden(self, kind: str, name: Name) -> Reason:
+        state, lens = self.state, self.standings.lens
+        if kind == "window":
+            message = state.messages[name - 1] if isinstance(name, int) else None
+            agent = message.agent if message is not None else None
+            of = f" of {spoken(seconds)}" if message and (seconds := window_seconds(state, lens, agent)) else ""
+            own = f" --agent {quoted(agent)}" if agent is not None and agent in state.windows else ""
+            return _reason("window", None, f"older than the window{of}", f"ctxkit window LOG off{own}")
+        if kind == "newest":
+            return _reason("newest", None, f"beyond the newest {lens.newest} that are shown (window.messages)")
+        other = lens.agent is not None and not belongs(state, name, lens.agent, None)
+        what = f"agent than {lens.agent}" if other else f"thread than {lens.thread}"
+        return _reason("filter", None, f"of another {what}")
 
 
 def _out(state: State, name: Name, out: Out) -> Reason:
     if out.source < 0:
         view = state.transcript.view
         label = view.all_cuts[-1 - out.source].label if view is not None else ""
-        return Reason("program", None, label, "a rewind to a mark before it")
+        return _reason("program", None, label, "a rewind to a mark before it")
     if out.source == 0 and out.kind == "sidechain" and isinstance(name, int):
         thread = state.messages[name - 1].thread
         if thread in state.threads:
-            return Reason(out.kind, None, f"in the sidechain {thread}", f"ctxkit show LOG --thread {quoted(thread)}")
+            return _reason(out.kind, None, f"in the sidechain {thread}", f"ctxkit show LOG --thread {quoted(thread)}")
     if out.source == 0:
-        return Reason(out.kind, None, f"{out.kind}: not on the path from the log's last row", "")
+        return _reason(out.kind, None, f"{out.kind}: not on the path from the log's last row", "")
     verb = {
         "forget": "forgotten by", "remember": "left out by the remember of", "rewind": "rewound by",
         "clear": "cleared by", "edit": "left out by the edit of", "restore": "replaced by the restore of",
@@ -75,4 +116,13 @@ def _out(state: State, name: Name, out: Out) -> Reason:
     entry = state.ledger.entries[out.source - 1]
     when = f" ({entry.body['ts']})" if isinstance(entry.body.get("ts"), str) else ""
     back = f"ctxkit undo LOG {out.source}" if entry.id else ""  # what has no id cannot be named by an undo
-    return Reason(out.kind, out.source, f"{verb} op {out.source}{when}", back)
+    said = _words(entry.body, name)
+    brief = f"{verb} op {out.source}" + (f" ({said})" if said else "")
+    return _reason(out.kind, out.source, f"{verb} op {out.source}{when}", back, brief)
+
+
+def _words(body: dict[str, Any], name: Name) -> str:
+    """What an op says of its choice: the reason that a trim gives for each message, or the criteria as typed."""
+    given = body.get("reasons")
+    said = given.get(str(name)) if isinstance(given, dict) else body.get("criteria")
+    return said if isinstance(said, str) else ""

@@ -11,7 +11,7 @@ from itertools import chain
 
 import msgspec
 
-from ctxkit.core.context import NO_LENS, Lens, belongs, listed, shown_names, windowed
+from ctxkit.core.context import NO_LENS, Lens, belongs, in_window, listed, protected_steps, shown_names, windowed
 from ctxkit.core.effects import HIDING, Out
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ranges import Ranges
@@ -97,6 +97,18 @@ class Standings:
         if isinstance(name, int) and name in self._away:
             return Standing(self.state.inactive_reason[name])
         return Standing(next((kind for kind, passed in self._stages if name not in passed), "newest"))
+
+    def hidden(self, name: Name) -> list[str]:
+        """What of the lens hides `name`, or would if no op did: `filter`, `window`; `newest` where these do not."""
+        state, lens = self.state, self.lens
+        found = [] if belongs(state, name, lens.agent, lens.thread) else ["filter"]
+        if windowed(state, lens) and state.last is not None and not in_window(state, lens, name, self._kept_steps):
+            found.append("window")
+        return ["newest"] if not found and self.of(name).kind == "newest" else found
+
+    @cached_property
+    def _kept_steps(self) -> Names:
+        return protected_steps(self.state)
 
     def tally(self) -> dict[str, int]:
         """How many names stand where: kinds in the order of WORDS, those without any left out."""

@@ -82,7 +82,8 @@ def hostile(bad: str) -> bytes:
     )
 
 
-COMMANDS = ["show LOG", "show LOG --oneline", "show LOG --full", "show LOG --at 4", "show LOG --agent BAD --thread BAD",
+COMMANDS = ["show LOG", "show LOG --oneline", "show LOG --full", "show LOG --explain",
+            "show LOG --at 4", "show LOG --agent BAD --thread BAD",
             "status LOG", "status LOG --short --limit 9", "status LOG --agent BAD --thread BAD",
             "status LOG --agent noBAD",
             "log LOG", "why LOG 1- 6.", "check LOG", "window LOG --agent BAD", "mark LOG BAD", "forget LOG 3",
@@ -176,7 +177,8 @@ def _pieces(fd: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("columns", [80, 20])
-@pytest.mark.parametrize("command", ["show LOG", "show LOG --oneline", "status LOG", "status LOG --short", "log LOG",
+@pytest.mark.parametrize("command", ["show LOG", "show LOG --oneline", "show LOG --explain", "status LOG",
+                                     "status LOG --short", "log LOG",
                                      "why LOG 1- 6.", "check LOG",
                                      "rewind LOG BAD", "forget LOG --grep . --yes", "undo LOG noBAD"])  # fmt: skip
 def test_pty(tmp_path: Path, columns: int, command: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.core.context import Lens
 from ctxkit.core.names import Names
-from ctxkit.core.reasons import explain
+from ctxkit.core.reasons import Reasons
+from ctxkit.core.standing import Standings
 from ctxkit.core.transcript import Cut, View
 from tests import build
 
@@ -65,21 +67,61 @@ def test_reasons(spec: str, name: str, expected: list[str]) -> None:
     state = build.state(spec)
     single = Names.parse(name).single
     assert single is not None
-    found = explain(state, single, visible=single in state.shown())
+    found = Reasons(Standings(state)).of(single)
     assert [f"{r.kind} {r.op} {r.text} [{r.back}]" for r in found] == expected
 
 
-def test_window() -> None:
-    """In the state, but not in what is shown."""
-    assert [r.kind for r in explain(build.state("1-4 | window 60"), 2, visible=False)] == ["window"]
+@pytest.mark.parametrize(
+    ("spec", "lens", "expected"),
+    [
+        ("1-4 | window 60", Lens(), ["window older than the window of 1m [ctxkit window LOG off]"]),
+        ("1-4", Lens(windows={None: 60}), ["window older than the window of 1m [ctxkit window LOG off]"]),
+        (
+            "1-3 | 4 agent=a | forget 2 | window 60",
+            Lens(),
+            [
+                "forget forgotten by op 1 [ctxkit undo LOG 1]",
+                "window older than the window of 1m [ctxkit window LOG off]",
+            ],
+        ),
+        (
+            "1 | 2 agent=a | 3-4 | window 60 agent=a",
+            Lens(),
+            ["window older than the window of 1m [ctxkit window LOG off --agent a]"],
+        ),
+        ("1 | 2 agent=a | 3 agent=b", Lens(agent="b"), ["filter of another agent than b []"]),
+        ("1 | 2 thread=s | 3 thread=t", Lens(thread="t"), ["filter of another thread than t []"]),
+        ("1-4", Lens(newest=1), ["newest beyond the newest 1 that are shown (window.messages) []"]),
+        ("1-4 | protect 2 | window 60", Lens(), ["protected it is protected by a protect []"]),
+    ],
+)
+def test_lens(spec: str, lens: Lens, expected: list[str]) -> None:
+    """What of the lens hides it, by name; also where an op keeps it out besides."""
+    found = Reasons(Standings(build.state(spec), lens)).of(2)
+    assert [f"{r.kind} {r.text} [{r.back}]" for r in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("1-4 | forget 2 ts=2026-02-01T10:00:00Z", "forgotten by op 1"),
+        ("1-4 | forget 2 criteria=--role=user", "forgotten by op 1 (--role=user)"),
+        ('1-4 | trim 2 reasons={"2":"oldest"}', "trimmed by op 1 (oldest)"),
+        ("1-4 | protect 2", "protected by a protect"),
+    ],
+)
+def test_brief(spec: str, expected: str) -> None:
+    """In few words, with those of the op."""
+    [reason] = Reasons(Standings(build.state(spec))).of(2)
+    assert reason.brief == expected
 
 
 def test_programs() -> None:
     """A program's own compaction and branches."""
     view = View([1, 2, 3, 4], {5: "sidechain"}, [Cut(3, [1, 2], "compacted at line 9")])
     state = build.state("1-6", view)
-    (reason,) = [r for r in explain(state, 2, visible=False) if r.kind == "program"]
+    (reason,) = [r for r in Reasons(Standings(state)).of(2) if r.kind == "program"]
     assert (reason.text, reason.back) == ("compacted at line 9", "a rewind to a mark before it")
-    assert [r.kind for r in explain(state, 5, visible=False)] == ["sidechain"]
+    assert [r.kind for r in Reasons(Standings(state)).of(5)] == ["sidechain"]
     state = build.state("1-4", View([1, 2, 3, 4], {}, [Cut(3, [1], "compacted", [2, 3], 4)]))
-    assert [r.text for r in explain(state, 2, visible=True)] == ["it stands where the log's own program put it"]
+    assert [r.text for r in Reasons(Standings(state)).of(2)] == ["it stands where the log's own program put it"]

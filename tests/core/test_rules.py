@@ -14,8 +14,9 @@ from ctxkit.core.context import Lens, names, shown_names
 from ctxkit.core.ledger import build as build_ledger
 from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import to_body
-from ctxkit.core.reasons import explain
+from ctxkit.core.reasons import Reasons
 from ctxkit.core.select import Selection, parse_ids, resolve
+from ctxkit.core.standing import Standings
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.times import written as seconds
@@ -191,7 +192,7 @@ class Checked:
         state = self.state()
         single = told(name).single
         assert single is not None
-        reasons = explain(state, single, visible=single in list(names(state, self.seen)))
+        reasons = Reasons(Standings(state, self.seen)).of(single)
         self.checks += 1
         assert words in "; ".join(f"{reason.text} [{reason.back}]" for reason in reasons)
 

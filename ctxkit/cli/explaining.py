@@ -1,0 +1,76 @@
+"""show --explain: a line per message with its reasons, then the parameters that the projection used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxkit.cli import gauge, io, render
+from ctxkit.cli.ink import Ink
+from ctxkit.cli.labelled import Span, rows
+from ctxkit.cli.params import Assembling
+from ctxkit.cli.run import assembly_of, finish_reading
+from ctxkit.cli.safe import safe
+from ctxkit.cli.wrap import wrapped
+from ctxkit.core.select import Selection
+from ctxkit.explaining import Explained, everything, explained
+from ctxkit.log import Log
+from ctxkit.parameters import Parameters, parameters
+
+
+def show(log: Log, wanted: Selection, assembling: Assembling, *, json: bool) -> None:
+    """Explains all of `log`, or what is `wanted` of all, in the context or not. Raises what selecting raises."""
+    chosen = None if wanted.empty else log.select(wanted, everything(log))
+    assembly, status = assembly_of(log, assembling)
+    around = log.assembled(status) if assembly else None
+    inside = told = 0
+    for one in explained(log, chosen):
+        told, inside = told + 1, inside + one.visible
+        if json:
+            io.out_json(as_json(one))
+        else:
+            for line in wrapped(_line(one), io.width(), 2, hard=True):
+                io.out(*line)
+    used = parameters(log, around)
+    if json:
+        io.out_json({"parameters": msgspec.to_builtins(used)})
+    else:
+        io.out("")
+        for label, content in _parameters(used):
+            for line in rows(label, content, io.width()):
+                io.out(*line)
+    finish_reading(log, f"{inside} of {render.count(told, 'message')} in the context")
+
+
+def as_json(one: Explained) -> dict[str, Any]:
+    """The machine form: `n` (or `item`), then always the same keys."""
+    found: dict[str, Any] = {"n": one.name} if isinstance(one.name, int) else {"item": one.label}
+    reasons = [{"kind": r.kind, "op": r.op, "text": r.text, "back": r.back} for r in one.reasons]
+    return {
+        **found, "role": one.role, "in_context": one.visible, "standing": one.standing.kind, "op": one.standing.op,
+        "protected": one.protected, "stub": one.stub, "reasons": reasons,
+    }  # fmt: skip
+
+
+def _line(one: Explained) -> list[Span]:
+    where: Span = "in " if one.visible else Ink("out", "yellow")
+    lock = f" {render.LOCK}" if one.protected else ""
+    why = safe("; ".join(reason.brief for reason in one.reasons), keep_newlines=False)
+    return [f"{one.label:>5} {safe(one.role, keep_newlines=False):<9} ", where, f"{lock} {why}" if lock or why else ""]
+
+
+def _parameters(used: Parameters) -> list[tuple[str, list[list[Span]]]]:
+    """Everything, also what was not set: silence would not say whether it was looked at."""
+    assembly = "none (--no-assembly)" if used.assembly is None else "none"
+    return [
+        ("now", [[gauge.now(used)]]),
+        ("window", list(gauge.windows(used))),
+        ("newest", [["all" if used.newest.value is None else f"{used.newest.value:,}", f" ({used.newest.origin})"]]),
+        ("agent", [["any" if used.agent is None else used.agent]]),
+        ("thread", [["any" if used.thread is None else used.thread]]),
+        ("at", [["the end of the log" if used.at is None else f"op {used.at}"]]),
+        ("format", [[used.format, "" if used.conversation is None else f", conversation {used.conversation}"]]),
+        ("forced", [[text] for text in used.forced] or [["none"]]),
+        ("assembly", [[gauge.around(one)] for one in used.assembly or ()] or [[assembly]]),
+    ]

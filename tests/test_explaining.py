@@ -1,0 +1,54 @@
+"""For every message, whether it is in the context, and why."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from ctxkit.core.names import Names
+from ctxkit.explaining import everything, explained
+from ctxkit.log import Log
+from tests.cli.runner import SMALL, lines, message
+from tests.test_status import REAL, _many
+
+
+def told(raw: bytes, env: dict[str, str] | None = None, chosen: str | None = None) -> list[str]:
+    """Label, standing, and reasons in brief."""
+    log = Log.open(io.BytesIO(raw), env=env or {})
+    found = explained(log, None if chosen is None else Names.parse(chosen))
+    return [f"{one.label} {one.standing.kind}: {'; '.join(reason.brief for reason in one.reasons)}" for one in found]
+
+
+def test_all_of_them() -> None:
+    """Each once, items where they stand, all reasons."""
+    at = {"messages": 4}
+    raw = lines(*(message("user", str(n), n) for n in range(1, 5))) + lines(
+        {"ctxkit": "compact", "v": 1, "id": "c", "at": at, "ids": "2-3", "text": "both"},
+        {"ctxkit": "forget", "v": 1, "id": "f", "at": at, "ids": "4", "criteria": "--last 1"},
+    )
+    assert told(raw, {"CTXKIT_WINDOW_DEFAULT": "1m", "CTXKIT_NOW": "2026-02-01T10:04:30Z"}) == [
+        "1 window: older than the window of 1m; the first message",
+        "1.1 window: older than the window; the summary that op 1 put in for 2-3",
+        "2 compact: replaced by the summary of op 1; older than the window of 1m; told by the summary 1.1",
+        "3 compact: replaced by the summary of op 1; older than the window of 1m; told by the summary 1.1",
+        "4 forget: forgotten by op 2 (--last 1)",
+    ]
+
+
+def test_chosen_ones() -> None:
+    """Those only, in order."""
+    assert told(SMALL, chosen="1,9") == ["1 in: protected as part of the system preamble", "9 in: "]
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_real_logs(path: object) -> None:
+    """Every message is there once; in is what `show` shows; what is out has a reason."""
+    from pathlib import Path
+
+    assert isinstance(path, Path)
+    log = Log.open(path, conversation=1 if _many(path) else None)
+    found = list(explained(log))
+    assert [one.name for one in found] == everything(log)
+    assert {one.name for one in found if one.visible} == set(log.names())
+    assert all(one.reasons for one in found if not one.visible)
