@@ -63,10 +63,10 @@ class AppendingLog(OpenedLog):
         return any(line.sidecar for line in self.transcript.ops)
 
     def shape(self, state: State | None = None) -> list[Any]:
-        """What a context consists of, for comparing two."""
+        """What a context consists of, the sidechains of the log too, for comparing two."""
         state = self.state() if state is None else state
         board = state.board
-        names = list(shown_names(state))
+        names = [list(shown_names(state, thread)) for thread in (None, *state.threads)]
         words = [(name, board.items[name].message) for name in sorted(board.items)]
         return [names, words, sorted(map(str, board.stubs.items())), state.windows, str(board.protected)]
 

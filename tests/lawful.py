@@ -273,6 +273,6 @@ def cli(*args: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
         mock.patch.object(sys, "stdin", streams[0]), mock.patch.object(sys, "stdout", streams[1]),
         mock.patch.object(sys, "stderr", streams[2]),
     ):  # fmt: skip
-        code = run(args)
+        code = run(list(args))
     out, err = (stream.buffer.getvalue() for stream in streams[1:])
     return code, out, err.decode()

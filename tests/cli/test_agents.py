@@ -196,7 +196,7 @@ def test_ops_on_a_sidechain(session: Path) -> None:
     """By number or by criteria, with its pairs, and back again; the main thread stays as it is."""
     good("forget", session, "4")
     assert shown(session, "--thread", "sidechain-1") == [3, 6]
-    good("undo", session)
+    assert "nothing visible" not in good("undo", session).err
     good("forget", session, "--thread", "sidechain-1", "--role", "assistant", "--yes")
     assert shown(session, "--thread", "sidechain-1") == [3]
     assert shown(session) == [1, 2, 7, 8]

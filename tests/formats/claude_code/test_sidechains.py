@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxkit.core.transcript import Transcript
 from tests.formats.claude_code.logs import assistant, boundary, call, log, other, read, result, user
@@ -126,6 +128,34 @@ def test_models() -> None:
     transcript = read(log(*MAIN, *x))
     assert transcript.view is not None
     assert (transcript.model, transcript.view.threads["sidechain-1"].model) == ("claude-opus-4-6", "small")
+
+
+@given(st.lists(st.tuples(st.sampled_from("MAB"), st.sampled_from("uar"), st.integers(0, 3)), max_size=14))
+def test_each_is_what_it_is_alone(drawn: list[tuple[str, str, int]]) -> None:
+    """However rows are interleaved, forked and answered: a thread is read as it would be in a file of its own."""
+    rows: list[tuple[str, dict[str, Any]]] = []
+    for i, (who, kind, back) in enumerate(drawn):
+        mine = [row["uuid"] for other, row in rows if other == who]
+        parent = mine[-1 - back] if back < len(mine) else None
+        make = {"u": user, "a": assistant, "r": user}[kind]
+        said: Any = {"u": f"q{i}", "a": call(f"c{who}"), "r": [result(f"c{who}")]}[kind]
+        row = make(f"{who}{i}", parent, said, 10 * i)
+        rows.append((who, row if who == "M" else side(row, who)))
+    whole = read(log(*(row for _, row in rows)))
+    view = whole.view
+    assert view is not None
+    for who in "AB":
+        alone = read(log(*(row for other, row in rows if other == who)))
+        assert alone.view is not None
+        numbers = [message.n for message in whole.messages if message.thread == who]
+        thread = view.threads.get(who)
+        if thread is not None:
+            assert thread.order == [numbers[n - 1] for n in alone.view.order]
+            assert thread.inactive == {numbers[n - 1]: "branch" for n in alone.view.inactive}
+    if any(other == "M" for other, _ in rows):
+        alone = read(log(*(row for other, row in rows if other == "M")))
+        numbers = [message.n for message in whole.messages if message.thread is None]
+        assert alone.view is not None and view.order == [numbers[n - 1] for n in alone.view.order]
 
 
 def placed(transcript: Transcript) -> list[int]:
