@@ -97,6 +97,13 @@ def test_its_own_compaction() -> None:
     assert transcript.view.cuts == [] and transcript.view.all_cuts == thread.cuts
 
 
+def test_rows_written_again_after_a_compaction() -> None:
+    """The history before a compaction is that of the rows that were there then."""
+    again = side(user("x1", "s", "x", 30))
+    cut = [side(boundary("b", "x2", 20)), side(user("s", "b", "SUM", 21, isCompactSummary=True))]
+    assert threads(*MAIN, *ask("x"), *cut, again) == {"sidechain-1": [3, 4, 5]}
+
+
 def test_progress_rows_are_looked_through() -> None:
     """A row that hangs on a progress row of a sidechain is in it."""
     rows = [*ask("x"), side(other("progress", "p", "x2", 12)), side(user("z", "p", "z", 13))]
@@ -130,16 +137,19 @@ def test_models() -> None:
     assert (transcript.model, transcript.view.threads["sidechain-1"].model) == ("claude-opus-4-6", "small")
 
 
-@given(st.lists(st.tuples(st.sampled_from("MAB"), st.sampled_from("uar"), st.integers(0, 3)), max_size=14))
+@given(st.lists(st.tuples(st.sampled_from("MAB"), st.sampled_from("uuaarbd"), st.integers(0, 3)), max_size=18))
 def test_each_is_what_it_is_alone(drawn: list[tuple[str, str, int]]) -> None:
-    """However rows are interleaved, forked and answered: a thread is read as it would be in a file of its own."""
+    """Rows interleaved, forked, answered, compacted, repeated: a thread is read as it would be in a file of its own."""
     rows: list[tuple[str, dict[str, Any]]] = []
     for i, (who, kind, back) in enumerate(drawn):
         mine = [row["uuid"] for other, row in rows if other == who]
         parent = mine[-1 - back] if back < len(mine) else None
-        make = {"u": user, "a": assistant, "r": user}[kind]
-        said: Any = {"u": f"q{i}", "a": call(f"c{who}"), "r": [result(f"c{who}")]}[kind]
-        row = make(f"{who}{i}", parent, said, 10 * i)
+        said: Any = {"a": call(f"c{who}"), "r": [result(f"c{who}")]}.get(kind, f"q{i}")
+        row = (assistant if kind == "a" else user)(f"{who}{i}", parent, said, 10 * i)
+        if kind == "b":
+            row = boundary(f"{who}{i}", parent, 10 * i)
+        if kind == "d" and parent is not None:
+            row = {**row, "uuid": parent, "parentUuid": mine[0] if mine[0] != parent else None}
         rows.append((who, row if who == "M" else side(row, who)))
     whole = read(log(*(row for _, row in rows)))
     view = whole.view
@@ -152,7 +162,7 @@ def test_each_is_what_it_is_alone(drawn: list[tuple[str, str, int]]) -> None:
         if thread is not None:
             assert thread.order == [numbers[n - 1] for n in alone.view.order]
             assert thread.inactive == {numbers[n - 1]: "branch" for n in alone.view.inactive}
-    if any(other == "M" for other, _ in rows):
+    if any(message.thread is None for message in whole.messages):
         alone = read(log(*(row for other, row in rows if other == "M")))
         numbers = [message.n for message in whole.messages if message.thread is None]
         assert alone.view is not None and view.order == [numbers[n - 1] for n in alone.view.order]
