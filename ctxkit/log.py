@@ -20,6 +20,7 @@ from ctxkit.errors import Usage
 from ctxkit.policies import clear as clearing
 from ctxkit.policies import forget as forgetting
 from ctxkit.policies import marks, protect, window
+from ctxkit.policies import recall as recalling
 from ctxkit.policies import undo as undoing
 from ctxkit.policies.decision import Decision
 
@@ -83,6 +84,19 @@ class Log(AppendingLog):
         return self.commit(
             "unprotect", lambda: protect.unprotect(self.state(), self.here(), self.select(asked), force=force)
         )
+
+    def recall(self, numbers: Numbers = (), **criteria: Any) -> Op | None:
+        """Bring messages back that an op took out, but not across a clear or edit. Criteria see everything there is.
+
+        Raises UnknownMessage, NothingMatched, NothingChanges and what a selection raises.
+        """
+        return self.commit("recall", lambda: self.plan_recall(numbers, **criteria))
+
+    def plan_recall(self, numbers: Numbers = (), **criteria: Any) -> Decision:
+        """What `recall` would append, for a preview."""
+        asked = selection(numbers, criteria)
+        chosen = self.select(asked, list(self.state().everything()))
+        return recalling.recall(self.state(), self.here(), chosen, self.lens(), named=not asked.criteria)
 
     def undo(self, op: str | None = None) -> Op | None:
         """Void one op: the newest in force, or the one with this number, id or prefix. Raises NoSuchOp."""

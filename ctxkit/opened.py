@@ -33,6 +33,7 @@ from ctxkit.policies.window import Bounds
 from ctxkit.reading import Opening, Progress, read, read_source
 from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import user_config
+from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
@@ -87,6 +88,8 @@ class OpenedLog:
         cls, log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
+        clock: Callable[[], float] = time.time, strict: bool = False,
+        before: Callable[[Source], None] | None = None,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
@@ -96,6 +99,10 @@ class OpenedLog:
         NoPermission, UnknownFormat, ManyConversations, ReadFailed, BadConfig.
         """
         opening = read(log, sidecar=sidecar, conversation=conversation, progress=progress)
+        would be ignored; `before`: called with the bytes before they are read. Raises NoSuchLog, NoPermission,
+        UnknownFormat, ManyConversations, ReadFailed, BadConfig.
+        """
+        opening = read(log, sidecar=sidecar, conversation=conversation, before=before)
         if strict and opening.sidecar is not None and opening.sidecar.ignored:
             raise BadConfig(opening.sidecar.notices[0].removesuffix(": ignored"), "leave out --strict")
         known = os.environ if env is None else env

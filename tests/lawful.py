@@ -19,7 +19,7 @@ from ctxkit.cli.app import run
 from ctxkit.cli.show import as_json
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.names import Names
-from ctxkit.core.ops import Compact, Edit, Item, Op, Recall, Restore, Trim
+from ctxkit.core.ops import Compact, Edit, Item, Op, Restore, Trim
 from ctxkit.errors import ExitCode, NothingToSend
 from ctxkit.policies.decision import Decision
 from tests.validators import anthropic_rules, gemini_rules, openai_rules
@@ -60,7 +60,7 @@ class Command:
                 return getattr(log, self.name)(self.label)
             case "forget":
                 return log.forget(numbers, include_protected=self.flag, **criteria)
-            case "remember" | "protect":
+            case "remember" | "protect" | "recall":
                 return getattr(log, self.name)(numbers, **criteria)
             case "unprotect":
                 return log.unprotect(numbers, force=self.flag, **criteria)
@@ -68,7 +68,7 @@ class Command:
                 return log.clear(self.agent, keep_protected=self.flag)
             case "undo" | "redo" | "reset_window" | "window_off":
                 return getattr(log, self.name)()
-            case "compact" | "trim" | "recall" | "edit" | "restore":
+            case "compact" | "trim" | "edit" | "restore":
                 return log.commit(self.name, lambda: Decision(self.to_come(log), ""))
             case _:
                 return getattr(log, self.name)(3600 * self.hours, self.agent)
@@ -86,8 +86,6 @@ class Command:
                 return Compact(at=at, ids=str(whole), text="summary", strategy="truncate" if self.flag else "model")
             case "trim":
                 return Trim(at=at, ids=str(whole), stubs={} if whole else {str(n): "[cut]" for n in named.numbers})
-            case "recall":
-                return Recall(at=at, ids=str(state.steps.close(named)))
             case "edit":
                 return Edit(at=at, items=[*items, changed])
             case _:
@@ -96,11 +94,13 @@ class Command:
     def words(self, count: int) -> list[str]:
         """The command line: the command, `LOG`, and the rest."""
         name, rest = self.name, list[str]()
-        if name in ("forget", "remember", "protect", "unprotect"):
+        if name in ("forget", "remember", "protect", "unprotect", "recall"):
             rest = self.numbers(count)
             for key, value in self.criteria:
                 rest += [f"--{key}"] if value is True else [f"--{key}={value}"]
-            if name in ("forget", "remember") and self.criteria:
+            if name == "recall":
+                rest.append("--apply")
+            if name in ("forget", "remember", "recall") and self.criteria:
                 rest.append("--yes")
             if self.flag and name in ("forget", "unprotect"):
                 rest.append({"forget": "--include-protected", "unprotect": "--force"}[name])
@@ -130,15 +130,15 @@ CRITERIA = st.sampled_from(
 COMMANDS = st.one_of(
     st.builds(Command, st.sampled_from(["mark", "rewind"]), label=LABELS),
     st.builds(
-        Command, st.sampled_from(["forget", "forget", "remember", "protect", "unprotect"]), st.integers(0, 30),
-        st.integers(0, 4), CRITERIA, flag=st.booleans(),
+        Command, st.sampled_from(["forget", "forget", "remember", "recall", "protect", "unprotect"]),
+        st.integers(0, 30), st.integers(0, 4), CRITERIA, flag=st.booleans(),
     ),
     st.builds(Command, st.just("clear"), agent=AGENTS, flag=st.booleans()),
     st.builds(Command, st.sampled_from(["set_window", "shift_window"]), agent=AGENTS, hours=HOURS),
     st.builds(Command, st.sampled_from(["undo", "undo", "redo", "reset_window", "window_off"])),
 )  # fmt: skip
 TO_COME = st.builds(
-    Command, st.sampled_from(["compact", "compact", "trim", "recall", "edit", "restore"]), st.integers(0, 30),
+    Command, st.sampled_from(["compact", "compact", "trim", "edit", "restore"]), st.integers(0, 30),
     st.integers(0, 4), flag=st.booleans(),
 )  # fmt: skip
 CHANGES = COMMANDS.filter(lambda command: command.name not in ("undo", "redo"))

@@ -27,6 +27,7 @@ BEFORE = (
     ["window", "LOG", "30h"],
     ["forget", "LOG", "9"],
     ["undo", "LOG"],
+    ["forget", "LOG", "8-9"],
 )
 """What a log holds already: something for every command to act on."""
 LINES = [
@@ -36,6 +37,9 @@ LINES = [
     ["forget", "LOG", "--tool", "R*", "--yes"], ["forget", "LOG", "6"], ["forget", "LOG", "6", "--include-protected"],
     ["forget", "LOG", "--grep", "nothing like it", "--yes"], ["forget", "LOG", "999"],
     ["remember", "LOG", "3"], ["remember", "LOG", "--last", "2x", "--yes"], ["remember", "LOG", "1-"],
+    ["recall", "LOG", "9", "--apply"], ["recall", "LOG", "3", "--apply"], ["recall", "LOG", "e", "--apply", "--yes"],
+    ["recall", "LOG", "--apply", "--state", "forgotten", "--yes"], ["recall", "LOG", "nothing like it", "--apply"],
+    ["recall", "LOG", "999", "--apply"], ["recall", "LOG", "--apply", "--role", "tool", "--yes"],
     ["clear", "LOG"], ["clear", "LOG", "--keep-protected"], ["clear", "LOG", "--agent", "nobody"],
     ["protect", "LOG", "2"], ["protect", "LOG", "6"], ["protect", "LOG", "--role", "user"],
     ["unprotect", "LOG", "6"], ["unprotect", "LOG", "2"], ["unprotect", "LOG", "1"],

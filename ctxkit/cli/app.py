@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("look", "how full the context is, and what is in it and out of it"),
     "log": ("look", "the ops, newest last, with what each did"),
     "why": ("look", "why a message is in the context or out of it"),
+    "recall": ("look", "search everything, also what is out; bring it back"),
     "cat": ("look", "the log with its sidecar's ops merged in: the start of a pipe"),
     "init": ("change", "create a log and its sidecar"),
     "add": ("change", "append a message"),

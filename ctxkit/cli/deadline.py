@@ -1,6 +1,6 @@
 """A deadline for regular expressions: a pattern that runs away on one message ends the command.
 
-Used by `run.asked` for --grep. RELIABILITY S18: Python's matcher looks at signals, so a timer can stop it.
+Used by `run.asked` for --grep, and by `recall --regex`. RELIABILITY S18: Python's matcher looks at signals, so a timer can stop it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ SECONDS = 2.0
 class Deadline:
     """A timer that is wound up before each search and stopped after the last."""
 
-    def __init__(self, pattern: str, seconds: float = SECONDS) -> None:
-        """`pattern` is for the message; main thread only, as signals are."""
-        self._pattern = pattern
+    def __init__(self, pattern: str, seconds: float = SECONDS, *, option: str = "--grep") -> None:
+        """`pattern` and `option` are for the message; main thread only, as signals are."""
+        self._asked = f"{option} {pattern!r}"
         self._seconds = seconds
         signal.signal(signal.SIGALRM, self._expired)
 
@@ -32,5 +32,5 @@ class Deadline:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _expired(self, number: int, frame: FrameType | None) -> None:
-        text = f"--grep {self._pattern!r}: pattern too slow, over {self._seconds:g} s on one message"
+        text = f"{self._asked}: pattern too slow, over {self._seconds:g} s on one message"
         raise BadPattern(f"{text}: nothing was changed", "avoid a repeat inside a repeat, such as (a+)+")

@@ -28,6 +28,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "log": (("ctxkit log chat.jsonl", "the ops"), ("ctxkit log chat.jsonl --json", "the same for programs")),
     "why": (("ctxkit why chat.jsonl 6", "what keeps message 6 out"),),
+    "recall": (
+        ("ctxkit recall chat.jsonl LIFETIME", "wherever it stands, and whether that is in the context"),
+        ("ctxkit recall session.jsonl chat.jsonl -i lifetime", "in two logs, whatever the case of its letters"),
+        ("ctxkit recall . --regex 'LIFE ?TIME' -l", "which logs below this folder"),
+        ("ctxkit recall chat.jsonl 6-7 --apply", "bring messages back"),
+    ),
     "cat": (("ctxkit cat session.jsonl | ctxkit show -", "a session with its sidecar's ops, in a pipe"),),
     "init": (("ctxkit init new.jsonl", "an empty log"), ("ctxkit init bot.jsonl --profile bot", "with a 24h window")),
     "add": (

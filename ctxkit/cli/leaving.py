@@ -6,7 +6,7 @@ A forget or remember by criteria is shown before it is done (DESIGN section 5): 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -61,17 +61,23 @@ def leave(
 
 
 def _consent(log: Log, op: Forget, *, yes: bool) -> None:
+    consent(log, ["Leaving the context:", *preview(log, op)], "Take these out of the context?", yes=yes)
+
+
+def consent(log: Log, lines: Iterable[str], question: str, *, yes: bool) -> None:
     """Print the preview, and ask on a terminal. Raises Usage where nobody can be asked and --yes was not said."""
     ends = yes or log.dry_run
     tell = io.say if ends else io.tell  # --quiet or not: who is asked sees what about
     tell("Leaving the context:")
     for line in preview(log, op):
         tell(*line)
+    for line in lines:
+        tell(line)
     if ends:
         return
     if not io.on_terminal():
         raise Usage("messages were chosen by criteria and nobody can be asked: nothing was changed", "say --yes")
-    if not io.ask("Take these out of the context?"):
+    if not io.ask(question):
         raise NothingChanges("not confirmed: nothing was changed")
 
 
@@ -82,7 +88,19 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     state = log.state()
     leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
     shown = log.names()
-    runs = list(_runs([name for name in shown if name in leaving]))
+    yield from listing(log, [name for name in shown if name in leaving])
+    yield f"{len(leaving)} of {len(shown)} messages, {tokens(log, leaving):,} tokens ({provisional.NAME})"
+    first = next((i for i, name in enumerate(shown) if name in leaving), None)
+    if first is not None:
+        kept = Names.of(name for name in shown[first:] if name not in leaving)
+        lost = tokens(log, kept)
+        yield f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"
+
+
+def listing(log: Log, names: list[Name]) -> Iterator[str]:
+    """Runs of `names` with a line each."""
+    state = log.state()
+    runs = list(_runs(names))
     for run in runs[:SHOWN]:
         label = state.label(run[0]) if len(run) == 1 else f"{state.label(run[0])}-{state.label(run[-1])}"
         ids, size = (f"{label:>9}", f"  {len(run):>4}  ") if roomy else (label, f" {len(run)} ")
@@ -97,6 +115,7 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
         kept = Names.of(name for name in shown[first:] if name not in leaving)
         lost = _tokens(log, kept)
         yield [f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"]
+        yield f"… {len(runs) - SHOWN} more ranges"
 
 
 def _runs(names: list[Name]) -> Iterator[list[Name]]:
@@ -111,5 +130,6 @@ def _runs(names: list[Name]) -> Iterator[list[Name]]:
         yield run
 
 
-def _tokens(log: Log, names: Names) -> int:
+def tokens(log: Log, names: Names) -> int:
+    """Of all these messages, by the provisional counter."""
     return sum(provisional.count(log.text(name)) for name in names)

@@ -20,6 +20,7 @@ from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.log import Log
+from ctxkit.store.source import Source
 
 UNCHANGED = (ExitCode.NO, ExitCode.USAGE, ExitCode.REFUSED, ExitCode.CANNOT_CREATE)
 """Failures of a writing command that come before anything is appended; the append's own say what they left."""
@@ -31,7 +32,13 @@ REPORTED = 10
 
 
 def opened(
-    log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True
+    log: str,
+    reading: Reading,
+    looking: Looking | None = None,
+    *,
+    command: str = "",
+    report: bool = True,
+    before: Callable[[Source], None] | None = None,
 ) -> Log:
     """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant."""
     io.Streams.quiet = reading.quiet
@@ -44,6 +51,13 @@ def opened(
             source, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict, progress=step
         )
         io.no_progress()
+        if log == "-":
+            named: Any = _stdin(command)
+        else:
+            named = log
+        found = Log.open(
+            named, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict, before=before
+        )
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error

@@ -116,7 +116,11 @@ def entry(state: State, name: Name) -> Entry:
 
 def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
     """The names of the context in order, through `lens`."""
-    found = shown_names(state, lens.thread)
+    return through(state, lens, shown_names(state, lens.thread))
+
+
+def through(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
+    """What `lens` lets pass of `found`, names in the context's order."""
     if lens.agent is not None or lens.thread is not None:
         require_known(state, lens.agent, lens.thread)
         found = (name for name in found if belongs(state, name, lens.agent, lens.thread))

@@ -46,6 +46,14 @@ class Standing(msgspec.Struct, frozen=True):
     kind: str
     op: int | None = None
 
+    @property
+    def words(self) -> str:
+        """`forgotten by op 5`."""
+        if self.op is None:
+            return WORDS.get(self.kind, self.kind)
+        said = WORDS.get(self.kind, self.kind)
+        return f"{said} (op {self.op})" if " " in said else f"{said} by op {self.op}"
+
 
 class Standings:
     """The standing of every message and item of `state`, seen through `lens`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,6 +46,8 @@ class Source:
         self._data = data
         self._fd = fd
         self.owner = False
+        self.watch: Callable[[int], None] | None = None
+        """Called with the offset before each read; what it raises ends the reading."""
         self._size = len(data)
         if fd >= 0:
             try:
@@ -67,6 +69,8 @@ class Source:
 
         Raises ReadFailed, and UpdatedElsewhere where the file became shorter than it was.
         """
+        if self.watch is not None:
+            self.watch(offset)
         size = max(min(size, self._size - offset), 0)
         if self._fd < 0:
             return self._data[offset : offset + size]

@@ -92,7 +92,9 @@ COMMANDS = ["show LOG", "show LOG --oneline", "show LOG --full", "show LOG --exp
             "show LOG --agent noBAD", "show LOG --thread noBAD", "undo LOG noBAD", "show LOG --at noBAD",
             "mark BAD", "show BAD", "show LOG BAD", "show LOG --grep (BAD", "show LOG --last BAD",
             "show LOG --since BAD", "window LOG BAD", "show LOG --now BAD", "show LOG --after-mark noBAD",
-            "mark LOG --op-id BAD", "remarkBAD",
+            "mark LOG --op-id BAD", "remarkBAD", "recall LOG -e BAD", "recall LOG --regex .", "recall LOG LOG -e BAD",
+            "recall LOG BADno", "recall LOG a --state BAD", "recall LOG --regex (BAD", "recall LOG . --apply --yes",
+            "recall LOG --apply --state out --yes", "recall LOG a --agent noBAD", "recall LOG BAD --apply --dry-run",
             "show LOG --optionBAD", "export LOG --to BAD", "init LOG --profile BAD", "show LOG --conversation BAD",
             "mark LOG a BAD"]  # fmt: skip
 """Every human form of every command, and every error that repeats what was typed."""

@@ -22,7 +22,7 @@ from ctxkit.core.times import iso
 from ctxkit.core.times import written as seconds
 from ctxkit.core.transcript import Cut, View
 from ctxkit.errors import CtxkitError
-from ctxkit.policies import clear, forget, marks, protect, undo, window
+from ctxkit.policies import clear, forget, marks, protect, recall, undo, window
 from ctxkit.policies.decision import Decision
 from tests import build
 
@@ -44,7 +44,6 @@ LATER = {
     "32": "a protected summary, and what it tells, is kept from a further compact: issue 6",
     "35": "compact and trim leave a step that they would cover in part: issues 5, 6",
     "37": "the time of an edit or restore is the later of clock and newest: issue 7",
-    "39": "recall --apply says so where the window hides what it brought: issue 3",
     "42": "compact and trim record exactly what they replace: issues 5, 6",
     "47": "a snapshot's references and literals: issue 7",
     "48": "restore skips by step what is visible: issue 7",
@@ -292,6 +291,8 @@ def decided(rule: Checked, words: list[str]) -> Decision:
             return protect.protect(state, at, rule.chosen)
         case "unprotect":
             return protect.unprotect(state, at, rule.chosen, **flags)
+        case "recall":
+            return recall.recall(state, at, rule.chosen, rule.seen)
     assert command == "select"
     return Decision(None, "")
 

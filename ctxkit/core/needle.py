@@ -1,0 +1,114 @@
+"""The needle of a search: where it stands in a text, and what its traces are in the bytes of a JSON record.
+
+Used by `recalling.py`. A record without any trace cannot hold the needle, however its strings are escaped, so it is
+never decoded; a trace alone proves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ctxkit.errors import BadPattern, Usage
+
+Span = tuple[int, int]
+
+_PLAIN = re.compile(r"[ -~]+")
+_ESCAPABLE = re.compile(r'["\\/]')
+_NUMBER = re.compile(r"[0-9.eE+-]+")
+_META = "u\\0123456789abcdefABCDEF"
+"""What an escape itself is made of: JSON inside JSON can have these escaped."""
+_RENDERED = re.compile(rb"\d[eE][+-]?\d|[\d.]{16}|0\.0000")
+"""Numbers that may be shown with other digits than they are written with."""
+_FOLDING = {"i": "\u0130\u0131", "k": "\u212a", "s": "\u017f"}
+"""What matches an ASCII letter where case is ignored, and is not ASCII."""
+
+
+class Trace(NamedTuple):
+    """A place in the bytes counts where `literal` stands, or, with a `pattern`, where that matches.
+
+    `literal` then stands in whatever the pattern matches; b"" says nothing.
+    """
+
+    literal: bytes
+    pattern: re.Pattern[bytes] | None = None
+
+
+class Needle:
+    """What is searched. Raises Usage for no text at all, BadPattern for what is no regular expression."""
+
+    def __init__(self, text: str, *, regex: bool = False, ignore_case: bool = False) -> None:
+        if not text:
+            raise Usage("the text to search is empty", "is a shell variable unset?")
+        self.text = text
+        self.regex = regex
+        self.ignore_case = ignore_case
+        self._pattern: re.Pattern[str] | None = None
+        if regex or ignore_case:
+            flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
+            try:
+                self._pattern = re.compile(text if regex else re.escape(text), flags)
+            except (re.error, RecursionError, OverflowError) as error:
+                hint = "put a \\ before special characters, or leave --regex out"
+                raise BadPattern(f"{text!r} is not a regular expression: {error}", hint) from error
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where it stands in `text`, none overlapping another; a regular expression may match nothing at a place."""
+        if self._pattern is not None:
+            yield from (match.span() for match in self._pattern.finditer(text))
+            return
+        size = len(self.text)
+        at = text.find(self.text)
+        while at >= 0:
+            yield at, at + size
+            at = text.find(self.text, at + size)
+
+    def within(self, text: str) -> bool:
+        """Whether it stands in `text`."""
+        return self.text in text if self._pattern is None else self._pattern.search(text) is not None
+
+    @property
+    def traces(self) -> list[Trace]:
+        """What to look for in the bytes (lower-cased where case is ignored); empty: every record must be decoded."""
+        if self.regex:
+            return []
+        runs = [run for found in _PLAIN.findall(self.text) for run in _ESCAPABLE.split(found)]
+        plain = max(runs, key=len, default="")
+        other = next((c for c in self.text if c > "\x7f" and not "\ud800" <= c <= "\udfff"), "")
+        if self.ignore_case:
+            return self._folded(plain) if plain else []
+        if len(plain) > 1 or (plain and not other):
+            return [Trace(plain.encode()), _escaped(plain), *_numbers(plain)]
+        if other:
+            first = other.encode("utf-16-be")[:2].hex()  # of two halves, the first
+            pattern = rf"\\u(?:{_any_case(first)}|00(?:{_codes(_META)}))".encode()
+            return [Trace(other.encode()), Trace(b"\\u", re.compile(pattern))]
+        return []
+
+    def _folded(self, plain: str) -> list[Trace]:
+        low = plain.lower()
+        found = [Trace(low.encode()), _escaped(low + low.upper()), *_numbers(plain)]
+        others = "".join(_FOLDING[letter] for letter in _FOLDING if letter in low)
+        if others:
+            spelled = [re.escape(c.encode().lower()) for c in others]
+            spelled += [b"\\\\u" + _any_case(f"{ord(c):04x}").encode() for c in others]
+            found.append(Trace(b"", re.compile(b"|".join(spelled))))
+        return found
+
+
+def _numbers(plain: str) -> list[Trace]:
+    return [Trace(b"", _RENDERED)] if _NUMBER.fullmatch(plain) else []
+
+
+def _escaped(characters: str) -> Trace:
+    r"""Any of these as `\u00XX`, at whatever depth of JSON inside JSON."""
+    return Trace(b"\\u00", re.compile(rf"\\u00(?:{_codes(characters + _META)})".encode()))
+
+
+def _codes(characters: Iterable[str]) -> str:
+    return "|".join(_any_case(f"{ord(c):02x}") for c in sorted(set(characters)))
+
+
+def _any_case(digits: str) -> str:
+    return "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in digits)

@@ -1,0 +1,89 @@
+"""recall: what a forget, remember, rewind, trim, compact or the log's own program took out comes back, at its place.
+
+Not across a boundary (a clear, an edit, a restore --replace): the way back from there is to undo it, or another edit.
+"""
+
+from __future__ import annotations
+
+from heapq import merge
+
+from ctxkit.core.context import Lens, shown_names, through
+from ctxkit.core.effects import Out
+from ctxkit.core.names import NOTHING, Name, Names
+from ctxkit.core.ops import At, Recall
+from ctxkit.core.state import State
+from ctxkit.errors import NothingChanges
+from ctxkit.policies.decision import Decision
+
+
+def recall(state: State, at: At, chosen: Names, lens: Lens, *, named: bool = True) -> Decision:
+    """Brings `chosen` back, steps whole. `named`: by number, recorded as typed (REPLAY 34); else only what is out.
+
+    Raises NothingChanges, which says what keeps out what cannot come back.
+    """
+    names = state.steps.close(chosen)
+    behind = _behind(state, names)
+    stopped = Names.of(behind)
+    away = names & Names(state.away)
+    free = names - stopped - away
+    back = free & (state.board.hidden() | Names.of(state.board.stubs))
+    if not back:
+        raise _refusal(state, names, behind, away)
+    notes = []
+    if closed := (back - chosen):
+        notes.append(f"taken along, a step is never split: {state.brief(closed)}")
+    if stopped:
+        notes.append(f"left out, {_why(state, behind)}")
+    if away:
+        notes.append(f"left out, not on the path from the log's last row: {state.brief(away)}")
+    shown = state.shown()
+    for name, item in state.board.telling.items():
+        if name in shown and (told := item.tells & back):
+            notes.append(f"{state.say(told)} stands beside the summary {state.label(name)}, which tells it too")
+    hidden = back - _visible(state, lens, back)
+    if hidden:
+        hint = "`ctxkit window LOG off` or --now TIME shows it"
+        notes.append(f"the window hides {state.brief(hidden)}, which keeps its time: {hint}")
+    ids = free if named else back
+    count = f"{len(back)} message{'s' * (len(back) != 1)}"
+    return Decision(Recall(at=at, ids=str(ids)), f"Recalled {state.brief(back)} ({count}).", notes)
+
+
+def _behind(state: State, names: Names) -> dict[Name, Out]:
+    """Those of `names` that a boundary keeps out, and the newest that does."""
+    found: dict[Name, Out] = {}
+    for out in state.board.outs:
+        if out.boundary and out.names.meets(names):
+            found.update(dict.fromkeys(out.names & names, out))
+    return found
+
+
+def _why(state: State, behind: dict[Name, Out]) -> str:
+    """`3-4 is behind op 5 (clear)`, for each boundary."""
+    by_op: dict[int, list[Name]] = {}
+    for name, out in behind.items():
+        by_op.setdefault(out.source, []).append(name)
+    kinds = {out.source: out.kind for out in behind.values()}
+    return "; ".join(f"{state.brief(Names.of(found))} is behind op {op} ({kinds[op]})" for op, found in by_op.items())
+
+
+def _refusal(state: State, names: Names, behind: dict[Name, Out], away: Names) -> NothingChanges:
+    if behind:
+        op = max(out.source for out in behind.values())
+        text = f"{_why(state, behind)}, and no recall crosses a boundary: nothing was changed"
+        return NothingChanges(text, f"ctxkit undo LOG {op} takes the boundary back; else only an edit brings them in")
+    if away:
+        kind = next((state.inactive_reason[n] for n in away.numbers), "branch")
+        text = f"{state.brief(away)} is not on the path from the log's last row ({kind}), which no op changes"
+        return NothingChanges(f"{text}: nothing was changed", "its own program can go back to it")
+    text = f"{state.brief(names)} is in the context already" if names else "nothing is out of the context"
+    return NothingChanges(f"{text}: nothing was changed", "ctxkit why LOG N says where a message stands")
+
+
+def _visible(state: State, lens: Lens, back: Names) -> Names:
+    """What of `back` would be seen through the windows."""
+    if not back:
+        return NOTHING
+    order = merge(shown_names(state), sorted(back - state.shown(), key=state.key), key=state.key)
+    return Names.of(name for name in through(state, Lens(None, None, lens.now, lens.windows, lens.newest), order)
+                    if name in back)  # fmt: skip

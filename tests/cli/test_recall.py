@@ -1,0 +1,252 @@
+"""recall: searching logs and folders, what is printed, and bringing messages back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ctxkit.cli import deadline
+from tests.cli.runner import FOREIGN, PYTHON, SMALL, ctxkit, good, lines, message, ops, shown, small
+from tests.cli.test_terminal import ALL, bad_characters, on_pty
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """The small log, 6-8 forgotten."""
+    path = small(tmp_path)
+    good("forget", path, "6-8")
+    return path
+
+
+def test_hits(log: Path) -> None:
+    """By day and exchange, each with its state and the line."""
+    ran = good("recall", log, "question")
+    assert ran.text.splitlines() == [
+        "2026-02-01  3 hits",
+        "  2 first question  1 hit",
+        "    2  user  10:01:00  in the context",
+        "      first question",
+        "  6 second question  1 hit",
+        "    6  user  10:05:00  forgotten by op 1",
+        "      second question",
+        "  10 third question  1 hit",
+        "    10  user  10:09:00  in the context",
+        "      third question",
+    ]
+    assert ran.err == "3 hits in 3 exchanges, 1 day\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("question", [2, 6, 10]), ("Question", []), ("-i Question", [2, 6, 10]), ("--regex ^s.*n$", [6]),
+        ("question --state out", [6]), ("question --state forgotten", [6]), ("question --state in", [2, 10]),
+        ("question --limit 2", [2, 6]), ("question --last 1", [10]), ("question --until 2026-02-01T10:02:00Z", [2]),
+        ("a.py", [3, 8]), ("a.py --tool Read", [3]), ("e --role tool", []), ("print --role tool", [4]),
+        ("question --at 1", [2, 6, 10]), ("question --last 1 --invert", [2, 6]),
+    ],
+)  # fmt: skip
+def test_what_is_found(log: Path, words: str, found: list[int]) -> None:
+    """Literal unless it is said otherwise; criteria narrow the hits; exit 1 where none is left."""
+    text, *options = words.split() if not words.startswith("-") else [words.split()[1], words.split()[0],
+                                                                         *words.split()[2:]]  # fmt: skip
+    ran = ctxkit("recall", log, text, *options, "--json")
+    assert [value["n"] for value in ran.values] == found
+    assert ran.code == (0 if found else 1)
+
+
+def test_json(log: Path) -> None:
+    """Stable keys."""
+    [value] = good("recall", log, "second", "--json").values
+    assert value == {
+        "log": str(log), "n": 6, "item": None, "role": "user", "ts": "2026-02-01T10:05:00Z", "day": "2026-02-01",
+        "exchange": 6, "state": "forget", "op": 1, "words": "forgotten by op 1", "by": None,
+        "excerpt": "second question", "matches": [[0, 6]], "part": "text", "line": 1, "lines": 1, "more": [],
+    }  # fmt: skip
+
+
+def test_standard_input(log: Path) -> None:
+    """`-`, or nothing beside -e."""
+    for words in (["-", "first"], ["-e", "first"], ["-", "-e", "first"]):
+        assert [value["n"] for value in good("recall", *words, "--json", stdin=SMALL).values] == [2]
+
+
+@pytest.mark.parametrize("words", [[], ["LOG"], ["LOG", ""], ["LOG", "x", "--yes"], ["LOG", "(", "--regex"],
+                                   ["LOG", "x", "--state", "lost"], ["LOG", "x", "--since", "soon"]])  # fmt: skip
+def test_usage(log: Path, words: list[str]) -> None:
+    """What cannot be meant ends with 2, and nothing on stdout."""
+    ran = ctxkit("recall", *(str(log) if word == "LOG" else word for word in words))
+    assert (ran.code, ran.out) == (2, b""), ran.err
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Logs at several depths, and what is none."""
+    root = tmp_path / "logs"
+    (root / "b").mkdir(parents=True)
+    (root / "a.jsonl").write_bytes(SMALL)
+    (root / "b" / "session.jsonl").write_bytes(FOREIGN)
+    (root / "b" / "damaged.jsonl").write_bytes(SMALL + b"broken\n")
+    (root / "notes.txt").write_text("first question\n")
+    (root / "other.jsonl").write_text('{"event":"first question"}\n')
+    (root / "many.json").write_text(json.dumps([{"messages": [message("user", f"first {i}")]} for i in range(3)]))
+    os.symlink(root, root / "b" / "loop")
+    good("forget", root / "b" / "session.jsonl", "1")
+    good("forget", root / "a.jsonl", "2")
+    return root
+
+
+def test_folders(folder: Path) -> None:
+    """Every log below, in order; what is no log is passed over, damage is reported, sidecars are no logs."""
+    ran = good("recall", folder, "first", "--json")
+    names = [Path(value["log"]).relative_to(folder).as_posix() for value in ran.values]
+    assert names == ["a.jsonl", "b/damaged.jsonl", "many.json#1", "many.json#2", "many.json#3"]
+    assert ran.values[0]["words"] == "forgotten by op 1"
+    assert "damaged.jsonl:12: not-json" in ran.err and "other.jsonl" not in ran.err and "notes" not in ran.err
+    [value] = good("recall", folder, "hello", "--json").values
+    assert value["words"] == "forgotten by op 1"
+
+
+def test_several_logs_can_be_told_apart(folder: Path) -> None:
+    """A title for each, and its name before every number."""
+    text = good("recall", folder / "a.jsonl", folder / "b", "first").text
+    assert f"{folder / 'a.jsonl'}\n2026-02-01  1 hit\n" in text
+    assert "    a.jsonl:2  user" in text and "    damaged.jsonl:2  user" in text
+
+
+def test_count_and_names(folder: Path) -> None:
+    """As grep has them."""
+    log = folder / "a.jsonl"
+    assert good("recall", log, "question", "-c").text == "3\n"
+    ran = ctxkit("recall", log, "zebra", "-c")
+    assert (ran.code, ran.text, ran.err) == (1, "0\n", "")
+    assert good("recall", folder, "question", "-l").text == f"{log}\n{folder / 'b/damaged.jsonl'}\n"
+    counted = good("recall", folder / "a.jsonl", folder / "b/session.jsonl", "question", "-c").text
+    assert counted == f"{log}:3\n{folder / 'b/session.jsonl'}:0\n"
+
+
+def test_a_log_that_cannot_be_read(folder: Path) -> None:
+    """Is reported, the others are searched; without a hit its code is the answer."""
+    bad = folder / "none.jsonl"
+    ran = ctxkit("recall", bad, folder / "a.jsonl", "first")
+    assert ran.code == 0 and "none.jsonl: no such log" in ran.err and ran.out
+    assert ctxkit("recall", bad, folder / "a.jsonl", "zebra").code == 66
+
+
+def test_nothing_found(log: Path) -> None:
+    """Exit 1, and which log."""
+    ran = ctxkit("recall", log, "zebra")
+    assert (ran.code, ran.out) == (1, b"") and "'zebra' is nowhere in" in ran.err
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(.*a){25}$"])
+def test_evil_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
+    """Too slow: exit 2 and which pattern, nothing changed."""
+    monkeypatch.setattr(deadline.Deadline.__init__, "__defaults__", (0.2,))
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(message("user", "a" * 5000 + "!")))
+    for more in ([], ["--apply", "--yes"]):
+        ran = ctxkit("recall", path, pattern, "--regex", *more)
+        assert (ran.code, ran.out) == (2, b"")
+        assert f"--regex {pattern!r}: pattern too slow" in ran.err
+
+
+def test_ends_with_its_reader(tmp_path: Path) -> None:
+    """`| head -1`."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(*(message("user", f"question {i}", i) for i in range(800))))
+    with subprocess.Popen([*PYTHON, "recall", str(path), "question"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as run:  # fmt: skip
+        assert run.stdout is not None and run.stderr is not None
+        assert run.stdout.readline() == b"2026-02-01  800 hits\n"
+        run.stdout.close()
+        assert run.wait(60) == 141
+        assert run.stderr.read() == b""
+
+
+@pytest.mark.parametrize("columns", [80, 20])
+def test_on_a_terminal(tmp_path: Path, columns: int) -> None:
+    """Nothing wider than it, nothing that acts on it; what was found is in colour, and in sight."""
+    path = tmp_path / "chat.jsonl"
+    text = "before " * 40 + "zebra " + ALL + " after" * 40
+    path.write_bytes(lines(message("user", text, 1), message("assistant", "日本 zebra " * 9, 2, agent=ALL)))
+    seen = on_pty(["recall", str(path), "zebra"], columns)
+    assert seen.code == 0 and b"\x1b[1;31mzebra\x1b[0m" in seen.raw
+    plain = seen.raw.decode().replace("\r\n", "\n")
+    for code in ("1;31", "0", "1", "36", "32", "33"):
+        plain = plain.replace(f"\x1b[{code}m", "")
+    assert bad_characters(plain) == []
+    from ctxkit.cli.safe import cells
+
+    assert [line for line in plain.splitlines() if cells(line) > columns and "hits in" not in line] == []
+
+
+def test_apply_by_number(log: Path) -> None:
+    """They come back, steps whole, without a question."""
+    ran = good("recall", log, "8", "--apply")
+    assert ran.err == "taken along, a step is never split: 7\nRecalled 7-8 (2 messages).\n"
+    assert 7 in shown(log) and 6 not in shown(log)
+    assert ops(log)[-1]["ids"] == "7-8"
+    ran = good("recall", log, "6", "2-4", "--apply")
+    assert ran.err == "Recalled 6 (1 message).\n"
+
+
+def test_apply_by_text(log: Path) -> None:
+    """Previewed; a script says --yes; what is in the context already is left alone."""
+    ran = ctxkit("recall", log, "question", "--apply")
+    assert ran.code == 2 and "say --yes" in ran.err and len(ops(log)) == 1
+    ran = good("recall", log, "question", "--apply", "--yes")
+    assert "Coming back into the context:\n        6     1  second question\n" in ran.err
+    assert ops(log)[-1]["ids"] == "6" and 6 in shown(log)
+    assert ctxkit("recall", log, "question", "--apply", "--yes").code == 1
+
+
+def test_apply_by_criteria(log: Path) -> None:
+    """Criteria see all there is."""
+    good("recall", log, "--apply", "--state", "forgotten", "--role", "tool", "--yes")
+    assert ops(log)[-1]["ids"] == "7-8"
+
+
+def test_numbers_and_text(log: Path) -> None:
+    """A number is a number; -e makes it text."""
+    assert "Recalled 6" in good("recall", log, "6", "--apply", "--dry-run").err
+    assert ctxkit("recall", log, "-e", "6", "--apply", "--dry-run").code == 1
+    assert good("recall", log, "6-8", "-e", "second", "--apply", "--yes", "--dry-run").values[0]["ids"] == "6"
+
+
+def test_apply_across_a_boundary(log: Path) -> None:
+    """Exit 1: which op it is, and what takes it back."""
+    good("clear", log)
+    ran = ctxkit("recall", log, "6", "--apply")
+    assert ran.code == 1 and "behind op 2 (clear)" in ran.err and "hint: ctxkit undo LOG 2" in ran.err
+
+
+def test_apply_and_the_window(log: Path) -> None:
+    """A message keeps its time (REPLAY 39)."""
+    log.write_bytes(log.read_bytes() + lines(message("user", "late", 300)))
+    good("window", log, "1h")
+    ran = good("recall", log, "6", "--apply")
+    assert "the window hides 6, which keeps its time: `ctxkit window LOG off` or --now TIME" in ran.err
+
+
+def test_a_question(log: Path) -> None:
+    """On a terminal it is asked, and no is no."""
+    seen = on_pty(["recall", str(log), "second", "--apply"], 80, b"n\n")
+    assert seen.code == 1 and b"Bring these back? [y/N]" in seen.raw
+    assert len(ops(log)) == 1
+    assert on_pty(["recall", str(log), "second", "--apply"], 80, b"y\n").code == 0
+    assert 6 in shown(log)
+
+
+def test_a_session(tmp_path: Path) -> None:
+    """Ops of a log that another program owns go beside it, and its words are found there."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(FOREIGN)
+    good("forget", path, "1")
+    good("recall", path, "hello", "--apply", "--yes")
+    assert path.read_bytes() == FOREIGN
+    assert shown(path) == [1, 2, 3]

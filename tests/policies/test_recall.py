@@ -1,0 +1,78 @@
+"""recall: what is decided. Rules one by one: tests/core/test_rules.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxkit.core.context import Lens
+from ctxkit.core.names import Names
+from ctxkit.core.transcript import View
+from ctxkit.errors import NothingChanges
+from ctxkit.policies.decision import Decision
+from ctxkit.policies.recall import recall
+from tests import build
+
+
+def decided(spec: str, chosen: str, *, named: bool = True, lens: Lens | None = None) -> Decision:
+    """The decision on the log of `spec`."""
+    state = build.state(spec)
+    return recall(state, build.here(build.log(spec)), Names.parse(chosen), lens or Lens(), named=named)
+
+
+@pytest.mark.parametrize(
+    ("spec", "chosen", "ids", "then", "notes"),
+    [
+        ("1-6 | forget 2-3", "2", "2", "1-2,4-6", []),
+        ("1-6 | remember 1,4-6", "5", "5", "2-3,5", []),
+        ("1-6 | mark | 7-8 | rewind", "7", "7", "1-7", []),
+        ("1-6 | trim 2-3", "3", "3", "1,3-6", []),
+        ('1-6 | trim 2 stubs={"5":"[cut]"}', "5", "5", "1,3-6", []),
+        ("1-6 | restore new:x | forget @1.1", "a1.1", "a1.1", "1-6,@1.1", []),
+        ("1-6 | forget 2 | forget 2-3", "2", "2", "1-2,4-6", []),
+        ("1-6 | clear | 7-8 | forget 7", "2,7", "7", "7-8", ["left out, 2 is behind op 1 (clear)"]),
+    ],
+)
+def test_recall(spec: str, chosen: str, ids: str, then: str, notes: list[str]) -> None:
+    """It is back at its place; what cannot come back is named."""
+    decision = decided(spec, chosen)
+    assert decision.op is not None
+    assert (getattr(decision.op, "ids", ""), decision.notes) == (ids, notes)
+    assert build.shown(build.state_of(build.appended(build.log(spec), decision.op))) == then
+
+
+def test_criteria_record_what_is_out() -> None:
+    """Numbers are recorded as typed, what was found only where it is out (REPLAY 34)."""
+    assert getattr(decided("1-6 | forget 2", "1-6").op, "ids", "") == "1-6"
+    assert getattr(decided("1-6 | forget 2", "1-6", named=False).op, "ids", "") == "2"
+
+
+@pytest.mark.parametrize(
+    ("spec", "chosen", "words", "hint"),
+    [
+        ("1-4", "2", "2 is in the context already", "ctxkit why"),
+        ("1-4 | clear | 5", "2-3", "2-3 is behind op 1 (clear), and no recall crosses a boundary", "ctxkit undo LOG 1"),
+        ("1-4 | edit 1 | 5 | clear | 6", "2,5", "2,5 is behind op 2 (clear)", "ctxkit undo LOG 2"),
+        ("1-4 | forget 2 | restore 3 mode=replace | 5", "2", "2 is behind op 2 (restore)", "ctxkit undo LOG 2"),
+    ],
+)
+def test_nothing_comes_back(spec: str, chosen: str, words: str, hint: str) -> None:
+    """And why."""
+    with pytest.raises(NothingChanges) as caught:
+        decided(spec, chosen)
+    assert words in caught.value.message and "nothing was changed" in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_branch_stays_away() -> None:
+    """No op took it out, so no op brings it back."""
+    spec, view = "1-4", View([1, 2, 4], {3: "branch"})
+    with pytest.raises(NothingChanges, match="branch"):
+        recall(build.state(spec, view), build.here(build.log(spec)), Names.parse("3"), Lens())
+
+
+def test_the_newest_only() -> None:
+    """`window.messages` hides too."""
+    decision = decided("1-6 | forget 2", "2", lens=Lens(newest=2))
+    assert decision.notes == [
+        "the window hides 2, which keeps its time: `ctxkit window LOG off` or --now TIME shows it"
+    ]

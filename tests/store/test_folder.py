@@ -1,0 +1,40 @@
+"""The files below a folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ctxkit.store.folder import files_below, may_be_log
+
+
+def test_order_links_and_sidecars(tmp_path: Path) -> None:
+    """By name, each once; loops end, sidecars and what is no file are passed over."""
+    for name in ("b/2.jsonl", "b/1.jsonl", "a.jsonl", "a.jsonl.ctxkit/ops.jsonl", ".hidden/x.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    os.symlink(tmp_path, tmp_path / "b" / "loop")
+    os.symlink(tmp_path / "a.jsonl", tmp_path / "z.jsonl")
+    os.mkfifo(tmp_path / "fifo")
+    names = [str(path.relative_to(tmp_path)) for path in files_below(tmp_path)]
+    assert names == [".hidden/x.jsonl", "a.jsonl", "b/1.jsonl", "b/2.jsonl"]
+
+
+def test_what_cannot_be_looked_at(tmp_path: Path) -> None:
+    """Is given to whoever opens it, who says why; a folder that is not there is an error."""
+    os.symlink("nowhere", tmp_path / "dangling")
+    assert list(files_below(tmp_path)) == [tmp_path / "dangling"]
+    with pytest.raises(OSError):
+        list(files_below(tmp_path / "none"))
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [(b'{"role"', True), (b"[\n", True), (b"\xef\xbb\xbf{", True), (b"torn\n{", True), (b"\0\0{", True), (b"", False),
+     (b"buy milk\n", False), (b"\x89PNG", False)],
+)  # fmt: skip
+def test_may_be_log(start: bytes, expected: bool) -> None:
+    """A line begins with an object or an array."""
+    assert may_be_log(start) == expected
