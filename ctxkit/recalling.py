@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Content, Message, Text
 from ctxkit.core.names import ItemName, Name, Names

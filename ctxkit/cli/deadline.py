@@ -1,6 +1,7 @@
 """A deadline for regular expressions: a pattern that runs away on one message ends the command.
 
-Used by `run.asked` for --grep, and by `recall --regex`. RELIABILITY S18: Python's matcher looks at signals, so a timer can stop it.
+Used by `run.asked` for --grep, and by `recall --regex`. RELIABILITY S18: Python's matcher looks at signals, so a timer
+can stop it.
 """
 
 from __future__ import annotations

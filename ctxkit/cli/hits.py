@@ -1,4 +1,4 @@
-"""How the hits of a search look: to people by day and exchange, each with its state and lines; to programs an object each.
+"""How the hits of a search look: to people by day and exchange, each with its state; to programs an object each.
 
 Used by `recall`. Nothing is wider than the terminal; the excerpt of a line is cut so that what was found is in sight.
 """
