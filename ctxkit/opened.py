@@ -88,21 +88,17 @@ class OpenedLog:
         cls, log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
-        clock: Callable[[], float] = time.time, strict: bool = False,
         before: Callable[[Source], None] | None = None,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
         `sidecar`: the folder, if not beside the log; `conversation`: which one, from 1, of a file with many; `env`:
         the environment (default: the process's own); `strict`: raise BadConfig where something of a folder's own config
-        would be ignored; `progress`: told after each block how many bytes are read, and of how many. Raises NoSuchLog,
-        NoPermission, UnknownFormat, ManyConversations, ReadFailed, BadConfig.
+        would be ignored; `progress`: told after each block how many bytes are read, and of how many; `before`: called
+        with the bytes before they are read. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations,
+        ReadFailed, BadConfig.
         """
-        opening = read(log, sidecar=sidecar, conversation=conversation, progress=progress)
-        would be ignored; `before`: called with the bytes before they are read. Raises NoSuchLog, NoPermission,
-        UnknownFormat, ManyConversations, ReadFailed, BadConfig.
-        """
-        opening = read(log, sidecar=sidecar, conversation=conversation, before=before)
+        opening = read(log, sidecar=sidecar, conversation=conversation, progress=progress, before=before)
         if strict and opening.sidecar is not None and opening.sidecar.ignored:
             raise BadConfig(opening.sidecar.notices[0].removesuffix(": ignored"), "leave out --strict")
         known = os.environ if env is None else env

@@ -61,22 +61,21 @@ class Opening(msgspec.Struct):
 def read(
     log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
     conversation: int | None = None, rows: int | None = None, progress: Progress | None = None,
-    conversation: int | None = None, rows: int | None = None, before: Callable[[Source], None] | None = None,
+    before: Callable[[Source], None] | None = None,
 ) -> Opening:  # fmt: skip
-    """Opens and reads a log. `rows`: only the first so many non-op rows, for looking back; `before`: called with the
-    log's bytes before they are read.
+    """Opens and reads a log. `rows`: only the first so many non-op rows, for looking back.
 
     `progress` is called after each block with the bytes that are read, and how many there are.
+    `before` is called with the log's bytes before they are read.
     Raises NoSuchLog, NoPermission, ReadFailed, UnknownFormat, ManyConversations.
     """
     folder = Path(sidecar) if sidecar else None
     if isinstance(log, str | os.PathLike):
         path: Path | None = Path(log)
         name, source, beside = str(path), open_log(Path(log)), Sidecar(path, folder)
-        return read_source(name, path, source, beside, conversation=conversation, rows=rows, progress=progress)
         if before is not None:
             before(source)
-        return read_source(name, path, source, beside, conversation=conversation, rows=rows)
+        return read_source(name, path, source, beside, conversation=conversation, rows=rows, progress=progress)
     path, name = None, "standard input"
     source = spool(log, name)
     if before is not None:

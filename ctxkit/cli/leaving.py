@@ -61,18 +61,15 @@ def leave(
 
 
 def _consent(log: Log, op: Forget, *, yes: bool) -> None:
-    consent(log, ["Leaving the context:", *preview(log, op)], "Take these out of the context?", yes=yes)
+    consent(log, [["Leaving the context:"], *preview(log, op)], "Take these out of the context?", yes=yes)
 
 
-def consent(log: Log, lines: Iterable[str], question: str, *, yes: bool) -> None:
+def consent(log: Log, lines: Iterable[list[str | Ink]], question: str, *, yes: bool) -> None:
     """Print the preview, and ask on a terminal. Raises Usage where nobody can be asked and --yes was not said."""
     ends = yes or log.dry_run
     tell = io.say if ends else io.tell  # --quiet or not: who is asked sees what about
-    tell("Leaving the context:")
-    for line in preview(log, op):
-        tell(*line)
     for line in lines:
-        tell(line)
+        tell(*line)
     if ends:
         return
     if not io.on_terminal():
@@ -83,22 +80,22 @@ def consent(log: Log, lines: Iterable[str], question: str, *, yes: bool) -> None
 
 def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     """The lines of the preview, as spans for `io.say`."""
-    columns = io.Streams.err_columns or render.width()
-    roomy = columns >= render.ROOMY
     state = log.state()
     leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
     shown = log.names()
     yield from listing(log, [name for name in shown if name in leaving])
-    yield f"{len(leaving)} of {len(shown)} messages, {tokens(log, leaving):,} tokens ({provisional.NAME})"
+    yield [f"{len(leaving)} of {len(shown)} messages, {tokens(log, leaving):,} tokens ({provisional.NAME})"]
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
         kept = Names.of(name for name in shown[first:] if name not in leaving)
         lost = tokens(log, kept)
-        yield f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"
+        yield [f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"]
 
 
-def listing(log: Log, names: list[Name]) -> Iterator[str]:
+def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:
     """Runs of `names` with a line each."""
+    columns = io.Streams.err_columns or render.width()
+    roomy = columns >= render.ROOMY
     state = log.state()
     runs = list(_runs(names))
     for run in runs[:SHOWN]:
@@ -108,14 +105,6 @@ def listing(log: Log, names: list[Name]) -> Iterator[str]:
         yield [Ink(ids, "bold"), size, render.one_line(log.full(entry(state, run[0])), max(0, room))]
     if len(runs) > SHOWN:
         yield [f"… {len(runs) - SHOWN} more ranges"]
-    tokens = _tokens(log, leaving)
-    yield [f"{len(leaving)} of {len(shown)} messages, {tokens:,} tokens ({provisional.NAME})"]
-    first = next((i for i, name in enumerate(shown) if name in leaving), None)
-    if first is not None:
-        kept = Names.of(name for name in shown[first:] if name not in leaving)
-        lost = _tokens(log, kept)
-        yield [f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"]
-        yield f"… {len(runs) - SHOWN} more ranges"
 
 
 def _runs(names: list[Name]) -> Iterator[list[Name]]:

@@ -203,6 +203,7 @@ class _Run:
             log = opened(place, self.reading, self.looking, command="recall",
                          before=lambda source: scan.start(source, early=early))  # fmt: skip
         except NothingMatched:  # the bytes say so already
+            io.no_progress()
             self.counted(place, 0)
             return
         search = Search(log, self.needle, scan)
@@ -304,7 +305,8 @@ def _apply(
         if log.opening.path is not None and isinstance(decision.op, Recall):
             back = Names.parse(decision.op.ids) - log.state().shown()
             count = f"{render.count(len(back), 'message')}, {tokens(log, back):,} tokens ({provisional.NAME})"
-            lines = ["Coming back into the context:", *listing(log, sorted(back, key=log.state().key)), count]
+            names = sorted(back, key=log.state().key)
+            lines = [["Coming back into the context:"], *listing(log, names), [count]]
             consent(log, lines, "Bring these back?", yes=yes)
         return decision
 

@@ -32,14 +32,9 @@ REPORTED = 10
 
 
 def opened(
-    log: str,
-    reading: Reading,
-    looking: Looking | None = None,
-    *,
-    command: str = "",
-    report: bool = True,
+    log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True,
     before: Callable[[Source], None] | None = None,
-) -> Log:
+) -> Log:  # fmt: skip
     """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant."""
     io.Streams.quiet = reading.quiet
     if not log:
@@ -48,16 +43,10 @@ def opened(
         source = _stdin(command) if log == "-" else log
         step = io.progress(f"reading {'standard input' if log == '-' else os.path.basename(log)}")
         found = Log.open(
-            source, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict, progress=step
-        )
+            source, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict, progress=step,
+            before=before,
+        )  # fmt: skip
         io.no_progress()
-        if log == "-":
-            named: Any = _stdin(command)
-        else:
-            named = log
-        found = Log.open(
-            named, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict, before=before
-        )
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
