@@ -12,6 +12,7 @@ import typer
 
 from ctxkit.cli import hits as printing
 from ctxkit.cli import io, render
+from ctxkit.cli.ink import Ink
 from ctxkit.cli.leaving import consent, listing, tokens
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import asked, finish_reading, opened, write
@@ -306,7 +307,7 @@ def _apply(
             back = Names.parse(decision.op.ids) - log.state().shown()
             count = f"{render.count(len(back), 'message')}, {tokens(log, back):,} tokens ({provisional.NAME})"
             names = sorted(back, key=log.state().key)
-            lines = [["Coming back into the context:"], *listing(log, names), [count]]
+            lines: list[list[str | Ink]] = [["Coming back into the context:"], *listing(log, names), [count]]
             consent(log, lines, "Bring these back?", yes=yes)
         return decision
 
