@@ -1,0 +1,48 @@
+"""The pictures in docs/pictures are what the commands print: drawn from a run, compared or rewritten like the pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT
+from tests.docs.sandbox import make, run
+from tests.docs.svg import drawn
+
+FOLDER = ROOT / "docs/pictures"
+BEFORE = (
+    "ctxkit mark chat.jsonl before-refactor",
+    "ctxkit protect chat.jsonl 5",
+    "ctxkit forget chat.jsonl 8-9",
+    "ctxkit window chat.jsonl 24h",
+)
+PICTURES = {
+    "show": "ctxkit show chat.jsonl --last 7",
+    "status": "ctxkit status chat.jsonl --limit 8000",
+}
+"""File -> the command whose output it shows."""
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_picture(name: str, tmp_path: Path, update: bool) -> None:
+    """Colours and all, at 80 columns."""
+    ran = run(make(tmp_path), [*BEFORE, f"CLICOLOR_FORCE=1 {PICTURES[name]}"])
+    assert ran[-1][1] == 0, ran[-1][0]
+    svg = drawn(PICTURES[name], ran[-1][0], 80)
+    file = FOLDER / f"{name}.svg"
+    if update:
+        file.write_text(svg, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == svg, "just docs draws it again"
+
+
+def test_every_picture_is_drawn() -> None:
+    """No picture that nothing keeps current."""
+    assert {path.stem for path in FOLDER.iterdir()} == set(PICTURES)
+
+
+def test_styles_are_drawn() -> None:
+    """What is coloured is coloured, wide characters take two cells, and text cannot become markup."""
+    svg = drawn("x", "\x1b[1;31mred\x1b[0m <b>日本\x1b[2m dim", 20)
+    assert 'fill="#f2777a" font-weight="bold"' in svg and "&lt;b&gt;" in svg and 'opacity="0.6"' in svg
+    assert f'textLength="{(3 + 4) * 8.4:.1f}"' in svg
