@@ -33,7 +33,7 @@ COMMANDS: dict[str, Call] = {
     "forget": lambda log: log.forget("3"),
     "remember": lambda log: log.remember("6"),
     "clear": lambda log: log.clear(),
-    "recall": lambda log: log.recall("8"),
+    "recall": lambda log: log.recall("10"),
     "protect": lambda log: log.protect("6"),
     "unprotect": lambda log: log.unprotect("9"),
     "window set": lambda log: log.set_window(7200),
@@ -46,7 +46,7 @@ COMMANDS: dict[str, Call] = {
 }
 PREPARED: tuple[Call, ...] = (
     lambda log: log.protect("9"), lambda log: log.set_window(36000), lambda log: log.forget("10"),
-    lambda log: log.forget("8"), lambda log: log.mark("z"), lambda log: log.undo(),
+    lambda log: log.mark("z"), lambda log: log.undo(),
 )  # fmt: skip
 """What the logs hold before: something for every command to act on, behind a mark `a`."""
 
