@@ -26,6 +26,7 @@ from ctxkit.policies.decision import Decision
 
 if TYPE_CHECKING:
     from ctxkit.checking import Finding
+    from ctxkit.comparing import Diff
     from ctxkit.exporting import Exported
     from ctxkit.status import Status
 
@@ -146,6 +147,24 @@ class Log(AppendingLog):
         from ctxkit.checking import check
 
         return check(self)
+
+    def diff(self, a: str | Log | None = None, b: str | None = None) -> Diff:
+        """What differs between two states of this log, or between its context and that of another log.
+
+        `a`, `b`: as `ctxkit diff` takes them ("now", an op, a mark); `b` alone missing: now; both: the newest op in
+        force, from before it to after it. Raises Usage for a state that the log does not have.
+        """
+        from ctxkit.comparing import Diff
+        from ctxkit.sides import Side, at_op, newest_change, side
+
+        if isinstance(a, Log):
+            return Diff(Side(self, ""), Side(a, ""))
+        if a is not None:
+            return Diff(side(self, a), side(self, "now" if b is None else b))
+        newest = newest_change(self)
+        if newest is None:
+            return Diff(side(self), side(self))
+        return Diff(at_op(self, newest, before=True), at_op(self, newest))
 
     def wish(self, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any]) -> forgetting.Wish:
         """What a forget or remember was asked for, resolved to names."""

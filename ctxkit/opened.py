@@ -6,6 +6,7 @@ Content is read again from the file only for what is printed, so memory follows 
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import time
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
 import msgspec
 
 from ctxkit.core.context import Entry, Lens, entries, entry, listed, shown_names
+from ctxkit.core.head import Head
 from ctxkit.core.identity import identity
 from ctxkit.core.jsontext import loads
 from ctxkit.core.ledger import Ledger, build
@@ -63,9 +65,10 @@ class NoLimit:
 
 
 class OpenedLog:
-    """What a log holds. `force`: fold ops that do not fit too; `at`: the op to look back to; `now`: as typed.
+    """What a log holds. `force`: fold ops that do not fit too; `now`: as typed.
 
-    The clock is injected: `clock()` gives seconds since 1970.
+    `at`: the op to look back to; with ^ behind it, to before it. The clock is injected:
+    `clock()` gives seconds since 1970.
     """
 
     def __init__(self, opening: Opening, config: Config, *, clock: Callable[[], float] = time.time) -> None:
@@ -143,11 +146,19 @@ class OpenedLog:
             self._state = fold(transcript, ledger, self.identity, force=self.force)
         return self._state
 
+    def seen_at(self, at: str) -> Self:
+        """The same log, read once, as it was at an op (`3`) or right before it (`3^`)."""
+        found = copy.copy(self)
+        found.at, found._state = at, None
+        return found
+
     def _back_to(self, name: str) -> tuple[Transcript, Ledger]:
-        """The log up to and including op `name`; undos after it do not count (REPLAY 46)."""
-        op = self.ledger.find(name)
-        ledger = self.ledger.upto(op.number)
+        """The log up to and including op `name`, or, with ^ behind it, right before that op (REPLAY 46)."""
+        op = self.ledger.find(name.removesuffix("^"))
+        ledger = self.ledger.upto(op.number - name.endswith("^"))
         transcript = self.transcript
+        if op.place >= transcript.rows:
+            return transcript, ledger
         if transcript.view is not None:
             opening = self.opening
             back = read_source(
@@ -155,8 +166,8 @@ class OpenedLog:
             ).transcript  # fmt: skip
             return back, ledger
         kept = bisect_left(transcript.row_of, op.place)
-        back = msgspec.structs.replace(transcript, messages=transcript.messages[:kept], row_of=transcript.row_of[:kept])
-        return back, ledger
+        messages = Head(transcript.messages, kept)
+        return msgspec.structs.replace(transcript, messages=messages, row_of=transcript.row_of[:kept]), ledger
 
     def known_ops(self) -> None:
         """Raises UnknownOp where an op in force is not known to this ctxkit (REPLAY 24)."""

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("look", "the context, for people"),
     "status": ("look", "how full the context is, and what is in it and out of it"),
     "log": ("look", "the ops, newest last, with what each did"),
+    "diff": ("look", "what differs between two states of a log, or two logs"),
     "why": ("look", "why a message is in the context or out of it"),
     "recall": ("look", "search everything, also what is out; bring it back"),
     "cat": ("look", "the log with its sidecar's ops merged in: the start of a pipe"),

@@ -27,6 +27,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit status chat.jsonl --no-tokens --json", "for programs, without counting"),
     ),
     "log": (("ctxkit log chat.jsonl", "the ops"), ("ctxkit log chat.jsonl --json", "the same for programs")),
+    "diff": (
+        ("ctxkit diff chat.jsonl 1 now", "what changed since op 1"),
+        ("ctxkit diff chat.jsonl before-refactor", "since a mark"),
+        ("ctxkit diff chat.jsonl", "what the newest op changed"),
+        ("ctxkit diff chat.jsonl session.jsonl --stat", "two logs, of any formats, in figures"),
+    ),
     "why": (("ctxkit why chat.jsonl 6", "what keeps message 6 out"),),
     "recall": (
         ("ctxkit recall chat.jsonl LIFETIME", "wherever it stands, and whether that is in the context"),

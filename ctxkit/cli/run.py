@@ -33,14 +33,19 @@ REPORTED = 10
 
 def opened(
     log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True,
-    before: Callable[[Source], None] | None = None,
+    before: Callable[[Source], None] | None = None, streams: bool = False,
 ) -> Log:  # fmt: skip
-    """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant."""
+    """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant.
+
+    `streams`: /dev/null is a log without messages, and /dev/fd/N, the shell's <(...), is read as standard input is.
+    """
     io.Streams.quiet = reading.quiet
     if not log:
         raise NoSuchLog("the name of the log is empty", "is a shell variable unset?")
     try:
         source = _stdin(command) if log == "-" else log
+        if streams and (log == os.devnull or log.startswith("/dev/fd/")):
+            source = _stream(log)
         step = io.progress(f"reading {'standard input' if log == '-' else os.path.basename(log)}")
         found = Log.open(
             source, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict, progress=step,
@@ -81,6 +86,13 @@ def _stdin(command: str) -> Any:
     if sys.stdin.isatty():
         raise Usage("no log was named, and standard input is a terminal", f"ctxkit {command or 'COMMAND'} LOG")
     return sys.stdin.buffer
+
+
+def _stream(path: str) -> Any:
+    try:
+        return open(path, "rb")  # read to its end at once; a pipe has no other reader
+    except OSError as error:
+        raise NoSuchLog(f"{path}: {(error.strerror or str(error)).lower()}") from error
 
 
 def _report(log: Log) -> None:

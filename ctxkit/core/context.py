@@ -115,14 +115,15 @@ def entry(state: State, name: Name) -> Entry:
 
 
 def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
-    """The names of the context in order, through `lens`."""
+    """The names of the context in order, through `lens`. Raises UnknownAgent."""
+    require_known(state, lens.agent, lens.thread)
     return through(state, lens, shown_names(state, lens.thread))
 
 
 def through(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
-    """What `lens` lets pass of `found`, names in the context's order."""
+    """What `lens` lets pass of `found`, names in the context's order; an agent that the log does not have is no error.
+    """
     if lens.agent is not None or lens.thread is not None:
-        require_known(state, lens.agent, lens.thread)
         found = (name for name in found if belongs(state, name, lens.agent, lens.thread))
     if windowed(state, lens) and state.last is not None:
         found = _in_window(state, lens, found)

@@ -31,6 +31,19 @@ class Reason(msgspec.Struct, frozen=True):
     brief: str
 
 
+VERBS = {
+    "forget": "forgotten by", "remember": "left out by the remember of", "rewind": "rewound by",
+    "clear": "cleared by", "edit": "left out by the edit of", "restore": "replaced by the restore of",
+    "compact": "replaced by the summary of", "trim": "trimmed by", "interrupted": "interrupted at",
+}  # fmt: skip
+"""Kind of an `Out` -> how people say it, before the op."""
+
+
+def taken_out(kind: str, op: int) -> str:
+    """`forgotten by op 5`."""
+    return f"{VERBS.get(kind, f'taken out by {kind}')} op {op}"
+
+
 def _reason(kind: str, op: int | None, text: str, back: str = "", brief: str = "") -> Reason:
     return Reason(kind, op, text, back, brief or text.removeprefix("it is "))
 
@@ -108,17 +121,13 @@ def _out(state: State, name: Name, out: Out) -> Reason:
             return _reason(out.kind, None, f"in the sidechain {thread}", f"ctxkit show LOG --thread {quoted(thread)}")
     if out.source == 0:
         return _reason(out.kind, None, f"{out.kind}: not on the path from the log's last row", "")
-    verb = {
-        "forget": "forgotten by", "remember": "left out by the remember of", "rewind": "rewound by",
-        "clear": "cleared by", "edit": "left out by the edit of", "restore": "replaced by the restore of",
-        "compact": "replaced by the summary of", "trim": "trimmed by", "interrupted": "interrupted at",
-    }.get(out.kind, f"taken out by {out.kind}")  # fmt: skip
     entry = state.ledger.entries[out.source - 1]
     when = f" ({entry.body['ts']})" if isinstance(entry.body.get("ts"), str) else ""
     back = f"ctxkit undo LOG {out.source}" if entry.id else ""  # what has no id cannot be named by an undo
     said = _words(entry.body, name)
-    brief = f"{verb} op {out.source}" + (f" ({said})" if said else "")
-    return _reason(out.kind, out.source, f"{verb} op {out.source}{when}", back, brief)
+    verb = taken_out(out.kind, out.source)
+    brief = verb + (f" ({said})" if said else "")
+    return _reason(out.kind, out.source, f"{verb}{when}", back, brief)
 
 
 def _words(body: dict[str, Any], name: Name) -> str:

@@ -6,14 +6,16 @@ of one message. Reads a `State` through a `Lens`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
 
 import msgspec
 
-from ctxkit.core.context import NO_LENS, Lens, belongs, in_window, listed, protected_steps, shown_names, windowed
+from ctxkit.core.context import NO_LENS, Lens, belongs, in_window, protected_steps, windowed
 from ctxkit.core.effects import HIDING, Out
 from ctxkit.core.names import Name, Names
+from ctxkit.core.order import order
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import State
 
@@ -72,8 +74,7 @@ class Standings:
         lens = self.lens
         if lens.agent is None and lens.thread is None and lens.newest is None and not windowed(self.state, lens):
             return self.state.shown()  # no message is looked at
-        found = listed(self.state, lens)
-        return Names(Ranges.span(found[0], found[-1])) if isinstance(found, range) and found else Names.of(found)
+        return order(self.state, lens).names
 
     @cached_property
     def _outs(self) -> list[Out]:
@@ -89,11 +90,13 @@ class Standings:
     @cached_property
     def _stages(self) -> list[tuple[str, Names]]:
         """What the lens lets through, step by step: a name that the first lets pass is hidden by a later one."""
-        lens = self.lens
-        state, timed = self.state, msgspec.structs.replace(lens, newest=None)
-        shown = shown_names(state, lens.thread)
-        passed = (name for name in shown if belongs(state, name, lens.agent, lens.thread))
-        return [("filter", Names.of(passed)), ("window", Names.of(listed(state, timed)))]
+        state, lens = self.state, self.lens
+        found = [("window", order(state, msgspec.structs.replace(lens, newest=None)).names)]
+        if lens.agent is not None or lens.thread is not None or state.threads:
+            shown = state.shown(lens.thread)
+            mine = Names.of(name for name in shown if belongs(state, name, lens.agent, lens.thread))
+            found.insert(0, ("filter", mine))
+        return found
 
     def of(self, name: Name) -> Standing:
         """The standing of one name."""
@@ -118,23 +121,32 @@ class Standings:
     def _kept_steps(self) -> Names:
         return protected_steps(self.state)
 
-    def tally(self) -> dict[str, int]:
-        """How many names stand where: kinds in the order of WORDS, those without any left out."""
-        found = {IN: len(self.visible)}
-        rest = self.state.everything() - self.visible
+    def split(self, names: Names) -> Iterator[tuple[Standing, Names]]:
+        """The same for many at once: `names` in parts, each with its standing; those that the log does not have, not.
+
+        A standing may come more than once.
+        """
+        rest = names & self.state.everything()
+        shown = rest & self.visible
+        if shown:
+            yield Standing(IN), shown
+            rest = rest - shown
         for out in self._outs:
             if out.names.meets(rest):
-                here = out.names & rest
-                found[out.kind] = found.get(out.kind, 0) + len(here)
-                rest = rest - here
+                yield Standing(out.kind, out.source if out.source > 0 else None), out.names & rest
+                rest = rest - out.names
         for n in rest.numbers & self._away:
-            kind = self.state.inactive_reason[n]
-            found[kind] = found.get(kind, 0) + 1
+            yield Standing(self.state.inactive_reason[n]), Names(Ranges.span(n, n))
         rest = Names(rest.numbers - self._away, rest.items)
         for kind, passed in self._stages if rest else ():
-            hidden = rest - passed
-            found[kind] = len(hidden)
-            rest = rest - hidden
-        found["newest"] = len(rest)
-        order = dict.fromkeys(chain(WORDS, found))
-        return {kind: found[kind] for kind in order if found.get(kind) or kind == IN}
+            yield Standing(kind), rest - passed
+            rest = rest & passed
+        if rest:
+            yield Standing("newest"), rest
+
+    def tally(self) -> dict[str, int]:
+        """How many names stand where: kinds in the order of WORDS, those without any left out."""
+        found = {IN: 0}
+        for standing, names in self.split(self.state.everything()):
+            found[standing.kind] = found.get(standing.kind, 0) + len(names)
+        return {kind: found[kind] for kind in dict.fromkeys(chain(WORDS, found)) if found.get(kind) or kind == IN}

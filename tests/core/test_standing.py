@@ -23,6 +23,7 @@ from tests import build
         ("1-4 | mark | 5-6 | rewind", Lens(), {"in": 4, "rewind": 2}),
         ("1-4 | forget 1", Lens(windows={None: 90}), {"in": 2, "forget": 1, "window": 1}),
         ("1-4 | window 90", Lens(), {"in": 2, "window": 2}),
+        ("1 agent=a | 2 agent=b | 3 agent=a | window 60", Lens(agent="a"), {"in": 1, "window": 1, "filter": 1}),
         ("1-4", Lens(newest=1), {"in": 1, "newest": 3}),
         ("1 agent=a | 2 agent=b | 3", Lens(agent="a"), {"in": 2, "filter": 1}),
     ],

@@ -1,0 +1,105 @@
+"""ctxkit diff: what differs between two contexts."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io, render
+from ctxkit.cli.differences import as_json, lines, stat
+from ctxkit.cli.params import LogArgument, Reading, takes
+from ctxkit.cli.run import opened
+from ctxkit.comparing import Diff
+from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
+from ctxkit.log import Log
+
+State = Annotated[
+    str | None, typer.Argument(metavar="[A]", help="A state: an op (3; 3^: before it), a mark, now; or another log.")
+]
+
+
+@takes(Reading)
+def command(
+    log: LogArgument = "-",
+    a: State = None,
+    b: Annotated[str | None, typer.Argument(metavar="[B]", help="The other state (default: now).")] = None,
+    *,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Of this agent, or of none.")] = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="NAME", help="Of this thread, or of none.")] = None,
+    around: Annotated[
+        int, typer.Option("-U", "--unified", metavar="N", min=0, help="Messages that are the same around differences.")
+    ] = 1,
+    full: Annotated[bool, typer.Option("--full", help="What differs in full.")] = False,
+    stat_only: Annotated[bool, typer.Option("--stat", help="Figures only.")] = False,
+    no_tokens: Annotated[bool, typer.Option("--no-tokens", help="With --stat: count messages only.")] = False,
+    reading: Reading,
+) -> int:
+    """Compare two contexts, message by message: two states of one log, or two logs of any format.
+
+    `diff LOG A B` takes ops, marks and now; without B it compares with now, without A it shows what the newest op
+    changed. A second word that is a file (or -) is a log: `diff LOG1 LOG2`. Signs: - gone, + came, ~ changed, > moved.
+    Exit 0: the same, 1: different. --json prints an object per run of differences, then a summary.
+    """
+    names = (log, log if a is None or not _is_log(a) else a)
+    try:
+        found = _compared(log, a, b, agent, thread, reading)
+    except CtxkitError as error:
+        if error.code is ExitCode.NO:  # 1 means: they differ
+            raise Usage(error.message, error.hint) from error
+        raise
+    counter = not no_tokens and stat_only
+    if reading.json:
+        for value in as_json(found, names, full=full, tokens=counter, differences=not stat_only):
+            io.out_json(value)
+    else:
+        for spans in stat(found, tokens=counter) if stat_only else lines(found, names, around=around, full=full):
+            io.out(*spans)
+    io.flush()
+    for warning in dict.fromkeys((*found.a.state.warnings, *found.b.state.warnings)):
+        io.say(f"ctxkit: {warning}")
+    io.say(_summary(found))
+    return int(ExitCode.NO) if found.differs else int(ExitCode.DONE)
+
+
+def _compared(log: str, a: str | None, b: str | None, agent: str | None, thread: str | None, reading: Reading) -> Diff:
+    if a is None or not _is_log(a):
+        one = _opened(log, reading, agent, thread)
+        try:
+            return one.diff(a, b)
+        except Usage as error:
+            missing = next((word for word in (a, b) if word and word.endswith((".json", ".jsonl"))), None)
+            if missing is None or "no file" not in error.message:
+                raise
+            raise NoSuchLog(f"{missing}: no such log", f"{error.hint}") from error
+    if b is not None:
+        raise Usage(f"{a} is a log, and {b} one word too many", "diff LOG A B, or diff LOG1 LOG2; marks: mark:LABEL")
+    if log == a == "-":
+        raise Usage("both logs are standard input", "one of them can be: ctxkit diff old.jsonl -")
+    if reading.sidecar is not None:
+        raise Usage("--sidecar is for one log, and two were named", "compare states of one: ctxkit diff LOG 3 now")
+    return _opened(log, reading, agent, thread).diff(_opened(a, reading, agent, thread))
+
+
+def _is_log(word: str) -> bool:
+    """Whether a word names a log, not a state: - or a file that is there; `./now` is a file, `mark:x` never."""
+    if word == "now" or word.startswith("mark:") or (word.isascii() and word.isdigit()):
+        return False
+    return word == "-" or (os.path.lexists(word) and not os.path.isdir(word))
+
+
+def _opened(log: str, reading: Reading, agent: str | None, thread: str | None) -> Log:
+    found = opened(log, reading, command="diff", streams=True)
+    found.lens_agent, found.lens_thread = agent, thread
+    return found
+
+
+def _summary(found: Diff) -> str:
+    counts = found.counts
+    same = f"{render.count(counts['same'], 'message')} the same"
+    if not found.differs:
+        states = " and ".join(filter(None, (found.a.title, found.b.title)))
+        return f"no difference{f' between {states}' if states else ''}: {same}"
+    words = [f"{count:,} {kind}" for kind, count in counts.items() if count and kind != "same"]
+    return f"{', '.join(words)}; {same}"

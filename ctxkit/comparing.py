@@ -1,0 +1,310 @@
+"""Diff: two contexts compared as messages: two states of one log, or two logs.
+
+`core/compare.py` compares names; content is read only where the names of two logs say nothing, and of what is printed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import zip_longest
+
+import msgspec
+
+from ctxkit.core.compare import CAME, CHANGED, GONE, MOVED, SAME, Hunk, compare
+from ctxkit.core.context import require_known
+from ctxkit.core.edits import alike
+from ctxkit.core.likeness import SIZE, Link, likeness, links
+from ctxkit.core.messages import Call, Message, Result
+from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.ranges import Ranges
+from ctxkit.core.reasons import taken_out
+from ctxkit.core.standing import WORDS, Standing
+from ctxkit.errors import UnknownAgent, Usage
+from ctxkit.opened import OpenedLog
+from ctxkit.sides import Side
+
+LOOKED_AT = 20_000
+"""Characters of a message that tell whether another one may have become of it."""
+
+
+class Why(msgspec.Struct, frozen=True):
+    """Why a message is not on a side. `kind`: of `Standing`, or later, undone, dropped, ""; `op`: its number."""
+
+    kind: str = ""
+    op: int | None = None
+    text: str = ""
+
+
+class Diff:
+    """What differs between the contexts `a` and `b`, and what is the same: `hunks`, in the order of `b`."""
+
+    def __init__(self, a: Side, b: Side) -> None:
+        """Raises Usage for an agent or thread that neither side has."""
+        self.a, self.b = a, b
+        self.one_log = a.log.opening is b.log.opening
+        _require_known(a, b)
+        shared = max(a.state.count, b.state.count) if self.one_log else common_messages(a.log, b.log)
+        items = a.state.board.items.keys() & b.state.board.items.keys()
+        self.known = Names(Ranges.span(1, shared), items)
+        """The names that mean one and the same message on both sides."""
+        digests = None if self.one_log else LogDigests(a, b)
+        changed = _changed(a, b, self.known)
+        self.hunks = compare(a.order, b.order, self.known, changed, _became(a, b, self.known), digests)
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything does."""
+        return any(hunk.kind != SAME for hunk in self.hunks)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Messages of each kind: same, gone, came, changed, moved."""
+        found = dict.fromkeys((SAME, GONE, CAME, CHANGED, MOVED), 0)
+        for hunk in self.hunks:
+            found[hunk.kind] += hunk.count
+        return found
+
+    def tokens(self) -> dict[str, int]:
+        """Tokens by the provisional counter: `before`, `after`, those that are gone and came. Reads both contexts."""
+        found = dict.fromkeys(("before", "after", GONE, CAME), 0)
+        for hunk in self.hunks:
+            before = 0 if hunk.kind == CAME else self.a.tokens(hunk.a, hunk.count)
+            differs = hunk.kind in (CAME, CHANGED)
+            after = self.b.tokens(hunk.b, hunk.count) if differs else 0 if hunk.kind == GONE else before
+            found["before"] += before
+            found["after"] += after
+            found[GONE] += before if hunk.kind in (GONE, CHANGED) else 0
+            found[CAME] += after if differs else 0
+        return found
+
+    def parts(self, hunk: Hunk) -> Iterator[tuple[Hunk, Why]]:
+        """A GONE or CAME hunk in parts, each with why it is not on the other side."""
+        gone = hunk.kind == GONE
+        side, other, places = (self.a, self.b, self._out_of_b) if gone else (self.b, self.a, self._out_of_a)
+        start = hunk.a if gone else hunk.b
+        last, size = Why(), 0
+        for count, why in places.cut(side, start, hunk.count, lambda name: self._absent(other, name)):
+            if size and why != last:
+                yield _part(hunk, start, size), last
+                start, size = start + size, 0
+            last, size = why, size + count
+        yield _part(hunk, start, size), last
+
+    def how(self, hunk: Hunk) -> str:
+        """What happened to a CHANGED message: shortened, edited, told anew ...; "" where two logs just differ."""
+        old, new = self.a.entry(hunk.a), self.b.entry(hunk.b)
+        if old.name != new.name:
+            return "edited" if isinstance(old.name, ItemName) or isinstance(new.name, ItemName) else ""
+        if old.stub != new.stub:
+            return "shortened" if new.stub is not None else "in full again"
+        if old.item is not None:
+            return "told anew"
+        return "continued" if self.one_log else ""
+
+    @cached_property
+    def _out_of_a(self) -> _Reasons:
+        return _Reasons(self.a, self.b.order.names - self.a.order.names, self.known)
+
+    @cached_property
+    def _out_of_b(self) -> _Reasons:
+        return _Reasons(self.b, self.a.order.names - self.b.order.names, self.known)
+
+    def _absent(self, side: Side, name: Name) -> Why:
+        """Why a name that the other side has is nothing at all on this one."""
+        if not self.one_log:
+            return Why()
+        if isinstance(name, int):
+            return Why("later", None, "not written yet")
+        op = side.state.ledger.by_id.get(name.op)
+        if op is None:
+            return Why("later", None, "not written yet")
+        if op.void:
+            return Why("undone", op.voided_by, f"op {op.number} was undone by op {op.voided_by}")
+        return Why("dropped", op.number, f"op {op.number} no longer holds")
+
+
+class _Reasons:
+    """Where names stand on a side that does not show them: ranges and items, looked up by run."""
+
+    def __init__(self, side: Side, names: Names, known: Names) -> None:
+        self._ranges: list[tuple[int, int, Why]] = []
+        self._items: dict[Name, Why] = {}
+        for standing, part in side.standings.split(names & known):
+            why = _why(standing)
+            self._ranges += [(low, high, why) for low, high in part.numbers.pairs()]
+            self._items.update(dict.fromkeys(part.items, why))
+        self._ranges.sort(key=lambda one: one[0])
+        self._lows = [low for low, _, _ in self._ranges]
+
+    def cut(self, side: Side, start: int, count: int, other: Callable[[Name], Why]) -> Iterator[tuple[int, Why]]:
+        """The messages from place `start` of `side` on, as sizes of parts; `other`: for names that are not here."""
+        for first, size in side.order.part(start, count):
+            if not isinstance(first, int):
+                yield 1, self._items.get(first) or other(first)
+                continue
+            end = first + size
+            while first < end:
+                i = bisect_right(self._lows, first) - 1
+                _, high, why = self._ranges[i] if i >= 0 else (0, -1, Why())
+                if first > high:
+                    high = (self._lows[i + 1] if i + 1 < len(self._lows) else end) - 1
+                    why = other(first)
+                upto = min(end, high + 1)
+                yield upto - first, why
+                first = upto
+
+
+def _part(hunk: Hunk, start: int, size: int) -> Hunk:
+    return Hunk(hunk.kind, *((start, hunk.b) if hunk.kind == GONE else (hunk.a, start)), size)
+
+
+def _why(standing: Standing) -> Why:
+    text = WORDS.get(standing.kind, standing.kind) if standing.op is None else taken_out(standing.kind, standing.op)
+    return Why(standing.kind, standing.op, text)
+
+
+def _require_known(a: Side, b: Side) -> None:
+    """Raises Usage for an agent or thread that neither side has."""
+    failed = []
+    for side in (a, b):
+        try:
+            require_known(side.state, side.log.lens_agent, side.log.lens_thread)
+        except UnknownAgent as error:
+            failed.append(error)
+    if len(failed) == 2:
+        raise Usage(failed[1].message, failed[1].hint)
+
+
+def _changed(a: Side, b: Side, known: Names) -> Names:
+    """The known names that are shown otherwise: shortened, retold, or continued by further rows."""
+    one, other = a.state.board, b.state.board
+    found: list[Name] = [name for name in one.stubs.keys() | other.stubs.keys()
+                         if one.stubs.get(name) != other.stubs.get(name)]  # fmt: skip
+    found += [name for name in known.items if one.items[name].message != other.items[name].message]
+    if a.state.transcript is not b.state.transcript and a.state.transcript.view is not None:
+        pairs = zip(a.state.messages, b.state.messages, strict=False)
+        found += [mine.n for mine, theirs in pairs if mine.n in known.numbers and mine.more != theirs.more]
+    return Names.of(found) & known
+
+
+def _became(a: Side, b: Side, known: Names) -> dict[Name, Name]:
+    """Names that only one side shows, joined where an edit made one of the other, or both of a third."""
+    mine, other = a.order.names - b.order.names, b.order.names - a.order.names
+    found: dict[Name, Name] = {}
+    roots = {root: name for name in other.items if (root := _root(b, name)) in known}
+    for root, name in roots.items():
+        if root in mine:
+            found[root] = name
+    for name in mine.items - found.keys():
+        root = _root(a, name)
+        if root in known and root in other:
+            found[name] = root
+        elif root in roots and root != name and root not in found:
+            found[name] = roots[root]
+    once = {new: old for old, new in found.items()}
+    return {old: new for new, old in once.items()}
+
+
+def _root(side: Side, name: Name) -> Name:
+    """What an item stems from in the end."""
+    seen = {name}
+    item = side.state.board.items.get(name) if isinstance(name, ItemName) else None
+    while item is not None and item.origin is not None and item.origin not in seen:
+        name = item.origin
+        seen.add(name)
+        item = side.state.board.items.get(name) if isinstance(name, ItemName) else None
+    return name
+
+
+def common_messages(a: OpenedLog, b: OpenedLog) -> int:
+    """How many messages at the start of two logs are the same, byte for byte: a log, and what it grew to."""
+    one, other = a.opening, b.opening
+    if one.format.name != other.format.name:
+        return 0
+    size = 0
+    for left, right in zip_longest(one.laid_out.chunks(), other.laid_out.chunks(), fillvalue=b""):
+        if left == right:
+            size += len(left)
+            continue
+        short = min(len(left), len(right))
+        low, high = 0, short
+        while low < high:  # the first byte that differs, by halves: each comparison is a call
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if left[:middle] == right[:middle] else (low, middle - 1)
+        size += low
+        break
+    count = min(len(a.messages), len(b.messages))
+    if a.transcript.view is not None or b.transcript.view is not None:
+        pairs = zip(a.messages, b.messages, strict=False)
+        return next((k for k, (mine, theirs) in enumerate(pairs) if _end(mine) > size or mine != theirs), count)
+    count = bisect_right(range(count), size, key=lambda i: _end(a.messages[i]))
+    while count and a.messages[count - 1] != b.messages[count - 1]:
+        count -= 1
+    return count
+
+
+def _end(message: Message) -> int:
+    return max(offset + size for offset, size in ((message.offset, message.size), *message.more))
+
+
+class LogDigests:
+    """Tells messages of two logs apart (`core.compare.Digests`): by their bytes, else by what they say."""
+
+    def __init__(self, a: Side, b: Side) -> None:
+        self._sides = a, b
+        self._made = tuple(bytearray(SIZE * len(side.order)) for side in (a, b))
+        self._known = tuple(bytearray(len(side.order)) for side in (a, b))
+        self._links: list[dict[int, list[Link]] | None] = [None, None]
+        self._alike_formats = a.log.opening.format.name == b.log.opening.format.name
+
+    def same(self, a: int, b: int) -> bool:
+        """Equal bytes of their records, or equal digests."""
+        if self._alike_formats and (raw := self._raw(0, a)) is not None and raw == self._raw(1, b):
+            return True
+        return self.digest(0, a) == self.digest(1, b)
+
+    def digest(self, side: int, place: int) -> bytes:
+        """What the message says, in SIZE bytes; made once."""
+        start = SIZE * place
+        if not self._known[side][place]:
+            one = self._sides[side]
+            found = self._linked(side).get(place, ())
+            self._made[side][start : start + SIZE] = likeness(one.content(place), found)
+            self._known[side][place] = 1
+        return bytes(self._made[side][start : start + SIZE])
+
+    def alike(self, a: int, b: int) -> bool:
+        """Of one role, and with half of their words in common."""
+        one, other = self._sides
+        if one.entry(a).role != other.entry(b).role:
+            return False
+        return alike(one.text(a)[:LOOKED_AT], other.text(b)[:LOOKED_AT])
+
+    def _raw(self, side: int, place: int) -> bytes | None:
+        """The record of a message that is shown as it stands in the log."""
+        one = self._sides[side]
+        found = one.entry(place)
+        if found.message is None or found.stub is not None:
+            return None
+        source = one.log.opening.laid_out
+        spans = ((found.message.offset, found.message.size), *found.message.more)
+        return b"\n".join(source.read(offset, size) for offset, size in spans)
+
+    def _linked(self, side: int) -> dict[int, list[Link]]:
+        found = self._links[side]
+        if found is None:
+            one = self._sides[side]
+            found = self._links[side] = dict(links(_calls(one, place) for place in range(len(one.order))))
+        return found
+
+
+def _calls(side: Side, place: int) -> tuple[int, list[str] | tuple[str, ...], list[str] | tuple[str, ...]]:
+    """The place, and the ids of the calls that its message makes and answers."""
+    found = side.entry(place)
+    if found.message is not None:
+        return place, found.message.calls, found.message.results
+    parts = side.content(place).parts
+    made = [part.id for part in parts if isinstance(part, Call)]
+    return place, made, [part.id for part in parts if isinstance(part, Result)]
