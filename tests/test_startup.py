@@ -31,6 +31,7 @@ COMMANDS = [
     "show log.jsonl --last 2",
     "log log.jsonl",
     "status log.jsonl --limit 100",
+    "diff log.jsonl 1",
     "why log.jsonl 1",
     "cat log.jsonl",
     "mark log.jsonl before",

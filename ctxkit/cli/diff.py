@@ -99,7 +99,7 @@ def _summary(found: Diff) -> str:
     counts = found.counts
     same = f"{render.count(counts['same'], 'message')} the same"
     if not found.differs:
-        states = " and ".join(filter(None, (found.a.title, found.b.title)))
-        return f"no difference{f' between {states}' if states else ''}: {same}"
+        between = f" between {found.a.title} and {found.b.title}" if found.a.title != found.b.title else ""
+        return f"no difference{between}: {same}"
     words = [f"{count:,} {kind}" for kind, count in counts.items() if count and kind != "same"]
     return f"{', '.join(words)}; {same}"

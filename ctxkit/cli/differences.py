@@ -40,8 +40,7 @@ def lines(diff: Diff, names: tuple[str, str], *, around: int, full: bool) -> Ite
         return
     page = _Page(diff, full=full)
     for sign, name, side in (("---", names[0], diff.a), ("+++", names[1], diff.b)):
-        title = " ".join(filter(None, (sign, "standard input" if name == "-" else name, side.title)))
-        yield (Ink(clip(safe(title, keep_newlines=False), page.width), "bold"),)
+        yield page.title(sign, "standard input" if name == "-" else name, side.title)
     run: list[Hunk] = []
     started = False
     for hunk in diff.hunks:
@@ -62,6 +61,17 @@ class _Page:
         self.width = render.width()
         self._role = 9 if self.width >= NARROW else 4
         self._label = len(str(max(diff.a.state.count, diff.b.state.count)))
+
+    def title(self, sign: str, name: str, state: str) -> Line:
+        """What one side is; of a long path the end, so that the state can be read."""
+        end = f" {safe(state, keep_newlines=False)}" if state else ""
+        name, room = safe(name, keep_newlines=False), max(6, self.width - 4 - cells(end))
+        if cells(name) > room:
+            kept = len(name)
+            while kept and cells(name[-kept:]) >= room:
+                kept -= 1
+            name = f"…{name[len(name) - kept :]}"
+        return (Ink(clip(f"{sign} {name}{end}", self.width), "bold"),)
 
     def same(self, run: list[Hunk], head: int, tail: int) -> Iterator[Line]:
         """Messages that are the same: `head` and `tail` of them, the others counted."""
@@ -108,7 +118,7 @@ class _Page:
             yield self._message(kind, side, place)
             return
         content = side.content(place)
-        yield (Ink(self._start(kind, side.label(place), content.role), STYLES[kind]),)
+        yield (Ink(self._start(kind, side.label(place), content.role).rstrip(), STYLES[kind]),)
         yield from self._indented(kind, render.body(content, full=True))
 
     def _message(self, kind: str, side: Side, place: int) -> Line:
@@ -140,7 +150,7 @@ class _Page:
         notes += [f"role {' → '.join(roles)}"] if len(roles) == 2 else []
         notes += [f"moved: stood behind {self.diff.a.label(hunk.a - 1)}" if hunk.a else "moved"] if hunk.moved else []
         if self.full:
-            yield (Ink(start, STYLES[CHANGED]),)
+            yield (Ink(start.rstrip(), STYLES[CHANGED]),)
             for kind, line in edits.lines(_body(old), _body(new)):
                 yield from self._indented(kind, [line])
         else:
@@ -217,13 +227,13 @@ def stat(diff: Diff, *, tokens: bool) -> Iterator[Line]:
     if tokens:
         found = diff.tokens()
         parts = [f"{found['before']:,} → {found['after']:,} tokens:", f"{found[GONE]:,} gone,", f"{found[CAME]:,} came"]
-        yield from _folded([*parts, *f"({provisional.NAME})".split()])
+        yield from _folded([*parts, f"({provisional.NAME})"])
 
 
 def _folded(parts: Iterable[str]) -> Iterator[Line]:
-    """Parts on as few lines as the width allows."""
+    """Words on as few lines as the width allows."""
     line, columns = "", render.width()
-    for part in parts:
+    for part in " ".join(parts).split(" "):
         if line and cells(f"{line} {part}") > columns:
             yield (line,)
             line = ""

@@ -96,7 +96,7 @@ COMMANDS = ["show LOG", "show LOG --oneline", "show LOG --full", "show LOG --exp
             "recall LOG BADno", "recall LOG a --state BAD", "recall LOG --regex (BAD", "recall LOG . --apply --yes",
             "recall LOG --apply --state out --yes", "recall LOG a --agent noBAD", "recall LOG BAD --apply --dry-run",
             "show LOG --optionBAD", "export LOG --to BAD", "init LOG --profile BAD", "show LOG --conversation BAD",
-            "mark LOG a BAD"]  # fmt: skip
+            "mark LOG a BAD", "diff LOG 5 now", "diff LOG 5 now --full", "diff LOG 1 BAD", "diff LOG BAD"]  # fmt: skip
 """Every human form of every command, and every error that repeats what was typed."""
 
 
@@ -182,7 +182,8 @@ def _pieces(fd: int) -> Iterator[bytes]:
 @pytest.mark.parametrize("command", ["show LOG", "show LOG --oneline", "show LOG --explain", "status LOG",
                                      "status LOG --short", "log LOG",
                                      "why LOG 1- 6.", "check LOG",
-                                     "rewind LOG BAD", "forget LOG --grep . --yes", "undo LOG noBAD"])  # fmt: skip
+                                     "rewind LOG BAD", "forget LOG --grep . --yes", "undo LOG noBAD",
+                                     "diff LOG 5", "diff LOG 5 --full"])  # fmt: skip
 def test_pty(tmp_path: Path, columns: int, command: str) -> None:
     """A terminal shows text: no title, no answer on stdin, the cursor never goes up or back over what stands there."""
     path = tmp_path / "chat.jsonl"

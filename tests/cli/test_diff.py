@@ -1,0 +1,185 @@
+"""diff: two states of a log, or two logs; exit 0 the same, 1 different, as diff(1)."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import FOREIGN, ctxkit, good, lines, message, process, shell, small
+from tests.cli.test_terminal import on_pty
+from tests.shared import shared
+
+
+def test_states_of_one_log(tmp_path: Path) -> None:
+    """An op, a mark, now; one left out is now, both: what the newest op changed."""
+    path = small(tmp_path, marks=["before"])
+    good("forget", path, "2")
+    path.write_bytes(path.read_bytes() + lines(message("user", "late", 20)))
+    for words in (["before"], ["1", "now"], ["before", "now"], ["mark:before"]):
+        ran = ctxkit("diff", path, *words)
+        assert (ran.code, ran.err) == (1, "1 gone, 1 came; 10 messages the same\n")
+        assert "-  2 user      first question\n               forgotten by op 2\n" in ran.text
+        assert "+ 12 user      late\n" in ran.text
+    ran = ctxkit("diff", path)
+    assert ran.code == 1 and "before op 2 (forget)" in ran.text and "late" not in ran.text
+
+
+def test_the_same(tmp_path: Path) -> None:
+    """Nothing on stdout, exit 0, and in words what was compared."""
+    path = small(tmp_path, marks=["a"])
+    ran = good("diff", path, "1")
+    assert (ran.out, ran.err) == (b"", "no difference between op 1 (mark a) and now: 11 messages the same\n")
+    assert good("diff", path, path).err == "no difference: 11 messages the same\n"
+    assert good("diff", path).err == "no difference: 11 messages the same\n"
+
+
+def test_two_logs(tmp_path: Path) -> None:
+    """Of any formats, one of them from a pipe; /dev/null and an empty file are logs without messages."""
+    path = small(tmp_path)
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(FOREIGN)
+    same = lines(message("user", "hello"), message("assistant", "hi"), message("user", "more"))
+    assert good("diff", session, "-", stdin=same).out == b""
+    ran = ctxkit("diff", "-", path, stdin=FOREIGN)
+    assert ran.code == 1 and ran.text.startswith(f"--- standard input\n+++ {path}\n")
+    (tmp_path / "empty").touch()
+    for nothing in ("/dev/null", tmp_path / "empty"):
+        assert ctxkit("diff", nothing, path).err == "11 came; 0 messages the same\n"
+        assert ctxkit("diff", path, nothing).err == "11 gone; 0 messages the same\n"
+        good("diff", nothing, nothing)
+
+
+def test_two_logs_of_which_one_grew(tmp_path: Path) -> None:
+    """An old and a new version of one file: an op of the new one says why."""
+    old, new = small(tmp_path), small(tmp_path, name="new.jsonl")
+    good("forget", new, "2")
+    ran = ctxkit("diff", old, new)
+    assert (ran.code, ran.err) == (1, "1 gone; 10 messages the same\n") and "forgotten by op 1" in ran.text
+
+
+def test_sidecar(tmp_path: Path) -> None:
+    """Ops on another program's log."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(FOREIGN)
+    good("forget", path, "1")
+    path.write_bytes(
+        FOREIGN + FOREIGN.splitlines(keepends=True)[-1].replace(b'"u3"', b'"u4"').replace(b'"u2"', b'"u3"')
+    )
+    ran = ctxkit("diff", path, "1^")
+    assert ran.code == 1 and "forgotten by op 1" in ran.text and "1 gone, 1 came; 2 messages the same" in ran.err
+    assert ctxkit("diff", path, "now", "1").code == 1
+
+
+def test_process_substitution(tmp_path: Path) -> None:
+    """What a shell gives for <(...) is a log like any other."""
+    small(tmp_path)
+    ran = shell("ctxkit diff <(head -n 3 chat.jsonl) <(cat chat.jsonl) -q | head -n 4", tmp_path)
+    assert ran.code == 0 and ran.text.splitlines()[0].startswith("--- /dev/fd/"), ran.err
+
+
+def test_filters(tmp_path: Path) -> None:
+    """--agent, --thread and --now hold for both sides."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(message("user", "a", 1, agent="ada"), message("user", "b", 2, agent="bob")))
+    good("mark", path)
+    path.write_bytes(path.read_bytes() + lines(message("user", "c", 300, agent="ada"), message("user", "d", 301)))
+    assert ctxkit("diff", path, "1", "--agent", "bob").err == "1 came; 1 message the same\n"
+    good("window", path, "1h")
+    assert "2 gone, 2 came" in ctxkit("diff", path, "1").err
+    assert ctxkit("diff", path, "1", "--now", "2026-02-01T10:30:00Z").err == "2 came; 2 messages the same\n"
+    assert ctxkit("diff", path, "1", "--agent", "eve").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("LOG 99", 2, "'99' is no op and no mark of LOG, and no file"),
+        ("LOG nowhere", 2, "has ops 1-1, and the marks a"),
+        ("LOG other.jsonl", 66, "other.jsonl: no such log"),
+        ("LOG LOG now", 2, "one word too many"),
+        ("- -", 2, "both logs are standard input"),
+        ("LOG LOG --sidecar x", 2, "--sidecar is for one log"),
+        ("LOG 1 now now", 2, "unexpected extra argument"),
+        ("LOG --thread none", 2, "no thread 'none'"),
+        ("LOG -U -1", 2, "-1"),
+        ("1 now", 66, "ctxkit diff - 1 now"),
+    ],
+)
+def test_errors(tmp_path: Path, words: str, code: int, said: str) -> None:
+    """2 or more: 1 would say that something differs."""
+    path = small(tmp_path, marks=["a"])
+    ran = ctxkit("diff", *words.replace("LOG", str(path)).split())
+    assert (ran.code, ran.out) == (code, b"") and said.replace("LOG", str(path)) in ran.err
+
+
+def test_a_file_goes_before_a_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second word that is a file is a log; mark:LABEL, numbers and now never are."""
+    monkeypatch.chdir(tmp_path)
+    path = small(tmp_path, marks=["copy"])
+    small(tmp_path, name="copy"), small(tmp_path, name="now"), small(tmp_path, name="1")
+    good("forget", path, "2")
+    assert "+++ copy" in ctxkit("diff", path, "copy").text
+    for word in ("mark:copy", "1"):
+        assert "op 1 (mark copy)" in ctxkit("diff", path, word).text
+    assert good("diff", path, "now").out == b""
+    assert "+++ ./now" in ctxkit("diff", path, "./now").text
+
+
+def test_json_and_stat(tmp_path: Path) -> None:
+    """An object per difference and a summary; figures with the counter's name, messages alone without tokens."""
+    path = small(tmp_path, marks=["a"])
+    good("forget", path, "2")
+    ran = ctxkit("diff", path, "1", "--json")
+    assert ran.code == 1 and [value["kind"] for value in ran.values] == ["gone", "summary"]
+    [summary] = ctxkit("diff", path, "1", "--json", "--stat").values
+    assert summary["tokens"]["before"] - summary["tokens"]["gone"] == summary["tokens"]["after"]
+    text = ctxkit("diff", path, "1", "--stat").text
+    assert text.startswith("11 → 10 messages: 1 gone,") and "(provisional counter, bytes/4)" in text
+    assert "tokens" not in ctxkit("diff", path, "1", "--stat", "--no-tokens").text
+
+
+@pytest.mark.parametrize("columns", [80, 20])
+def test_on_a_terminal(tmp_path: Path, columns: int) -> None:
+    """Coloured, and no line wider than the terminal."""
+    path = small(tmp_path, marks=["a"])
+    good("forget", path, "2,5")
+    seen = on_pty(["diff", str(path), "1", "-q"], columns)
+    text = seen.raw.decode().replace("\r\n", "\n")
+    assert seen.code == 1 and "\x1b[31m-  2" in text
+    assert all(len(line) <= columns for line in re.sub("\x1b\\[[0-9;]*m", "", text).splitlines())
+
+
+def test_colours(tmp_path: Path) -> None:
+    """None in a pipe, none with NO_COLOR, some where they are forced."""
+    path = small(tmp_path, marks=["a"])
+    good("forget", path, "2")
+    assert b"\x1b" not in process("diff", path, "1").out
+    assert b"\x1b[31m" in process("diff", path, "1", env={"CLICOLOR_FORCE": "1"}).out
+    assert b"\x1b" not in process("diff", path, "1", env={"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}).out
+
+
+@pytest.mark.parametrize("name", ["claude-code/37-agentv-small.jsonl", "claude-code/35-entire-cjk.jsonl"])
+def test_real_sessions(tmp_path: Path, name: str) -> None:
+    """A session against its own beginning, against itself, and against another one."""
+    path = shared(f"transcripts/{name}")
+    raw = path.read_bytes().splitlines(keepends=True)
+    start = tmp_path / "start.jsonl"
+    start.write_bytes(b"".join(raw[: 3 * len(raw) // 4]))
+    assert good("diff", path, path).out == b""
+    ran = ctxkit("diff", start, path, "--json")
+    assert ran.code in (0, 1) and ran.values[-1]["same"] > 0
+    mirrored = ctxkit("diff", path, start, "--json").values[-1]
+    assert (mirrored["gone"], mirrored["same"]) == (ran.values[-1]["came"], ran.values[-1]["same"])
+    os.environ["COLUMNS"] = "20"
+    assert all(len(line) <= 20 for line in ctxkit("diff", start, path).text.splitlines() if line.isascii())
+
+
+def test_across_formats(tmp_path: Path) -> None:
+    """A session and its export: the same words."""
+    path = shared("transcripts/claude-code/37-agentv-small.jsonl")
+    exported = good("export", path, "--to", "chat").out
+    ran = ctxkit("diff", path, "-", "--json", stdin=exported)
+    assert ran.values[-1]["same"] > ran.values[-1]["gone"]
