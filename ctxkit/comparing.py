@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import zip_longest
 
@@ -285,26 +285,27 @@ class LogDigests:
     def _raw(self, side: int, place: int) -> bytes | None:
         """The record of a message that is shown as it stands in the log."""
         one = self._sides[side]
-        found = one.entry(place)
-        if found.message is None or found.stub is not None:
+        name = one.order[place]
+        if not isinstance(name, int) or name in one.state.board.stubs:
             return None
-        source = one.log.opening.laid_out
-        spans = ((found.message.offset, found.message.size), *found.message.more)
-        return b"\n".join(source.read(offset, size) for offset, size in spans)
+        found, source = one.state.messages[name - 1], one.log.opening.laid_out
+        if not found.more:
+            return source.read(found.offset, found.size)
+        return b"\n".join(source.read(offset, size) for offset, size in ((found.offset, found.size), *found.more))
 
     def _linked(self, side: int) -> dict[int, list[Link]]:
         found = self._links[side]
         if found is None:
             one = self._sides[side]
-            found = self._links[side] = dict(links(_calls(one, place) for place in range(len(one.order))))
+            found = self._links[side] = dict(links(_calls(one, place, name) for place, name in enumerate(one.order)))
         return found
 
 
-def _calls(side: Side, place: int) -> tuple[int, list[str] | tuple[str, ...], list[str] | tuple[str, ...]]:
+def _calls(side: Side, place: int, name: Name) -> tuple[int, Sequence[str], Sequence[str]]:
     """The place, and the ids of the calls that its message makes and answers."""
-    found = side.entry(place)
-    if found.message is not None:
-        return place, found.message.calls, found.message.results
+    if isinstance(name, int):
+        message = side.state.messages[name - 1]
+        return place, message.calls, message.results
     parts = side.content(place).parts
     made = [part.id for part in parts if isinstance(part, Call)]
     return place, made, [part.id for part in parts if isinstance(part, Result)]
