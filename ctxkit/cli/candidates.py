@@ -164,8 +164,6 @@ _OF_LOG: dict[str, tuple[_Source, ...]] = {
     "LABEL": (_marks,),
     "op": (_voidable,),
     "OP": (_ops,),
-    "A": (_marks, _ops, _now),
-    "B": (_marks, _ops, _now),
     "agent": (_named("agent"),),
     "thread": (_named("thread"),),
     "ROLE": (_named("role"),),
