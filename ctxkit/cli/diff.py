@@ -58,7 +58,7 @@ def command(
             io.out(*spans)
     io.flush()
     for warning in dict.fromkeys((*found.a.state.warnings, *found.b.state.warnings)):
-        io.say(f"ctxkit: {warning}")
+        io.warn(warning)
     io.say(_summary(found))
     return int(ExitCode.NO) if found.differs else int(ExitCode.DONE)
 

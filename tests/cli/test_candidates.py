@@ -58,7 +58,7 @@ def test_values_of_the_log(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + lines(message("user", "x", 20, agent="ada", thread="t 1")))
     assert values("rewind", "label", log=path) == values("show", "after_mark", log=path) == ["b", "a"]
     assert values("undo", "op", log=path) == ["2", "1"]
-    assert values("diff", "a", log=path) == values("diff", "b", log=path) == ["now", "b", "a", "4", "3", "2", "1"]
+    assert values("diff", "a", log=path) == values("diff", "b", log=path) == ["b", "a", "4", "3", "2", "1", "now"]
     assert values("show", "at", log=path) == ["4", "3", "2", "1"]
     assert values("show", "role", log=path) == ["assistant", "system", "tool", "user"]
     assert values("show", "agent", log=path) == ["ada"] and values("show", "thread", log=path) == ["t 1"]
