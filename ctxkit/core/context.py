@@ -121,7 +121,7 @@ def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
 
 
 def through(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
-    """What `lens` lets pass of `found`, names in the context's order; an agent that the log does not have is no error."""
+    """What `lens` lets pass of `found`, in order; an agent that the log does not have is no error."""
     if lens.agent is not None or lens.thread is not None:
         found = (name for name in found if belongs(state, name, lens.agent, lens.thread))
     if windowed(state, lens) and state.last is not None:
