@@ -10,8 +10,9 @@ import pytest
 from ctxkit import Log
 from ctxkit.core.messages import Call, Content, Image, Other, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
-from ctxkit.exporting import export, parts_json
+from ctxkit.exporting import export, parts_json, untouched
 from tests.cli.runner import SMALL, call, lines, message
+from tests.lawful import ROOT
 
 
 def log(raw: bytes) -> Log:
@@ -52,6 +53,21 @@ def test_nothing_to_send(to: str) -> None:
     cleared.clear()
     with pytest.raises(NothingToSend, match="all 1 are out"):
         export(cleared, to)
+
+
+def test_untouched() -> None:
+    """Marks and protection leave a context as its program would send it; so does an op that was undone."""
+    one = log((ROOT / "fixtures/guide/session.jsonl").read_bytes())
+    assert untouched(one)
+    one.mark("a")
+    one.protect("3")
+    assert untouched(one)
+    one.forget("5")
+    assert not untouched(one)
+    one.undo()
+    assert untouched(one)
+    one.set_window(3600)
+    assert not untouched(one)
 
 
 def test_parts_json() -> None:

@@ -7,6 +7,7 @@ The number of sequences is counted, and the count is a test.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +19,11 @@ from hypothesis import strategies as st
 from ctxkit import Log
 from ctxkit.core.jsontext import dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
-from tests.lawful import COMMANDS, TO_COME, Command, opened, tried
+from tests.lawful import COMMANDS, TO_COME, Command, as_bytes, opened, tried
 from tests.seeds import FAMILIES, ODD, oddities, slices
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, typed
+from tests.validators.thoughts import Thought, calls_signed, signed_calls, thoughts_of_log
+from tests.validators.thoughts import thoughts as thoughts_sent
 
 Body = dict[str, Any]
 PROMPT = "what comes next"
@@ -45,7 +48,14 @@ AS_SENT = (
 )
 """What Claude Code was recorded to send all the same (fixtures/truth-claude-code: p11, p12, p76); as long as no op has
 changed the context, it goes out so."""
+OWN = as_bytes(record for piece in ODD for record in piece)
 ran: Counter[str] = Counter()
+seen: Counter[str] = Counter()
+
+
+def plain(identity: str) -> str:
+    """An id without the number that makes it unlike an earlier one."""
+    return re.sub(r"_\d+$", "", identity)
 
 
 def asked(body: Body, key: str, mine: Body) -> Body:
@@ -74,8 +84,11 @@ def gemini(body: Body) -> list[str]:
 CHECKS: dict[str, Callable[[Body], list[str]]] = {"openai": openai, "anthropic": anthropic, "gemini": gemini}
 
 
-def check(log: Log, as_sent: bool) -> None:
-    """Every export of the log's context; `as_sent`: its own program may send what is not as documented."""
+def check(log: Log, as_sent: bool, thoughts: set[Thought], signed: set[tuple[str, str]]) -> None:
+    """Every export of the log's context; `as_sent`: its own program may send what is not as documented.
+
+    `thoughts`, `signed`: thinking, and signatures of calls, which the log or an op has; no others may go out.
+    """
     for to, problems in CHECKS.items():
         try:
             [value] = log.export(to).values
@@ -86,6 +99,13 @@ def check(log: Log, as_sent: bool) -> None:
             assert [one for one in anthropic_rules.problems(body) if not one.endswith(AS_SENT)] == []
         else:
             assert problems(body) == [], to
+        seen[to] += 1
+        if to == "anthropic":
+            assert set(thoughts_sent(body)) <= thoughts
+            seen["thoughts"] += len(thoughts_sent(body))
+        elif to == "gemini":
+            assert {(plain(one), what) for one, what in calls_signed(body)} <= signed
+            seen["signatures of calls"] += len(calls_signed(body))
 
 
 @pytest.mark.slow
@@ -104,7 +124,9 @@ def test_every_export_is_valid(family: str) -> None:
         for command in commands:
             tried(log, command)
         same = log.names() == before and all(entry.stub is None for entry in log.entries())
-        check(log, as_sent=same and log.transcript.format == "claude-code")
+        known = thoughts_of_log(content) | thoughts_of_log(OWN)
+        signed = {(plain(one), what) for one, what in signed_calls(content) | signed_calls(OWN)}
+        check(log, same and log.transcript.format == "claude-code", known, signed)
         ran[family] += 1
 
     sequence()
@@ -116,5 +138,5 @@ def test_how_many_sequences_were_run(capsys: pytest.CaptureFixture[str]) -> None
     if set(ran) != set(SOURCES):
         pytest.skip("the sequences were not run")
     with capsys.disabled():
-        print(f"\nsequences of ops, every export valid: {ran.total()} ({dict(ran)})")
+        print(f"\nsequences of ops, every export valid: {ran.total()} ({dict(ran)}); bodies and more: {dict(seen)}")
     assert ran.total() >= 5_000

@@ -21,8 +21,10 @@ from ctxkit.formats.bodies import (
     is_base64,
     is_link,
     kind_of,
+    signature_of,
     speaker,
     tool_name,
+    unsaid_name,
 )
 from ctxkit.formats.carried import RESULT_KINDS, SERVER_ANSWERS, SERVER_CALLS, SERVER_KINDS, USER_KINDS, carried
 
@@ -88,6 +90,7 @@ class _Writer:
 
     def turn(self, content: Content) -> _Turn:
         """The message of one content; a later system message is told by the user, as there is no such role."""
+        unsaid_name(content, self._repairs)
         if speaker(content) == "assistant":
             blocks = [block for part in content.parts if (block := self._said(part))]
             return _Turn("assistant", [], self._server_pairs(blocks))
@@ -131,6 +134,8 @@ class _Writer:
                     "name": tool_name(part.name, _LONGEST_NAME, self._repairs),
                     "input": arguments(part),
                 }
+                if signature_of(part.raw) is not None:
+                    self._repairs.leave_out("thought signature")
                 caller = (part.raw or {}).get("caller")
                 return call | {"caller": caller} if isinstance(caller, dict) else call
             case Thinking():

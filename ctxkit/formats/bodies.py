@@ -82,6 +82,22 @@ def tool_name(name: str, longest: int, repairs: Repairs, *, first_letter: bool =
     return (f"_{plain}" if first_letter and not (plain[0] == "_" or plain[0].isalpha()) else plain)[:longest]
 
 
+def signature_of(raw: dict[str, Any] | None) -> Any:
+    """The thought signature that Gemini put on a part, in its own form or in OpenAI's; None for none."""
+    match raw:
+        case {"extra_content": {"google": {"thought_signature": found}}}:
+            return found
+        case {"thoughtSignature": found} | {"thought_signature": found}:
+            return found
+    return None
+
+
+def unsaid_name(content: Content, repairs: Repairs) -> None:
+    """Counts the name of a speaker that has no place; a tool's is that of its call."""
+    if content.name and not all(isinstance(part, Result) for part in content.parts):
+        repairs.leave_out("name of a speaker")
+
+
 def arguments(call: Call) -> dict[str, Any]:
     """The arguments of a call as an object: what is none is wrapped as `_raw`; nothing at all is no arguments."""
     if isinstance(call.arguments, dict):

@@ -17,7 +17,18 @@ import msgspec
 from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
-from ctxkit.formats.bodies import NO_CONTENT, Ids, arguments, clean, is_base64_text, kind_of, speaker, tool_name
+from ctxkit.formats.bodies import (
+    NO_CONTENT,
+    Ids,
+    arguments,
+    clean,
+    is_base64_text,
+    kind_of,
+    signature_of,
+    speaker,
+    tool_name,
+    unsaid_name,
+)
 from ctxkit.formats.gemini_media import file_of, media_of
 
 NO_SIGNATURE = "skip_thought_signature_validator"
@@ -76,6 +87,7 @@ class _Writer:
 
     def add(self, content: Content) -> None:
         """The parts of one content; a later system message is told by the user, as there is no such role."""
+        unsaid_name(content, self._repairs)
         if speaker(content) == "assistant":
             made = self._put("model", [one for part in content.parts for one in self._said(part)])
         else:
@@ -154,10 +166,7 @@ class _Writer:
 
     def _signature(self, raw: Json) -> Json:
         """The signature that came with a part, as it came: Gemini's own, or in its OpenAI form."""
-        found = raw.get("thoughtSignature", raw.get("thought_signature"))
-        match raw:
-            case {"extra_content": {"google": {"thought_signature": signature}}}:
-                found = signature
+        found = signature_of(raw)
         if found is None or is_base64_text(found):
             return {"thoughtSignature": found} if found else {}
         self._repairs.leave_out("thought signature that is none")

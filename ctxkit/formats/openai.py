@@ -21,8 +21,10 @@ from ctxkit.formats.bodies import (
     is_base64,
     is_link,
     kind_of,
+    signature_of,
     speaker,
     tool_name,
+    unsaid_name,
 )
 from ctxkit.formats.chat_parts import arguments_of
 
@@ -68,6 +70,8 @@ class _Writer:
         message: Json = {"role": role, "content": _joined(words)}
         if content.name and _NAME.fullmatch(content.name):
             message["name"] = content.name
+        else:
+            unsaid_name(content, self._repairs)
         if calls:
             message["tool_calls"] = calls
         return [*made, message]
@@ -93,6 +97,8 @@ class _Writer:
         function = (call.raw or {}).get("function")
         written = function.get("arguments") if isinstance(function, dict) else None
         value = arguments(call)
+        if signature_of(call.raw) is not None:
+            self._repairs.leave_out("thought signature")
         same = isinstance(written, str) and bool(written.strip()) and arguments_of(written) == value
         return {
             "id": self._ids.call(call.id),

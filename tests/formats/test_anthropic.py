@@ -224,3 +224,19 @@ def _blocks(messages: list[dict[str, Any]]) -> Any:
     for message in messages:
         content = message["content"]
         yield from [text(content)] if isinstance(content, str) else content
+
+
+def test_a_failed_result_holds_words_alone() -> None:
+    """A picture in it is named and counted."""
+    failed = Result("A", [Text("no"), Image("image/png", "AAAA")], True)
+    body, repairs = anthropic.write([user("a"), said(CALL), user(failed)])
+    assert body["messages"][2]["content"][0]["content"] == [text("no"), text("[image]")]
+    assert repairs.left_out == {"image": 1}
+    assert problems(body) == []
+
+
+def test_what_has_no_place_is_counted() -> None:
+    """Names of speakers, and signatures of Gemini's."""
+    call = Call("A", "f", {}, {"thoughtSignature": "S"})
+    _, repairs = anthropic.write([Content("user", [Text("a")], "sam"), said(call), user(Result("A", "r"))])
+    assert repairs.left_out == {"name of a speaker": 1, "thought signature": 1}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.messages import Call, Content, Repairs, Result, Text
-from ctxkit.formats.bodies import Ids, arguments, clean, speaker, tool_name
+from ctxkit.formats.bodies import Ids, arguments, clean, signature_of, speaker, tool_name, unsaid_name
 
 
 @given(st.lists(st.one_of(st.sampled_from(["A", "a:1", "", "A_2", "x" * 60]), st.text(max_size=60))))
@@ -73,3 +73,36 @@ def test_clean() -> None:
 def test_speaker(content: Content, side: str) -> None:
     """What a content holds goes before its role."""
     assert speaker(content) == side
+
+
+@pytest.mark.parametrize(
+    ("raw", "found"),
+    [
+        ({"extra_content": {"google": {"thought_signature": "S"}}}, "S"),
+        ({"thoughtSignature": "S"}, "S"),
+        ({"thought_signature": "S"}, "S"),
+        ({"extra_content": {"google": {}}}, None),
+        (None, None),
+    ],
+)
+def test_signature_of(raw: dict[str, Any] | None, found: str | None) -> None:
+    """In Gemini's own form, and in OpenAI's."""
+    assert signature_of(raw) == found
+
+
+def test_unsaid_name() -> None:
+    """A speaker's is counted; a tool's is that of its call."""
+    repairs = Repairs()
+    for content in (
+        Content("user", [Text("x")], "sam"),
+        Content("tool", [Result("A", "x")], "read"),
+        Content("user", []),
+    ):
+        unsaid_name(content, repairs)
+    assert repairs.left_out == {"name of a speaker": 1}
+
+
+@pytest.mark.parametrize(("name", "sent"), [("_a", "_a"), ("1st", "_1st"), ("-a", "_-a"), ("é", "_"), ("", "unnamed")])
+def test_tool_name_with_a_letter_first(name: str, sent: str) -> None:
+    """As Gemini wants it."""
+    assert tool_name(name, 64, Repairs(), first_letter=True) == sent

@@ -42,7 +42,7 @@ CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {
     "name": (
         [one("user", "a", name="frodo"), one("user", "b", name="no good")],
         [{"role": "user", "content": "a", "name": "frodo"}, {"role": "user", "content": "b"}],
-        {},
+        {"name of a speaker": 1},
     ),
     "texts": (
         [one("user", "a", "b")],
@@ -140,3 +140,20 @@ def test_every_body_is_valid(contents: list[Content]) -> None:
         return
     assert problems(body) == []
     assert json.loads(dumps(body)) == body
+
+
+def test_more_calls_than_one_message_may_make() -> None:
+    """They become several messages, each with its results behind it; the words stay in front."""
+    calls = [Call(f"c{n}", "f", {}) for n in range(130)]
+    results = [one("tool", Result(call.id, "r")) for call in calls]
+    body, repairs = openai.write([one("assistant", "so", *calls), *results])
+    made = [(message.get("content"), len(message.get("tool_calls", ()))) for message in body["messages"]]
+    assert made == [("so", 128), *[("r", 0)] * 128, (None, 2), *[("r", 0)] * 2]
+    assert problems(body) == [] and repairs.made == repairs.dropped == 0
+
+
+def test_signatures_of_gemini_are_counted() -> None:
+    """This API has no place for them."""
+    call = Call("A", "f", {}, {"extra_content": {"google": {"thought_signature": "S"}}})
+    _, repairs = openai.write([one("assistant", call), one("tool", Result("A", "r"))])
+    assert repairs.left_out == {"thought signature": 1}
