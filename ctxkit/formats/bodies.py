@@ -6,6 +6,7 @@ with these, as `formats/gemini.py` does. Limits are the providers' published one
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -109,12 +110,22 @@ def arguments(call: Call) -> dict[str, Any]:
 
 def is_base64(image: Image) -> bool:
     """Whether the picture stands in the message itself, in a kind that providers take."""
-    return image.media_type in IMAGE_TYPES and _BASE64.fullmatch(image.data) is not None
+    return image.media_type in IMAGE_TYPES and _BASE64.fullmatch(image.data) is not None and _is_whole(image.data)
 
 
 def is_base64_text(value: Any) -> bool:
     """Whether this is bytes as JSON has them: base64, of either alphabet."""
-    return isinstance(value, str) and _BYTES.fullmatch(value) is not None and len(value.rstrip("=")) % 4 != 1
+    return isinstance(value, str) and _BYTES.fullmatch(value) is not None and _is_whole(value)
+
+
+def _is_whole(data: str) -> bool:
+    """Whether base64 ends where bytes end; what was cut in the middle of one is refused."""
+    last = data.rstrip("=")[-4:].replace("-", "+").replace("_", "/")
+    rest = len(data.rstrip("=")) % 4
+    if rest == 0:
+        return not data.endswith("=")
+    end = last[-rest:] + "=" * (4 - rest)
+    return rest != 1 and base64.b64encode(base64.b64decode(end)).decode("ascii") == end
 
 
 def is_link(image: Image) -> bool:

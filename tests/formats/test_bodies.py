@@ -9,8 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.messages import Call, Content, Repairs, Result, Text
-from ctxkit.formats.bodies import Ids, arguments, clean, signature_of, speaker, tool_name, unsaid_name
+from ctxkit.core.messages import Call, Content, Image, Repairs, Result, Text
+from ctxkit.formats.bodies import (
+    Ids,
+    arguments,
+    clean,
+    is_base64,
+    is_base64_text,
+    signature_of,
+    speaker,
+    tool_name,
+    unsaid_name,
+)
 
 
 @given(st.lists(st.one_of(st.sampled_from(["A", "a:1", "", "A_2", "x" * 60]), st.text(max_size=60))))
@@ -106,3 +116,16 @@ def test_unsaid_name() -> None:
 def test_tool_name_with_a_letter_first(name: str, sent: str) -> None:
     """As Gemini wants it."""
     assert tool_name(name, 64, Repairs(), first_letter=True) == sent
+
+
+@pytest.mark.parametrize(
+    ("data", "whole"),
+    [
+        ("AAAA", True), ("QUI=", True), ("QUI", True), ("QQ==", True), ("QUJD=", False), ("QUJ", False), ("A", False),
+        ("QR==", False), ("?", False), ("", False),
+    ],
+)  # fmt: skip
+def test_base64(data: str, whole: bool) -> None:
+    """Whole bytes only: what was cut within one is refused by every provider."""
+    assert is_base64_text(data) == is_base64(Image("image/png", data)) == whole
+    assert is_base64_text("-_8=") and not is_base64(Image("image/png", "-_8="))
