@@ -16,7 +16,11 @@ from tests.docs.pages import DOCS
 
 pytestmark = pytest.mark.needs("git")
 
-RECIPES = re.findall(r"^\$ ((?:git config|printf '%s\\n' '\*\.jsonl).*)$", (DOCS / "git.md").read_text("utf-8"), re.M)
+RECIPES = re.findall(
+    r"^\$ ((?:git config diff.ctxkit.(?:textconv|xfuncname)|printf '%s\\n' '\*\.jsonl).*)$",
+    (DOCS / "git.md").read_text("utf-8"),
+    re.M,
+)
 """The setup, as the page has it."""
 
 
@@ -168,3 +172,24 @@ def test_without_ctxkit_git_still_works(repository: Repository) -> None:
     repository.env["PATH"] = str(tools)
     [added] = repository.diff()
     assert '"ctxkit":"forget"' in added
+
+
+def test_the_diff_driver(repository: Repository) -> None:
+    """`git diff` through `ctxkit diff`: changed, new, deleted, and what is no log; git never stops."""
+    [driver] = re.findall(r"^\$ (git config diff\.ctxkit\.command .*)$", (DOCS / "git.md").read_text("utf-8"), re.M)
+    (repository.folder / "data.jsonl").write_text('{"id": 1}\n')
+    small(repository.folder, name="old.jsonl")
+    repository.commit()
+    repository(driver)
+    good("forget", repository.folder / "chat.jsonl", "6")
+    small(repository.folder, name="new.jsonl")
+    (repository.folder / "old.jsonl").unlink()
+    (repository.folder / "data.jsonl").write_text('{"id": 2}\n')
+    repository("git add -N new.jsonl")
+    printed = repository("git diff --no-renames")
+    logs = dict(piece.split("\n", 1) for piece in printed.removeprefix("log ").split("\nlog "))
+    assert list(logs) == ["chat.jsonl", "data.jsonl", "new.jsonl", "old.jsonl"]
+    assert re.search(r"^- +6 user +second question$", logs["chat.jsonl"], re.M) and "forgotten by op 1" in logs["chat.jsonl"]
+    assert '-{"id": 1}\n+{"id": 2}' in logs["data.jsonl"]
+    assert re.search(r"^\+ +2 user +first question$", logs["new.jsonl"], re.M)
+    assert re.search(r"^- +2 user +first question$", logs["old.jsonl"], re.M)
