@@ -189,7 +189,10 @@ def test_the_diff_driver(repository: Repository) -> None:
     printed = repository("git diff --no-renames")
     logs = dict(piece.split("\n", 1) for piece in printed.removeprefix("log ").split("\nlog "))
     assert list(logs) == ["chat.jsonl", "data.jsonl", "new.jsonl", "old.jsonl"]
-    assert re.search(r"^- +6 user +second question$", logs["chat.jsonl"], re.M) and "forgotten by op 1" in logs["chat.jsonl"]
+    assert (
+        re.search(r"^- +6 user +second question$", logs["chat.jsonl"], re.M)
+        and "forgotten by op 1" in logs["chat.jsonl"]
+    )
     assert '-{"id": 1}\n+{"id": 2}' in logs["data.jsonl"]
     assert re.search(r"^\+ +2 user +first question$", logs["new.jsonl"], re.M)
     assert re.search(r"^- +2 user +first question$", logs["old.jsonl"], re.M)
