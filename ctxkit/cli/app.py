@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ctxkit.cli import fds
-from ctxkit.errors import CtxkitError, ExitCode, Usage
+from ctxkit.errors import ExitCode, Usage
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("look", "the context, for people"),
@@ -146,18 +146,10 @@ def run(args: list[str]) -> int:
         except typer.Exit as stop:
             io.flush()
             return int(stop.exit_code)
-    except CtxkitError as error:
-        return io.fail(error)
-    except KeyboardInterrupt:
-        return io.interrupted()
-    except BrokenPipeError:
-        return io.broken_pipe()
-    except OSError as error:
-        return io.system(error)
-    except Exception as error:
-        if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-            return io.usage(error)
-        return io.bug(error)
+    except (Exception, KeyboardInterrupt) as error:
+        from ctxkit.cli import failing
+
+        return failing.rendered(error)
     finally:
         io.end()
 
@@ -174,9 +166,9 @@ def main() -> None:
     """The entry point of the console script."""
     gc.disable()  # reading leaves no cycles, and looking for some among a growing million of messages takes long
     if 1 in fds.fill():
-        from ctxkit.cli import io
+        from ctxkit.cli import failing
 
-        status = io.no_output()
+        status = failing.no_output()
     else:
         status = run(_words())
     os._exit(status)  # both streams were flushed, nothing else is open; taking a million messages apart takes a while

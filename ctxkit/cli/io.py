@@ -1,26 +1,23 @@
 """Standard streams: results on stdout, everything else on stderr, and every word of a transcript through `safe()`.
 
-The only file that writes to the terminal. Errors end here: `ctxkit: <message>` and `hint: <what to do>`.
+The only file that writes to the terminal; how errors are worded is `failing.py`.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ctxkit.cli.ink import Ink, allowed, painted
 from ctxkit.core.jsontext import dumps
-from ctxkit.errors import CtxkitError, ExitCode, ManyConversations
 
 if TYPE_CHECKING:
     from ctxkit.cli.pager import Pager
     from ctxkit.cli.progress import Progress
 
-PIPE_STATUS = 128 + signal.SIGPIPE
 HANG = 2
 """How far a report's further lines are indented, where it does not fit."""
 
@@ -225,98 +222,6 @@ def end() -> None:
     no_progress()
     if Streams.pager is not None:
         flush()
-
-
-def fail(error: CtxkitError) -> int:
-    """Render an expected failure; its exit status."""
-    code = int(error.code)
-    try:
-        flush()
-    except BrokenPipeError:
-        code = broken_pipe()
-    except OSError as failed:
-        code = system(failed)
-    first, *rest = error.message.split("\n") if isinstance(error, ManyConversations) else [error.message]
-    _failed(first, error.hint, *rest)
-    return code
-
-
-def _failed(text: str, hint: str = "", *more: str) -> None:
-    """An error in words, what belongs to it, and what to do about it."""
-    _err(Ink("ctxkit:", "red"), f" {text}")
-    for line in more:
-        _err(line)
-    if hint:
-        _err(Ink("hint:", "dim"), f" {hint}")
-
-
-def usage(error: Any) -> int:
-    """Render what the option parser found wrong."""
-    near = getattr(error, "possibilities", None) or []
-    text = " ".join(str(error.message if near else error.format_message()).split())
-    text = text[:1].lower() + text[1:]
-    path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
-    meant = f"{near[0]}? " if near else _usage_hint(error, text)
-    _failed(text.rstrip("."), f"{meant}{path} --help")
-    return int(ExitCode.USAGE)
-
-
-def _usage_hint(error: Any, text: str) -> str:
-    """What is likely meant, before the pointer to the help page."""
-    if str(getattr(error, "option_name", ""))[1:2].isdigit():
-        return "a word that begins with - goes behind --; "
-    if "unexpected extra argument" in text:
-        return "words with blanks between them stand in quotes; "
-    return ""
-
-
-def system(error: OSError) -> int:
-    """Render an I/O failure of standard output (the log's own are CtxkitErrors)."""
-    _silence()
-    hint = f"the log has it all the same: {Streams.done}" if Streams.done else ""
-    _failed(f"cannot write output: {(error.strerror or str(error)).lower()}", hint)
-    return int(ExitCode.IO)
-
-
-def no_output() -> int:
-    """Standard output was closed from the start."""
-    _failed(
-        "cannot write output: standard output is closed: nothing was done", ">/dev/null, where the output is not wanted"
-    )
-    return int(ExitCode.IO)
-
-
-def broken_pipe() -> int:
-    """The reader of our output went away: end quietly, as by SIGPIPE."""
-    _silence()
-    return PIPE_STATUS
-
-
-def interrupted() -> int:
-    """Ctrl-C."""
-    _silence()
-    _failed("interrupted")
-    return 128 + signal.SIGINT
-
-
-def bug(error: BaseException) -> int:
-    """What nobody expected: one line, no locals, no transcript text."""
-    import traceback
-
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{os.path.basename(place.filename)}:{place.lineno}"
-    hint = "CTXKIT_DEBUG=1 shows the traceback; please report it"
-    _failed(f"a bug: {type(error).__name__} at {where}; the log was not rewritten", hint)
-    if os.environ.get("CTXKIT_DEBUG"):
-        traceback.print_exception(error)
-    return int(ExitCode.BUG)
-
-
-def _silence() -> None:
-    """Point stdout at /dev/null, so that what is still buffered cannot fail again at exit."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.close(null)
 
 
 def on_terminal() -> bool:

@@ -69,7 +69,7 @@ def test_a_bug_is_no_traceback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     from ctxkit.cli import mark
 
     def broken(*args: object) -> None:
-        raise ZeroDivisionError("secret words")
+        raise ZeroDivisionError("secret \x1b]0;words")
 
     monkeypatch.setattr(mark, "write", broken)
     path = small(tmp_path)
@@ -77,7 +77,8 @@ def test_a_bug_is_no_traceback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert ran.code == ExitCode.BUG and "a bug: ZeroDivisionError at test_app.py:" in ran.err
     assert "secret" not in ran.err and "Traceback" not in ran.err
     monkeypatch.setenv("CTXKIT_DEBUG", "1")
-    assert "secret" in ctxkit("mark", path).err
+    debug = ctxkit("mark", path).err
+    assert "secret ␛]0;words" in debug and "\x1b" not in debug and "\nTraceback (most recent call last):\n" in debug
 
 
 def test_quiet_does_not_stay(tmp_path: Path) -> None:

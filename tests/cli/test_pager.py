@@ -163,7 +163,7 @@ def test_interrupt_before_it_runs(tmp_path: Path) -> None:
         "bash", ["-c", f'exec "{PYTHON[0]}" -c "$0" show - <>"{fifo}"', PYTHON[2]],
         env={**os.environ, "CTXKIT_PAGER": "less"}, timeout=30,  # type: ignore[arg-type]
     )  # fmt: skip
-    from tests.cli.test_io import wait_until_reading
+    from tests.cli.test_failing import wait_until_reading
 
     wait_until_reading(run.pid)
     run.kill(signal.SIGINT)

@@ -1,0 +1,124 @@
+"""How a run fails: every expected error in words, `ctxkit: <message>` and `hint: <what to do>`, and its exit status.
+
+Used by `app.py` alone, and only where something failed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+from ctxkit.cli import io
+from ctxkit.cli.ink import Ink
+from ctxkit.errors import CtxkitError, ExitCode, ManyConversations
+
+PIPE_STATUS = 128 + signal.SIGPIPE
+
+
+def rendered(error: BaseException) -> int:
+    """What ended a run, said on stderr; its exit status."""
+    if isinstance(error, CtxkitError):
+        return fail(error)
+    if isinstance(error, KeyboardInterrupt):
+        return interrupted()
+    if isinstance(error, BrokenPipeError):
+        return broken_pipe()
+    if isinstance(error, OSError):
+        return system(error)
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        return usage(error)
+    return bug(error)
+
+
+def fail(error: CtxkitError) -> int:
+    """Render an expected failure; its exit status."""
+    code = int(error.code)
+    try:
+        io.flush()
+    except BrokenPipeError:
+        code = broken_pipe()
+    except OSError as failed:
+        code = system(failed)
+    first, *rest = error.message.split("\n") if isinstance(error, ManyConversations) else [error.message]
+    _told(first, error.hint, *rest)
+    return code
+
+
+def _told(text: str, hint: str = "", *more: str) -> None:
+    """An error in words, what belongs to it, and what to do about it."""
+    io.tell(Ink("ctxkit:", "red"), f" {text}")
+    for line in more:
+        io.tell(line)
+    if hint:
+        io.tell(Ink("hint:", "dim"), f" {hint}")
+
+
+def usage(error: Any) -> int:
+    """Render what the option parser found wrong."""
+    near = getattr(error, "possibilities", None) or []
+    text = " ".join(str(error.message if near else error.format_message()).split())
+    text = text[:1].lower() + text[1:]
+    path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
+    meant = f"{near[0]}? " if near else _usage_hint(error, text)
+    _told(text.rstrip("."), f"{meant}{path} --help")
+    return int(ExitCode.USAGE)
+
+
+def _usage_hint(error: Any, text: str) -> str:
+    """What is likely meant, before the pointer to the help page."""
+    if str(getattr(error, "option_name", ""))[1:2].isdigit():
+        return "a word that begins with - goes behind --; "
+    if "unexpected extra argument" in text:
+        return "words with blanks between them stand in quotes; "
+    return ""
+
+
+def system(error: OSError) -> int:
+    """Render an I/O failure of standard output (the log's own are CtxkitErrors)."""
+    _silence()
+    hint = f"the log has it all the same: {io.Streams.done}" if io.Streams.done else ""
+    _told(f"cannot write output: {(error.strerror or str(error)).lower()}", hint)
+    return int(ExitCode.IO)
+
+
+def no_output() -> int:
+    """Standard output was closed from the start."""
+    _told(
+        "cannot write output: standard output is closed: nothing was done", ">/dev/null, where the output is not wanted"
+    )
+    return int(ExitCode.IO)
+
+
+def broken_pipe() -> int:
+    """The reader of our output went away: end quietly, as by SIGPIPE."""
+    _silence()
+    return PIPE_STATUS
+
+
+def interrupted() -> int:
+    """Ctrl-C."""
+    _silence()
+    _told("interrupted")
+    return 128 + signal.SIGINT
+
+
+def bug(error: BaseException) -> int:
+    """What nobody expected: one line, no locals, no transcript text."""
+    import traceback
+
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(place.filename)}:{place.lineno}"
+    hint = "CTXKIT_DEBUG=1 shows the traceback; please report it"
+    _told(f"a bug: {type(error).__name__} at {where}; the log was not rewritten", hint)
+    if os.environ.get("CTXKIT_DEBUG"):
+        for line in "".join(traceback.format_exception(error)).split("\n"):  # it quotes what nobody has looked at
+            io.tell(line)
+    return int(ExitCode.BUG)
+
+
+def _silence() -> None:
+    """Point stdout at /dev/null, so that what is still buffered cannot fail again at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
