@@ -31,6 +31,14 @@ FAMILIES: dict[str, list[Path]] = {
         *sorted((SHARED / "transcripts/claude-code").glob("*.jsonl")),
         *sorted((SHARED / "transcripts/claude-code-subagents").glob("*.jsonl")),
     ],
+    "codex": [
+        *sorted((ROOT / "fixtures/truth-codex").glob("*.jsonl")),
+        *sorted((SHARED / "transcripts/codex").glob("*.jsonl")),
+    ],
+    "pi": [
+        *sorted((ROOT / "fixtures/truth-pi").glob("*.jsonl")),
+        *sorted((SHARED / "transcripts/pi").glob("*.jsonl")),
+    ],
     "chat": [
         ROOT / "fixtures/guide/chat.jsonl",
         *sorted((SHARED / "transcripts/openai-chat").glob("*")),
@@ -55,7 +63,8 @@ def conversations(path: Path) -> tuple[Records, ...]:
         found = [json.loads(text)]
     except ValueError:
         found = [record for line in text.splitlines() if isinstance(record := _record(line), dict)]
-    lists = list(_lists(found))
+    rows = any(isinstance(one, dict) and "type" in one and "role" not in one for one in found[:3])
+    lists = [] if rows else list(_lists(found))
     return tuple(_cut(records) for records in (lists or [found]) if any(isinstance(one, dict) for one in records))
 
 

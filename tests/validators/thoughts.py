@@ -20,9 +20,13 @@ def _runs(blocks: Iterable[Any]) -> list[Thought]:
     """The thoughts in the blocks of one response; blocks without a signature are none of them."""
     found: list[list[str]] = [[]]
     for block in blocks:
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind == "thinking" and isinstance(block.get("signature"), str) and block["signature"]:
-            found[-1].append(dumps({key: block[key] for key in ("type", "thinking", "signature")}))
+        block = block if isinstance(block, dict) else {}
+        kind = block.get("type")
+        signature = block.get("signature", block.get("thinkingSignature")) if kind == "thinking" else None  # pi's
+        if block.get("redacted") and signature:
+            found[-1].append(dumps({"type": "redacted_thinking", "data": signature}))
+        elif isinstance(signature, str) and signature:
+            found[-1].append(dumps({"type": kind, "thinking": block["thinking"], "signature": signature}))
         elif kind == "redacted_thinking" and block.get("data"):
             found[-1].append(dumps({"type": kind, "data": block["data"]}))
         elif kind not in ("thinking", "redacted_thinking"):
