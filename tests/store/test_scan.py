@@ -63,7 +63,9 @@ def test_the_two_ways_to_find_agree() -> None:
     fast = scanning._fast_find()
     for start in range(12):
         for literal in (b"b", b"ba", b"abab", b"zz"):
-            assert fast(b"abab\0ababa", literal, min(start, 10)) == b"abab\0ababa".find(literal, min(start, 10))
+            for end in (4, 10):
+                place = fast(bytearray(b"abab\0ababa"), literal, min(start, end), end)
+                assert place == b"abab\0ababa".find(literal, min(start, end), end)
 
 
 def test_reading_ends_where_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,3 +168,17 @@ def test_the_real_path_of_a_link(file: Path, tmp_path: Path) -> None:
     link.symlink_to(file)
     source = open_log(link)
     assert (source.name, source.path) == (str(link), file)
+
+
+def test_reading_into_a_buffer(tmp_path: Path) -> None:
+    """As much as there is, from a file and from memory; a file that was cut meanwhile is noticed."""
+    path = tmp_path / "log"
+    path.write_bytes(b"0123456789")
+    buffer = bytearray(6)
+    for source in (of_bytes("log", b"0123456789"), open_log(path)):
+        assert (source.read_into(buffer, 2), bytes(buffer)) == (6, b"234567")
+        assert (source.read_into(buffer, 7), bytes(buffer[:3])) == (3, b"789")
+        assert source.read_into(buffer, 10) == 0
+    path.write_bytes(b"0123")
+    with pytest.raises(UpdatedElsewhere):
+        source.read_into(buffer, 2)
