@@ -6,7 +6,7 @@ target's writer. What is emitted is valid for the target, whatever the ops did.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
 from ctxkit.errors import NothingToSend
 from ctxkit.opened import OpenedLog
+from ctxkit.reading import Progress
 
 _NO_CHANGE = (Mark, Protect, Unprotect, Undo)
 """Ops that leave the context as it is; an undone op is void by itself."""
@@ -30,12 +31,15 @@ class Exported(msgspec.Struct):
     count: int
 
 
-def export(log: OpenedLog, to: str, *, model: str = "", assembly: bool = True, status: str | None = None) -> Exported:
+def export(
+    log: OpenedLog, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
+    progress: Progress | None = None,
+) -> Exported:  # fmt: skip
     """The context of `log` for `to` (chat, openai, anthropic, gemini).
 
-    Raises NothingToSend where there is nothing. `assembly`, `status`: as of `Log.export`.
+    Raises NothingToSend where there is nothing. `assembly`, `status`, `progress`: as of `Log.export`.
     """
-    contents = [log.full(entry) for entry in log.entries()]
+    contents = list(_contents(log, progress))
     if not contents:
         total = len(log.messages)
         held = f"has no messages: all {total} are out of its context" if total else "has no messages"
@@ -65,6 +69,15 @@ def export(log: OpenedLog, to: str, *, model: str = "", assembly: bool = True, s
 
         body, more = anthropic.write(contents, model=model, as_sent=sent is not None and untouched(log))
     return Exported([body], _joined(repairs, more), len(body["contents" if to == "gemini" else "messages"]))
+
+
+def _contents(log: OpenedLog, progress: Progress | None) -> Iterator[Content]:
+    """All that is in the context, in full."""
+    total = len(log.listed())
+    for place, entry in enumerate(log.entries(), start=1):
+        yield log.full(entry)
+        if progress is not None:
+            progress(place, total)
 
 
 def untouched(log: OpenedLog) -> bool:

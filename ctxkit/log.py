@@ -23,6 +23,7 @@ from ctxkit.policies import marks, protect, window
 from ctxkit.policies import recall as recalling
 from ctxkit.policies import undo as undoing
 from ctxkit.policies.decision import Decision
+from ctxkit.reading import Progress
 
 if TYPE_CHECKING:
     from ctxkit.checking import Finding
@@ -127,14 +128,18 @@ class Log(AppendingLog):
         """No window."""
         return self.commit("window", lambda: window.off(self.state(), self.here(), self.bounds(), agent))
 
-    def export(self, to: str, *, model: str = "", assembly: bool = True, status: str | None = None) -> Exported:
+    def export(
+        self, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
+        progress: Progress | None = None,
+    ) -> Exported:  # fmt: skip
         """The context for `to`: chat, openai, anthropic or gemini. Raises NothingToSend, and what `assembled` raises.
 
         A provider gets what is assembled around it too, unless `assembly` is False; `status` as in `assembled`.
+        `progress`: told how many of its messages are read, and of how many.
         """
         from ctxkit.exporting import export
 
-        return export(self, to, model=model, assembly=assembly, status=status)
+        return export(self, to, model=model, assembly=assembly, status=status, progress=progress)
 
     def status(self, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
         """How full the context is, what is in it and out of it, and how the log is. `limit`: in tokens."""

@@ -65,8 +65,8 @@ def read(
 ) -> Opening:  # fmt: skip
     """Opens and reads a log. `rows`: only the first so many non-op rows, for looking back.
 
-    `progress` is called after each block with the bytes that are read, and how many there are.
-    `before` is called with the log's bytes before they are read.
+    `progress` is called after each block with the bytes that are read, and how many there are (0: a stream's end is not
+    known yet). `before` is called with the log's bytes before they are read.
     Raises NoSuchLog, NoPermission, ReadFailed, UnknownFormat, ManyConversations.
     """
     folder = Path(sidecar) if sidecar else None
@@ -77,7 +77,7 @@ def read(
             before(source)
         return read_source(name, path, source, beside, conversation=conversation, rows=rows, progress=progress)
     path, name = None, "standard input"
-    source = spool(log, name)
+    source = spool(log, name, progress)
     if before is not None:
         before(source)
     piped = Sidecar(None, folder) if folder else None

@@ -50,7 +50,8 @@ def command(
     if not skip_unknown:
         target.known_ops()
     assembly, status = assembly_of(target, assembling)
-    exported = target.export(to.value, model=model, assembly=assembly, status=status)
+    with io.progress(f"exporting {target.opening.name}", "messages") as step:
+        exported = target.export(to.value, model=model, assembly=assembly, status=status, progress=step)
     for value in exported.values:
         io.out_json(value)
     _report(exported.repairs)

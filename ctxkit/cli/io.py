@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ctxkit.cli.ink import Ink, allowed, painted
@@ -81,8 +82,6 @@ def out(*spans: str | Ink, hang: int | None = None) -> None:
     terminal breaks it (a transcript's own text).
     """
     made = _safe(spans)
-    if Streams.progress is not None:
-        Streams.progress.erase()
     if Streams.columns == 0:
         _put(_bytes(made, Streams.colour))
         return
@@ -106,6 +105,8 @@ def out_bytes(pieces: Iterable[bytes]) -> None:
 
 def _put(data: bytes) -> None:
     """All of `data` to stdout. With PYTHONUNBUFFERED the stream is the bare file, which may write a part only."""
+    if Streams.progress is not None:
+        Streams.progress.erase()
     view = memoryview(data)
     while view:
         count = sys.stdout.buffer.write(view)
@@ -161,8 +162,8 @@ def _err(*spans: str | Ink, end: str = "\n") -> None:
         Streams.progress.erase()
     *lines, last = _fitting(_safe(spans), Streams.err_columns, HANG)
     data = b"".join(_bytes(line, Streams.err_colour) for line in lines) + _bytes(last, Streams.err_colour, end)
-    if Streams.pager is not None and Streams.pager.running and Streams.err_columns:
-        Streams.held.append(data)  # the screen is the pager's
+    if Streams.pager is not None and Streams.pager.begun and Streams.err_columns:
+        Streams.held.append(data)  # the screen is the pager's, or what it is given stands above
     else:
         _tell(data)
 
@@ -175,24 +176,25 @@ def _tell(data: bytes) -> None:
         return  # nobody can be told
 
 
-def progress(what: str, unit: str = "MB") -> Callable[[int, int], None] | None:
-    """Shows how far a long piece of work is, once it takes long: call what is returned with what is done of what.
+@contextmanager
+def progress(what: str, unit: str = "MB") -> Iterator[Callable[[int, int], None] | None]:
+    """Shows how far the work inside is, once it takes long: call what is given with what is done of what.
 
-    None where nobody would see it: no terminal, --quiet. `no_progress` ends it.
+    None where nobody would see it: no terminal, --quiet. At the end its line goes. Work inside work has the line for
+    its time, and waits no half second of its own.
     """
     if Streams.quiet or not Streams.err_columns or os.environ.get("TERM") == "dumb":
-        return None
+        yield None
+        return
     from ctxkit.cli.progress import Progress
 
-    Streams.progress = Progress(what, unit, put=_show_progress, columns=Streams.err_columns)
-    return Streams.progress
-
-
-def no_progress() -> None:
-    """The work is done: its line goes."""
-    if Streams.progress is not None:
-        Streams.progress.erase()
-        Streams.progress = None
+    outer = Streams.progress
+    step = Streams.progress = Progress(what, unit, put=_show_progress, columns=Streams.err_columns, outer=outer)
+    try:
+        yield step
+    finally:
+        step.erase()
+        Streams.progress = outer
 
 
 def _show_progress(text: str) -> None:
@@ -201,6 +203,12 @@ def _show_progress(text: str) -> None:
     if Streams.columns:
         sys.stdout.buffer.flush()  # lines of the result that wait in the buffer belong above it
     _tell(text.encode("utf-8", "replace"))
+
+
+def settle() -> None:
+    """What was printed stands above what is said next. A pager goes on: reports wait until its reader leaves."""
+    if Streams.pager is None:
+        sys.stdout.buffer.flush()
 
 
 def flush() -> None:
@@ -219,7 +227,6 @@ def flush() -> None:
 
 def end() -> None:
     """The run is over, however: the terminal is the shell's again."""
-    no_progress()
     if Streams.pager is not None:
         flush()
 
@@ -242,5 +249,6 @@ def ask(question: str) -> bool:
 
 def err_json(value: Any) -> None:
     """A machine line on stderr: where stdout carries the log."""
-    no_progress()
+    if Streams.progress is not None:
+        Streams.progress.erase()
     _tell(dumps(value).encode("ascii") + b"\n")

@@ -49,6 +49,11 @@ class Pager:
         self._wait: Callable[[], int] = int
         self._before: object = None
 
+    @property
+    def begun(self) -> bool:
+        """Whether lines were given to it that the reader may not have seen."""
+        return self._into is not None or bool(self._held)
+
     def line(self, made: bytes, size: int) -> None:
         """One line, of `size` cells. Ends the command where the reader has left."""
         if self._into is not None:

@@ -21,25 +21,26 @@ MEGABYTE = 1_000_000
 class Progress:
     """Of one piece of work. `put` writes to the terminal; `columns` is how wide that is.
 
-    `what`: what is done, with a name that may come from anywhere; `unit`: `MB` where bytes are counted.
+    `what`: what is done, with a name that may come from anywhere; `unit`: `MB` where bytes are counted. `outer`: the
+    work that this is a part of, which shares when a figure is due.
     """
 
     def __init__(
         self, what: str, unit: str, *, put: Callable[[str], None], columns: int,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.monotonic, outer: Progress | None = None,
     ) -> None:  # fmt: skip
         self._what = safe(what, keep_newlines=False)
         self._unit = unit
         self._put, self._columns, self._clock = put, columns, clock
-        self._next = clock() + AFTER
+        self._due: list[float] = outer._due if outer is not None else [clock() + AFTER]
         self._shown = 0
 
     def __call__(self, done: int, total: int = 0) -> None:
         """So far `done` of `total`; 0: nobody knows how much it will be."""
         now = self._clock()
-        if now < self._next:
+        if now < self._due[0]:
             return
-        self._next = now + EVERY
+        self._due[0] = now + EVERY
         scale = MEGABYTE if self._unit == "MB" else 1
         of = f" / {total // scale:,}" if total else ""
         figures = f"… {done // scale:,}{of} {self._unit}"

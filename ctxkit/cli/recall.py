@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.leaving import consent, listing, tokens
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
-from ctxkit.cli.run import asked, finish_reading, opened, write
+from ctxkit.cli.run import asked, opened, remark, write
 from ctxkit.core.names import Names
 from ctxkit.core.needle import Needle
 from ctxkit.core.ops import Recall
@@ -115,15 +115,8 @@ class _Run:
 
     def all(self) -> int:
         """Search all of them; the exit status."""
-        for place in self.places:
-            if place != "-" and os.path.isdir(place):
-                self.folder(Path(place))
-            elif self.many:
-                self.tried(place)
-            else:
-                self.one(place)
-            if self.left == 0:
-                break
+        with io.progress("searching", "logs") as step:
+            self.every(step)
         found, exchanges, days = self.totals
         if found:
             if not (self.searching.count or self.searching.files_with_matches):
@@ -137,24 +130,45 @@ class _Run:
             raise NothingMatched(f"nothing found: {self.needle.text!r} is nowhere in {where}")
         return self.failed
 
+    def every(self, step: Callable[[int, int], None] | None) -> None:
+        """One place after the other; `step` is told how many are done."""
+        for done, place in enumerate(self.places):
+            if step is not None and done:
+                step(done, len(self.places))
+            if place != "-" and os.path.isdir(place):
+                self.folder(Path(place))
+            elif self.many:
+                self.tried(place)
+            else:
+                self.one(place)
+            if self.left == 0:
+                break
+
     def folder(self, folder: Path) -> None:
         """Every log below it; what is none is passed over."""
-        for path in files_below(folder):
-            if self.left == 0:
-                return
-            try:
-                with open_log(path) as source:
-                    if not may_be_log(source.read(0, START)):
-                        continue
-                    scan = self.scan()
-                    scan.start(source, beside=False)
-                    if not (scan.everywhere or scan.stretches() or Sidecar(path).may_hold_ops()):
-                        self.counted(str(path), 0)
-                        continue
-            except CtxkitError as error:
-                self.report(error)
-                continue
-            self.tried(str(path), inside=True)
+        with io.progress(f"searching {folder}", "files") as step:
+            for done, path in enumerate(files_below(folder)):
+                if self.left == 0:
+                    return
+                if step is not None:
+                    step(done, 0)
+                self.file(path)
+
+    def file(self, path: Path) -> None:
+        """A file below a folder."""
+        try:
+            with open_log(path) as source:
+                if not may_be_log(source.read(0, START)):
+                    return
+                scan = self.scan()
+                scan.start(source, beside=False)
+                if not (scan.everywhere or scan.stretches() or Sidecar(path).may_hold_ops()):
+                    self.counted(str(path), 0)
+                    return
+        except CtxkitError as error:
+            self.report(error)
+            return
+        self.tried(str(path), inside=True)
 
     def tried(self, place: str, *, inside: bool = False) -> None:
         """One of several logs: an error is reported, and the others are searched all the same."""
@@ -187,8 +201,8 @@ class _Run:
 
     def report(self, error: CtxkitError) -> None:
         """Say what is wrong with one log."""
-        io.flush()
-        io.say(f"ctxkit: {error.message.partition(chr(10))[0]}")
+        io.settle()
+        io.warn(error.message.partition("\n")[0] if isinstance(error, ManyConversations) else error.message)
         self.failed = error.code if self.failed is ExitCode.NO else self.failed
 
     def scan(self) -> Scan:
@@ -204,7 +218,6 @@ class _Run:
             log = opened(place, self.reading, self.looking, command="recall",
                          before=lambda source: scan.start(source, early=early))  # fmt: skip
         except NothingMatched:  # the bytes say so already
-            io.no_progress()
             self.counted(place, 0)
             return
         search = Search(log, self.needle, scan)
@@ -223,7 +236,8 @@ class _Run:
             self.printed(name, log, hits)
         for n in search.unreadable:
             io.say(f"{name}: message {n} cannot be searched: nested too deeply")
-        finish_reading(log)
+        io.settle()
+        remark(log)
 
     def printed(self, name: str, log: Log, hits: Iterator[Hit]) -> None:
         """The hits of one log."""

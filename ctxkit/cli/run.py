@@ -46,12 +46,11 @@ def opened(
         source = _stdin(command) if log == "-" else log
         if streams and (log == os.devnull or log.startswith("/dev/fd/")):
             source = _stream(log)
-        step = io.progress(f"reading {'standard input' if log == '-' else os.path.basename(log)}")
-        found = Log.open(
-            source, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict, progress=step,
-            before=before,
-        )  # fmt: skip
-        io.no_progress()
+        with io.progress(f"reading {'standard input' if log == '-' else os.path.basename(log)}") as step:
+            found = Log.open(
+                source, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict,
+                progress=step, before=before,
+            )  # fmt: skip
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
@@ -172,10 +171,15 @@ def assembly_of(log: Log, asked: Assembling) -> tuple[bool, str | None]:
 def finish_reading(log: Log, summary: str = "") -> None:
     """Warnings of the replay, and a closing line, on stderr; the result goes out first, as a terminal shows both."""
     io.flush()
-    for warning in (*log.state().warnings, *log.noticed):
-        io.warn(warning)
+    remark(log)
     if summary:
         io.say(summary)
+
+
+def remark(log: Log) -> None:
+    """Warnings of the replay."""
+    for warning in (*log.state().warnings, *log.noticed):
+        io.warn(warning)
 
 
 def write(log: str, reading: Reading, writing: Writing, command: str, action: Callable[[Log], Op | None]) -> None:

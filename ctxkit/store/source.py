@@ -10,6 +10,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -160,10 +161,11 @@ def of_bytes(name: str, data: bytes) -> Source:
     return Source(name, data)
 
 
-def spool(stream: BinaryIO, name: str = "standard input") -> Source:
+def spool(stream: BinaryIO, name: str = "standard input", progress: Callable[[int, int], None] | None = None) -> Source:
     """A stream, read to its end: kept in memory up to 8 MiB, above that in a file without a name.
 
-    A regular file (`<log`) is not copied but read in place. Raises NoSuchLog for a directory, ReadFailed, WriteFailed.
+    A regular file (`<log`) is not copied but read in place. `progress` is told after each piece how many bytes have
+    come, and 0: nobody knows how many will. Raises NoSuchLog for a directory, ReadFailed, WriteFailed.
     """
     start = _seekable(stream, name)
     if start == 0:
@@ -171,10 +173,11 @@ def spool(stream: BinaryIO, name: str = "standard input") -> Source:
         source = _owning(name, fd, None)
         os.lseek(fd, source.size, os.SEEK_SET)  # read, for whoever shares the stream
         return source
+    coming = _pieces(stream, name, progress)
     pieces: list[bytes] = []
     held = 0
     while held < IN_MEMORY:
-        piece = _next(stream, name)
+        piece = next(coming, b"")
         if not piece:
             return Source(name, b"".join(pieces))
         pieces.append(piece)
@@ -182,9 +185,7 @@ def spool(stream: BinaryIO, name: str = "standard input") -> Source:
     try:
         fd = _unnamed()
         try:
-            for held_piece in pieces:
-                _write_all(fd, held_piece)
-            while piece := _next(stream, name):
+            for piece in chain(pieces, coming):
                 _write_all(fd, piece)
         except BaseException:
             close(fd)
@@ -216,9 +217,16 @@ def _seekable(stream: BinaryIO, name: str) -> int | None:
         return None
 
 
-def _next(stream: BinaryIO, name: str) -> bytes:
+def _pieces(stream: BinaryIO, name: str, progress: Callable[[int, int], None] | None) -> Iterator[bytes]:
+    """What the stream gives, until its end; who is told how far it is gets every piece as it comes."""
+    read = stream.read if progress is None else getattr(stream, "read1", stream.read)
+    done = 0
     try:
-        return stream.read(CHUNK) or b""
+        while piece := read(CHUNK):
+            done += len(piece)
+            if progress is not None:
+                progress(done, 0)
+            yield piece
     except OSError as error:
         raise ReadFailed(f"cannot read {name}: {(error.strerror or str(error)).lower()}") from error
 

@@ -32,6 +32,7 @@ class Broken(streams.RawIOBase):
 
 def test_one_line_stays_one_line(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Nothing in a name or label can make up a line of its own, on either stream."""
+    io.Streams.begin(())
     io.out("a\nb\x1b\tc")
     io.say("a\nctxkit: b")
     io.flush()

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
+import subprocess
+import termios
+import time
+from pathlib import Path
+
 import pyte
 import pytest
 
 from ctxkit.cli import io
 from ctxkit.cli.progress import Progress
 from ctxkit.cli.safe import cells
-from tests.cli.runner import ctxkit, small
+from tests.cli.runner import PYTHON, ROOT, SMALL, ctxkit, lines, message, small
+from tests.cli.test_terminal import _pieces
 
 
 class Clock:
@@ -75,16 +84,44 @@ def test_a_shorter_one_leaves_nothing() -> None:
 
 def test_who_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a terminal, without --quiet; everything else gets no callback at all."""
+
+    def seen() -> bool:
+        with io.progress("reading") as step:
+            assert (io.Streams.progress is step) and (step is None or callable(step))
+            return step is not None
+
     io.Streams.begin(())
-    assert io.progress("reading") is None
+    assert not seen()
     monkeypatch.setattr(io.Streams, "err_columns", 80)
-    assert io.progress("reading") is not None
-    io.no_progress()
+    assert seen() and io.Streams.progress is None
     monkeypatch.setenv("TERM", "dumb")
-    assert io.progress("reading") is None
+    assert not seen()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(io.Streams, "quiet", True)
-    assert io.progress("reading") is None
+    assert not seen()
+
+
+def test_work_inside_work(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """The inner one has the line while it lasts, and waits no half second of its own; an error takes both away."""
+    io.Streams.begin(())
+    monkeypatch.setattr(io.Streams, "err_columns", 80)
+    clock = Clock()
+    monkeypatch.setitem(Progress.__init__.__kwdefaults__, "clock", clock)
+    with pytest.raises(ValueError), io.progress("searching", "files") as outer:  # the order counts
+        assert outer is not None
+        clock.now = 0.4
+        outer(1, 0)
+        with io.progress("reading a") as inner:
+            assert inner is not None
+            clock.now = 0.5
+            inner(5_000_000, 6_000_000)
+        outer(2, 0)  # not due yet
+        clock.now = 0.6
+        outer(3, 0)
+        raise ValueError
+    assert io.Streams.progress is None
+    told = [piece for piece in capfdbinary.readouterr().err.decode().split("\r") if piece]
+    assert told == ["reading a… 5 / 6 MB", " " * 19, "searching… 3 files", " " * 18]
 
 
 @pytest.mark.parametrize("quiet", [False, True])
@@ -99,3 +136,102 @@ def test_reading_shows_it(tmp_path: object, monkeypatch: pytest.MonkeyPatch, qui
     else:
         assert told[1].startswith("reading ") and told[1].endswith("… 0 / 0 MB") and told[-1] == "11 of 11 messages\n"
         assert told[-2].strip() == ""
+
+
+def test_exporting_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message after the other; nothing of it stands between the lines of the result, nor in it."""
+    monkeypatch.setattr("ctxkit.cli.progress.AFTER", 0)
+    monkeypatch.setattr("ctxkit.cli.progress.EVERY", 0)
+    path = small(tmp_path)
+    ran = ctxkit("export", path, "--to", "chat", terminal=True)
+    told = [piece for piece in ran.err.split("\r") if piece.strip()]
+    steps = [piece.rpartition("… ")[2] for piece in told if piece.startswith("exporting ")]
+    assert steps == [f"{n} / 11 messages" for n in range(1, 12)]
+    assert told[-1] == "11 messages\n" and len(ran.values) == 11
+
+
+def test_searching_many_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many files of a folder are done, and how many of the logs that were named."""
+    monkeypatch.setattr("ctxkit.cli.progress.AFTER", 0)
+    monkeypatch.setattr("ctxkit.cli.progress.EVERY", 0)
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    paths = [small(folder, name=f"{n}.jsonl") for n in range(3)]
+    told = ctxkit("recall", "logs", "question", terminal=True).err.split("\r")
+    assert [piece for piece in told if "files" in piece] == [f"searching logs… {n} files" for n in range(3)]
+    assert told[-1].startswith("9 hits")
+    told = ctxkit("recall", *paths, "question", terminal=True).err.split("\r")
+    assert [piece for piece in told if "logs" in piece] == [f"searching… {n} / 3 logs" for n in (1, 2)]
+    assert "files" not in ctxkit("recall", "logs", "question", "-q", terminal=True).err
+
+
+CLOCKED = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from ctxkit.cli import progress
+progress.Progress.__init__.__kwdefaults__["clock"] = lambda: float(open(os.environ["CLOCK"]).read())
+from ctxkit.cli.app import main
+main()
+"""
+"""The command with the clock in a file."""
+
+MEGABYTE = lines(*(message("user", "x" * 1000) for _ in range(970)))
+
+
+@pytest.mark.parametrize(("words", "on_screen"), [([], True), (["-q"], True), ([], False)])
+def test_a_slow_source(tmp_path: Path, words: list[str], on_screen: bool) -> None:
+    """A writer that takes its time, a real terminal: silent for half a second, then figures; gone before the result."""
+    clock = tmp_path / "clock"
+    clock.write_text("0")
+    main, side = pty.openpty()
+    with subprocess.Popen(
+        [PYTHON[0], "-c", CLOCKED, "check", "-", *words], stdin=subprocess.PIPE, stdout=side,
+        stderr=side if on_screen else subprocess.PIPE, env={**os.environ, "CLOCK": str(clock)},
+    ) as run:  # fmt: skip
+        os.close(side)
+        assert run.stdin is not None
+        for now, piece in ((0, b"\n"), (0.4, MEGABYTE), (0.6, MEGABYTE), (0.8, MEGABYTE)):
+            (tmp_path / "next").write_text(str(now))
+            (tmp_path / "next").rename(clock)
+            run.stdin.write(piece)
+            run.stdin.flush()
+            while fcntl.ioctl(run.stdin, termios.FIONREAD, b"\0" * 4) != b"\0" * 4:
+                time.sleep(0.001)  # until the reader has it
+        run.stdin.close()
+        raw = b"".join(_pieces(main)).decode()
+        told = run.stderr.read().decode() if run.stderr is not None else ""
+    os.close(main)
+    result = "2,910 messages, 0 ops: nothing found"
+    if words or not on_screen:
+        assert (raw, told) == ("", "" if words else f"{result}\n")
+        return
+    pieces = [piece for piece in raw.split("\r") if piece]
+    assert pieces[:2] == ["reading standard input… 1 MB", "reading standard input… 2 MB"]
+    assert pieces[-3:] == [" " * len(pieces[0]), result, "\n"]
+
+
+@pytest.mark.parametrize("columns", [80, 20])
+@pytest.mark.parametrize("words", [["recall", "logs", "question"], ["export", "logs/0.jsonl", "--to", "chat"]])
+def test_never_between(tmp_path: Path, words: list[str], columns: int) -> None:
+    """With a figure at every step, a screen shows in the end what it shows without any."""
+    (tmp_path / "logs").mkdir()
+    for n in range(5):
+        small(tmp_path / "logs", name=f"{n}.jsonl").write_bytes(SMALL + b"broken\n")
+    shown = []
+    for every in (0, 1000):
+        code = CLOCKED.replace("from ctxkit.cli.app", f"progress.AFTER = progress.EVERY = {every}\nfrom ctxkit.cli.app")
+        (tmp_path / "clock").write_text("1")
+        main, side = pty.openpty()
+        env = {**os.environ, "CLOCK": str(tmp_path / "clock"), "COLUMNS": str(columns)}
+        with subprocess.Popen(
+            [PYTHON[0], "-c", code, *words], stdin=side, stdout=side, stderr=side, env=env, cwd=tmp_path
+        ):
+            os.close(side)
+            raw = b"".join(_pieces(main)).decode()
+        os.close(main)
+        screen = pyte.Screen(columns, 400)
+        pyte.Stream(screen).feed(raw)
+        shown.append([line.rstrip() for line in screen.display])
+        assert ("… 3" in raw) == (every == 0)
+    assert shown[0] == shown[1]
