@@ -170,7 +170,6 @@ def test_the_real_path_of_a_link(file: Path, tmp_path: Path) -> None:
     assert (source.name, source.path) == (str(link), file)
 
 
-<<<<<<< HEAD
 def test_reading_into_a_buffer(tmp_path: Path) -> None:
     """As much as there is, from a file and from memory; a file that was cut meanwhile is noticed."""
     path = tmp_path / "log"
@@ -183,11 +182,11 @@ def test_reading_into_a_buffer(tmp_path: Path) -> None:
     path.write_bytes(b"0123")
     with pytest.raises(UpdatedElsewhere):
         source.read_into(buffer, 2)
-=======
+
+
 def test_progress_of_a_stream() -> None:
     """Every piece is told of as it comes, without an end that nobody knows; the bytes are the same."""
     told: list[tuple[int, int]] = []
     source = spool(pipe_of(CONTENT), progress=lambda done, total: told.append((done, total)))
     assert source.read(0, source.size) == CONTENT
     assert told and told == sorted(told) and told[-1] == (len(CONTENT), 0)
->>>>>>> 24fb8f1 (progress: of export, of recall over many files, and while standard input comes; recall keeps one pager for all logs)
