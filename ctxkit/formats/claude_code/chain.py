@@ -30,10 +30,18 @@ class Kind(IntEnum):
     PROGRESS = 6
 
 
+UNKNOWN = -2
+_ASSISTANT, _SYSTEM, _BOUNDARY, _ATTACHMENT, _PROGRESS = (
+    Kind.ASSISTANT, Kind.SYSTEM, Kind.BOUNDARY, Kind.ATTACHMENT, Kind.PROGRESS,
+)  # fmt: skip
+# a member looked up in its class for each of many rows costs as much as all the rest
+
+
 class Link(msgspec.Struct, gc=False):
     """A row of the chain. `n`: its message, or 0. `older`: index of an earlier row with its uuid, or -1.
 
-    `side`: it belongs to a sidechain, whose name is `thread`.
+    `side`: it belongs to a sidechain, whose name is `thread`. `above`: index of the link above, progress rows looked
+    through, as known when the row was read: -1 at a root, UNKNOWN where its parent had not been read.
     """
 
     kind: Kind
@@ -46,6 +54,7 @@ class Link(msgspec.Struct, gc=False):
     side: bool = False
     older: int = -1
     thread: str = ""
+    above: int = UNKNOWN
 
 
 class Preserved(msgspec.Struct):
@@ -80,8 +89,15 @@ class Relinks(msgspec.Struct):
 class Chain:
     """The tree of `links` (file order). `limit` everywhere: only links before that index exist."""
 
-    def __init__(self, links: list[Link], index: dict[str, int], preserved: dict[int, Preserved], side: bool) -> None:
-        """`index`: uuid -> newest link. `preserved`: boundary link -> what it kept. `side`: walk sidechains as well."""
+    def __init__(
+        self, links: list[Link], index: dict[str, int], preserved: dict[int, Preserved], side: bool,
+        *, unique: bool = False,
+    ) -> None:  # fmt: skip
+        """`index`: uuid -> newest link. `preserved`: boundary link -> what it kept. `side`: walk sidechains as well.
+
+        `unique`: no uuid stands twice, so that what is above a link is what was above it when it was read.
+        """
+        self.unique = unique
         self.links = links
         self.index = index
         self.preserved = preserved
@@ -97,14 +113,17 @@ class Chain:
 
     def parent(self, i: int, limit: int) -> int:
         """The link above `i`, progress rows looked through; -1 at a root, -2 where the parent is not in the file."""
-        up = self.links[i].parent
+        link = self.links[i]
+        if self.unique and link.above != UNKNOWN:
+            return link.above
+        up = link.parent
         for _ in range(limit):  # a cycle of progress rows ends here
             if not up:
                 return -1
             found = self.find(up, limit)
             if found < 0:
                 return -2
-            if self.links[found].kind is not Kind.PROGRESS:
+            if self.links[found].kind is not _PROGRESS:
                 return found
             up = self.links[found].parent
         return -1
@@ -113,10 +132,10 @@ class Chain:
         """The last user or assistant row in file order, or what is chained after it that is neither (rule 2)."""
         links = self.links
         leaf = limit - 1
-        while leaf >= 0 and not (links[leaf].kind <= Kind.ASSISTANT and self._counts(leaf)):
+        while leaf >= 0 and not (links[leaf].kind <= _ASSISTANT and self._counts(leaf)):
             leaf -= 1
         for i in range(leaf + 1, limit if leaf >= 0 else 0):
-            if links[i].kind in (Kind.SYSTEM, Kind.ATTACHMENT) and self._counts(i) and self.parent(i, limit) == leaf:
+            if links[i].kind in (_SYSTEM, _ATTACHMENT) and self._counts(i) and self.parent(i, limit) == leaf:
                 leaf = i
         return leaf
 
@@ -130,7 +149,7 @@ class Chain:
         while i >= 0 and i not in seen:
             seen.add(i)
             path.append(i)
-            if self.links[i].kind is Kind.BOUNDARY:
+            if self.links[i].kind is _BOUNDARY:
                 boundary = i
                 break
             i = self._up(i, limit, relinks, seen)
@@ -186,7 +205,7 @@ class Chain:
             pairs = [
                 (ms, k)
                 for k, link in enumerate(self.links)
-                if link.kind is not Kind.PROGRESS
+                if link.kind is not _PROGRESS
                 and self._counts(k)
                 and (ms := milliseconds(link.ts)) is not None
                 and self.index.get(link.uuid) == k

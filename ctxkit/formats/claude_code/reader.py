@@ -8,6 +8,7 @@ never depends on a later row, so that an op fits wherever it was appended.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,17 +18,22 @@ from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code.attachments import is_sent
-from ctxkit.formats.claude_code.chain import Chain, Kind, Link, Preserved
+from ctxkit.formats.claude_code.chain import UNKNOWN, Chain, Kind, Link, Preserved
 from ctxkit.formats.claude_code.rows import BlockHead, ClaudeRow, MessageHead, message_head, text, value
 from ctxkit.formats.claude_code.sidechains import Sidechains, views
 from ctxkit.formats.claude_code.view import Groups, view_of
 
 NAME = "claude-code"
-_CHAIN = {"user", "assistant", "system", "attachment", "progress"}
+_CHAIN = {
+    "user": Kind.USER, "assistant": Kind.ASSISTANT, "system": Kind.SYSTEM, "attachment": Kind.ATTACHMENT,
+    "progress": Kind.PROGRESS,
+}  # fmt: skip
+_USER, _RESULT, _ASSISTANT, _PROGRESS = Kind.USER, Kind.RESULT, Kind.ASSISTANT, Kind.PROGRESS
 _STEPS = 1000
 """How far a row of a known response looks upwards for that response before file order decides."""
 _ROWS = 1000
 """More rows than this are not one response, whatever their ids say (redacted logs)."""
+NO_BLOCKS: Sequence[BlockHead] = ()
 _NOT_PROMPTS = ("<local-command-", "<bash-", "[Request interrupted by user")
 """Starts of user rows that nobody typed for the model."""
 
@@ -48,6 +54,8 @@ class ClaudeReader:
         self._models: dict[int, str] = {}
         self._prompt: dict[str | None, int] = {}
         self._main = False
+        self._unique = True
+        """Whether no uuid has come twice."""
         self._sidechains = Sidechains()
         self._sides: set[str] = set()
 
@@ -57,13 +65,14 @@ class ClaudeReader:
             if isinstance(row.ctxkit, str):
                 self._ops.add(block, i, self._rows, len(self._messages))
                 continue
-            if text(row.type) in _CHAIN:
-                self._take(row, (block.offsets[i], block.sizes[i]), block.lines[i])
+            kind = _CHAIN.get(row.type) if type(row.type) is str else None
+            if kind is not None:
+                self._take(row, kind, (block.offsets[i], block.sizes[i]), block.lines[i])
             self._rows += 1
 
     def finish(self) -> Transcript:
         """The transcript so far. The view is computed anew from the last row (rule 2)."""
-        chain = Chain(self._links, self._index, self._preserved, side=not self._main)
+        chain = Chain(self._links, self._index, self._preserved, side=not self._main, unique=self._unique)
         view, partial = view_of(chain, self._groups, self._messages)
         if len(self._sides) > 1 or (self._sides and self._main):
             view.threads, some = views(chain, self._groups, self._messages)
@@ -80,73 +89,90 @@ class ClaudeReader:
             NAME, messages, array("q", self._row_of), self._rows, list(self._ops.ops), [], view=view, model=view.model
         )
 
-    def _take(self, row: ClaudeRow, span: Span, line: int) -> None:
-        """One chain row: its message, if it makes one, and its link."""
+    def _take(self, row: ClaudeRow, kind: Kind, span: Span, line: int) -> None:
+        """One chain row: its message, if it makes one, and its link. A third of all rows is progress: no more work."""
+        links, index = self._links, self._index
         side = row.isSidechain is True
-        uuid = text(row.uuid)
-        parent = text(row.parentUuid) or None
-        link = Link(Kind.SYSTEM, uuid, parent, row.timestamp, 0, self._rows, line, side, self._index.get(uuid, -1))
-        older = self._links[link.older] if link.older >= 0 else None
-        before = older.n if older is not None else 0
+        uuid, parent = row.uuid, row.parentUuid
+        if type(uuid) is not str:
+            uuid = ""
+        above, up = -1, -1
+        if type(parent) is not str or not parent:
+            parent = None
+        else:
+            above = up = index.get(parent, UNKNOWN)
+            if up >= 0 and links[up].kind is _PROGRESS:
+                above = links[up].above
+        same = index.get(uuid, -1) if uuid else -1
+        link = Link(kind, uuid, parent, row.timestamp, 0, self._rows, line, side, same, "", above)
+        older = None
+        if same >= 0:
+            self._unique = False
+            older = links[same]
         thread = None
         if side:
-            above = self._index.get(parent or "", -1)
-            thread = link.thread = self._sidechains.name(
-                text(row.agentId), link, self._links[above] if above >= 0 else None, older
-            )
+            thread = link.thread = self._sidechains.name(text(row.agentId), link, links[up] if up >= 0 else None, older)
             self._sides.add(thread)
-        match row.type:
-            case "user":
-                self._user(row, link, span, thread, before)
-            case "assistant":
+        if kind is not _PROGRESS:
+            before = older.n if older is not None else 0
+            if kind is _ASSISTANT:
                 self._assistant(row, link, span, thread, before)
-            case "attachment":
-                link.kind = Kind.ATTACHMENT
-                if is_sent(row):
-                    link.n = self._message(row, span, thread, before, MessageHead())
-            case "progress":
-                link.kind = Kind.PROGRESS
-            case _ if row.subtype == "local_command":
-                link.n = self._message(row, span, thread, before, MessageHead())
-            case _ if row.subtype == "compact_boundary":
-                link.kind = Kind.BOUNDARY
-                self._boundary(row)
-        if link.kind <= Kind.ASSISTANT and not side:
-            self._main = True
+            elif kind is _USER:
+                self._user(row, link, span, thread, before)
+            else:
+                self._other(row, link, span, thread, before)
+            if link.kind <= _ASSISTANT and not side:
+                self._main = True
         if uuid:
-            self._index[uuid] = len(self._links)
-        self._links.append(link)
+            index[uuid] = len(links)
+        links.append(link)
         self._spans.append(span)
+
+    def _other(self, row: ClaudeRow, link: Link, span: Span, thread: str | None, before: int) -> None:
+        """An attachment or a system row: what is sent of them is a message."""
+        if link.kind is Kind.ATTACHMENT:
+            if is_sent(row):
+                link.n = self._message(row, span, thread, before, NO_BLOCKS)
+        elif row.subtype == "local_command":
+            link.n = self._message(row, span, thread, before, NO_BLOCKS)
+        elif row.subtype == "compact_boundary":
+            link.kind = Kind.BOUNDARY
+            self._boundary(row)
 
     def _user(self, row: ClaudeRow, link: Link, span: Span, thread: str | None, before: int) -> None:
         head = message_head(row.message)
-        blocks = head.content if isinstance(head.content, list) else []
-        results = any(b.type == "tool_result" for b in blocks)
-        link.kind = Kind.RESULT if results else Kind.USER
-        link.n = self._message(row, span, thread, before, head)
-        if not results:
+        blocks = head.content if type(head.content) is list else NO_BLOCKS
+        for block in blocks:
+            if block.type == "tool_result":
+                link.kind = _RESULT
+        link.n = self._message(row, span, thread, before, blocks)
+        if link.kind is _USER:
             self._prompt[thread] = len(self._links)
             if not before:
                 self._messages[link.n - 1].opens = _is_prompt(row, head)
 
     def _assistant(self, row: ClaudeRow, link: Link, span: Span, thread: str | None, before: int) -> None:
         head = message_head(row.message)
-        link.kind = Kind.ASSISTANT
-        response = text(head.id) and f"{thread or ''}\0{head.id}"
-        numbers = self._groups.numbers.setdefault(response, []) if response else []
-        link.n = self._message(row, span, thread, before or self._same(link, response, numbers, thread), head)
-        self._groups.links.setdefault(link.n, []).append(len(self._links))
-        if response and link.n not in self._groups.response:
-            numbers.append(link.n)
-            self._groups.response[link.n] = response
-        model = text(head.model)
-        if model and model != "<synthetic>":
-            self._models[link.n] = model
+        groups, known, response = self._groups, before, ""
+        if type(head.id) is str and head.id:
+            response = head.id if thread is None else f"{thread}\0{head.id}"
+            numbers = groups.numbers.setdefault(response, [])
+            if numbers and not before:
+                known = self._same(link, response, numbers, thread)
+        n = link.n = self._message(row, span, thread, known, head.content if type(head.content) is list else NO_BLOCKS)
+        groups.links.setdefault(n, []).append(len(self._links))
+        if response and n not in groups.response:
+            groups.numbers[response].append(n)
+            groups.response[n] = response
+        if type(head.model) is str and head.model != "<synthetic>":
+            self._models[n] = head.model
 
     def _same(self, link: Link, response: str, numbers: list[int], thread: str | None) -> int:
         """The message of this response that the row continues, 0 for none: a user's words between end it (p113)."""
         if not numbers or len(self._groups.links[numbers[-1]]) >= _ROWS:
             return 0
+        if link.above >= 0 and self._links[link.above].n == numbers[-1]:
+            return numbers[-1]
         up = self._index.get(link.parent or "", -1)
         for _ in range(_STEPS):
             if up < 0:
@@ -160,27 +186,28 @@ class ClaudeReader:
         newest = self._groups.links[numbers[-1]][-1]
         return numbers[-1] if self._prompt.get(thread, -1) < newest else 0
 
-    def _message(self, row: ClaudeRow, span: Span, thread: str | None, known: int, head: MessageHead) -> int:
+    def _message(self, row: ClaudeRow, span: Span, thread: str | None, known: int, blocks: Sequence[BlockHead]) -> int:
         """Open a message with this row, or add the row to message `known`. Its number."""
-        blocks = head.content if isinstance(head.content, list) else []
-        calls = {b.id: text(b.name) for b in blocks if b.type == "tool_use" and isinstance(b.id, str)}
-        results = [b.tool_use_id for b in blocks if b.type == "tool_result" and isinstance(b.tool_use_id, str)]
         if known:
             message = self._messages[known - 1]
             message.more += (span,)
         else:
             role = "assistant" if row.type == "assistant" else "user"
+            key = row.uuid if type(row.uuid) is str else ""
             agent = text(row.agentId) or None
-            n = len(self._messages) + 1
-            message = Message(n, *span, role, row.timestamp, agent, thread, text(row.uuid))
+            message = Message(len(self._messages) + 1, span[0], span[1], role, row.timestamp, agent, thread, key)
             self._messages.append(message)
             self._row_of.append(self._rows)
-        new = {key: name for key, name in calls.items() if key not in message.calls}
-        if new:
-            message.calls += tuple(new)
-            message.tools += tuple(new.values())
-        if results:
-            message.results = tuple(dict.fromkeys((*message.results, *results)))
+        for block in blocks:
+            if block.type == "tool_use" and type(block.id) is str and block.id not in message.calls:
+                message.calls += (block.id,)
+                message.tools += (text(block.name),)
+            elif (
+                block.type == "tool_result"
+                and type(block.tool_use_id) is str
+                and block.tool_use_id not in message.results
+            ):
+                message.results += (block.tool_use_id,)
         return message.n
 
     def _boundary(self, row: ClaudeRow) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from ctxkit.core.messages import Message
 from ctxkit.core.transcript import View
-from ctxkit.formats.claude_code.chain import Chain, Link
+from ctxkit.formats.claude_code.chain import UNKNOWN, Chain, Link
 from ctxkit.formats.claude_code.view import Groups, thread_of
 
 
@@ -61,7 +61,7 @@ def _part(chain: Chain, groups: Groups, taken: list[int]) -> tuple[Chain, Groups
         older = link.older
         while older >= 0 and older not in place:
             older = chain.links[older].older
-        links.append(msgspec.structs.replace(link, older=place.get(older, -1)))
+        links.append(msgspec.structs.replace(link, older=place.get(older, -1), above=UNKNOWN))
         if link.uuid:
             index[link.uuid] = k
     numbers = {link.n for link in links if link.n}

@@ -91,8 +91,9 @@ def _stretches(chain: Chain, groups: Groups, messages: list[Message]) -> list[St
 def _answers(chain: Chain) -> dict[str, list[int]]:
     """Result rows by the uuid of the row they hang on, file order."""
     found: dict[str, list[int]] = {}
+    kind = Kind.RESULT
     for i, link in enumerate(chain.links):
-        if link.kind is Kind.RESULT and chain.index.get(link.uuid) == i:
+        if link.kind is kind and chain.index.get(link.uuid) == i:
             up = chain.parent(i, len(chain.links))
             if up >= 0:
                 found.setdefault(chain.links[up].uuid, []).append(i)
@@ -171,6 +172,8 @@ def _partial(groups: Groups, newest: Stretch | None) -> dict[int, list[int]]:
     """Responses of which the newest compaction preserved some rows and not others."""
     kept = set(newest.path.kept) if newest else set()
     found: dict[int, list[int]] = {}
+    if not kept:
+        return found
     for n, rows in groups.links.items():
         some = [i for i in rows if i in kept]
         if newest and some and any(i < newest.path.boundary and i not in kept for i in rows):
