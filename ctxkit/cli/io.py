@@ -98,9 +98,20 @@ def out_json(value: Any) -> None:
 
 
 def out_bytes(pieces: Iterable[bytes]) -> None:
-    """Bytes of the result as they are."""
-    for piece in pieces:
+    """Bytes of the result as they are; on a terminal, from which no program reads them, as safe text."""
+    for piece in _visible(pieces) if Streams.columns else pieces:
         _put(piece)
+
+
+def _visible(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    from codecs import getincrementaldecoder
+
+    from ctxkit.cli.safe import safe
+
+    decoder = getincrementaldecoder("utf-8")("backslashreplace")
+    for piece in pieces:
+        yield safe(decoder.decode(piece)).encode("utf-8", "replace")
+    yield safe(decoder.decode(b"", final=True)).encode("utf-8", "replace")
 
 
 def _put(data: bytes) -> None:

@@ -46,8 +46,11 @@ class _Stream(io.TextIOWrapper):
         return self.terminal
 
 
-def ctxkit(*args: str | Path, stdin: bytes | None = b"", terminal: bool = False) -> Ran:
-    """Run `ctxkit ARGS` in this process. `stdin` None: closed; `terminal`: stdin and stderr say they are terminals."""
+def ctxkit(*args: str | Path, stdin: bytes | None = b"", terminal: bool = False, screen: bool = False) -> Ran:
+    """Run `ctxkit ARGS` in this process. `stdin` None: closed; `terminal`: stdin and stderr say they are terminals.
+
+    `screen`: standard output too.
+    """
     out, err = io.BytesIO(), io.BytesIO()
     before = sys.stdin, sys.stdout, sys.stderr
     source = None if stdin is None else _Stream(io.BytesIO(stdin), encoding="utf-8")
@@ -55,6 +58,7 @@ def ctxkit(*args: str | Path, stdin: bytes | None = b"", terminal: bool = False)
     if source is not None:
         source.terminal = terminal
     reports.terminal = terminal
+    result.terminal = screen
     sys.stdin, sys.stdout, sys.stderr = source, result, reports
     try:
         code = app.run([str(arg) for arg in args])

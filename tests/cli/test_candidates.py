@@ -12,8 +12,8 @@ from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.candidates import FILES, FOLDERS, MOST, NOTHING, Candidate, TooSlow, for_parameter, found, in_time
 from ctxkit.cli.pages import Parameter, page
 from ctxkit.store.profiles import profile
+from tests.cli.hostile import FAMILIES
 from tests.cli.runner import FOREIGN, good, lines, message, small
-from tests.cli.test_terminal import FAMILIES
 
 
 def parameter(command: str, key: str) -> Parameter:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.runner import FOREIGN, ctxkit, good, lines, message, process, shell, small
-from tests.cli.test_terminal import on_pty
+from tests.cli.screens import on_pty
 from tests.shared import shared
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ctxkit.cli.safe import cells
 from tests.cli.runner import ctxkit, good, lines, message, small
-from tests.cli.test_terminal import on_pty
+from tests.cli.screens import on_pty
 
 KEYS = ["n", "role", "in_context", "standing", "op", "protected", "stub", "reasons"]
 PARAMETERS = ["now", "window", "agents", "newest", "agent", "thread", "at", "conversation", "format", "forced",

@@ -13,7 +13,7 @@ import pytest
 
 from ctxkit.cli import io
 from ctxkit.core.jsontext import loads
-from tests.cli.runner import SMALL, ctxkit, small
+from tests.cli.runner import SMALL, ctxkit, good, small
 
 
 class Broken(streams.RawIOBase):
@@ -102,3 +102,16 @@ def test_ask(tmp_path: Path, answer: bytes, yes: bool) -> None:
     ran = ctxkit("forget", path, "--role", "user", stdin=answer, terminal=True)
     assert "[y/N]" in ran.err
     assert (ran.code == 0, path.read_bytes() == SMALL) == (yes, not yes)
+
+
+def test_bytes_on_a_terminal(tmp_path: Path) -> None:
+    """What a pipe gets as it is, a terminal gets as text: also what is cut within a character."""
+    raw = b'{"role":"user","content":"\xe2\x80\xaeabc \xc2\x9b31m \x1b]0;x\x07 \xff \xc3\xbc"}\n'
+    path = tmp_path / "log"
+    path.write_bytes(raw)
+    assert good("cat", path).out == raw
+    text = ctxkit("cat", path, screen=True).text
+    assert text == '{"role":"user","content":"\\u{202e}abc \\u{9b}31m ␛]0;x␇ \\xff ü"}\n'
+    assert ctxkit("mark", "-", "-q", stdin=raw, screen=True).text.startswith(text)
+    io.Streams.begin(())
+    assert b"".join(io._visible([b"\xc3", b"\xbc\xe2", b"\x80"])) == "ü\\xe2\\x80".encode()

@@ -12,8 +12,8 @@ import pytest
 from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.pager import PAGED, command
 from ctxkit.errors import ExitCode
+from tests.cli.hostile import ALL, bad_characters, hostile, plain
 from tests.cli.runner import PYTHON, SMALL, lines, message, small
-from tests.cli.test_terminal import ALL, bad_characters, hostile, plain
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ctxkit.cli import io
 from ctxkit.cli.progress import Progress
 from ctxkit.cli.safe import cells
 from tests.cli.runner import PYTHON, ROOT, SMALL, ctxkit, lines, message, small
-from tests.cli.test_terminal import _pieces
+from tests.cli.screens import pieces
 
 
 class Clock:
@@ -199,16 +199,16 @@ def test_a_slow_source(tmp_path: Path, words: list[str], on_screen: bool) -> Non
             while fcntl.ioctl(run.stdin, termios.FIONREAD, b"\0" * 4) != b"\0" * 4:
                 time.sleep(0.001)  # until the reader has it
         run.stdin.close()
-        raw = b"".join(_pieces(main)).decode()
+        raw = b"".join(pieces(main)).decode()
         told = run.stderr.read().decode() if run.stderr is not None else ""
     os.close(main)
     result = "2,910 messages, 0 ops: nothing found"
     if words or not on_screen:
         assert (raw, told) == ("", "" if words else f"{result}\n")
         return
-    pieces = [piece for piece in raw.split("\r") if piece]
-    assert pieces[:2] == ["reading standard input… 1 MB", "reading standard input… 2 MB"]
-    assert pieces[-3:] == [" " * len(pieces[0]), result, "\n"]
+    found = [piece for piece in raw.split("\r") if piece]
+    assert found[:2] == ["reading standard input… 1 MB", "reading standard input… 2 MB"]
+    assert found[-3:] == [" " * len(found[0]), result, "\n"]
 
 
 @pytest.mark.parametrize("columns", [80, 20])
@@ -228,7 +228,7 @@ def test_never_between(tmp_path: Path, words: list[str], columns: int) -> None:
             [PYTHON[0], "-c", code, *words], stdin=side, stdout=side, stderr=side, env=env, cwd=tmp_path
         ):
             os.close(side)
-            raw = b"".join(_pieces(main)).decode()
+            raw = b"".join(pieces(main)).decode()
         os.close(main)
         screen = pyte.Screen(columns, 400)
         pyte.Stream(screen).feed(raw)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli import deadline
+from tests.cli.hostile import ALL, bad_characters
 from tests.cli.runner import FOREIGN, PYTHON, SMALL, ctxkit, good, lines, message, ops, shown, small
-from tests.cli.test_terminal import ALL, bad_characters, on_pty
+from tests.cli.screens import on_pty
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli.safe import cells
+from tests.cli.hostile import ALL, hostile
 from tests.cli.runner import SMALL, ctxkit, good, lines, message, process, small
-from tests.cli.test_terminal import ALL, hostile, on_pty
+from tests.cli.screens import on_pty
 
 KEYS = ["log", "model", "tokens", "parameters", "total", "items", "inside", "out", "marks", "ops", "void", "agents",
         "threads", "damaged", "damage", "warnings", "sidecar"]  # fmt: skip

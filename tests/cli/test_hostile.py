@@ -1,0 +1,274 @@
+"""A hostile log through every command: pipes, terminals of 80 and 20 columns, a pager, with and without colour.
+
+Nothing reaches a terminal but text and ctxkit's own colours. The families are those of `hostile.py`; every command is
+in ROWS, with every form that prints what somebody else wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyte
+import pytest
+
+from ctxkit.cli.app import COMMANDS, COMPLETE
+from ctxkit.cli.pager import PAGED
+from tests.cli.hostile import (
+    ALL,
+    FAMILIES,
+    SESSIONS,
+    bad_characters,
+    beside,
+    configs,
+    folder_of,
+    hostile,
+    many,
+    plain,
+    session,
+    typed,
+)
+from tests.cli.runner import Ran, ctxkit
+from tests.cli.screens import all_on_pty, on_pty
+
+ROWS: dict[str, list[str]] = {
+    "show": [
+        "LOG", "LOG --oneline", "LOG --full", "LOG --explain", "LOG --explain --agent BAD", "LOG --at 4",
+        "LOG --agent BAD --thread BAD", "LOG --agent noBAD", "LOG --thread noBAD", "LOG --at noBAD", "BAD", "LOG BAD",
+        "LOG --grep (BAD", "LOG --last BAD", "LOG --since BAD", "LOG --now BAD", "LOG --after-mark noBAD",
+        "LOG --optionBAD", "LOG --conversation BAD", "LOG --status LOG", "LOG --status noBAD", "LOG --sidecar noBAD",
+    ],
+    "status": ["LOG", "LOG --short --limit 9", "LOG --agent BAD --thread BAD", "LOG --agent noBAD", "LOG --limit BAD",
+               "LOG --limit 9"],
+    "log": ["LOG", "LOG --at 4"],
+    "diff": ["LOG 5 now", "LOG 5 now --full", "LOG 5 now --stat", "LOG 1 BAD", "LOG BAD", "LOG OTHER",
+             "OTHER LOG --full"],
+    "why": ["LOG 1- 6.", "LOG BAD"],
+    "recall": [
+        "LOG -e BAD", "LOG --regex .", "LOG LOG -e BAD", "LOG OTHER --regex .", "LOG BADno", "LOG a --state BAD",
+        "LOG --regex (BAD", "LOG . --apply --yes", "LOG --apply --state out --yes", "LOG a --agent noBAD",
+        "LOG BAD --apply --dry-run", "DIR --regex .", "DIR -c a", "DIR -l a", "noBAD a", "LOG DIR -i A",
+        "LOG --apply --role user",
+    ],
+    "cat": ["LOG"],
+    "init": ["LOG --profile BAD", "LOG", "noBAD/BAD"],
+    "add": ["LOG hi", "LOG BAD --role BAD --agent BAD --thread BAD --name BAD --model BAD --dry-run", "LOG hi --ts BAD",
+            "LOG BAD --messages", "noBAD hi"],
+    "mark": ["LOG BAD", "BAD", "LOG --op-id BAD", "LOG a BAD"],
+    "rewind": ["LOG BAD", "LOG none", "LOG noBAD"],
+    "forget": ["LOG 3", "LOG --grep . --yes", "LOG --grep .", "LOG BAD", "LOG --tool BAD"],
+    "remember": ["LOG 3", "LOG --role BAD"],
+    "clear": ["LOG --agent BAD", "LOG"],
+    "protect": ["LOG 3", "LOG BAD"],
+    "unprotect": ["LOG 1", "LOG 2"],
+    "window": ["LOG", "LOG --agent BAD", "LOG BAD", "LOG 8h --agent BAD", "LOG add BAD"],
+    "undo": ["LOG", "LOG noBAD", "LOG 3"],
+    "redo": ["LOG"],
+    "export": ["LOG --to chat", "LOG --to openai", "LOG --to anthropic", "LOG --to gemini", "LOG --to BAD",
+               "LOG --to openai --model BAD --agent noBAD"],
+    "check": ["LOG"],
+    "completion": ["bash", "BAD"],
+    "config": ["LOG", "LOG --only-set", "LOG get model", "LOG get BAD", "LOG set BAD BAD", "LOG set model BAD",
+               "LOG set limit BAD", "LOG unset BAD", "LOG BAD", "--user set model BAD", "--user BAD"],
+    "help": ["", "BAD", "show"],
+    COMPLETE: ["zsh -- rewind LOG ", "zsh -- undo LOG ", "fish -- show LOG --agent ", "zsh -- forget LOG --role ",
+               "zsh -- diff LOG ", "zsh -- BAD "],
+    "": ["remarkBAD", "--version", "--optionBAD", "--help"],
+}  # fmt: skip
+"""Command -> the words behind it: every human form, and every error that repeats what was typed."""
+
+CALLS = [f"{name} {words}".lstrip() for name, rows in ROWS.items() for words in rows]
+FIRST = [f"{name} {rows[0]}".lstrip() for name, rows in ROWS.items()]
+LOOKING = [call for call in CALLS if call.split(" ")[0] in ("show", "status", "log", "diff", "why", "recall", "check")]
+BYTES = ("cat", COMPLETE)
+"""What these write to a pipe is not for people; on a terminal it is."""
+
+
+def test_every_command_has_its_rows() -> None:
+    """A new command is tried with hostile text, or this is red; nothing is tried that is gone."""
+    assert set(ROWS) == {*COMMANDS, COMPLETE, ""}
+
+
+class Place:
+    """A folder with what the words of a row stand for."""
+
+    def __init__(self, folder: Path, bad: str, log: bytes, config: str | None = None) -> None:
+        self.folder, self.bad, self.made = folder, bad, log
+        self.config = config
+        (folder / "other.jsonl").write_bytes(session("pi", bad))
+        self.dir = folder_of(folder, bad)
+
+    def words(self, call: str, number: int = 0) -> list[str]:
+        """The call, with a log of its own."""
+        path = self.folder / f"chat{number}.jsonl"
+        path.write_bytes(self.made)
+        if self.config is not None:
+            beside(path, self.bad, self.config)
+        names = {"LOG": path, "OTHER": self.folder / "other.jsonl", "DIR": self.dir, "BAD": typed(self.bad)}
+        pattern = re.compile("|".join(names))
+        return [pattern.sub(lambda found: str(names[found[0]]), word) for word in call.split(" ")]
+
+
+def proper(ran: Ran, call: str, *, own: bool = False, screen: bool = False) -> None:
+    """Nothing but text (and, with `own`, our colours), no line that a transcript made up, no bug."""
+    out = "" if call.startswith(BYTES) and not screen else ran.out.decode("utf-8")
+    told = ran.err
+    if own:
+        out, told = plain(out), plain(told)
+    assert (bad_characters(out), bad_characters(told)) == ([], [])
+    assert "ctxkit: a bug:" not in told, told
+    assert "\nctxkit: all is well" not in f"\n{out}\n{told}" and "\nhint: rm" not in f"\n{told}"
+
+
+@pytest.mark.parametrize("bad", [*FAMILIES.values(), ALL], ids=[*FAMILIES, "all of them"])
+def test_pipe(tmp_path: Path, bad: str) -> None:
+    """Each family through every command; all of them at once through every row."""
+    place = Place(tmp_path, bad, hostile(bad))
+    for call in CALLS if bad == ALL else FIRST:
+        proper(ctxkit(*place.words(call)), call)
+
+
+MODES: dict[str, dict[str, str]] = {
+    "80 columns": {"COLUMNS": "80"},
+    "20 columns": {"COLUMNS": "20"},
+    "NO_COLOR": {"NO_COLOR": "1"},
+    "CLICOLOR_FORCE": {"CLICOLOR_FORCE": "1"},
+}
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Sets the variables of a mode; its name."""
+    name: str = request.param
+    for key, value in MODES[name].items():
+        monkeypatch.setenv(key, value)
+    return name
+
+
+LOGS = {**{name: session for name in SESSIONS}, "chat": lambda _, bad: hostile(bad), "many": lambda _, bad: many(bad)}
+
+
+@pytest.mark.parametrize("format_", LOGS)
+def test_modes(tmp_path: Path, mode: str, format_: str) -> None:
+    """Logs of every format, all families at once, in every mode."""
+    screen = "columns" in mode
+    place = Place(tmp_path, ALL, LOGS[format_](format_, ALL))
+    for call in CALLS if format_ == "chat" else LOOKING if format_ != "many" else FIRST:
+        ran = ctxkit(*place.words(call), screen=screen, terminal=screen)
+        proper(ran, call, own=mode != "NO_COLOR", screen=screen)
+
+
+@pytest.mark.parametrize("format_", SESSIONS)
+def test_sessions_are_what_they_shall_be(tmp_path: Path, format_: str) -> None:
+    """Poisoned rows are still read as that program's: names, ids, tools, models and labels come through."""
+    path = tmp_path / "log"
+    path.write_bytes(session(format_, "\x1b]0;pwned\x07"))
+    found = ctxkit("status", path)
+    assert re.search(rf"format {format_.replace('_', '.')}, model .*␛", found.text), found.text
+    assert len(ctxkit("show", path, "--json").values) > 4
+    assert int(ctxkit("recall", path, "pwned", "-c").text) > 5
+
+
+@pytest.mark.parametrize("bad", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("format_", SESSIONS)
+def test_every_family_in_every_format(tmp_path: Path, format_: str, bad: str) -> None:
+    """What a command prints of a session of another program."""
+    place = Place(tmp_path, bad, session(format_, bad))
+    for call in (
+        "show LOG --full",
+        "show LOG --explain",
+        "status LOG",
+        "check LOG",
+        "recall LOG --regex .",
+        "why LOG 1-",
+    ):
+        proper(ctxkit(*place.words(call)), call)
+
+
+@pytest.mark.parametrize("kind", configs(""))
+@pytest.mark.parametrize("format_", ["chat", "claude_code"])
+def test_sidecar(tmp_path: Path, kind: str, format_: str) -> None:
+    """Hostile config, comments, documents with hostile names, ops of a sidecar."""
+    place = Place(tmp_path, ALL, LOGS[format_](format_, ALL), configs(ALL)[kind])
+    for call in CALLS if kind == "right" and format_ == "chat" else FIRST:
+        proper(ctxkit(*place.words(call)), call)
+    assert (ctxkit(*place.words("config LOG")).code == 0) == (kind in ("right", "missing document"))
+
+
+@pytest.mark.parametrize("bad", FAMILIES.values(), ids=FAMILIES)
+def test_sidecar_of_each_family(tmp_path: Path, bad: str) -> None:
+    """Every family in every kind of config."""
+    for number, config in enumerate(configs(bad).values()):
+        (tmp_path / str(number)).mkdir()
+        place = Place(tmp_path / str(number), bad, hostile(bad), config)
+        for call in ("config LOG", "status LOG", "show LOG --explain", "config LOG set model x", "log LOG"):
+            proper(ctxkit(*place.words(call)), call)
+
+
+def test_names(tmp_path: Path, mode: str) -> None:
+    """The name of a log, its folder, its sidecar and its link are text of others too."""
+    screen = "columns" in mode
+    folder = folder_of(tmp_path, ALL)
+    for path in [*folder.rglob("*")]:
+        for name in ("show", "status", "check", "log", "mark", "init", "config", "diff", "add", "export"):
+            words = [name, path, *(["--to", "chat"] if name == "export" else ["x"] if name == "add" else [])]
+            proper(ctxkit(*words, screen=screen, terminal=screen), name, own=mode != "NO_COLOR", screen=screen)
+
+
+VARIABLES: list[dict[str, str]] = [
+    *({"COLUMNS": value} for value in ("-5", "0", "1", "9" * 30, "\x1b[31m", "８０", "²", "80x", " 80 ")),
+    *({"LINES": value} for value in ("-5", "0", "9" * 30, "\x1b")),
+    *({key: typed(ALL)} for key in ("PAGER", "CTXKIT_PAGER", "TZ", "LANG", "LESS", "TERM", "TMPDIR", "CTXKIT_MODEL",
+                                    "CTXKIT_NOW", "CTXKIT_LIMIT", "CTXKIT_WINDOW_DEFAULT", "XDG_CONFIG_HOME",
+                                    "NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "CTXKIT_DEBUG")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("variables", VARIABLES, ids=lambda one: " ".join(f"{k}={v[:9]!r}" for k, v in one.items()))
+def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    """Whatever stands in a variable: text, colours of our own, or an error; never a bug."""
+    place = Place(tmp_path, ALL, hostile(ALL))
+    for key, value in variables.items():
+        monkeypatch.setenv(key, value)
+    for call in ("show LOG --oneline", "show LOG", "status LOG", "log LOG", "check LOG", "config LOG", "why LOG 1-",
+                 "diff LOG 5 now", "recall LOG -e a", "help show", "show LOG --agent noBAD"):  # fmt: skip
+        proper(ctxkit(*place.words(call), screen=True, terminal=True), call, own=True, screen=True)
+
+
+@pytest.mark.parametrize("columns", [80, 20])
+@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}], ids=["colour", "NO_COLOR"])
+def test_terminal(tmp_path: Path, columns: int, variables: dict[str, str]) -> None:
+    """A real one shows text: no title, no answer on stdin, the cursor never goes up or back over what stands there."""
+    place = Place(tmp_path, ALL, hostile(ALL), configs(ALL)["right"])
+    texts = all_on_pty([place.words(call, n) for n, call in enumerate(CALLS)], tmp_path, columns, **variables)
+    for call, raw in zip(CALLS, texts, strict=True):
+        text = raw if variables else plain(raw)
+        assert bad_characters(text) == [] and "ctxkit: a bug:" not in text, call
+        _harmless(text, columns)
+
+
+def _harmless(text: str, columns: int) -> None:
+    screen = pyte.HistoryScreen(columns, 200)
+    answers: list[str] = []
+    screen.write_process_input = answers.append
+    stream = pyte.Stream(screen)
+    for line in text.split("\n"):
+        row = screen.cursor.y
+        stream.feed(line[:2000] + "\r\n")
+        assert screen.cursor.y >= row
+        if screen.cursor.y > 150:
+            screen.reset()
+    assert (screen.title, screen.icon_name, answers) == ("", "", [])
+
+
+@pytest.mark.parametrize("name", PAGED)
+def test_pager(tmp_path: Path, name: str) -> None:
+    """A pager gets nothing that a terminal obeys, but our own colours."""
+    keeper = tmp_path / "keeper"
+    keeper.write_text(f'#!/bin/sh\ncat >"{tmp_path}/kept"\n')
+    keeper.chmod(0o755)
+    place = Place(tmp_path, ALL, hostile(ALL), configs(ALL)["right"])
+    first = ROWS[name][0] if name != "recall" else ROWS[name][1]  # one that finds something
+    seen = on_pty(place.words(f"{name} {first}".strip()), 20, lines_=3, CTXKIT_PAGER=str(keeper))
+    kept = plain((tmp_path / "kept").read_text())
+    assert kept and (bad_characters(kept), bad_characters(plain(seen.raw.decode().replace("\r\n", "\n")))) == ([], [])
