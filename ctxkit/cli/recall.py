@@ -15,7 +15,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.leaving import consent, listing, tokens
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
-from ctxkit.cli.run import asked, opened, remark, write
+from ctxkit.cli.run import asked, criteria_text, opened, remark, write
 from ctxkit.core.names import Names
 from ctxkit.core.needle import Needle
 from ctxkit.core.ops import Recall
@@ -127,7 +127,9 @@ class _Run:
             return ExitCode.DONE
         if self.failed is ExitCode.NO and not (self.searching.count or self.searching.files_with_matches):
             where = ", ".join(self.places[:3]) + (", …" if len(self.places) > 3 else "")
-            raise NothingMatched(f"nothing found: {self.needle.text!r} is nowhere in {where}")
+            narrowed = self.kinds is not None or criteria_text(self.selecting) is not None
+            state = "in no message that fits all criteria of" if narrowed else "nowhere in"
+            raise NothingMatched(f"nothing found: {self.needle.text!r} is {state} {where}")
         return self.failed
 
     def every(self, step: Callable[[int, int], None] | None) -> None:
