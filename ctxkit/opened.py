@@ -251,8 +251,9 @@ class OpenedLog:
         return text
 
     def content(self, n: int) -> Content:
-        """Message n in full, read from the file."""
-        return self._content(self.messages[n - 1])
+        """Message n in full, read from the file; looking back, without the rows that it was given since."""
+        held = self.messages if self._state is None else self._state.messages
+        return self._content(held[n - 1])
 
     def _content(self, message: Message) -> Content:
         source = self.opening.laid_out

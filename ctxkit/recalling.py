@@ -116,7 +116,8 @@ class Search:
         if opening.laid_out is not opening.source:  # taken out of a container: other bytes
             scan = Scan(self.needle.traces, fold=self.needle.ignore_case)
             scan.start(opening.laid_out)
-        found = set(_in_stretches(self.log.messages, scan.stretches(), more=self.log.transcript.view is not None))
+        more = self.log.transcript.view is not None
+        found = set(_in_stretches(self.log.state().messages, scan.stretches(), more=more))
         return sorted(n for n in found if n <= count)
 
     def _message(self, n: int) -> Hit | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ctxkit.recalling import Hit, Search, chosen, states
 from ctxkit.store.scan import Scan
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, lines, message
+from tests.formats.codex import logs as codex
 from tests.shared import shared
 from tests.store.test_scan import scanning
 
@@ -100,6 +102,23 @@ def test_a_branch() -> None:
     """What the log's own program left behind."""
     other = FOREIGN.splitlines(keepends=True)[-1].replace(b'"u3"', b'"u4"').replace(b"more", b"instead")
     assert named(searched(FOREIGN + other, "more")) == [("3", "on another branch")]
+
+
+def test_looking_back(tmp_path: Path) -> None:
+    """With --at a search is that of the log as it was: without the rows that a message was given since."""
+    path = tmp_path / "rollout.jsonl"
+    rows = [codex.row(words) for words in ("user:hi", "say:one zebra", "say:two zebra")]
+    path.write_bytes(lines(*rows[:2]))
+    log = Log.open(path)
+    log.mark("here")
+    then = list(Search(log, Needle("zebra")).hits())
+    path.write_bytes(lines(*rows))
+    needle = Needle("zebra")
+    for traces in (needle.traces, []):
+        scan = Scan(traces)
+        now = Log.open(path, before=partial(scan.start, early=False))
+        assert [hit.lines for hit in Search(now, needle, scan).hits()] == [2]
+        assert list(Search(now.seen_at("1"), needle, scan).hits()) == then
 
 
 def test_states() -> None:

@@ -62,7 +62,9 @@ class Reasons:
     def of(self, name: Name) -> list[Reason]:
         """Everything that concerns `name`: what keeps it out first, what of the lens hides it next."""
         state = self.state
-        found = [_out(state, name, out) for out in state.reasons(name)]
+        seen = self.standings.lens.thread in state.threads and state.in_thread(name, self.standings.lens.thread)
+        outs = state.reasons(name)
+        found = [_out(state, name, out) for out in outs if not (seen and out.source == 0 and out.kind == "sidechain")]
         found += [self._hidden(kind, name) for kind in self.standings.hidden(name)]
         item = state.board.items.get(name) if isinstance(name, ItemName) else None
         if item is not None and item.summary:
@@ -103,11 +105,17 @@ class Reasons:
             of = f" of {spoken(seconds)}" if message and (seconds := window_seconds(state, lens, agent)) else ""
             own = f" --agent {quoted(agent)}" if agent is not None and agent in state.windows else ""
             return _reason("window", None, f"older than the window{of}", f"ctxkit window LOG off{own}")
+        if kind == "sidechain":
+            return _aside(state.aside_in(name) or "")
         if kind == "newest":
             return _reason("newest", None, f"beyond the newest {lens.newest} that are shown (window.messages)")
         other = lens.agent is not None and not belongs(state, name, lens.agent, None)
         what = f"agent than {lens.agent}" if other else f"thread than {lens.thread}"
         return _reason("filter", None, f"of another {what}")
+
+
+def _aside(thread: str) -> Reason:
+    return _reason("sidechain", None, f"in the sidechain {thread}", f"ctxkit show LOG --thread {quoted(thread)}")
 
 
 def _out(state: State, name: Name, out: Out) -> Reason:
@@ -118,7 +126,7 @@ def _out(state: State, name: Name, out: Out) -> Reason:
     if out.source == 0 and out.kind == "sidechain" and isinstance(name, int):
         thread = state.messages[name - 1].thread
         if thread in state.threads:
-            return _reason(out.kind, None, f"in the sidechain {thread}", f"ctxkit show LOG --thread {quoted(thread)}")
+            return _aside(thread or "")
     if out.source == 0:
         return _reason(out.kind, None, f"{out.kind}: not on the path from the log's last row", "")
     entry = state.ledger.entries[out.source - 1]

@@ -92,10 +92,12 @@ class Standings:
         """What the lens lets through, step by step: a name that the first lets pass is hidden by a later one."""
         state, lens = self.state, self.lens
         found = [("window", order(state, msgspec.structs.replace(lens, newest=None)).names)]
-        if lens.agent is not None or lens.thread is not None or state.threads:
-            shown = state.shown(lens.thread)
+        shown = state.shown(lens.thread)
+        if lens.agent is not None or lens.thread is not None:
             mine = Names.of(name for name in shown if belongs(state, name, lens.agent, lens.thread))
             found.insert(0, ("filter", mine))
+        if state.threads and state.main(lens.thread):  # what an op made of a sidechain's messages is in it, too
+            found.insert(0, ("sidechain", shown))
         return found
 
     def of(self, name: Name) -> Standing:
@@ -110,9 +112,13 @@ class Standings:
         return Standing(next((kind for kind, passed in self._stages if name not in passed), "newest"))
 
     def hidden(self, name: Name) -> list[str]:
-        """What of the lens hides `name`, or would if no op did: `filter`, `window`; `newest` where these do not."""
+        """What of the lens hides `name`, or would if no op did: `sidechain` (an item in one, seen from the main
+        thread) or `filter`, `window`; `newest` where these do not.
+        """
         state, lens = self.state, self.lens
-        found = [] if belongs(state, name, lens.agent, lens.thread) else ["filter"]
+        aside = state.main(lens.thread) and not isinstance(name, int) and not state.in_thread(name, None)
+        mine = belongs(state, name, lens.agent, None if aside else lens.thread)
+        found = ["sidechain"] * aside + ["filter"] * (not mine)
         if windowed(state, lens) and state.last is not None and not in_window(state, lens, name, self._kept_steps):
             found.append("window")
         return ["newest"] if not found and self.of(name).kind == "newest" else found

@@ -125,6 +125,17 @@ class State:
             return bool(own == thread)
         return not aside if item.origin is None else self.in_thread(item.origin, thread)
 
+    def aside_in(self, name: Name) -> str | None:
+        """The sidechain that `name` is of, which the main thread does not show; None for what it may show."""
+        if not self.threads or self.in_thread(name, None):
+            return None
+        if isinstance(name, int):
+            return self.messages[name - 1].thread
+        item = self.board.items[name]
+        own = item.message.get("thread")
+        stems = (*item.tells, *((item.origin,) if item.origin is not None else ()))
+        return own if own in self.threads else next((found for one in stems if (found := self.aside_in(one))), None)
+
     def key(self, name: Name) -> Key:
         """Where `name` stands."""
         found = self.board.keys.get(name)

@@ -6,8 +6,10 @@ Not across a boundary (a clear, an edit, a restore --replace): the way back from
 from __future__ import annotations
 
 from heapq import merge
+from itertools import chain
+from shlex import quote as quoted
 
-from ctxkit.core.context import Lens, shown_names, through
+from ctxkit.core.context import Lens, in_window, protected_steps, shown_names, through, windowed
 from ctxkit.core.effects import Out
 from ctxkit.core.names import NOTHING, Name, Names
 from ctxkit.core.ops import At, Recall
@@ -24,11 +26,11 @@ def recall(state: State, at: At, chosen: Names, lens: Lens, *, named: bool = Tru
     names = state.steps.close(chosen)
     behind = _behind(state, names)
     stopped = Names.of(behind)
-    away = names & Names(state.away)
+    away = names & Names(state.away - state.aside)
     free = names - stopped - away
     back = free & (state.board.hidden() | Names.of(state.board.stubs))
     if not back:
-        raise _refusal(state, names, behind, away)
+        raise _refusal(state, lens, names, behind, away)
     notes = []
     if closed := (back - chosen):
         notes.append(f"taken along, a step is never split: {state.brief(closed)}")
@@ -40,10 +42,7 @@ def recall(state: State, at: At, chosen: Names, lens: Lens, *, named: bool = Tru
     for name, item in state.board.telling.items():
         if name in shown and (told := item.tells & back):
             notes.append(f"{state.say(told)} stands beside the summary {state.label(name)}, which tells it too")
-    hidden = back - _visible(state, lens, back)
-    if hidden:
-        hint = "`ctxkit window LOG off` or --now TIME shows it"
-        notes.append(f"the window hides {state.brief(hidden)}, which keeps its time: {hint}")
+    notes += _unseen(state, lens, back)
     ids = free if named else back
     count = f"{len(back)} message{'s' * (len(back) != 1)}"
     return Decision(Recall(at=at, ids=str(ids)), f"Recalled {state.brief(back)} ({count}).", notes)
@@ -52,9 +51,11 @@ def recall(state: State, at: At, chosen: Names, lens: Lens, *, named: bool = Tru
 def _behind(state: State, names: Names) -> dict[Name, Out]:
     """Those of `names` that a boundary keeps out, and the newest that does."""
     found: dict[Name, Out] = {}
-    for out in state.board.outs:
-        if out.boundary and out.names.meets(names):
-            found.update(dict.fromkeys(out.names & names, out))
+    rest = names
+    for out in reversed(state.board.outs):
+        if out.boundary and out.names.meets(rest):
+            found.update(dict.fromkeys(out.names & rest, out))
+            rest = rest - out.names
     return found
 
 
@@ -67,7 +68,7 @@ def _why(state: State, behind: dict[Name, Out]) -> str:
     return "; ".join(f"{state.brief(Names.of(found))} is behind op {op} ({kinds[op]})" for op, found in by_op.items())
 
 
-def _refusal(state: State, names: Names, behind: dict[Name, Out], away: Names) -> NothingChanges:
+def _refusal(state: State, lens: Lens, names: Names, behind: dict[Name, Out], away: Names) -> NothingChanges:
     if behind:
         op = max(out.source for out in behind.values())
         text = f"{_why(state, behind)}, and no recall crosses a boundary: nothing was changed"
@@ -76,14 +77,39 @@ def _refusal(state: State, names: Names, behind: dict[Name, Out], away: Names) -
         kind = next((state.inactive_reason[n] for n in away.numbers), "branch")
         text = f"{state.brief(away)} is not on the path from the log's last row ({kind}), which no op changes"
         return NothingChanges(f"{text}: nothing was changed", "its own program can go back to it")
+    unseen = _unseen(state, lens, names)
+    if unseen:
+        return NothingChanges(f"no op keeps {state.brief(names)} out: nothing was changed", "; ".join(unseen))
     text = f"{state.brief(names)} is in the context already" if names else "nothing is out of the context"
     return NothingChanges(f"{text}: nothing was changed", "ctxkit why LOG N says where a message stands")
 
 
+def _unseen(state: State, lens: Lens, names: Names) -> list[str]:
+    """What of `names`, if no op keeps it out, is not seen all the same, and what shows it."""
+    found: list[str] = []
+    aside: dict[str, list[Name]] = {}
+    for name in names if state.threads else ():
+        if (thread := state.aside_in(name)) is not None:
+            aside.setdefault(thread, []).append(name)
+    for thread, own in aside.items():
+        where = f"ctxkit show LOG --thread {quoted(thread)}"
+        found.append(f"{state.brief(Names.of(own))} is in a sidechain: `{where}` shows it")
+    old = NOTHING
+    if windowed(state, lens) and state.last is not None:
+        kept = protected_steps(state)
+        old = Names.of(name for name in names if not in_window(state, lens, name, kept))
+    if old:
+        hint = "`ctxkit window LOG off` or --now TIME shows it"
+        found.append(f"the window hides {state.brief(old)}, which keeps its time: {hint}")
+    if lens.newest is not None and (
+        beyond := names - Names.of(chain(*aside.values())) - old - _visible(state, lens, names)
+    ):
+        found.append(f"{state.brief(beyond)} is beyond the newest {lens.newest} that window.messages shows")
+    return found
+
+
 def _visible(state: State, lens: Lens, back: Names) -> Names:
     """What of `back` would be seen through the windows."""
-    if not back:
-        return NOTHING
     order = merge(shown_names(state), sorted(back - state.shown(), key=state.key), key=state.key)
-    return Names.of(name for name in through(state, Lens(None, None, lens.now, lens.windows, lens.newest), order)
-                    if name in back)  # fmt: skip
+    seen = Lens(None, None, lens.now, lens.windows, lens.newest)
+    return Names.of(name for name in through(state, seen, order) if name in back)

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.context import Lens
+from ctxkit.core.names import ItemName
+from ctxkit.core.reasons import Reasons
 from ctxkit.core.standing import Standing, Standings
 from ctxkit.core.transcript import Cut, View
 from tests import build
@@ -42,6 +44,22 @@ def test_sidechains() -> None:
     from_s = Standings(state, Lens(thread="s"))
     assert from_s.tally() == {"in": 1, "branch": 1, "window": 1, "filter": 3}
     assert [from_s.of(n).kind for n in range(1, 7)] == ["filter", "filter", "window", "branch", "in", "filter"]
+
+
+def test_items_in_a_sidechain() -> None:
+    """What an op made of a sidechain's messages is in it: one word, and a reason, from either side."""
+    view = View([1, 4], {2: "sidechain", 3: "sidechain"}, threads={"s": View([2, 3], {})})
+    state = build.state("1 | 2-3 thread=s | 4 | restore 2:x ts=none", view=view)
+    item = ItemName("a1", 1)
+    for lens, kind in ((Lens(), "sidechain"), (Lens(thread="main"), "sidechain"), (Lens(thread="s"), "in")):
+        standings = Standings(state, lens)
+        assert (standings.of(item).kind, standings.hidden(item)) == (kind, [kind] if kind != "in" else [])
+        assert sum(standings.tally().values()) == 5
+    assert (state.aside_in(item), state.aside_in(3), state.aside_in(4)) == ("s", "s", None)
+    reasons = Reasons(Standings(state))
+    assert [one.brief for one in reasons.of(item)] == ["in the sidechain s", "op 1 brought it in, from 2"]
+    assert [one.brief for one in reasons.of(3)] == ["in the sidechain s"]
+    assert Reasons(Standings(state, Lens(thread="s"))).of(3) == []
 
 
 def test_a_programs_own_history() -> None:

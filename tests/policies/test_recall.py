@@ -71,8 +71,44 @@ def test_a_branch_stays_away() -> None:
 
 
 def test_the_newest_only() -> None:
-    """`window.messages` hides too."""
+    """`window.messages` hides too, and no window command shows it."""
     decision = decided("1-6 | forget 2", "2", lens=Lens(newest=2))
-    assert decision.notes == [
-        "the window hides 2, which keeps its time: `ctxkit window LOG off` or --now TIME shows it"
-    ]
+    assert decision.notes == ["2 is beyond the newest 2 that window.messages shows"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "lens", "hint"),
+    [
+        ("1-6 | window 90", Lens(), "the window hides 2, which keeps its time: `ctxkit window LOG off` or --now TIME"),
+        ("1-6", Lens(windows={None: 90}), "the window hides 2, which keeps its time"),
+        ("1-6", Lens(newest=2), "2 is beyond the newest 2 that window.messages shows"),
+    ],
+)
+def test_out_by_no_op(spec: str, lens: Lens, hint: str) -> None:
+    """What only the window hides is not in the context, and no recall can change that."""
+    with pytest.raises(NothingChanges) as caught:
+        decided(spec, "2", lens=lens)
+    assert caught.value.message == "no op keeps 2 out: nothing was changed"
+    assert hint in caught.value.hint
+
+
+ASIDE = View([1, 4], {2: "sidechain", 3: "sidechain"}, threads={"s": View([2, 3], {})})
+
+
+def test_a_message_of_a_sidechain() -> None:
+    """What an op took out of a sidechain comes back into it."""
+    records = build.log("1 | 2-3 thread=s | 4 | forget 3")
+    state = build.state_of(records, ASIDE)
+    decision = recall(state, build.here(records), Names.parse("3"), Lens())
+    assert decision.notes == ["3 is in a sidechain: `ctxkit show LOG --thread s` shows it"]
+    assert decision.op is not None
+    after = build.state_of(build.appended(records, decision.op), ASIDE)
+    assert [str(after.shown(thread)) for thread in (None, "s")] == ["1,4", "2-3"]
+    with pytest.raises(NothingChanges, match="no op keeps 2 out"):
+        recall(state, build.here(records), Names.parse("2"), Lens())
+
+
+def test_each_boundary_is_looked_at_once() -> None:
+    """A recall of everything after many clears."""
+    decision = decided(" | ".join(["1-4", *["clear"] * 3, "5-6", "forget 5"]), "1-5")
+    assert decision.notes == ["left out, 1-4 is behind op 3 (clear)"]
