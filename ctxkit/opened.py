@@ -252,17 +252,25 @@ class OpenedLog:
 
     def content(self, n: int) -> Content:
         """Message n in full, read from the file; looking back, without the rows that it was given since."""
-        held = self.messages if self._state is None else self._state.messages
-        return self._content(held[n - 1])
+        return self._content(self._held(n))
 
-    def _content(self, message: Message) -> Content:
+    def recorded(self, n: int) -> Content:
+        """The same for a search: the words that its rows hold, whatever is shown of them."""
+        return self._content(self._held(n), recorded=True)
+
+    def _held(self, n: int) -> Message:
+        held = self.messages if self._state is None else self._state.messages
+        return held[n - 1]
+
+    def _content(self, message: Message, *, recorded: bool = False) -> Content:
         source = self.opening.laid_out
         spans = ((message.offset, message.size), *message.more)
         try:
             rows = [row for offset, size in spans if isinstance(row := loads(source.read(offset, size)), dict)]
         except ValueError:  # nested too deeply: decoding that does not look inside had accepted it (RELIABILITY J12)
             return Content(message.role, [Text(UNREADABLE)])
-        return self.opening.format.content(message, rows)
+        made_by = self.opening.format
+        return made_by.recorded(message, rows) if recorded else made_by.content(message, rows)
 
     def assembled(self, status: str | None = None) -> Assembly:
         """What stands around the context when it is shown or sent: system prompt, docs, status of the threads.

@@ -121,7 +121,7 @@ class Search:
         return sorted(n for n in found if n <= count)
 
     def _message(self, n: int) -> Hit | None:
-        content = self.log.content(n)
+        content = self.log.recorded(n)
         if content.parts == [Text(UNREADABLE)]:
             self.unreadable.append(n)
             return None

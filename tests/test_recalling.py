@@ -21,6 +21,7 @@ from ctxkit.store.scan import Scan
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 from tests.formats.codex import logs as codex
+from tests.formats.pi import logs as pi
 from tests.shared import shared
 from tests.store.test_scan import scanning
 
@@ -119,6 +120,20 @@ def test_looking_back(tmp_path: Path) -> None:
         now = Log.open(path, before=partial(scan.start, early=False))
         assert [hit.lines for hit in Search(now, needle, scan).hits()] == [2]
         assert list(Search(now.seen_at("1"), needle, scan).hits()) == then
+
+
+SESSION = pi.raw('user | bash:ls -l | branch | compaction>1 | user:old zebra | edit:"new lion"@5 | edit:"x lion"@5')
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Ran `ls", []), ("conversation history", []), ("came back from", []), ("ls -l", ["2"]), ("told", ["4"]),
+     ("zebra", ["5"]), ("new lion", ["5"]), ("x lion", ["5"])],
+)  # fmt: skip
+def test_words_of_the_file(text: str, expected: list[str]) -> None:
+    """Not those that a program puts around them, so that --regex finds the same; what an edit replaced, too."""
+    for found in (searched(SESSION, text), searched(SESSION, text, traced=False), searched(SESSION, text, regex=True)):
+        assert [hit.label for hit in found] == expected
 
 
 def test_states() -> None:

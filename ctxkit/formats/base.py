@@ -71,6 +71,9 @@ class Format(Protocol):
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full, from the JSON objects of its rows (the opening one first)."""
 
+    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The same for a search: the words that the rows hold, and no others, also those that are not shown."""
+
     def sent(
         self, contents: list[Content], answered: frozenset[str], model: str
     ) -> tuple[list[Content], Repairs] | None:

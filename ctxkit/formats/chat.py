@@ -73,6 +73,10 @@ class ChatFormat:
         """The message in full; `rows` holds its one record."""
         return content_of(rows[0], message.calls, message.results)
 
+    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full: nothing is put around its words."""
+        return self.content(message, rows)
+
     def sent(
         self, contents: list[Content], answered: frozenset[str], model: str
     ) -> tuple[list[Content], Repairs] | None:

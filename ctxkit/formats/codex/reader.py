@@ -117,7 +117,7 @@ class CodexReader:
         """Codex's own compaction: what it lists is the history from here on."""
         head = payload_head(row.payload)
         self._speaking = 0
-        listed = items(head.replacement_history)
+        listed = items(head.replacement_history, line)
         kept: list[int] = []
         new: list[int] = []
         if not bytes(head.replacement_history):  # an old one: the user's messages, and the summary as one more
@@ -127,9 +127,7 @@ class CodexReader:
                 self._messages[new[0] - 1].opens = False
                 kept.append(new[0])
         taken: set[int] = set()
-        at = 0
-        for item in listed:
-            at = line.index(item, at)
+        for at, item in listed:
             one = payload_head(item)
             role = one.role if isinstance(one.role, str) else "assistant"
             known = self._known.get(_print(role, one), ()) if one.type == "message" else ()
@@ -142,7 +140,6 @@ class CodexReader:
                     self._remember(n, role, one)
             taken.add(n)
             kept.append(n)
-            at += len(item)
         self._speaking = 0
         self._history.compact(self._rows, number, kept, new)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
 from ctxkit.formats.base import Row
-from ctxkit.formats.pi.content import content_of
+from ctxkit.formats.pi.content import content_of, recorded_of
 from ctxkit.formats.pi.reader import NAME, PiReader
 from ctxkit.formats.pi.rows import PiRow
 
@@ -39,6 +39,10 @@ class Pi:
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)
+
+    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message without pi's words around it, and with those that context edits replaced."""
+        return recorded_of(message, rows)
 
     def sent(
         self, contents: list[Content], answered: frozenset[str], model: str

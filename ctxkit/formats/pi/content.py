@@ -28,6 +28,17 @@ def content_of(message: Message, rows: list[dict[str, Any]]) -> Content:
     return Content(message.role, parts, rows=rows)
 
 
+def recorded_of(message: Message, rows: list[dict[str, Any]]) -> Content:
+    """The words that the rows hold: of a summary or command without those around it, and of every context edit."""
+    entry, *edits = rows or [{}]
+    told = entry.get("message")
+    inner = told if isinstance(told, dict) else entry
+    bare = [inner.get(key) for key in ("summary", "command", "output", "fullOutputPath")]
+    parts: list[Part] = [Text(words) for words in bare if isinstance(words, str)]
+    parts += _blocks(inner.get("content")) if parts else _parts(entry)
+    return Content(message.role, [*parts, *(part for edit in edits for part in _blocks(edit.get("replacement")))])
+
+
 def _parts(entry: dict[str, Any]) -> list[Part]:
     message = entry.get("message")
     match entry:

@@ -64,7 +64,7 @@ class PiReader:
                 target, span = self._edits[at]
                 n = self._entries[target].n
                 if n:
-                    messages[n - 1] = msgspec.structs.replace(messages[n - 1], more=(span,))
+                    messages[n - 1] = msgspec.structs.replace(messages[n - 1], more=(*messages[n - 1].more, span))
         ops = [*self._labels, *self._ops.ops]
         ops.sort(key=lambda op: op.line)
         return Transcript(NAME, messages, array("q", self._row_of), self._rows, ops, [], view=view, model=self._model)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
 
+from ctxkit import Log
 from ctxkit.core.context import names
 from ctxkit.core.ledger import build
+from ctxkit.core.messages import Text
 from ctxkit.core.replay import fold
 from ctxkit.formats.codex import FORMAT
 from tests.formats import reading
@@ -104,3 +107,12 @@ def test_unexpected_shapes(kind: str, payload: object) -> None:
         lines.append({"type": kind, "payload": {"replacement_history": [payload]}})
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     assert any(part.parts for part in reading.contents(FORMAT, data))
+
+
+@pytest.mark.parametrize("other", ['"\\ud800"', "NaN", '"x"', "1" * 5000])
+def test_a_compaction_that_strict_decoding_refuses(other: str) -> None:
+    """What it lists is read from where it stands."""
+    listed = '[ {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "short"}]} ]'
+    row = f'{{"type": "compacted", "payload": {{"message": {other}, "replacement_history": {listed}}}}}\n'
+    log = Log.open(io.BytesIO(logs.raw("user:hi") + row.encode()))
+    assert [log.content(n).parts for n in range(2, len(log.messages) + 1)] == [[Text("short")]]

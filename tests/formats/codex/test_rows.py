@@ -13,7 +13,7 @@ def test_nothing_to_read(raw: bytes) -> None:
     """Empty fields, never an error."""
     assert payload_head(msgspec.Raw(raw)).type is None
     assert [p for p in pieces(msgspec.Raw(raw)) if p.text and p.text != "x"] == []
-    assert items(msgspec.Raw(raw)) == []
+    assert items(msgspec.Raw(raw), raw) == []
 
 
 def test_fields_of_other_types() -> None:
@@ -23,3 +23,17 @@ def test_fields_of_other_types() -> None:
     )
     assert (head.type, head.role) == ("message", "user")
     assert [p.text for p in pieces(head.content)] == ["\ud83d"]
+
+
+LISTED = b'[ {"type": "message", "text": "\\ud800"} , {"n": NaN}, 3, {"deep": [{"a": 1}]} ]'
+
+
+@pytest.mark.parametrize("other", [b"1", b'"\\ud800"', b"NaN", b"1" * 5000])
+def test_items_where_they_stand(other: bytes) -> None:
+    """Each where its bytes are, also in a line that strict decoding refuses, and so holds in other bytes."""
+    line = b'{"payload": {"message": ' + other + b', "replacement_history" : ' + LISTED + b"}}"
+    for raw in (LISTED, b'[{"type":"message","text":"\\ud800"}]', b'[{"other":1}]'):
+        found = items(msgspec.Raw(raw), line)
+        assert all(line[at : at + len(item)] == item for at, item in found)
+        assert [item[:6] for _, item in found][:2] in ([b'{"type', b'{"n": '], [b'{"type'])
+    assert [item for _, item in items(msgspec.Raw(b'[{"x":1}]'), line)][-1] == b'{"deep": [{"a": 1}]}'

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Call, Content, Image, Message, Other, Result, Text, Thinking
-from ctxkit.formats.pi.content import content_of
+from ctxkit.formats.pi.content import content_of, recorded_of
 
 MESSAGE = Message(1, 0, 0, "user")
 
@@ -72,3 +72,20 @@ def test_results() -> None:
     assert read({"type": "message", "message": one}).parts == [Result("c", "a", True, one)]
     two = {"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "a"}] * 2}
     assert read({"type": "message", "message": two}).parts == [Result("c", [Text("a"), Text("a")], False, two)]
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"type": "branch_summary", "summary": "X"}, ["X"]),
+        ({"type": "message", "message": {"role": "compactionSummary", "summary": "X"}}, ["X"]),
+        ({"type": "message", "message": {"role": "bashExecution", "command": "ls", "output": "a"}}, ["ls", "a"]),
+        ({"type": "message", "message": {"role": "user", "content": "X", "summary": "Y"}}, ["Y", "X"]),
+        ({"type": "custom_message", "content": "X"}, ["X"]),
+    ],
+)
+def test_recorded(entry: dict[str, Any], words: list[str]) -> None:
+    """What is searched: the words of the file without pi's around them, and those of every edit."""
+    assert recorded_of(MESSAGE, [entry]).parts == [Text(text) for text in words]
+    edits = [{"replacement": "one"}, {"replacement": "two"}]
+    assert recorded_of(MESSAGE, [entry, *edits]).parts == [Text(text) for text in [*words, "one", "two"]]
