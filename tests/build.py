@@ -231,3 +231,9 @@ def written(names: Any) -> str:
 def spoken(names: str | Names) -> str:
     """Wire names in the words of the specs: `a1.1` -> `@1.1`."""
     return re.sub(r"\ba(\d+)\.", r"@\1.", str(names))
+
+
+def taken_by(state: State, name: Name) -> list[str]:
+    """What keeps `name` out, oldest first, a foreign program's view last."""
+    found = [out.kind for out in state.board.outs if name in out.names]
+    return [*found, state.inactive_reason[name]] if isinstance(name, int) and name in state.away else found

@@ -148,10 +148,6 @@ class Board:
         pairs = chain.from_iterable(names.numbers.pairs() for names in outs)
         return Names(Ranges(pairs), chain.from_iterable(names.items for names in outs))
 
-    def reasons(self, name: Name) -> list[Out]:
-        """What keeps `name` out, oldest first."""
-        return [out for out in self.outs if name in out.names]
-
 
 def _joined(older: tuple[Names, Names], newer: tuple[Names, Names]) -> tuple[Names, Names]:
     """(protected, unprotected), where `newer` goes before `older`."""

@@ -12,7 +12,9 @@ import msgspec
 
 from ctxkit.core.context import belongs, window_seconds
 from ctxkit.core.effects import Item, Out
-from ctxkit.core.names import ItemName, Name
+from ctxkit.core.holding import Holding
+from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.ranges import Ranges
 from ctxkit.core.standing import Standings
 from ctxkit.core.state import State
 from ctxkit.core.times import spoken
@@ -54,6 +56,10 @@ class Reasons:
     def __init__(self, standings: Standings) -> None:
         self.standings = standings
         self.state = standings.state
+        board = self.state.board
+        self._outs = Holding((out, out.names) for out in board.outs)
+        self._told = Holding((item, item.tells) for item in board.telling.values())
+        self._away = self.state.away
         self._changed: dict[Name, list[Item]] = {}
         for item in self.state.board.items.values():
             if item.origin is not None:
@@ -63,7 +69,9 @@ class Reasons:
         """Everything that concerns `name`: what keeps it out first, what of the lens hides it next."""
         state = self.state
         seen = self.standings.lens.thread in state.threads and state.in_thread(name, self.standings.lens.thread)
-        outs = state.reasons(name)
+        outs = list(self._outs.of(name))
+        if isinstance(name, int) and name in self._away:
+            outs.append(Out(0, state.inactive_reason[name], Names(Ranges.span(name, name))))
         found = [_out(state, name, out) for out in outs if not (seen and out.source == 0 and out.kind == "sidechain")]
         found += [self._hidden(kind, name) for kind in self.standings.hidden(name)]
         item = state.board.items.get(name) if isinstance(name, ItemName) else None
@@ -76,8 +84,8 @@ class Reasons:
         for other in self._changed.get(name, ()):
             text = f"changed by {other.source}, now {state.label(other.name)}"
             found.append(_reason("edit", other.source, text, f"ctxkit undo LOG {other.source}"))
-        for other in state.board.telling.values():
-            if name in other.tells and other.name != name:
+        for other in self._told.of(name):
+            if other.name != name:
                 found.append(_reason("compact", other.source, f"told by the summary {state.label(other.name)}"))
         return found + self._flags(name)
 

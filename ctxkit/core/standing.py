@@ -13,7 +13,8 @@ from itertools import chain
 import msgspec
 
 from ctxkit.core.context import NO_LENS, Lens, belongs, in_window, protected_steps, windowed
-from ctxkit.core.effects import HIDING, Out
+from ctxkit.core.effects import HIDING
+from ctxkit.core.holding import Holding, firsts
 from ctxkit.core.names import Name, Names
 from ctxkit.core.order import order
 from ctxkit.core.ranges import Ranges
@@ -77,9 +78,16 @@ class Standings:
         return order(self.state, lens).names
 
     @cached_property
-    def _outs(self) -> list[Out]:
+    def _outs(self) -> list[tuple[Standing, Names]]:
+        """What each op took out first."""
         outs = self.state.board.outs
-        return [*(o for o in outs if o.kind not in HIDING), *(o for o in outs if o.kind in HIDING)]
+        ranked = [*(o for o in outs if o.kind not in HIDING), *(o for o in outs if o.kind in HIDING)]
+        found = ((ranked[place], names) for place, names in firsts([out.names for out in ranked]))
+        return [(Standing(out.kind, out.source if out.source > 0 else None), names) for out, names in found]
+
+    @cached_property
+    def _taken(self) -> Holding[Standing]:
+        return Holding(self._outs)
 
     @cached_property
     def _away(self) -> Ranges:
@@ -104,9 +112,8 @@ class Standings:
         """The standing of one name."""
         if name in self.visible:
             return Standing(IN)
-        for out in self._outs:
-            if name in out.names:
-                return Standing(out.kind, out.source if out.source > 0 else None)
+        for taken in self._taken.of(name):
+            return taken
         if isinstance(name, int) and name in self._away:
             return Standing(self.state.inactive_reason[name])
         return Standing(next((kind for kind, passed in self._stages if name not in passed), "newest"))
@@ -137,12 +144,17 @@ class Standings:
         if shown:
             yield Standing(IN), shown
             rest = rest - shown
-        for out in self._outs:
-            if out.names.meets(rest):
-                yield Standing(out.kind, out.source if out.source > 0 else None), out.names & rest
-                rest = rest - out.names
+        gone = Names(Ranges(chain.from_iterable(names.numbers.pairs() for _, names in self._outs)),
+                     chain.from_iterable(names.items for _, names in self._outs))  # fmt: skip
+        for standing, names in self._outs if gone.meets(rest) else ():
+            if part := names & rest:
+                yield standing, part
+        rest = rest - gone
+        away: dict[str, list[int]] = {}
         for n in rest.numbers & self._away:
-            yield Standing(self.state.inactive_reason[n]), Names(Ranges.span(n, n))
+            away.setdefault(self.state.inactive_reason[n], []).append(n)
+        for kind, numbers in away.items():
+            yield Standing(kind), Names(Ranges.of(numbers))
         rest = Names(rest.numbers - self._away, rest.items)
         for kind, passed in self._stages if rest else ():
             yield Standing(kind), rest - passed

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import msgspec
 
-from ctxkit.core.effects import Board, Key, Out
+from ctxkit.core.effects import Board, Key
 from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
 from ctxkit.core.names import ItemName, Name, Names
@@ -169,13 +169,6 @@ class State:
         if not self.inactive:
             return self.inactive
         return self.inactive - Ranges.of(name for name in self.board.effective if isinstance(name, int))
-
-    def reasons(self, name: Name) -> list[Out]:
-        """What keeps `name` out, oldest first; a foreign program's view last."""
-        found = self.board.reasons(name)
-        if isinstance(name, int) and name in self.away:
-            found.append(Out(0, self.inactive_reason[name], Names(Ranges.of((name,)))))
-        return found
 
     def protected(self, name: Name) -> bool:
         """Whether `name` is protected in full: by an op, by its item, or as part of the system preamble."""

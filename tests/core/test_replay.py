@@ -71,7 +71,7 @@ def test_nothing_is_hidden_by_a_summary_that_is_gone(ops: list[str]) -> None:
     shown = state.shown()
     told = [item.tells for name, item in state.board.items.items() if name in shown]
     for n in state.present().numbers:
-        if [out.kind for out in state.reasons(n)] == ["compact"]:
+        if build.taken_by(state, n) == ["compact"]:
             assert any(n in names for names in told), n
 
 

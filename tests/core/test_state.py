@@ -19,14 +19,14 @@ def test_present_and_shown() -> None:
     )
     assert str(state.present()) == "2-7,a2.1"
     assert str(state.shown()) == "5-7,a2.1"
-    assert [out.kind for out in state.reasons(2)] == ["compact"]
-    assert [out.kind for out in state.reasons(8)] == ["branch"]
+    assert build.taken_by(state, 2) == ["compact"]
+    assert build.taken_by(state, 8) == ["branch"]
 
 
 def test_what_an_edit_put_in_is_no_branch() -> None:
     """Items are exact, wherever they came from."""
     state = build.state("1-4 | edit 4", View([1, 2], {3: "branch", 4: "sidechain"}))
-    assert (str(state.shown()), str(state.away), state.reasons(4)) == ("4", "3", [])
+    assert (str(state.shown()), str(state.away), build.taken_by(state, 4)) == ("4", "3", [])
 
 
 def test_inherited_flags() -> None:
