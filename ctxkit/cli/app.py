@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -120,17 +120,18 @@ def _build() -> Any:
     return typer.main.get_command(app)
 
 
-def run(args: list[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run one command line; the exit status. Every expected failure is rendered here and nowhere else."""
     from ctxkit.cli import io
 
+    args = list(words)  # the parser takes them off one by one
     paged = args[:1] != ["--no-pager"]
     args = args if paged else args[1:]
     io.Streams.begin(args, paged=paged)
     try:
         try:
             if args and args[0] in COMMANDS:  # the short way: no other command is built
-                command, words, name = single(args[0]), args[1:], f"ctxkit {args[0]}"
+                command, rest, name = single(args[0]), args[1:], f"ctxkit {args[0]}"
             elif args and args[0] == COMPLETE:
                 from ctxkit.cli.completing import answer
 
@@ -138,8 +139,8 @@ def run(args: list[str]) -> int:
             elif args and not args[0].startswith("-"):
                 raise unknown(args[0])
             else:
-                command, words, name = _build(), args or ["--help"], "ctxkit"
-            with command.make_context(name, words) as context:
+                command, rest, name = _build(), args or ["--help"], "ctxkit"
+            with command.make_context(name, rest) as context:
                 status = command.invoke(context)
             io.flush()
             return status if isinstance(status, int) else ExitCode.DONE

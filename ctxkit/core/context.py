@@ -122,13 +122,35 @@ def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
 
 def through(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
     """What `lens` lets pass of `found`, in order; an agent that the log does not have is no error."""
+    passed = found
     if lens.agent is not None or lens.thread is not None:
-        found = (name for name in found if belongs(state, name, lens.agent, lens.thread))
+        passed = (name for name in passed if belongs(state, name, lens.agent, lens.thread))
     if windowed(state, lens) and state.last is not None:
-        found = _in_window(state, lens, found)
+        passed = _in_window(state, lens, passed)
     if lens.newest is not None:
-        found = _newest(state, found, lens.newest)
-    return found
+        passed = _newest(state, passed, lens.newest)
+    return passed if passed is found else _paired(state, lens, passed)
+
+
+def filtered(state: State, lens: Lens) -> Iterator[Name]:
+    """What the agent and thread of `lens` let pass of what is shown, whatever the windows hide of it."""
+    found = shown_names(state, lens.thread)
+    return _paired(state, lens, (name for name in found if belongs(state, name, lens.agent, lens.thread)))
+
+
+def _paired(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
+    """`found` without results whose calls the lens hides: no provider takes them, and a step is never split.
+
+    What made the call is older, so a window that ends within a step hides the step (REPLAY 41: pairs are repaired).
+    """
+    caller, shown, passed = state.steps.caller, state.shown(lens.thread), set[Name]()
+    for name in found:
+        if isinstance(name, int) and (answers := state.messages[name - 1].results):
+            calls = {caller[name, call] for call in answers if (name, call) in caller}
+            if calls and not calls & passed and all(n in shown for n in calls):
+                continue
+        passed.add(name)
+        yield name
 
 
 def belongs(state: State, name: Name, agent: str | None, thread: str | None) -> bool:

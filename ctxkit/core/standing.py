@@ -12,7 +12,7 @@ from itertools import chain
 
 import msgspec
 
-from ctxkit.core.context import NO_LENS, Lens, belongs, in_window, protected_steps, windowed
+from ctxkit.core.context import NO_LENS, Lens, belongs, filtered, in_window, protected_steps, windowed
 from ctxkit.core.effects import HIDING
 from ctxkit.core.holding import Holding, firsts
 from ctxkit.core.names import Name, Names
@@ -102,8 +102,7 @@ class Standings:
         found = [("window", order(state, msgspec.structs.replace(lens, newest=None)).names)]
         shown = state.shown(lens.thread)
         if lens.agent is not None or lens.thread is not None:
-            mine = Names.of(name for name in shown if belongs(state, name, lens.agent, lens.thread))
-            found.insert(0, ("filter", mine))
+            found.insert(0, ("filter", Names.of(filtered(state, lens))))
         if state.threads and state.main(lens.thread):  # what an op made of a sidechain's messages is in it, too
             found.insert(0, ("sidechain", shown))
         return found
@@ -128,7 +127,8 @@ class Standings:
         found = ["sidechain"] * aside + ["filter"] * (not mine)
         if windowed(state, lens) and state.last is not None and not in_window(state, lens, name, self._kept_steps):
             found.append("window")
-        return ["newest"] if not found and self.of(name).kind == "newest" else found
+        kind = "" if found else self.of(name).kind
+        return [kind] if kind in ("filter", "window", "newest") else found  # such as a result whose call is hidden
 
     @cached_property
     def _kept_steps(self) -> Names:

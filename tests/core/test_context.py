@@ -36,6 +36,29 @@ def test_filters(lens: Lens, expected: str) -> None:
     assert seen(AGENTS, lens) == expected
 
 
+STEP = "1 | 2 call=x agent=frodo | 3 tool result=x | 4 | 5 call=y,z | 6 tool result=y | 7 tool result=z | 8"
+
+
+@pytest.mark.parametrize(
+    ("spec", "lens", "expected"),
+    [
+        (STEP, Lens(newest=3), "8"),
+        (STEP, Lens(newest=4), "5-8"),
+        (f"{STEP} | 9 agent=sam", Lens(agent="sam"), "1,4-9"),
+        (f"{STEP} | 9 agent=sam", Lens(agent="frodo"), "1-8"),
+        (f"{STEP} | window 170", Lens(), "8"),
+        (f"{STEP} | window 200", Lens(), "5-8"),
+        (f"{STEP} | protect 6", Lens(newest=1), "5-8"),
+        (f"{STEP} | forget 5", Lens(newest=2), "7-8"),
+        ("1 | 2 tool result=lost | 3", Lens(newest=2), "2-3"),
+        ("1 | 2 call=x | 3 tool result=x | 4 | compact 2-3 text=s", Lens(newest=2), "@1.1,4"),
+    ],
+)
+def test_a_step_is_not_split(spec: str, lens: Lens, expected: str) -> None:
+    """A result whose call is hidden by a window or a filter is hidden with it; one without any call is left alone."""
+    assert seen(spec, lens) == expected
+
+
 @pytest.mark.parametrize(
     ("lens", "words"),
     [(Lens(agent="gandalf"), "it has frodo, sam"), (Lens(thread="c"), "it has a, b")],

@@ -27,6 +27,9 @@ from tests import build
         ("1-4 | window 90", Lens(), {"in": 2, "window": 2}),
         ("1 agent=a | 2 agent=b | 3 agent=a | window 60", Lens(agent="a"), {"in": 1, "window": 1, "filter": 1}),
         ("1-4", Lens(newest=1), {"in": 1, "newest": 3}),
+        ("1 | 2 call=x | 3 tool result=x | 4", Lens(newest=2), {"in": 1, "newest": 3}),
+        ("1 | 2 call=x | 3 tool result=x | 4", Lens(windows={None: 100}), {"in": 1, "window": 3}),
+        ("1 | 2 call=x agent=a | 3 tool result=x | 4 agent=b", Lens(agent="b"), {"in": 2, "filter": 2}),
         ("1 agent=a | 2 agent=b | 3", Lens(agent="a"), {"in": 2, "filter": 1}),
     ],
 )
