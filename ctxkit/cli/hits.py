@@ -13,6 +13,7 @@ from typing import Any
 from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
+from ctxkit.cli.wrap import wrapped
 from ctxkit.core.standing import IN
 from ctxkit.core.times import iso
 from ctxkit.log import Log
@@ -96,16 +97,17 @@ def _lines(hit: Hit, tag: str) -> Iterator[list[str | Ink]]:
     wide = render.width()
     indent = 4 if wide >= 40 else 1
     when = iso(hit.moment)[11:19] if hit.moment is not None else ""
-    label = clip(safe(tag, keep_newlines=False), wide // 2) + hit.label
+    label = clip(safe(tag, keep_newlines=False) if wide >= render.ROOMY else "", wide // 2) + hit.label
     head = "  ".join(filter(None, (label, hit.role, when)))
     style = "green" if hit.standing.kind == IN else "yellow"
     if indent + cells(safe(head)) + 2 + cells(hit.state) <= wide:
         yield [" " * indent + head, Ink(f"  {hit.state}", style)]
         indent += 2 if wide >= 40 else 1
     else:
-        yield _fit([" " * indent], head)
+        state = Ink(f"  {safe(hit.state, keep_newlines=False)}", style)
+        words: list[str | Ink] = [" " * indent + safe(head, keep_newlines=False), state]
         indent += 2 if wide >= 40 else 1
-        yield _fit([" " * indent], Ink(hit.state, style))
+        yield from wrapped(words, wide, indent, hard=True)
     for one in hit.excerpts:
         yield [" " * indent, *excerpt(one, wide - indent)]
     if hit.lines > len(hit.excerpts):
@@ -134,8 +136,14 @@ def excerpt(one: Excerpt, width: int) -> list[str | Ink]:
     start, end = one.spans[0]
     found = clip(_flat(one.text[start:end]), width)
     room = width - cells(found)
-    after = [(_flat(one.text[a:b]), mark) for a, b, mark in _rest(one)]
-    left = _tail(_flat(one.text[:start]).lstrip(), max(room // 3, room - sum(cells(text) for text, _ in after)),
+    after: list[tuple[str, bool]] = []
+    seen = 0
+    for a, b, mark in _rest(one):
+        after.append((_flat(one.text[a:b]), mark))
+        seen += cells(after[-1][0])
+        if seen > room:  # a line may hold a million of what was found
+            break
+    left = _tail(_flat(one.text[:start]).lstrip(), max(room // 3, room - seen),
                  cut=one.before)  # fmt: skip
     room -= cells(left)
     spans: list[str | Ink] = [sign, left, Ink(found, FOUND)]

@@ -90,19 +90,30 @@ def _words(spans: Sequence[str | Ink]) -> Iterator[tuple[int, list[str | Ink]]]:
 
 
 def _cut(word: list[str | Ink], first: int, rest: int) -> Iterator[list[str | Ink]]:
-    """A word in pieces of at most `first` and then `rest` cells."""
-    left, piece = max(1, first), list[str | Ink]()
+    """A word in pieces of at most `first` and then `rest` cells; figures stay whole where a break is near."""
+    sizes = [cells(c) for part in word for c in _text(part)]
+    text = "".join(map(_text, word))
+    start, room = 0, max(1, first)
+    while start < len(text):
+        end, used = start, 0
+        while end < len(text) and used + sizes[end] <= room:
+            used += sizes[end]
+            end += 1
+        if end < len(text):
+            back = end
+            while back > start and text[back - 1].isalnum():
+                back -= 1
+            end = back if back - start > room // 2 and all(sizes[back - 1 : back + 1]) else end
+        yield list(_part(word, start, end))
+        start, room = end, max(2, rest)
+
+
+def _part(word: list[str | Ink], start: int, end: int) -> Iterator[str | Ink]:
     for part in word:
-        text = ""
-        for c in _text(part):
-            if cells(c) > left:
-                piece += [_like(part, text)] if text else []
-                yield piece
-                text, piece, left = "", [], rest
-            text += c
-            left -= cells(c)
-        piece += [_like(part, text)] if text else []
-    yield piece
+        text = _text(part)
+        if start < len(text) and end > 0:
+            yield _like(part, text[max(0, start) : end])
+        start, end = start - len(text), end - len(text)
 
 
 def _like(span: str | Ink, text: str) -> str | Ink:

@@ -27,7 +27,7 @@ class Seen(NamedTuple):
 
 def on_pty(
     args: list[str], columns: int, answer: bytes = b"", lines_: int = 200, *, program: Sequence[str] = PYTHON,
-    **env: str,
+    cwd: Path | None = None, **env: str,
 ) -> Seen:  # fmt: skip
     """Run a command with all three streams on a terminal of so many columns; `answer` is typed at every question.
 
@@ -37,7 +37,13 @@ def on_pty(
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", lines_, columns, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
     with subprocess.Popen(
-        [*program, *args], stdin=side, stdout=side, stderr=side, env={**kept, **env}, start_new_session=True
+        [*program, *args],
+        stdin=side,
+        stdout=side,
+        stderr=side,
+        env={**kept, **env},
+        cwd=cwd,
+        start_new_session=True,
     ) as run:
         os.close(side)
         raw = b""
@@ -47,7 +53,11 @@ def on_pty(
             while answer and asked < raw.count(b"[y/N]"):
                 os.write(main, answer)
                 asked += 1
-        code = run.wait(30)
+        try:
+            code = run.wait(30)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            raise
     os.close(main)
     return Seen(code, raw)
 
@@ -63,11 +73,13 @@ for words in json.load(open(sys.argv[1])):
 """
 
 
-def all_on_pty(calls: Sequence[Sequence[str]], folder: Path, columns: int, **env: str) -> list[str]:
+def all_on_pty(
+    calls: Sequence[Sequence[str]], folder: Path, columns: int, *, cwd: Path | None = None, **env: str
+) -> list[str]:
     """What a terminal got of each of many calls, made one after the other by one process; questions are answered no."""
     listed = folder / "calls.json"
     listed.write_text(json.dumps(calls))
-    seen = on_pty([str(listed)], columns, b"n\n", program=(sys.executable, "-c", MANY), **env)
+    seen = on_pty([str(listed)], columns, b"n\n", program=(sys.executable, "-c", MANY), cwd=cwd, **env)
     assert seen.code == 0, seen.raw[-2000:]
     texts = seen.raw.decode("utf-8").replace("\r\n", "\n").split("\0")[1:]
     assert len(texts) == len(calls)
@@ -75,7 +87,7 @@ def all_on_pty(calls: Sequence[Sequence[str]], folder: Path, columns: int, **env
 
 
 def pieces(fd: int) -> Iterator[bytes]:
-    while select.select([fd], [], [], 30)[0]:
+    while select.select([fd], [], [], 15)[0]:
         try:
             piece = os.read(fd, 65536)
         except OSError:  # how a terminal says that nobody writes to it any more
