@@ -19,7 +19,7 @@ from ctxkit.formats.bodies import (
     arguments,
     clean,
     is_base64,
-    is_link,
+    is_url,
     kind_of,
     signature_of,
     speaker,
@@ -93,7 +93,7 @@ class _Writer:
         unsaid_name(content, self._repairs)
         if speaker(content) == "assistant":
             blocks = [block for part in content.parts if (block := self._said(part))]
-            return _Turn("assistant", [], self._server_pairs(blocks))
+            return _Turn("assistant", [], self._with_callers(self._server_pairs(blocks)))
         turn = _Turn("user")
         has_result = any(isinstance(part, Result) for part in content.parts)
         for part in content.parts:
@@ -137,7 +137,7 @@ class _Writer:
                 if signature_of(part.raw) is not None:
                     self._repairs.leave_out("thought signature")
                 caller = (part.raw or {}).get("caller")
-                return call | {"caller": caller} if isinstance(caller, dict) else call
+                return call if caller is None else call | {"caller": caller}
             case Thinking():
                 return self._thinking(part)
             case Other(_, raw) if block := carried(raw, SERVER_KINDS):
@@ -188,7 +188,7 @@ class _Writer:
     def _image(self, part: Image) -> Block:
         if is_base64(part):
             source = {"type": "base64", "media_type": part.media_type, "data": part.data}
-        elif is_link(part):
+        elif not part.data and is_url(part.url, secure=True):
             source = {"type": "url", "url": part.url}
         else:
             self._leave_out(part)
@@ -231,6 +231,23 @@ class _Writer:
             if block["type"] in SERVER_KINDS and n not in paired:
                 self._repairs.leave_out(block["type"])
         return [block for n, block in enumerate(blocks) if block["type"] not in SERVER_KINDS or n in paired]
+
+    def _with_callers(self, blocks: list[Block]) -> list[Block]:
+        """Who made a call is said if it is the model, or code whose own call stands before it in the message."""
+        made: list[str] = []
+        for block in blocks:
+            known = False
+            match block.get("caller"):
+                case {"type": "direct", **more}:
+                    known = not more
+                case {"type": str() as kind, "tool_id": by, **more} if kind.startswith("code_execution_") and not more:
+                    known = by in made
+            if "caller" in block and not known:
+                del block["caller"]
+                self._repairs.leave_out("caller")
+            if block["type"] in SERVER_CALLS:
+                made.append(block["id"])
+        return blocks
 
     def _leave_out(self, part: Part) -> None:
         self._repairs.leave_out(kind_of(part))

@@ -27,6 +27,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NOT_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _BYTES = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_LINK = re.compile(r"https?://[^\s\x00-\x1f\x7f]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 T = TypeVar("T")
@@ -128,9 +129,9 @@ def _is_whole(data: str) -> bool:
     return rest != 1 and base64.b64encode(base64.b64decode(end)).decode("ascii") == end
 
 
-def is_link(image: Image) -> bool:
-    """Whether the picture is one that a provider can fetch."""
-    return not image.data and image.url.startswith(("https://", "http://"))
+def is_url(url: str, *, secure: bool = False) -> bool:
+    """Whether a provider can fetch from there; `secure`: it does so by https only."""
+    return _LINK.fullmatch(url) is not None and not (secure and url.startswith("http://"))
 
 
 def kind_of(part: Part) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ctxkit.formats.bodies import is_base64_text
+from ctxkit.formats.bodies import is_base64_text, is_url
 
 _Shape = dict[str, type]
 _SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
@@ -63,7 +63,7 @@ def _is_source(source: dict[str, Any]) -> bool:
         case {"type": "text", "media_type": "text/plain", "data": str() as words, **more}:
             return not more and bool(words.strip())
         case {"type": "url", "url": str() as url, **more}:
-            return not more and url.startswith(("https://", "http://"))
+            return not more and is_url(url, secure=True)
         case {"type": "file", "file_id": str() as identity, **more}:
             return not more and bool(identity)
         case {"type": "content", "content": str() as words, **more}:

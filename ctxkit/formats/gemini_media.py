@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ctxkit.core.messages import Image, Other, Part
-from ctxkit.formats.bodies import is_base64_text
+from ctxkit.formats.bodies import is_base64_text, is_url
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 _IN_RESPONSES = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf"})
@@ -35,7 +35,7 @@ def file_of(part: Part) -> Json | None:
     """A link to a picture or a document, if its kind can be told from its name; plain text of a document is text."""
     match part:
         case Image(data="", url=url) | Other("document", {"source": {"type": "url", "url": str() as url}}):
-            kind = _ENDINGS.get(urlsplit(url).path.rpartition(".")[2].lower()) if _is_link(url) else None
+            kind = _ENDINGS.get(urlsplit(url).path.rpartition(".")[2].lower()) if is_url(url) else None
             return {"fileData": {"fileUri": url, "mimeType": kind}} if kind else None
         case Other("document", {"source": {"type": "text", "data": str() as words}}) if words.strip():
             return {"text": words}
@@ -55,7 +55,3 @@ def _bytes_of(part: Part) -> tuple[str, Any]:
             head, _, data = link.partition(";base64,")
             return head.removeprefix("data:"), data
     return "", None
-
-
-def _is_link(url: str) -> bool:
-    return url.startswith(("https://", "http://"))

@@ -19,7 +19,8 @@ from ctxkit.formats.bodies import (
     arguments,
     clean,
     is_base64,
-    is_link,
+    is_base64_text,
+    is_url,
     kind_of,
     signature_of,
     speaker,
@@ -32,7 +33,6 @@ _LONGEST_ID = 40
 _MOST_CALLS = 128
 _LONGEST_NAME = 64
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_USER_KINDS = frozenset({"input_audio", "file"})
 
 Json = dict[str, Any]
 
@@ -82,12 +82,12 @@ class _Writer:
                 return {"type": "text", "text": part.text} if part.text else None
             case Image() if side == "user" and is_base64(part):
                 return _link(f"data:{part.media_type};base64,{part.data}", part)
-            case Image() if side == "user" and is_link(part):
+            case Image() if side == "user" and not part.data and is_url(part.url):
                 return _link(part.url, part)
             case Image() if side == "user":
                 self._leave_out(part)
                 return {"type": "text", "text": "[image]"}
-            case Other(kind, raw) if side == "user" and kind in _USER_KINDS and isinstance(raw.get(kind), dict):
+            case Other(kind, raw) if side == "user" and _is_whole(kind, raw.get(kind)):
                 return {"type": kind, kind: raw[kind]}
         self._leave_out(part)
         return None
@@ -127,6 +127,23 @@ class _Writer:
 
     def _leave_out(self, part: Part) -> None:
         self._repairs.leave_out(kind_of(part))
+
+
+def _is_whole(kind: str, value: Any) -> bool:
+    """Whether it is a sound or a file as the provider takes one, with nothing beside it."""
+    match kind, value:
+        case "input_audio", {"format": "wav" | "mp3", "data": data, **more}:
+            return not more and is_base64_text(data)
+        case "file", {"file_id": str() as identity}:
+            return bool(identity) and _is_named(value, "file_id")
+        case "file", {"file_data": str() as data}:
+            return bool(data) and _is_named(value, "file_data")
+    return False
+
+
+def _is_named(file: Json, key: str) -> bool:
+    """Whether a file holds nothing but its name beside `key`."""
+    return set(file) <= {key, "filename"} and bool(name := file.get("filename", "x")) and isinstance(name, str)
 
 
 def _divided(content: Content) -> list[Content]:

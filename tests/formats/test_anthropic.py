@@ -240,3 +240,30 @@ def test_what_has_no_place_is_counted() -> None:
     call = Call("A", "f", {}, {"thoughtSignature": "S"})
     _, repairs = anthropic.write([Content("user", [Text("a")], "sam"), said(call), user(Result("A", "r"))])
     assert repairs.left_out == {"name of a speaker": 1, "thought signature": 1}
+
+
+@pytest.mark.parametrize(
+    ("caller", "kept"),
+    [
+        ({"type": "direct"}, True), ({"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}, True),
+        ({"type": "code_execution_20250825", "tool_id": "srvtoolu_2"}, False), ({"type": "robot"}, False),
+        ({"type": "direct", "more": 1}, False), ({"type": "code_execution_20250825", "tool_id": ["x"]}, False),
+        ("direct", False),
+    ],
+)  # fmt: skip
+def test_who_made_a_call(caller: Any, kept: bool) -> None:
+    """Code is named only where its own call is in the message; what was left out is counted."""
+    code = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution", "input": {}}
+    done = {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    blocks = [Other(str(block["type"]), block) for block in (code, done)]
+    call = Call("A", "f", {}, {"type": "tool_use", "caller": caller})
+    body, repairs = anthropic.write([user("x"), Content("assistant", [*blocks, call]), user(Result("A", "r"))])
+    sent = body["messages"][1]["content"][-1]
+    assert sent.get("caller") == (caller if kept else None)
+    assert repairs.left_out == ({} if kept else {"caller": 1})
+
+
+def test_pictures_are_fetched_by_https() -> None:
+    """What the provider would not fetch is named and counted."""
+    body, repairs = anthropic.write([user(Image(url="http://x/y.png"))])
+    assert body["messages"][0]["content"] == [text("[image]")] and repairs.left_out == {"image": 1}

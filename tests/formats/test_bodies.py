@@ -16,6 +16,7 @@ from ctxkit.formats.bodies import (
     clean,
     is_base64,
     is_base64_text,
+    is_url,
     signature_of,
     speaker,
     tool_name,
@@ -129,3 +130,15 @@ def test_base64(data: str, whole: bool) -> None:
     """Whole bytes only: what was cut within one is refused by every provider."""
     assert is_base64_text(data) == is_base64(Image("image/png", data)) == whole
     assert is_base64_text("-_8=") and not is_base64(Image("image/png", "-_8="))
+
+
+@pytest.mark.parametrize(
+    ("url", "plain", "secure"),
+    [
+        ("https://x/a.png?b=1", True, True), ("http://x/a.png", True, False), ("https://x/a b", False, False),
+        ("https://x/a\n", False, False), ("https://", False, False), ("file:///x", False, False), ("", False, False),
+    ],
+)  # fmt: skip
+def test_is_url(url: str, plain: bool, secure: bool) -> None:
+    """Anthropic fetches by https only."""
+    assert (is_url(url), is_url(url, secure=True)) == (plain, secure)

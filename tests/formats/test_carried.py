@@ -45,6 +45,8 @@ CASES: dict[str, tuple[dict[str, Any], Any, dict[str, Any] | None]] = {
     "bytes that are none": (document("base64", media_type="application/pdf", data="?"), USER_KINDS, None),
     "blank words": (document("text", media_type="text/plain", data=" "), USER_KINDS, None),
     "file of this machine": (document("url", url="file:///x"), USER_KINDS, None),
+    "a link that is not fetched": (document("url", url="http://x/a.pdf"), USER_KINDS, None),
+    "no link": (document("url", url="https://x/a b"), USER_KINDS, None),
     "source with more": (document("url", url="https://x", title="t"), USER_KINDS, None),
     "server answer without content": (
         {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_s"}, SERVER_KINDS, None,

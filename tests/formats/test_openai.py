@@ -27,6 +27,11 @@ def function(arguments: str, identity: str = "A") -> dict[str, Any]:
 
 CALL = Call("A", "f", {"x": 1})
 
+SOUNDS = [("AAAA", "wav"), ("AAAA", "ogg"), ("A", "mp3")]
+FILES: list[dict[str, Any]] = [
+    {"file_id": "f"}, {"file_data": "data:application/pdf;base64,AAAA", "filename": "a.pdf"},
+    {"filename": "a.pdf"}, {"path": "/x"}, {"file_id": ""}, {"file_id": "f", "path": "/x"},
+]  # fmt: skip
 CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {
     # what it is: (contents, messages, left out)
     "roles": (
@@ -80,6 +85,28 @@ CASES: dict[str, tuple[list[Content], list[dict[str, Any]], dict[str, int]]] = {
             }
         ],
         {"image": 1},
+    ),
+    "sounds and files": (
+        [
+            one(
+                "user",
+                *(Other("input_audio", {"input_audio": {"data": data, "format": kind}}) for data, kind in SOUNDS),
+                *(Other("file", {"file": file}) for file in FILES),
+                Image(url="https://x/a b"),
+            )
+        ],
+        [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}},
+                    {"type": "file", "file": FILES[0]},
+                    {"type": "file", "file": FILES[1]},
+                    {"type": "text", "text": "[image]"},
+                ],
+            }
+        ],
+        {"input_audio": 2, "file": 4, "image": 1},
     ),
     "images in a result": (
         [one("assistant", CALL), one("tool", Result("A", [Text("see"), Image("image/png", "AAAA")]))],

@@ -42,9 +42,10 @@ PLACES = {
 DOCUMENTS = {"base64", "text", "content", "url", "file"}
 MOST_CACHE_POINTS = 4
 MEDIA = {"image/jpeg", "image/png", "image/gif", "image/webp"}
-ID = re.compile(r"^[a-zA-Z0-9_-]+$")
-SERVER_ID = re.compile(r"^srvtoolu_[a-zA-Z0-9_]+$")
-NAME = re.compile(r"^[a-zA-Z0-9_-]{1,128}$")
+ID = re.compile(r"[a-zA-Z0-9_-]+")
+URL = re.compile(r"https://\S+")
+SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 
 def problems(body: dict[str, Any], *, prefill: bool = True) -> list[str]:
@@ -114,13 +115,13 @@ def _values(kind: str, block: dict[str, Any]) -> list[str]:
     if kind == "text" and not (isinstance(block["text"], str) and block["text"].strip()):
         found.append("blank text")
     if kind == "tool_use":
-        if not isinstance(block["id"], str) or not ID.match(block["id"]):
+        if not isinstance(block["id"], str) or not ID.fullmatch(block["id"]):
             found.append(f"tool_use id {block['id']!r}")
-        if not isinstance(block["name"], str) or not NAME.match(block["name"]):
+        if not isinstance(block["name"], str) or not NAME.fullmatch(block["name"]):
             found.append(f"tool name {block['name']!r}")
         if not isinstance(block["input"], dict):
             found.append("tool_use input is not an object")
-    if kind == "server_tool_use" and not (isinstance(block["id"], str) and SERVER_ID.match(block["id"])):
+    if kind == "server_tool_use" and not (isinstance(block["id"], str) and SERVER_ID.fullmatch(block["id"])):
         found.append(f"server_tool_use id {block['id']!r}")
     if kind == "thinking" and not (
         isinstance(block["thinking"], str) and isinstance(block["signature"], str) and block["signature"]
@@ -134,6 +135,8 @@ def _values(kind: str, block: dict[str, Any]) -> list[str]:
         found += _result(block)
     if kind == "document" and not (isinstance(block["source"], dict) and block["source"].get("type") in DOCUMENTS):
         found.append("document source of an unknown kind")
+    elif kind == "document" and block["source"]["type"] == "url" and not URL.fullmatch(str(block["source"].get("url"))):
+        found.append("only HTTPS URLs are supported")
     if kind == "search_result":
         if not (isinstance(block["source"], str) and isinstance(block["title"], str)):
             found.append("search result without source and title")
@@ -157,7 +160,7 @@ def _source(source: Any) -> list[str]:
             return ["image data is not base64"]
         return [] if data else ["empty image"]
     if set(source) == {"type", "url"} and source["type"] == "url":
-        return [] if str(source["url"]).startswith(("http://", "https://")) else ["image url"]
+        return [] if URL.fullmatch(str(source["url"])) else ["only HTTPS URLs are supported"]
     return ["image source of an unknown shape"]
 
 
@@ -186,6 +189,21 @@ def _place(blocks: list[dict[str, Any]], identity: str) -> int:
     return next(n for n, block in enumerate(blocks) if block.get("tool_use_id") == identity) - call
 
 
+def _callers(blocks: list[dict[str, Any]]) -> list[str]:
+    """Who made a call: the model itself, or code that it runs, whose call stands before."""
+    found = []
+    known: set[str] = set()
+    for block in blocks:
+        caller = block.get("caller", {"type": "direct"})
+        if not isinstance(caller, dict) or set(caller) - {"tool_id"} != {"type"}:
+            found.append("caller of an unknown shape")
+        elif caller["type"] != "direct" and caller.get("tool_id") not in known:
+            found.append("caller that is not in the message")
+        if block["type"] == "server_tool_use":
+            known.add(block["id"])
+    return found
+
+
 def _order(messages: list[dict[str, Any]]) -> list[str]:
     """What only shows in how the messages stand together."""
     found = []
@@ -210,6 +228,7 @@ def _order(messages: list[dict[str, Any]]) -> list[str]:
         seen.update(due)
         if message["role"] == "assistant" and kinds[-1] in ("thinking", "redacted_thinking"):
             found.append(f"{n}: thinking is the last block")
+        found += [f"{n}: {text}" for text in _callers(blocks)]
         asked = [block["id"] for block in blocks if block["type"] == "server_tool_use"]
         told = [block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"]
         if sorted(asked) != sorted(told):

@@ -152,7 +152,7 @@ def _blob(value: Any, media: set[str]) -> list[str]:
 def _file(value: dict[str, Any]) -> list[str]:
     if set(value) != {"fileUri", "mimeType"} or value["mimeType"] not in MEDIA:
         return ["fileData without a fileUri and a supported mimeType"]
-    return [] if str(value["fileUri"]).startswith(("https://", "http://", "gs://")) else ["fileUri"]
+    return [] if re.fullmatch(r"(https?|gs)://\S+", str(value["fileUri"])) else ["fileUri"]
 
 
 def _is_base64(value: Any) -> bool:

@@ -19,7 +19,8 @@ ROLES: dict[str, tuple[set[str], set[str], set[str]]] = {
     "assistant": (set(), {"content", "name", "refusal", "tool_calls", "audio"}, {"text", "refusal"}),
     "tool": ({"content", "tool_call_id"}, set(), {"text"}),
 }
-NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+URL = re.compile(r"https?://\S+")
 LONGEST_ID = 40
 MOST_CALLS = 128
 DATA = re.compile(r"data:image/(jpeg|png|gif|webp);base64,([A-Za-z0-9+/]+={0,2})")
@@ -47,7 +48,7 @@ def _message(message: Any) -> list[str]:
     must, may, kinds = ROLES[message["role"]]
     found = [f"without {key}" for key in sorted(must - set(message))]
     found += [f"unknown key {key}" for key in sorted(set(message) - must - may - {"role"})]
-    if "name" in message and not (isinstance(message["name"], str) and NAME.match(message["name"])):
+    if "name" in message and not (isinstance(message["name"], str) and NAME.fullmatch(message["name"])):
         found.append(f"name {message['name']!r}")
     content = message.get("content")
     if content is None:
@@ -80,7 +81,7 @@ def _part(part: Any, kinds: set[str]) -> list[str]:
         return [f"{kind} is not an object"]
     if kind == "image_url":
         url = value.get("url")
-        if not isinstance(url, str) or not (url.startswith(("https://", "http://")) or DATA.fullmatch(url)):
+        if not isinstance(url, str) or not (URL.fullmatch(url) or DATA.fullmatch(url)):
             return ["image url"]
         if set(value) - {"url", "detail"} or value.get("detail", "auto") not in ("auto", "low", "high"):
             return ["image detail"]
@@ -89,6 +90,8 @@ def _part(part: Any, kinds: set[str]) -> list[str]:
         return [f"{kind} of an unknown shape"]
     if kind == "input_audio" and (set(value) != MAY_HOLD[kind] or value["format"] not in ("wav", "mp3")):
         return ["input_audio without data and format"]
+    if kind == "file" and not {"file_data", "file_id"} & set(value):
+        return ["missing required parameter: file_id"]
     return []
 
 
@@ -101,7 +104,7 @@ def _call(call: Any) -> list[str]:
     function = call["function"]
     if not isinstance(function, dict) or set(function) != {"name", "arguments"}:
         return [*found, "a function of an unknown shape"]
-    if not isinstance(function["name"], str) or not NAME.match(function["name"]):
+    if not isinstance(function["name"], str) or not NAME.fullmatch(function["name"]):
         found.append(f"function name {function['name']!r}")
     try:
         if not isinstance(json.loads(function["arguments"]), dict):

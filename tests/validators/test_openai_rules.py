@@ -71,6 +71,12 @@ BROKEN: dict[str, tuple[Change, str]] = {
     "missing key": (drop(4, "tool_call_id"), "without tool_call_id"),
     "unknown key": (put(6, ts="x"), "unknown key ts"),
     "name": (put(2, name="a b"), "name 'a b'"),
+    "name and a line": (put(2, name="a\n"), "name 'a"),
+    "file without bytes": (put(2, content=[{"type": "file", "file": {"filename": "x"}}]), "missing required parameter"),
+    "blank in a link": (
+        put(2, content=[{"type": "image_url", "image_url": {"url": "https://x/a b"}}]),
+        "image url",
+    ),
     "null content": (put(2, content=None), "no content"),
     "no content and no calls": (put(6, content=None), "no content"),
     "empty list": (put(2, content=[]), "empty list"),
