@@ -51,6 +51,8 @@ def assemble(log: OpenedLog, own: str | None = None) -> Assembly:
 def _configured(log: OpenedLog, key: str, name: str) -> Iterator[str]:
     """The text of a file that config names; none, and a notice, where it is empty or a link leads out of the folder."""
     where = f"{log.config.origin(key)}: {key}: {name}"
+    if not name or "\0" in name:
+        raise BadConfig(f"{where}: no name of a file: nothing was printed", HINT)
     folder = log.opening.path.resolve().parent if log.opening.path else Path.cwd()
     path = PurePosixPath(name)
     elsewhere = path.is_absolute() or ".." in path.parts or path.parts[:1] == ("~",)  # not from a folder's own config

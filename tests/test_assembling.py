@@ -147,6 +147,13 @@ def test_refused(tmp_path: Path, raw: bytes | str | None, kind: type[CtxkitError
     assert Log.open(path, env={}).export("openai", assembly=False).count == 11
 
 
+@pytest.mark.parametrize("name", ["", "a\\u0000b"])
+def test_no_name_of_a_file(tmp_path: Path, name: str) -> None:
+    """Whatever a config writes there."""
+    with pytest.raises(BadConfig, match="no name of a file"):
+        assembled(log(tmp_path, f'[assembly]\ndocs = ["{name}"]\n'))
+
+
 def test_empty_documents(tmp_path: Path) -> None:
     """A document without words is no message, and that is said."""
     (tmp_path / "d.md").write_text(" \n")
