@@ -15,7 +15,6 @@ from ctxkit.comparing import Diff, Why
 from ctxkit.core import edits
 from ctxkit.core.compare import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.core.messages import Content
-from ctxkit.exporting import parts_json
 from ctxkit.sides import Side
 from ctxkit.tokens import provisional
 
@@ -262,6 +261,8 @@ def as_json(
 
 
 def _one(diff: Diff, hunk: Hunk, k: int, *, full: bool) -> dict[str, Any]:
+    from ctxkit.exporting import parts_json
+
     found: dict[str, Any] = {"kind": hunk.kind, "a": None, "b": None}
     for key, side, start, absent in (("a", diff.a, hunk.a, CAME), ("b", diff.b, hunk.b, GONE)):
         if hunk.kind != absent:

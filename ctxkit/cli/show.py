@@ -15,7 +15,6 @@ from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.times import iso
-from ctxkit.exporting import parts_json
 from ctxkit.log import Log
 from ctxkit.policies import window
 
@@ -108,6 +107,8 @@ def as_json(log: Log, entry: Entry) -> dict[str, Any]:
         found["stub"] = True
     if entry.item is not None and entry.item.tells:
         found["tells"] = str(entry.item.tells)
+    from ctxkit.exporting import parts_json
+
     found["parts"] = parts_json(content)
     return found
 
@@ -139,6 +140,8 @@ def _print(log: Log, entry: Entry, *, full: bool) -> None:
 def _assembled(one: Assembled, *, full: bool, oneline: bool, json: bool) -> None:
     """What is not in the log: marked, and without a number, for nothing can select it."""
     if json:
+        from ctxkit.exporting import parts_json
+
         source = {"source": one.source} if one.source else {}
         io.out_json({"assembled": one.kind, "role": one.role, **source, "parts": parts_json(one.content)})
     elif oneline:

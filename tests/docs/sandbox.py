@@ -22,13 +22,12 @@ BASE = 1770908400
 """2026-02-12T15:00:00Z, after the last message of the guide's logs."""
 
 COMMAND = f"""#!{sys.executable}
-import hashlib, os, secrets, sys, time
+import hashlib, os, sys, time
 sys.path.insert(0, {str(ROOT)!r})
 step = int(os.environ["DOCS_STEP"])
 words = hashlib.sha256(repr((step, sys.argv[1:])).encode()).hexdigest()
 time.time = lambda: {BASE} + 60.0 * step
-secrets.randbelow = lambda limit: int(words[-4:], 16) % limit
-secrets.token_hex = lambda size: words[: 2 * size]
+os.urandom = lambda size: bytes.fromhex((words[:12] + words[-4:])[: 2 * size])
 from ctxkit.cli.app import main
 main()
 """
