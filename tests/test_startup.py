@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOW = {"litellm", "dateparser", "tiktoken", "rich", "pydantic"}
-FORBIDDEN = SLOW | {"ctxkit.formats.claude_code", "ctxkit.store.recover", "tomlkit", "asyncio", "random"}
+FORBIDDEN = SLOW | {"ctxkit.formats.claude_code", "ctxkit.store.recover", "tomlkit", "asyncio", "secrets"}
 """What a command on a native log does without."""
 
 PROGRAM = """
