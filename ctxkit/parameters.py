@@ -5,6 +5,8 @@ Pipeline: read off an opened log after its lens was set; `status` and `show --ex
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from ctxkit.core.assembly import Assembly
@@ -72,10 +74,11 @@ def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
     """
     state, lens, config = log.state(), log.lens(), log.config
     own = sorted({str(name) for name in (*state.windows, *lens.windows) if name is not None})
+    ops = {e.op.agent: e.number for e in state.ledger.entries if not e.void and isinstance(e.op, Window)}
     return Parameters(
         now=_now(log, state, lens),
-        window=_window(log, state, None),
-        agents={agent: _window(log, state, agent) for agent in own},
+        window=_window(log, state, ops, None),
+        agents={agent: _window(log, state, ops, agent) for agent in own},
         newest=Held(lens.newest, config.origin("window.messages")),
         agent=lens.agent,
         thread=lens.thread,
@@ -95,20 +98,18 @@ def _now(log: OpenedLog, state: State, lens: Lens) -> Now:
     return Now(asked, None if moment is None else iso(int(moment)), "flag" if log.now else log.config.origin("now"))
 
 
-def _window(log: OpenedLog, state: State, agent: str | None) -> Held:
-    """The window of one agent, or for all: ops first, the agent's own before the one for all (REPLAY 40)."""
+def _window(log: OpenedLog, state: State, ops: Mapping[str | None, int], agent: str | None) -> Held:
+    """The window of one agent, or for all: ops first, the agent's own before the one for all (REPLAY 40).
+
+    `ops`: the number of the newest op that speaks of each.
+    """
     for level in (agent, None):
         if level in state.windows:
-            ops = (e.number for e in reversed(state.ledger.entries) if not e.void and _sets(e.op, level))
-            return Held(state.windows[level], f"op {next(ops)}")
+            return Held(state.windows[level], f"op {ops[level]}")
     own = log.config.agents.get(agent) if agent is not None else None
     if own is not None:
         return Held(own.value, own.origin)
     return Held(log.config["window.default"] or 0, log.config.origin("window.default"))
-
-
-def _sets(op: object, agent: str | None) -> bool:
-    return isinstance(op, Window) and op.agent == agent
 
 
 def _forced(log: OpenedLog, state: State) -> list[str]:

@@ -238,7 +238,7 @@ class _Fold:
             return
         replaced = {out.source for out in board.outs if out.kind == "compact" and out.names.meets(ids)}
         for name, item in list(board.telling.items()):
-            if item.summary and (item.source in replaced or not item.tells - ids):
+            if item.summary and (item.source in replaced or item.tells.within(ids)):
                 board.drop(name)
         self.stubs(op.stubs, op.at.messages)
         if not ids:

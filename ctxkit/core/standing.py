@@ -99,7 +99,8 @@ class Standings:
     def _stages(self) -> list[tuple[str, Names]]:
         """What the lens lets through, step by step: a name that the first lets pass is hidden by a later one."""
         state, lens = self.state, self.lens
-        found = [("window", order(state, msgspec.structs.replace(lens, newest=None)).names)]
+        timed = self.visible if lens.newest is None else order(state, msgspec.structs.replace(lens, newest=None)).names
+        found = [("window", timed)]
         shown = state.shown(lens.thread)
         if lens.agent is not None or lens.thread is not None:
             found.insert(0, ("filter", Names.of(filtered(state, lens))))

@@ -1,11 +1,15 @@
-"""Selecting messages: the same flags mean the same for show, forget, remember and protect."""
+"""Selecting messages: the same flags mean the same in every command that takes them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from ctxkit.cli.app import COMMANDS, module_of
+from ctxkit.cli.params import Selecting
 from tests.cli.runner import SMALL, ctxkit, good, lines, message, numbers, ops, shown, small
 
 ALL = list(range(1, 14))
@@ -80,12 +84,6 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("words", "chosen"), TABLE)
-def test_show(log: Path, words: str, chosen: list[int]) -> None:
-    """It prints these and no others."""
-    assert numbers(good("show", log, "--json", *words.split())) == chosen
-
-
 def closed(chosen: list[int]) -> set[int]:
     """With the whole of each step that is touched."""
     found = set(chosen)
@@ -95,40 +93,107 @@ def closed(chosen: list[int]) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize(("words", "chosen"), TABLE)
-def test_writers(log: Path, words: str, chosen: list[int]) -> None:
-    """forget takes them out with their steps, but not the system's; remember leaves them and the system's; protect
-    flags them."""
-    raw = log.read_bytes()
+def show(log: Path, words: list[str], chosen: list[int]) -> None:
+    """It prints these and no others."""
+    assert numbers(good("show", log, "--json", *words)) == chosen
+
+
+def explain(log: Path, words: list[str], chosen: list[int]) -> None:
+    """These are said to be in the context; an agent or thread is a way to look, so the others are said to be out."""
+    rows = [value for value in good("show", log, "--explain", "--json", *words).values if "n" in value]
+    assert [value["n"] for value in rows if value["in_context"]] == chosen
+    assert "--agent" in words or "--thread" in words or len(rows) == len(chosen)
+
+
+def forget(log: Path, words: list[str], chosen: list[int]) -> None:
+    """It takes them out with their steps, but not the system's."""
     gone = closed(chosen) - {1}
-    ran = ctxkit("forget", log, *words.split(), "--yes", "-q")
+    ran = ctxkit("forget", log, *words, "--yes", "-q")
     assert (ran.code, set(shown(log))) == ((0, set(ALL) - gone) if gone else (1, set(ALL)))
-    log.write_bytes(raw)
-    ran = ctxkit("remember", log, *words.split(), "--yes", "-q")
+
+
+def remember(log: Path, words: list[str], chosen: list[int]) -> None:
+    """It leaves them and the system's."""
+    ran = ctxkit("remember", log, *words, "--yes", "-q")
     assert ran.code == (1 if closed(chosen) | {1} == set(ALL) else 0)
     assert set(shown(log)) == closed(chosen) | {1}
-    log.write_bytes(raw)
-    good("protect", log, *words.split())
-    flagged = {value["n"] for value in good("show", log, "--json").values if value.get("protected")}
-    assert flagged == closed(chosen) | {1}
+
+
+def flagged(log: Path) -> set[int]:
+    """What is protected."""
+    return {value["n"] for value in good("show", log, "--json").values if value.get("protected")}
+
+
+def protect(log: Path, words: list[str], chosen: list[int]) -> None:
+    """It flags them."""
+    good("protect", log, *words)
+    assert flagged(log) == closed(chosen) | {1}
+
+
+def unprotect(log: Path, words: list[str], chosen: list[int]) -> None:
+    """It takes their flags away."""
+    good("protect", log, "1-13")
+    good("unprotect", log, *words, "--force")
+    assert flagged(log) == set(ALL) - closed(chosen)
+
+
+def recall(log: Path, words: list[str], chosen: list[int]) -> None:
+    """It brings them back; criteria see what is out."""
+    good("forget", log, "2-13")
+    ran = ctxkit("recall", log, *words, "--apply", "--yes", "-q")
+    assert (ran.code, set(shown(log))) == (1 if closed(chosen) <= {1} else 0, {1} | closed(chosen))
+
+
+def search(log: Path, words: list[str], chosen: list[int]) -> None:
+    """Criteria narrow its hits; words without a dash are logs to it."""
+    plain = [word for before, word in zip(["", *words], words, strict=False) if not f"{before}{word}".startswith("--")]
+    if not plain and words[0] != "--invert":
+        hits = good("recall", log, "--json", "--regex", "-e", ".", *words).values
+        assert [value["n"] for value in hits] == chosen
+
+
+RUNS: dict[str, list[Callable[[Path, list[str], list[int]], None]]] = {
+    "show": [show, explain], "forget": [forget], "remember": [remember], "protect": [protect],
+    "unprotect": [unprotect], "recall": [recall, search],
+}  # fmt: skip
+"""Every command that takes selectors, and what they come to in it."""
+
+
+def test_every_command_with_selectors_is_here() -> None:
+    """A new one is not forgotten."""
+    bundles = {name: getattr(import_module(module_of(name)).command, "bundles", ()) for name in COMMANDS}
+    assert {name for name, taken in bundles.items() if Selecting in taken} == RUNS.keys()
+
+
+@pytest.mark.parametrize("run", [run for runs in RUNS.values() for run in runs])
+@pytest.mark.parametrize(("words", "chosen"), TABLE)
+def test_table(log: Path, words: str, chosen: list[int], run: Callable[[Path, list[str], list[int]], None]) -> None:
+    """The same flags mean the same in each."""
+    run(log, words.split(), chosen)
+
+
+WHOLE = [
+    ["show"], ["show", "--explain"], ["forget", "--yes"], ["remember", "--yes"], ["protect"], ["unprotect"],
+    ["recall", "--apply", "--yes"],
+]  # fmt: skip
+"""The same commands with what else they need."""
 
 
 @pytest.mark.parametrize("words", NOTHING)
-@pytest.mark.parametrize("command", ["show", "forget", "remember", "protect", "unprotect"])
-def test_nothing_matches(log: Path, command: str, words: str) -> None:
+@pytest.mark.parametrize("command", WHOLE)
+def test_nothing_matches(log: Path, command: list[str], words: str) -> None:
     """An empty selection is a no, and nothing is appended."""
     before = log.read_bytes()
-    yes = ["--yes"] if command in ("forget", "remember") else []
-    ran = ctxkit(command, log, *words.split(), *yes)
+    ran = ctxkit(command[0], log, *words.split(), *command[1:])
     assert (ran.code, ran.out, log.read_bytes()) == (1, b"", before)
     assert "nothing matched" in ran.err
 
 
 @pytest.mark.parametrize("words", ["0", "0-3", "14", "12-14", "1,99", "14-"])
-@pytest.mark.parametrize("command", ["show", "why", "forget", "remember", "protect", "unprotect"])
-def test_numbers_that_are_not_there(log: Path, command: str, words: str) -> None:
+@pytest.mark.parametrize("command", [*([one[0], *(w for w in one[1:] if w != "--yes")] for one in WHOLE), ["why"]])
+def test_numbers_that_are_not_there(log: Path, command: list[str], words: str) -> None:
     """A number that the log does not have is an error of its own, in a range too; nothing on stdout."""
-    ran = ctxkit(command, log, words)
+    ran = ctxkit(command[0], log, words, *command[1:])
     assert (ran.code, ran.out) == (2, b"")
     assert "there is no message" in ran.err and "messages 1-13" in ran.err
 

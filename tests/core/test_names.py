@@ -72,3 +72,10 @@ def test_order_and_words() -> None:
     assert repr(names) == "Names('5,a9.1,b1.2,b1.10')"
     assert names != "5"
     assert not NOTHING
+
+
+@pytest.mark.parametrize("a", ["", "1", "1-3", "2,a.1", "a.1"])
+@pytest.mark.parametrize("b", ["", "1-2", "1-9,a.1", "7", "a.1"])
+def test_within(a: str, b: str) -> None:
+    """As the difference says."""
+    assert Names.parse(a).within(Names.parse(b)) == (not Names.parse(a) - Names.parse(b))
