@@ -39,6 +39,8 @@ class PiReader:
         self._labelled: dict[str, str] = {}
         """Target entry -> id of the label that it has."""
         self._entries: list[Entry] = []
+        self._upto = array("q")
+        """For each entry, how many messages there were with it."""
         self._index: dict[str, int] = {}
         self._edits: dict[int, tuple[int, Span]] = {}
         """Entry that is a context edit with other content -> the entry that it changes, and its own bytes."""
@@ -96,6 +98,7 @@ class PiReader:
             self._index[key] = at
         self._by_row[self._rows] = at
         self._entries.append(entry)
+        self._upto.append(len(self._messages))
 
     def _message(self, row: PiRow, entry: Entry, span: Span, key: str) -> None:
         head = message_head(row.message)
@@ -134,7 +137,7 @@ class PiReader:
             at = self._index.get(target, -1)
             if at < 0:
                 return
-            position = max((e.n for e in self._entries[: at + 1]), default=0)
+            position = self._upto[at]
             self._op({"ctxkit": "mark", "v": 1, "id": key, "at": {"messages": position}, "label": row.label}, row, line)
             self._labelled[target] = key
         elif older is not None and key:

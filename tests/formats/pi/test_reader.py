@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from ctxkit.core.messages import Content, Text
 from ctxkit.core.replay import fold
 from ctxkit.core.state import State
 from ctxkit.formats.pi import FORMAT
+from ctxkit.formats.pi.reader import PiReader
 from tests.cli.runner import ctxkit, good
 from tests.formats import reading
 from tests.formats.pi import logs
@@ -131,3 +133,20 @@ def test_unexpected_shapes(kind: str, message: object) -> None:
     rows = [odd, {**odd, "id": 3, "parentId": 4, "label": message, "replacement": message}, logs.row(2, "user^-")]
     data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
     assert reading.contents(FORMAT, data)[-1].parts == [Text("user 2")]
+
+
+class Entries(list[Any]):
+    """Entries that are looked at one by one, or not at all."""
+
+    def __getitem__(self, at: Any) -> Any:
+        assert not isinstance(at, slice), "a label costs as much as all entries before it"
+        return super().__getitem__(at)
+
+
+def test_a_label_looks_at_no_other_entries() -> None:
+    """Its place is known from its entry."""
+    reader = PiReader()
+    reader._entries = Entries()
+    for block in reading.blocks(FORMAT, logs.raw("user | model | user | label:x@1 | label:y@3 | label:z@4")):
+        reader.feed(block)
+    assert [op.body["at"]["messages"] for op in reader.finish().ops] == [1, 3, 3]
