@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from tests.validators.anthropic_rules import problems
 
 CTXKIT = [sys.executable, "-m", "ctxkit"]
 ROOT = Path(__file__).resolve().parent.parent
-REAL = sorted((SHARED / "transcripts/claude-code").glob("*.jsonl"))
+OWNERS = {"claude-code": "Read", "codex": "*", "pi": "*"}
+"""The programs whose sessions are tried, and the tools whose calls are forgotten."""
+REAL = sorted(path for owner in OWNERS for path in (SHARED / "transcripts" / owner).glob("*.jsonl"))
 CRITERIA = ["--tool", "Read", "--until", "10m"]
 
 
@@ -28,12 +31,12 @@ def ctxkit(*args: str, stdin: bytes = b"") -> tuple[int, bytes]:
     return done.returncode, done.stdout
 
 
-def both_ways(session: Path) -> tuple[bytes, bytes, bytes, bytes]:
+def both_ways(session: Path, criteria: Sequence[str] = CRITERIA) -> tuple[bytes, bytes, bytes, bytes]:
     """What `show` and `export --to anthropic` print after a forget and a mark: in a pipe, and on the file."""
     _, log = ctxkit("cat", str(session))
-    _, forgotten = ctxkit("forget", "-", *CRITERIA, stdin=log)
+    _, forgotten = ctxkit("forget", "-", *criteria, stdin=log)
     _, marked = ctxkit("mark", "-", "before-refactor", stdin=forgotten)
-    code, _ = ctxkit("forget", str(session), *CRITERIA, "--yes")
+    code, _ = ctxkit("forget", str(session), *criteria, "--yes")
     assert code in (0, 1)
     assert ctxkit("mark", str(session), "before-refactor")[0] == 0
     _, piped = ctxkit("show", "-", stdin=marked)
@@ -54,13 +57,15 @@ def test_a_pipe_and_a_file_give_the_same_context(tmp_path: Path) -> None:
     assert session.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", [path.name for path in REAL] or ["(none)"])
+@pytest.mark.parametrize("name", [f"{path.parent.name}/{path.name}" for path in REAL] or ["claude-code/(none)"])
 def test_real_sessions_give_the_same_context_in_pipe_and_file(name: str, tmp_path: Path) -> None:
     """Every real session: the same both ways, a valid request, and not a byte of the session changed."""
-    session = Path(shutil.copy(shared("transcripts/claude-code") / name, tmp_path))
+    session = Path(shutil.copy(shared("transcripts") / name, tmp_path))
     session.chmod(0o644)
     before = session.read_bytes()
-    piped, filed, piped_body, filed_body = both_ways(session)
+    piped, filed, piped_body, filed_body = both_ways(
+        session, ["--tool", OWNERS[name.partition("/")[0]], "--until", "10m"]
+    )
     assert piped == filed
     assert piped_body == filed_body
     assert problems(json.loads(piped_body)) == []
