@@ -232,6 +232,9 @@ def test_apply_and_the_window(log: Path) -> None:
     good("window", log, "1h")
     ran = good("recall", log, "6", "--apply")
     assert "the window hides 6, which keeps its time: `ctxkit window LOG off` or --now TIME" in ran.err
+    again = ctxkit("recall", log, "6", "--apply")
+    assert (again.code, "no op keeps 6 out" in again.err, "the window hides 6" in again.err) == (1, True, True)
+    assert "out of the context" in good("why", log, "6").text, "recall and why tell one story"
 
 
 def test_a_question(log: Path) -> None:
