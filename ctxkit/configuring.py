@@ -132,7 +132,7 @@ class Configured:
         if self.beside is None:
             raise Usage(f"a stream has no config of its own{UNCHANGED}", "name a log, --sidecar DIR, or --user")
         if self.beside.ignored:
-            raise NoPermission(f"{self.beside.folder} belongs to another user{UNCHANGED}", "--sidecar DIR")
+            raise NoPermission(f"{self.beside.folder} {self.beside.ignored}{UNCHANGED}", "--sidecar DIR")
         if config.leads_out(self.beside.config_path, self.beside.base):
             text = f"{self.beside.config_path}: a link that leads out of {self.beside.base}{UNCHANGED}"
             raise NoPermission(text, "remove the link, or name the folder with --sidecar DIR")

@@ -173,7 +173,7 @@ class OpenedLog:
         """Raises UnknownOp where an op in force is not known to this ctxkit (REPLAY 24)."""
         beside = self.opening.sidecar
         if beside is not None and beside.ignored and beside.may_hold_ops():
-            text = f"{beside.folder} belongs to another user and may hold ops, which are ignored: nothing was exported"
+            text = f"{beside.folder} {beside.ignored} and may hold ops, which are ignored: nothing was exported"
             raise NoPermission(text, "--skip-unknown exports without them, forgotten messages and all")
         unknown = self.ledger.unknown
         if unknown:

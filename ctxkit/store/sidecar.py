@@ -25,8 +25,9 @@ _NOWHERE = Path(os.devnull) / "ignored"
 class Sidecar:
     """Where a log's further files are; nothing is created before something is written.
 
-    `folder` is given by --sidecar, else it stands beside the log. A folder of another user is ignored: `ignored` is
-    set, `notices` says so, its paths lead nowhere and writing raises NoPermission.
+    `folder` is given by --sidecar, else it stands beside the log. A folder of another user, and one that is a link out
+    of the log's folder, is ignored: `ignored` says why, so do `notices`; its paths lead nowhere and writing raises
+    NoPermission. A link that leads out in the place of the ops alone is no file of ours either.
     """
 
     def __init__(self, path: Path | None, folder: Path | None = None) -> None:
@@ -38,9 +39,9 @@ class Sidecar:
             self.base = target.parent
         else:
             self.base = folder
-        """What a link may not lead out of, where ctxkit writes: a cloned folder must not have it write elsewhere."""
+        """What no link may lead out of: a cloned folder must not have ctxkit read or write elsewhere."""
         self.folder = folder
-        self.ignored = False
+        self.ignored = ""
         self.conversation: int | None = None
         """Which one, of a file that holds many: each has ops of its own."""
         self.notices: list[str] = []
@@ -49,8 +50,11 @@ class Sidecar:
         except OSError:
             return
         if owner not in (os.geteuid(), 0):  # root could do worse than leave a folder, as for the config
-            self.ignored = True
+            self.ignored = "belongs to another user"
             self.notices.append(f"{folder} belongs to another user (uid {owner}): ignored")
+        elif self.leads_out(folder):
+            self.ignored = f"is a link that leads out of {self.base}"
+            self.notices.append(f"{folder} {self.ignored}: ignored")
 
     @property
     def ops_path(self) -> Path:
@@ -73,7 +77,10 @@ class Sidecar:
         return (_NOWHERE if self.ignored else self.folder) / "config.toml"
 
     def ops_size(self) -> int | None:
-        """Bytes of `ops.jsonl`; None where there is none. Raises NoPermission, ReadFailed."""
+        """Bytes of `ops.jsonl`; None where there is none. Raises NoPermission, also for a link out, and ReadFailed."""
+        if self.leads_out(self.ops_path):
+            text = f"{self.ops_path}: a link that leads out of {self.base}: not followed"
+            raise NoPermission(text, "remove the link, or name the folder with --sidecar DIR")
         try:
             return os.stat(self.ops_path).st_size
         except (FileNotFoundError, NotADirectoryError):
@@ -113,7 +120,7 @@ class Sidecar:
     def writable(self) -> None:
         """Raises NoPermission where nothing may be written here: another user's folder, a link that leads out."""
         if self.ignored:
-            raise NoPermission(f"{self.folder} belongs to another user: nothing was written", "--sidecar DIR")
+            raise NoPermission(f"{self.folder} {self.ignored}: nothing was written", "--sidecar DIR")
         self._stays(self.config_path)
 
     def _stays(self, path: Path) -> None:
@@ -147,7 +154,7 @@ class Sidecar:
     def _create(self) -> None:
         """Create the folder, for its owner alone, where it is missing."""
         if self.ignored:
-            raise NoPermission(f"{self.folder} belongs to another user: nothing was written", "--sidecar DIR")
+            raise NoPermission(f"{self.folder} {self.ignored}: nothing was written", "--sidecar DIR")
         try:
             os.mkdir(self.folder, 0o700)
             sync_folder(self.folder.parent)

@@ -176,3 +176,33 @@ def test_a_planted_link_is_not_written_through(log: Path, tmp_path: Path, exists
     (inside / "ops.jsonl").touch()
     sidecar.append(b"{}")
     assert (inside / "ops.jsonl").read_bytes() == b"{}\n"
+
+
+def test_a_folder_that_is_a_link_out_is_ignored(log: Path, tmp_path: Path) -> None:
+    """A cloned folder must not have ctxkit read or write elsewhere: neither ops nor config; --sidecar names it all the
+    same. A link to a folder beside the log is followed."""
+    inside = tmp_path / "logs"
+    inside.mkdir()
+    path = log.rename(inside / "session.jsonl")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "ops.jsonl").write_bytes(b"{}\n")
+    link = inside / "session.jsonl.ctxkit"
+    link.symlink_to(elsewhere)
+    sidecar = Sidecar(path)
+    assert sidecar.notices == [f"{link} is a link that leads out of {inside}: ignored"]
+    assert sidecar.ops_size() is None and sidecar.may_hold_ops() and not sidecar.config_path.exists()
+    for write in (lambda: sidecar.append(b"{}"), lambda: sidecar.write_config("")):
+        with pytest.raises(NoPermission, match=r"leads out of .*: nothing was written"):
+            write()
+    assert Sidecar(path, link).ops_size() == 3
+    link.unlink()
+    (inside / "beside").mkdir()
+    link.symlink_to("beside")
+    Sidecar(path).append(b"{}")
+    assert (inside / "beside/ops.jsonl").read_bytes() == b"{}\n"
+    (inside / "beside/ops.jsonl").unlink()
+    (inside / "beside/ops.jsonl").symlink_to(elsewhere / "ops.jsonl")
+    with pytest.raises(NoPermission, match=r"ops.jsonl: a link that leads out of .*: not followed"):
+        Sidecar(path).ops_size()
+    assert (elsewhere / "ops.jsonl").read_bytes() == b"{}\n"
