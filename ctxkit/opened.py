@@ -29,7 +29,7 @@ from ctxkit.core.select import Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
-from ctxkit.errors import BadConfig, BadTime, NoPermission, UnknownOp
+from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
 from ctxkit.reading import Opening, Progress, read, read_source
@@ -143,7 +143,11 @@ class OpenedLog:
         """The state of the log, or as it was at op `at`. Raises Misfit, DamagedOp, NoSuchOp."""
         if self._state is None:
             transcript, ledger = (self.transcript, self.ledger) if self.at is None else self._back_to(self.at)
-            self._state = fold(transcript, ledger, self.identity, force=self.force)
+            try:
+                self._state = fold(transcript, ledger, self.identity, force=self.force)
+            except (Misfit, DamagedOp) as error:
+                error.message = f"{self.opening.name}: {error.message}"
+                raise
         return self._state
 
     def seen_at(self, at: str) -> Self:

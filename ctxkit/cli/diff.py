@@ -57,8 +57,11 @@ def command(
         for spans in stat(found, tokens=counter) if stat_only else lines(found, names, around=around, full=full):
             io.out(*spans)
     io.flush()
-    for warning in dict.fromkeys((*found.a.state.warnings, *found.b.state.warnings)):
-        io.warn(warning)
+    sides = zip(names, (found.a, found.b), strict=True)
+    warnings = [(name, warning) for name, side in sides for warning in side.state.warnings]
+    for name, warning in dict.fromkeys(warnings):
+        among = "standard input" if name == "-" else name
+        io.warn(f"{among}: {warning}" if names[0] != names[1] else warning)
     io.say(_summary(found))
     return int(ExitCode.NO) if found.differs else int(ExitCode.DONE)
 

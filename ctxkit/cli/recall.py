@@ -2,58 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ctxkit.cli import hits as printing
-from ctxkit.cli import io, render
+from ctxkit.cli import render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.leaving import consent, listing, tokens
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
-from ctxkit.cli.run import asked, criteria_text, opened, remark, write
+from ctxkit.cli.run import asked, write
+from ctxkit.cli.searching import Run, Searching, criteria, limit, look, needle
 from ctxkit.core.names import Names
-from ctxkit.core.needle import Needle
 from ctxkit.core.ops import Recall
 from ctxkit.core.select import Selection
 from ctxkit.core.standing import Standings
-from ctxkit.errors import CtxkitError, ExitCode, ManyConversations, NothingMatched, UnknownFormat, Usage
+from ctxkit.errors import NothingMatched, Usage
 from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.recall import recall
-from ctxkit.recalling import Hit, Search, chosen, states
-from ctxkit.store.folder import START, files_below, may_be_log
-from ctxkit.store.scan import Scan
-from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.source import open_log
+from ctxkit.recalling import Search, chosen, states
 from ctxkit.tokens import provisional
 
 NUMBERS = re.compile(r"([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*)(,([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*))*")
 """What --apply takes for messages, and not for text."""
-
-
-class Searching:
-    """What is searched, and what is printed of it."""
-
-    text: Annotated[
-        str | None, typer.Option("-e", "--text", metavar="TEXT", help="The text; all words are logs then.")
-    ] = None
-    regex: Annotated[bool, typer.Option("--regex", help="TEXT is a regular expression; ^ and $ are ends of lines.")] = (
-        False
-    )
-    ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", help="Upper and lower case are the same.")] = False
-    state: Annotated[
-        str | None, typer.Option(metavar="STATE,...", help="Only what is so: in, out, forgotten, rewound, cleared, ...")
-    ] = None
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most N hits, the first ones.")] = None
-    count: Annotated[bool, typer.Option("-c", "--count", help="Print how many hits a log has, nothing else.")] = False
-    files_with_matches: Annotated[
-        bool, typer.Option("-l", "--files-with-matches", help="Print the names of the logs with hits, nothing else.")
-    ] = False
 
 
 @takes(Searching, Selecting, Writing, Looking, Reading)
@@ -82,7 +54,7 @@ def command(
     """
     given = list(words or ())
     if apply:
-        _apply(given, searching, selecting, writing, reading, yes=yes)
+        _apply(given, searching, selecting, writing, looking, reading, yes=yes)
         return None
     if writing.dry_run or writing.op_id is not None or yes:
         raise Usage("--dry-run, --op-id and --yes belong to --apply", "without it nothing is written")
@@ -91,230 +63,35 @@ def command(
             what = f"which text is searched in {given[0]}?" if given else "which log is searched, and which text?"
             raise Usage(what, "ctxkit recall LOG TEXT, or -e TEXT for standard input")
         searching.text = given.pop()
-    return _Run(given or ["-"], searching, selecting, looking, reading).all()
-
-
-class _Run:
-    """One search over all the logs."""
-
-    def __init__(
-        self, places: list[str], searching: Searching, selecting: Selecting, looking: Looking, reading: Reading
-    ) -> None:
-        self.places = places
-        self.searching = searching
-        self.selecting = selecting
-        self.looking = looking
-        self.reading = reading
-        self.needle = _needle(searching)
-        self.kinds = states(searching.state) if searching.state is not None else None
-        self.left = searching.limit
-        self.many = len(places) > 1 or (places[0] != "-" and os.path.isdir(places[0]))
-        self.totals = [0, 0, 0]
-        self.failed = ExitCode.NO
-        io.Streams.quiet = reading.quiet
-
-    def all(self) -> int:
-        """Search all of them; the exit status."""
-        with io.progress("searching", "logs") as step:
-            self.every(step)
-        found, exchanges, days = self.totals
-        if found:
-            if not (self.searching.count or self.searching.files_with_matches):
-                more = " at least: --limit" if self.left == 0 else ""
-                counted = f"{render.count(exchanges, 'exchange')}, {render.count(days, 'day')}"
-                io.flush()
-                io.say(f"{render.count(found, 'hit')}{f' in {counted}' if exchanges else ''}{more}")
-            return ExitCode.DONE
-        if self.failed is ExitCode.NO and not (self.searching.count or self.searching.files_with_matches):
-            where = ", ".join(self.places[:3]) + (", …" if len(self.places) > 3 else "")
-            narrowed = self.kinds is not None or criteria_text(self.selecting) is not None
-            state = "in no message that fits all criteria of" if narrowed else "nowhere in"
-            raise NothingMatched(f"nothing found: {self.needle.text!r} is {state} {where}")
-        return self.failed
-
-    def every(self, step: Callable[[int, int], None] | None) -> None:
-        """One place after the other; `step` is told how many are done."""
-        for done, place in enumerate(self.places):
-            if step is not None and done:
-                step(done, len(self.places))
-            if place != "-" and os.path.isdir(place):
-                self.folder(Path(place))
-            elif self.many:
-                self.tried(place)
-            else:
-                self.one(place)
-            if self.left == 0:
-                break
-
-    def folder(self, folder: Path) -> None:
-        """Every log below it; what is none is passed over."""
-        with io.progress(f"searching {folder}", "files") as step:
-            for done, path in enumerate(files_below(folder)):
-                if self.left == 0:
-                    return
-                if step is not None:
-                    step(done, 0)
-                self.file(path)
-
-    def file(self, path: Path) -> None:
-        """A file below a folder."""
-        try:
-            with open_log(path) as source:
-                if not may_be_log(source.read(0, START)):
-                    return
-                scan = self.scan()
-                scan.start(source, beside=False)
-                if not (scan.everywhere or scan.stretches() or Sidecar(path).may_hold_ops()):
-                    self.counted(str(path), 0)
-                    return
-        except CtxkitError as error:
-            self.report(error)
-            return
-        self.tried(str(path), inside=True)
-
-    def tried(self, place: str, *, inside: bool = False) -> None:
-        """One of several logs: an error is reported, and the others are searched all the same."""
-        try:
-            self.one(place)
-        except UnknownFormat as error:
-            if not inside:
-                self.report(error)
-        except ManyConversations as error:
-            if not inside or self.reading.conversation is not None:
-                self.report(error)
-                return
-            self.conversations(place)
-        except CtxkitError as error:
-            self.report(error)
-
-    def conversations(self, place: str) -> None:
-        """Each conversation of a file that holds many."""
-        number = 1
-        while self.left != 0:
-            self.reading.conversation = number
-            try:
-                self.one(place)
-            except Usage:
-                break  # there is no such conversation: that was the last
-            except CtxkitError as error:
-                self.report(error)
-            number += 1
-        self.reading.conversation = None
-
-    def report(self, error: CtxkitError) -> None:
-        """Say what is wrong with one log."""
-        io.settle()
-        io.warn(error.message.partition("\n")[0] if isinstance(error, ManyConversations) else error.message)
-        self.failed = error.code if self.failed is ExitCode.NO else self.failed
-
-    def scan(self) -> Scan:
-        """A new scan for the traces of the text."""
-        return Scan(self.needle.traces, fold=self.needle.ignore_case)
-
-    def one(self, place: str) -> None:
-        """Search one log and print what is found in it."""
-        scan = self.scan()
-        beside = place != "-" and Sidecar(Path(place), _folder(self.reading)).may_hold_ops()
-        early = not (beside or self.reading.sidecar or self.reading.conversation or _criteria(self.selecting))
-        try:
-            log = opened(place, self.reading, self.looking, command="recall",
-                         before=lambda source: scan.start(source, early=early))  # fmt: skip
-        except NothingMatched:  # the bytes say so already
-            self.counted(place, 0)
-            return
-        search = Search(log, self.needle, scan)
-        hits = self.limited(self.kept(log, search))
-        name = log.opening.name
-        if log.opening.conversation is not None:
-            name = f"{name}#{log.opening.conversation}"
-        if self.searching.files_with_matches:
-            if next(hits, None) is not None:
-                io.out(name)
-                self.totals[0] += 1
-            return
-        if self.searching.count:
-            self.counted(name, sum(1 for _ in hits))
-        else:
-            self.printed(name, log, hits)
-        for n in search.unreadable:
-            io.say(f"{name}: message {n} cannot be searched: nested too deeply")
-        io.settle()
-        remark(log)
-
-    def printed(self, name: str, log: Log, hits: Iterator[Hit]) -> None:
-        """The hits of one log."""
-        if self.reading.json:
-            for hit in hits:
-                io.out_json(printing.as_json(name, log, hit))
-                self.totals[0] += 1
-            return
-        first = next(hits, None)
-        if first is None:
-            return
-        if self.many:
-            if self.totals[0]:
-                io.out("")
-            io.out(printing.title(name))
-        found = printing.show(log, _before(first, hits), among=name if self.many else "")
-        self.totals = [a + b for a, b in zip(self.totals, found, strict=True)]
-
-    def counted(self, name: str, count: int) -> None:
-        """How many hits a log has, as grep -c prints it."""
-        self.totals[0] += count
-        if not self.searching.count:
-            return
-        if self.reading.json:
-            io.out_json({"log": name, "count": count})
-        else:
-            io.out(f"{name}:{count}" if self.many else str(count))
-
-    def kept(self, log: Log, search: Search) -> Iterator[Hit]:
-        """The hits that the criteria and --state leave."""
-        wanted = asked(log, None, self.selecting)
-        _limit(log, self.searching)
-        try:
-            hits = search.hits()
-            if self.kinds is not None:
-                kinds = self.kinds
-                hits = (hit for hit in hits if hit.standing.kind in kinds)
-            if not wanted.criteria:
-                yield from hits
-                return
-            held = list(hits)
-            try:
-                names = log.select(wanted, [*dict.fromkeys(name for name in chosen(log, held))])
-            except NothingMatched:
-                return
-            yield from (hit for hit in held if hit.name in names)
-        finally:
-            log.limit.stop()
-
-    def limited(self, hits: Iterator[Hit]) -> Iterator[Hit]:
-        """As many as --limit leaves."""
-        for hit in hits:
-            if self.left == 0:
-                return
-            if self.left is not None:
-                self.left -= 1
-            yield hit
+    return Run(given or ["-"], searching, selecting, looking, reading).all()
 
 
 def _apply(
-    given: list[str], searching: Searching, selecting: Selecting, writing: Writing, reading: Reading, *, yes: bool
+    given: list[str],
+    searching: Searching,
+    selecting: Selecting,
+    writing: Writing,
+    looking: Looking,
+    reading: Reading,
+    *,
+    yes: bool,
 ) -> None:
     """Bring messages back."""
     if searching.count or searching.files_with_matches or searching.limit:
         raise Usage("--apply brings back all that is found: it goes with no --count, -l or --limit", "leave it out")
+    if looking.at is not None:
+        raise Usage("--apply brings back into the log as it is now: it goes with no --at", "leave --at out")
     place, *rest = given or ["-"]
     numbers = [word for word in rest if NUMBERS.fullmatch(word)]
     if searching.text is None and rest and not numbers:
         searching.text = rest.pop()
     if len(numbers) < len(rest):
         raise Usage("--apply takes one log, and a text or numbers: nothing was changed", "recall LOG TEXT --apply")
-    if not (rest or searching.text or searching.state or _criteria(selecting)):
+    if not (rest or searching.text or searching.state or criteria(selecting)):
         raise Usage("nothing was named to bring back: nothing was changed", "recall LOG TEXT --apply, or numbers")
 
     def decide(log: Log) -> Decision:
+        look(log, selecting)
         wanted = asked(log, numbers, selecting)
         if not wanted.criteria and searching.text is None and searching.state is None:
             return log.plan_recall(wanted)
@@ -335,9 +112,9 @@ def _found(log: Log, wanted: Selection, searching: Searching) -> Names:
     state = log.state()
     names = state.everything()
     if searching.text is not None:
-        _limit(log, searching)
+        limit(log, searching)
         try:
-            names = chosen(log, Search(log, _needle(searching)).hits())
+            names = chosen(log, Search(log, needle(searching)).hits())
         finally:
             log.limit.stop()
     if searching.state is not None:
@@ -348,27 +125,3 @@ def _found(log: Log, wanted: Selection, searching: Searching) -> Names:
     if wanted.ids or wanted.criteria:
         names = log.select(wanted, list(names)) & names
     return names
-
-
-def _needle(searching: Searching) -> Needle:
-    return Needle(searching.text or "", regex=searching.regex, ignore_case=searching.ignore_case)
-
-
-def _limit(log: Log, searching: Searching) -> None:
-    if searching.regex:
-        from ctxkit.cli.deadline import Deadline
-
-        log.limit = Deadline(searching.text or "", option="--regex")
-
-
-def _criteria(selecting: Selecting) -> bool:
-    return any(getattr(selecting, key) for key in Selecting.__annotations__)
-
-
-def _folder(reading: Reading) -> Path | None:
-    return Path(reading.sidecar) if reading.sidecar else None
-
-
-def _before(first: Hit, rest: Iterator[Hit]) -> Iterator[Hit]:
-    yield first
-    yield from rest

@@ -176,10 +176,10 @@ def finish_reading(log: Log, summary: str = "") -> None:
         io.say(summary)
 
 
-def remark(log: Log) -> None:
-    """Warnings of the replay."""
+def remark(log: Log, among: str = "") -> None:
+    """Warnings of the replay. `among`: the log's name, where several are read."""
     for warning in (*log.state().warnings, *log.noticed):
-        io.warn(warning)
+        io.warn(f"{among}: {warning}" if among else warning)
 
 
 def write(log: str, reading: Reading, writing: Writing, command: str, action: Callable[[Log], Op | None]) -> None:

@@ -72,7 +72,7 @@ def _refusal(state: State, lens: Lens, names: Names, behind: dict[Name, Out], aw
     if behind:
         op = max(out.source for out in behind.values())
         text = f"{_why(state, behind)}, and no recall crosses a boundary: nothing was changed"
-        return NothingChanges(text, f"ctxkit undo LOG {op} takes the boundary back; else only an edit brings them in")
+        return NothingChanges(text, f"ctxkit undo LOG {op} takes the boundary back")
     if away:
         kind = next((state.inactive_reason[n] for n in away.numbers), "branch")
         text = f"{state.brief(away)} is not on the path from the log's last row ({kind}), which no op changes"
@@ -87,12 +87,12 @@ def _refusal(state: State, lens: Lens, names: Names, behind: dict[Name, Out], aw
 def _unseen(state: State, lens: Lens, names: Names) -> list[str]:
     """What of `names`, if no op keeps it out, is not seen all the same, and what shows it."""
     found: list[str] = []
-    aside: dict[str, list[Name]] = {}
+    aside: dict[str | None, list[Name]] = {}
     for name in names if state.threads else ():
-        if (thread := state.aside_in(name)) is not None:
+        if (thread := state.aside_in(name)) not in (None, lens.thread):
             aside.setdefault(thread, []).append(name)
     for thread, own in aside.items():
-        where = f"ctxkit show LOG --thread {quoted(thread)}"
+        where = f"ctxkit show LOG --thread {quoted(thread or '')}"
         found.append(f"{state.brief(Names.of(own))} is in a sidechain: `{where}` shows it")
     old = NOTHING
     if windowed(state, lens) and state.last is not None:
@@ -110,6 +110,7 @@ def _unseen(state: State, lens: Lens, names: Names) -> list[str]:
 
 def _visible(state: State, lens: Lens, back: Names) -> Names:
     """What of `back` would be seen through the windows."""
-    order = merge(shown_names(state), sorted(back - state.shown(), key=state.key), key=state.key)
-    seen = Lens(None, None, lens.now, lens.windows, lens.newest)
+    thread = lens.thread if lens.thread in state.threads else None
+    order = merge(shown_names(state, thread), sorted(back - state.shown(thread), key=state.key), key=state.key)
+    seen = Lens(None, thread, lens.now, lens.windows, lens.newest)
     return Names.of(name for name in through(state, seen, order) if name in back)

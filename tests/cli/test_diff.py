@@ -183,3 +183,13 @@ def test_across_formats(tmp_path: Path) -> None:
     exported = good("export", path, "--to", "chat").out
     ran = ctxkit("diff", path, "-", "--json", stdin=exported)
     assert ran.values[-1]["same"] > ran.values[-1]["gone"]
+
+
+def test_which_log_is_wrong(tmp_path: Path) -> None:
+    """An op that does not fit, or is not known, is said of the log that has it."""
+    good_one, cut = small(tmp_path, marks=["a"]), tmp_path / "cut.jsonl"
+    cut.write_bytes(b"".join(good_one.read_bytes().splitlines(keepends=True)[3:]))
+    ran = ctxkit("diff", good_one, cut)
+    assert ran.code == 65 and f"ctxkit: {cut}: op 1 (mark, line 9) does not fit" in ran.err
+    cut.write_bytes(lines(message("user", "x"), {"ctxkit": "frobnicate", "v": 1, "id": "x1", "at": {"messages": 1}}))
+    assert f"ctxkit: {cut}: op 1 is a 'frobnicate'" in ctxkit("diff", good_one, cut).err

@@ -13,6 +13,7 @@ from ctxkit.cli import deadline
 from tests.cli.hostile import ALL, bad_characters
 from tests.cli.runner import FOREIGN, PYTHON, SMALL, ctxkit, good, lines, message, ops, shown, small
 from tests.cli.screens import on_pty
+from tests.cli.test_agents import SESSION
 
 
 @pytest.fixture
@@ -223,7 +224,8 @@ def test_apply_across_a_boundary(log: Path) -> None:
     """Exit 1: which op it is, and what takes it back."""
     good("clear", log)
     ran = ctxkit("recall", log, "6", "--apply")
-    assert ran.code == 1 and "behind op 2 (clear)" in ran.err and "hint: ctxkit undo LOG 2" in ran.err
+    assert ran.code == 1 and "behind op 2 (clear)" in ran.err
+    assert ran.err.endswith("hint: ctxkit undo LOG 2 takes the boundary back\n")
 
 
 def test_apply_and_the_window(log: Path) -> None:
@@ -254,3 +256,20 @@ def test_a_session(tmp_path: Path) -> None:
     good("recall", path, "hello", "--apply", "--yes")
     assert path.read_bytes() == FOREIGN
     assert shown(path) == [1, 2, 3]
+
+
+def test_apply_looks_at_the_log_as_it_is(log: Path) -> None:
+    """An op has one place, the end: --at is refused, not ignored."""
+    ran = ctxkit("recall", log, "6", "--apply", "--at", "1")
+    assert (ran.code, ran.out) == (2, b"") and "--at" in ran.err and len(ops(log)) == 1
+
+
+def test_apply_in_a_sidechain(tmp_path: Path) -> None:
+    """What was taken out of a sidechain comes back, and with --thread nothing needs to say where it is seen."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(SESSION)
+    good("forget", path, "6")
+    good("recall", path, "--apply", "--thread", "sidechain-1", "--state", "in,forgotten", "--yes", "--dry-run")
+    ran = good("recall", path, "6", "--apply", "--thread", "sidechain-1", "--yes")
+    assert "Recalled 6 (1 message)." in ran.err and "in a sidechain" not in ran.err
+    assert shown(path, "--thread", "sidechain-1") == [3, 4, 5, 6]
