@@ -258,6 +258,7 @@ class Run:
 
 
 def needle(searching: Searching) -> Needle:
+    """What was asked for. Raises Usage, BadPattern."""
     return Needle(searching.text or "", regex=searching.regex, ignore_case=searching.ignore_case)
 
 
@@ -268,6 +269,7 @@ def look(log: Log, selecting: Selecting) -> None:
 
 
 def limit(log: Log, searching: Searching) -> None:
+    """Bound each match of a regular expression in time."""
     if searching.regex:
         from ctxkit.cli.deadline import Deadline
 
@@ -275,6 +277,7 @@ def limit(log: Log, searching: Searching) -> None:
 
 
 def criteria(selecting: Selecting) -> bool:
+    """Whether messages are chosen by what they are."""
     return any(getattr(selecting, key) for key in Selecting.__annotations__)
 
 
