@@ -41,9 +41,7 @@ def export(
     """
     contents = list(_contents(log, progress))
     if not contents:
-        total = len(log.messages)
-        held = f"has no messages: all {total} are out of its context" if total else "has no messages"
-        raise NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N says why" if total else "")
+        raise nothing(log)
     # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
     sent = log.opening.format.sent(contents, log.answered, model) if to != "chat" else None
     contents, repairs = sent or (contents, Repairs())
@@ -55,7 +53,7 @@ def export(
         from ctxkit.formats.chat_lines import lines
 
         contents, more = integrity.repair(contents)
-        return Exported(lines(contents), _joined(repairs, more), len(contents))
+        return Exported(lines(contents), joined(repairs, more), len(contents))
     if to == "openai":
         from ctxkit.formats import openai
 
@@ -68,7 +66,14 @@ def export(
         from ctxkit.formats import anthropic
 
         body, more = anthropic.write(contents, model=model, as_sent=sent is not None and untouched(log))
-    return Exported([body], _joined(repairs, more), len(body["contents" if to == "gemini" else "messages"]))
+    return Exported([body], joined(repairs, more), len(body["contents" if to == "gemini" else "messages"]))
+
+
+def nothing(log: OpenedLog) -> NothingToSend:
+    """The error of a log whose context is empty."""
+    total = len(log.messages)
+    held = f"has no messages: all {total} are out of its context" if total else "has no messages"
+    return NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N says why" if total else "")
 
 
 def _contents(log: OpenedLog, progress: Progress | None) -> Iterator[Content]:
@@ -89,14 +94,15 @@ def untouched(log: OpenedLog) -> bool:
     return not filtered and not windowed(log.state(), lens) and not any(changes)
 
 
-def _joined(one: Repairs, other: Repairs) -> Repairs:
-    joined = Repairs(one.made + other.made, one.dropped + other.dropped)
+def joined(one: Repairs, other: Repairs) -> Repairs:
+    """What both changed."""
+    both = Repairs(one.made + other.made, one.dropped + other.dropped)
     for repairs in (one, other):
         for kind, count in repairs.left_out.items():
-            joined.leave_out(kind, count)
+            both.leave_out(kind, count)
         for kind, count in repairs.added.items():
-            joined.put_in(kind, count)
-    return joined
+            both.put_in(kind, count)
+    return both
 
 
 def parts_json(content: Content) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ctxkit.checking import Finding
     from ctxkit.comparing import Diff
     from ctxkit.exporting import Exported
+    from ctxkit.formats.base import Written
     from ctxkit.status import Status
 
 Numbers = str | int | Iterable[str | int] | Selection
@@ -140,6 +141,18 @@ class Log(AppendingLog):
         from ctxkit.exporting import export
 
         return export(self, to, model=model, assembly=assembly, status=status, progress=progress)
+
+    def session(
+        self, to: str, *, keep_id: bool = False, model: str = "", progress: Progress | None = None
+    ) -> Written:  # fmt: skip
+        """The context as a session file that the program of format `to` goes on with. Raises NothingToSend, Usage.
+
+        In the log's own format every record that stays keeps its bytes, but for ids. `keep_id`: the session's too.
+        `model`: who is said to have spoken where the log does not say. `progress` as in `export`.
+        """
+        from ctxkit.sessions import session
+
+        return session(self, to, keep_id=keep_id, model=model, progress=progress)
 
     def status(self, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
         """How full the context is, what is in it and out of it, and how the log is. `limit`: in tokens."""

@@ -108,7 +108,7 @@ def read_source(
     damage: list[Damage] = []
     reader = format_.reader()
     blocks = BlockReader(laid_out, format_.row, damage)
-    for block in _limited(iter(blocks), rows):
+    for block in limited(iter(blocks), rows):
         reader.feed(block)
         if progress is not None:
             progress(blocks.offset, laid_out.size)
@@ -175,7 +175,7 @@ def _head(source: Source) -> list[dict[str, Any]]:
     return found
 
 
-def _limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
+def limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
     """The blocks of the first `rows` non-op rows, and the ops among and right after them."""
     if rows is None:
         yield from blocks

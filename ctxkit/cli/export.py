@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +12,10 @@ import typer
 from ctxkit.cli import io, render
 from ctxkit.cli.params import Assembling, LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import assembly_of, finish_reading, opened
+from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Repairs
+from ctxkit.errors import Usage
+from ctxkit.store.atomic import create
 
 
 class To(StrEnum):
@@ -20,6 +25,11 @@ class To(StrEnum):
     openai = "openai"
     anthropic = "anthropic"
     gemini = "gemini"
+    claude_code = "claude-code"
+
+
+SESSIONS = frozenset({To.claude_code})
+"""What agents go on with: session files."""
 
 
 @takes(Assembling, Looking, Reading)
@@ -30,6 +40,11 @@ def command(
     model: Annotated[
         str, typer.Option(metavar="NAME", help="The model of the request; the log's own if left out.")
     ] = "",
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="A new file, or a folder for one; not standard output."),
+    ] = None,
+    keep_id: Annotated[bool, typer.Option("--keep-id", help="The session keeps its id.")] = False,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
     skip_unknown: Annotated[
@@ -44,18 +59,46 @@ def command(
     chat: JSON lines, a message each. openai, anthropic, gemini: one JSON object in the shape of the request body. A
     call without its result gets one that says so, a result without its call is left out; whatever is left out or
     added is counted on stderr.
+
+    claude-code: a session file that Claude Code goes on with. Of a Claude Code log every record that stays keeps its
+    bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
     """
     target = opened(log, reading, looking, command="export")
     target.lens_agent, target.lens_thread = agent, thread
     if not skip_unknown:
         target.known_ops()
+    if to in SESSIONS:
+        with io.progress(f"exporting {target.opening.name}", "messages") as step:
+            written = target.session(to.value, keep_id=keep_id, model=model, progress=step)
+        _leave(output, written.name, written.pieces)
+        _report(written.repairs)
+        io.say(f"session {written.id}")
+        finish_reading(target, render.count(written.count, "message"))
+        return
+    if keep_id:
+        raise Usage(f"--keep-id is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
     assembly, status = assembly_of(target, assembling)
     with io.progress(f"exporting {target.opening.name}", "messages") as step:
         exported = target.export(to.value, model=model, assembly=assembly, status=status, progress=step)
-    for value in exported.values:
-        io.out_json(value)
+    if output is None:
+        for value in exported.values:
+            io.out_json(value)
+    else:
+        _leave(output, "", (dumps(value).encode("ascii") + b"\n" for value in exported.values))
     _report(exported.repairs)
     finish_reading(target, render.count(exported.count, "message"))
+
+
+def _leave(output: str | None, name: str, pieces: Iterable[bytes]) -> None:
+    """To standard output or into a new file; in a folder the file gets the name that its program looks for."""
+    if output is None:
+        io.out_bytes(pieces)
+        return
+    path = Path(output)
+    if name and path.is_dir():
+        path /= name
+    create(path, pieces)
+    io.say(f"wrote {path}")
 
 
 def _report(repairs: Repairs) -> None:

@@ -6,8 +6,8 @@ Pipeline: `store/jsonl.py` turns bytes into `Block`s of a format's `Row`; the fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -81,3 +81,78 @@ class Format(Protocol):
 
         `answered`: ids of calls whose result stands anywhere in the log; `model`: of the request, "" for the log's.
         """
+
+
+class NewSession(msgspec.Struct):
+    """What a session file says of itself, all of it injected.
+
+    `id`: its session's id, "" = the log's own is kept. `time`: ISO, UTC, for what has none. `cwd`: the folder that its
+    program runs in. `model`: who is said to have spoken where nothing says it. `fresh`: a new id (uuid4) at each call.
+    """
+
+    id: str
+    time: str
+    cwd: str
+    model: str
+    fresh: Callable[[], str]
+
+
+class Kept(msgspec.Struct):
+    """A message of the context that is written.
+
+    `n`: its number in the log, 0 for what ctxkit brought in (a summary, an edit's literal, a result that was made up).
+    `content` is None where it stands as the log has it; else it is what it says now. `ts`: its time, ISO, if known.
+    """
+
+    n: int
+    content: Content | None = None
+    ts: str | None = None
+
+
+class Edited(msgspec.Struct):
+    """A session's log, and what ops made of it: what a `rewrite` works on.
+
+    `context`: the messages in order; pairs that ops broke are whole again. `gone`: numbers that ops took out: their
+    rows are left out, whatever branch they are on. `moved`: the context is not in the log's own order, or holds what
+    its program would not send: the chain is to be written anew. Without ops `context` is the log's own and `gone`
+    empty. `size`: bytes of the log that count; `read(offset, size)` gives them, `blocks(row_type)` its records.
+    """
+
+    transcript: Transcript
+    context: list[Kept]
+    gone: frozenset[int]
+    moved: bool
+    size: int
+    read: Callable[[int, int], bytes]
+    blocks: Callable[[type[Row]], Iterator[Block]]
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything but ids is to be changed."""
+        return bool(self.gone) or self.moved or any(kept.content is not None for kept in self.context)
+
+
+class Written(msgspec.Struct):
+    """A session file: `pieces` are its bytes, whole lines all together.
+
+    `id`: its session's id; `name`: what its program calls the file; `count`: messages in the context. `keys`: the
+    `Message.key` of each message of its context in order, as reading it must give them; None: not to be looked at.
+    """
+
+    id: str
+    name: str
+    pieces: Iterable[bytes]
+    repairs: Repairs
+    count: int
+    keys: list[str] | None = None
+
+
+@runtime_checkable
+class SessionFormat(Format, Protocol):
+    """A format whose files another program goes on with, and that ctxkit writes."""
+
+    def write(self, context: Sequence[Kept], session: NewSession) -> Written:
+        """A new session from contents of whatever format (`n` says nothing); calls and results are paired already."""
+
+    def rewrite(self, edited: Edited, session: NewSession) -> Written:
+        """The session of a log of this format after ops: every record that is kept keeps its bytes, but for ids."""

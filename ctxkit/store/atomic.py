@@ -6,9 +6,11 @@ rename, fsync of the folder; a link stays a link.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from ctxkit.errors import CannotCreate, NoPermission
@@ -48,6 +50,48 @@ def replace(path: str | Path, content: bytes) -> None:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise CannotCreate(f"{path}: cannot write: {reason}: it is the old one or the new one, whole") from error
+
+
+def create(path: str | Path, pieces: Iterable[bytes]) -> None:
+    """Write `pieces` to a new file `path`, 0600: it is there whole or not at all.
+
+    Raises NoPermission, and CannotCreate, also where something is there already.
+    """
+    import tempfile
+
+    target = Path(os.path.abspath(path))
+    temporary = ""
+    try:
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        fd, temporary = tempfile.mkstemp(prefix=PREFIX, dir=target.parent)
+        try:
+            for piece in pieces:
+                view = memoryview(piece)
+                while view:
+                    view = view[os.write(fd, view) :]
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        try:
+            os.link(temporary, target)
+        except OSError as error:
+            if error.errno in (errno.EEXIST, errno.ENOENT) or os.path.lexists(target):
+                raise
+            os.rename(temporary, target)  # a file system without links
+            temporary = ""
+        sync_folder(target.parent)
+    except PermissionError as error:
+        raise NoPermission(f"{path}: permission denied: nothing was written") from error
+    except FileExistsError as error:
+        raise CannotCreate(f"{path}: is there already: nothing was written", "another name") from error
+    except OSError as error:
+        hint = f"mkdir -p {target.parent}" if error.errno == errno.ENOENT else ""
+        reason = (error.strerror or str(error)).lower()
+        raise CannotCreate(f"{path}: cannot write: {reason}: nothing was written", hint) from error
+    finally:
+        if temporary:
+            _remove(temporary)
 
 
 def _mode(target: Path) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.runner import SMALL, call, ctxkit, good, lines, message, small
+from tests.cli.runner import ROOT, SMALL, call, ctxkit, good, lines, message, small
 
 
 def test_chat(tmp_path: Path) -> None:
@@ -78,3 +78,28 @@ def test_unknown_ops() -> None:
     assert (ran.code, ran.out) == (65, b"")
     assert len(good("export", "-", "--to", "chat", "--skip-unknown", stdin=raw).values) == 11
     assert good("show", "-", "--json", stdin=raw).code == 0
+
+
+def test_a_session(tmp_path: Path) -> None:
+    """Lines on standard output, or a new file; in a folder it has the name that its program looks for."""
+    source = ROOT / "fixtures/guide/session.jsonl"
+    ran = good("export", source, "--to", "claude-code", "--keep-id")
+    assert ran.out == source.read_bytes() and "session " in ran.err
+    ran = good("export", source, "--to", "claude-code", "-o", tmp_path)
+    [made] = tmp_path.iterdir()
+    assert ran.out == b"" and f"wrote {made}" in ran.err and f"session {made.stem}" in ran.err
+    assert len(made.read_bytes().splitlines()) == len(source.read_bytes().splitlines())
+    ran = ctxkit("export", source, "--to", "claude-code", "-o", made)
+    assert ran.code == 73 and "nothing was written" in ran.err
+    [body] = good("export", "-", "--to", "openai", stdin=SMALL).values
+    good("export", "-", "--to", "openai", "-o", tmp_path / "body.json", stdin=SMALL)
+    assert json.loads((tmp_path / "body.json").read_bytes()) == body
+
+
+def test_a_session_of_something_else() -> None:
+    """It is written anew; what it cannot hold is counted; there is no id to keep, and a request has none."""
+    ran = good("export", "-", "--to", "claude-code", stdin=SMALL)
+    assert {value["type"] for value in ran.values} == {"user", "assistant"}
+    assert "not sent: 1 × role of a system message (it is the user's)" in ran.err
+    assert ctxkit("export", "-", "--to", "claude-code", "--keep-id", stdin=SMALL).code == 2
+    assert ctxkit("export", "-", "--to", "openai", "--keep-id", stdin=SMALL).code == 2

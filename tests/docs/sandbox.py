@@ -27,7 +27,7 @@ sys.path.insert(0, {str(ROOT)!r})
 step = int(os.environ["DOCS_STEP"])
 words = hashlib.sha256(repr((step, sys.argv[1:])).encode()).hexdigest()
 time.time = lambda: {BASE} + 60.0 * step
-os.urandom = lambda size: bytes.fromhex((words[:12] + words[-4:])[: 2 * size])
+os.urandom = lambda size: bytes.fromhex((words[:12] + words[-4:] + words[12:60])[: 2 * size])
 from ctxkit.cli.app import main
 main()
 """

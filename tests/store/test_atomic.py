@@ -10,7 +10,7 @@ import pytest
 
 from ctxkit.errors import CannotCreate
 from ctxkit.store import atomic
-from ctxkit.store.atomic import replace
+from ctxkit.store.atomic import create, replace
 
 
 def test_new_and_old_files(tmp_path: Path) -> None:
@@ -67,3 +67,34 @@ def test_a_missing_folder(tmp_path: Path) -> None:
     """Exit 73."""
     with pytest.raises(CannotCreate):
         replace(tmp_path / "no" / "config.toml", b"new")
+
+
+def test_create(tmp_path: Path) -> None:
+    """A new file is private and whole; one that is there, or a link to nowhere, stays as it is."""
+    path = tmp_path / "new"
+    create(path, iter([b"one ", b"", b"two"]))
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"one two", 0o600)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for there in (path, tmp_path / "link"):
+        with pytest.raises(CannotCreate, match="is there already"):
+            create(there, [b"x"])
+    with pytest.raises(CannotCreate, match="no such file"):
+        create(tmp_path / "none" / "new", [b"x"])
+    assert path.read_bytes() == b"one two" and sorted(p.name for p in tmp_path.iterdir()) == ["link", "new"]
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "link"])
+def test_a_failure_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """Not a part of it, and nothing beside it; where links are unknown, the file is moved there."""
+
+    def fail(*args: object) -> None:
+        raise OSError(errno.ENOSPC if call != "link" else errno.EPERM, "no")
+
+    monkeypatch.setattr(os, call, fail)
+    if call == "link":
+        create(tmp_path / "new", [b"x"])
+        assert [p.name for p in tmp_path.iterdir()] == ["new"]
+        return
+    with pytest.raises(CannotCreate, match="nothing was written"):
+        create(tmp_path / "new", [b"x"])
+    assert list(tmp_path.iterdir()) == []

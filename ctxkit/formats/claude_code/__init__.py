@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Row
+from ctxkit.formats.base import Edited, Kept, NewSession, Row, Written
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow
@@ -22,7 +22,7 @@ _SIDE_TYPES = {"file-history-snapshot", "queue-operation", "last-prompt", "custo
 
 
 class ClaudeCode:
-    """A Format (formats/base.py)."""
+    """A SessionFormat (formats/base.py)."""
 
     name: str = NAME
     native: bool = False
@@ -56,6 +56,18 @@ class ClaudeCode:
         from ctxkit.formats.claude_code.wire import repair
 
         return repair(contents, answered, model)
+
+    def write(self, context: Sequence[Kept], session: NewSession) -> Written:
+        """A new session."""
+        from ctxkit.formats.claude_code.sessions import write
+
+        return write(context, session)
+
+    def rewrite(self, edited: Edited, session: NewSession) -> Written:
+        """The session after ops."""
+        from ctxkit.formats.claude_code.rewriting import rewrite
+
+        return rewrite(edited, session)
 
 
 FORMAT = ClaudeCode()

@@ -132,16 +132,16 @@ class Chain:
         """The last user or assistant row in file order, or what is chained after it that is neither (rule 2)."""
         links = self.links
         leaf = limit - 1
-        while leaf >= 0 and not (links[leaf].kind <= _ASSISTANT and self._counts(leaf)):
+        while leaf >= 0 and not (links[leaf].kind <= _ASSISTANT and self.counts(leaf)):
             leaf -= 1
         for i in range(leaf + 1, limit if leaf >= 0 else 0):
-            if links[i].kind in (_SYSTEM, _ATTACHMENT) and self._counts(i) and self.parent(i, limit) == leaf:
+            if links[i].kind in (_SYSTEM, _ATTACHMENT) and self.counts(i) and self.parent(i, limit) == leaf:
                 leaf = i
         return leaf
 
     def path(self, leaf: int, limit: int) -> Path:
         """From `leaf` up to a root or to the first compaction met, which cuts whatever its parent is (rule 10)."""
-        relinks = self._relinks(limit)
+        relinks = self.relinks(limit)
         path: list[int] = []
         seen: set[int] = set()
         boundary = -1
@@ -157,7 +157,8 @@ class Chain:
         anchor, kept = relinks.kept.get(boundary, (-1, []))
         return Path(path, boundary, kept, anchor)
 
-    def _counts(self, i: int) -> bool:
+    def counts(self, i: int) -> bool:
+        """Whether link i can be on the chain at all."""
         return self.side or not self.links[i].side
 
     def _up(self, i: int, limit: int, relinks: Relinks, seen: set[int]) -> int:
@@ -166,10 +167,10 @@ class Chain:
             return relinks.parents[i]
         up = self.parent(i, limit)
         if up == -2:
-            up = self._bridge(i, limit, seen)
+            up = self.bridge(i, limit, seen)
         return relinks.behind.get(up, up)
 
-    def _relinks(self, limit: int) -> Relinks:
+    def relinks(self, limit: int) -> Relinks:
         """Preserved rows stand right after their anchor; what followed the anchor follows them (rule 10)."""
         relinks = Relinks({}, {}, {})
         for boundary, preserved in self.preserved.items():
@@ -196,7 +197,7 @@ class Chain:
             i = self.parent(i, limit)
         return []
 
-    def _bridge(self, i: int, limit: int, seen: set[int]) -> int:
+    def bridge(self, i: int, limit: int, seen: set[int]) -> int:
         """The newest row that is not later than row `i` and at most 5 s older, on whatever branch (rule 3)."""
         at = milliseconds(self.links[i].ts)
         if at is None:
@@ -206,7 +207,7 @@ class Chain:
                 (ms, k)
                 for k, link in enumerate(self.links)
                 if link.kind is not _PROGRESS
-                and self._counts(k)
+                and self.counts(k)
                 and (ms := milliseconds(link.ts)) is not None
                 and self.index.get(link.uuid) == k
             ]

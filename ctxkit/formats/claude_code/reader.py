@@ -72,7 +72,7 @@ class ClaudeReader:
 
     def finish(self) -> Transcript:
         """The transcript so far. The view is computed anew from the last row (rule 2)."""
-        chain = Chain(self._links, self._index, self._preserved, side=not self._main, unique=self._unique)
+        chain = self.tree
         view, partial = view_of(chain, self._groups, self._messages)
         if len(self._sides) > 1 or (self._sides and self._main):
             view.threads, some = views(chain, self._groups, self._messages)
@@ -88,6 +88,21 @@ class ClaudeReader:
         return Transcript(
             NAME, messages, array("q", self._row_of), self._rows, list(self._ops.ops), [], view=view, model=view.model
         )
+
+    @property
+    def tree(self) -> Chain:
+        """The chain of the rows so far."""
+        return Chain(self._links, self._index, self._preserved, side=not self._main, unique=self._unique)
+
+    @property
+    def spans(self) -> list[Span]:
+        """Where each row of the chain stands."""
+        return self._spans
+
+    @property
+    def responses(self) -> dict[int, str]:
+        """Message number -> the id of the response it is of."""
+        return self._groups.response
 
     def _take(self, row: ClaudeRow, kind: Kind, span: Span, line: int) -> None:
         """One chain row: its message, if it makes one, and its link. A third of all rows is progress: no more work."""

@@ -1,0 +1,336 @@
+"""A Claude Code session after ops: every row that stays keeps its bytes, but for ids and the link to its parent.
+
+Pipeline: the rows are read once more -> what leaves, what comes in, whose parent left (`Plan`) -> patches of the file.
+Where the context is not a part of what the program would send in the program's own order, the chain is written anew
+(`chains.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.messages import Repairs
+from ctxkit.core.splice import Path, spliced
+from ctxkit.formats.base import Edited, Kept, NewSession, Written
+from ctxkit.formats.claude_code.chain import Chain, Kind
+from ctxkit.formats.claude_code.reader import ClaudeReader
+from ctxkit.formats.claude_code.rows import ClaudeRow, text
+from ctxkit.formats.claude_code.sessions import blocks_of, row_of
+from ctxkit.formats.patching import Patch, patched
+
+PARENT: Path = ("parentUuid",)
+SESSION: Path = ("sessionId",)
+_LAST = 1 << 60
+"""The order of a row's own patch: what is put in at its place comes before."""
+Changes = dict[Path, Any]
+"""New values by place."""
+
+
+class SessionRow(ClaudeRow):
+    """A row with its further links."""
+
+    sessionId: Any = None
+    leafUuid: Any = None
+    logicalParentUuid: Any = None
+
+
+class Entry(msgspec.Struct):
+    """A row of the file: where it stands, and its links. `link`: its index in the chain, or -1; `op`: it is an op."""
+
+    offset: int
+    size: int
+    session: str
+    leaf: str
+    logical: str
+    link: int
+    op: bool = False
+
+
+class Rows:
+    """The rows of the log and the tree they hang in, read once more."""
+
+    def __init__(self, edited: Edited) -> None:
+        reader = ClaudeReader()
+        self.entries: list[Entry] = []
+        self.session = ""
+        for block in edited.blocks(SessionRow):
+            reader.feed(block)
+            for i, row in enumerate(block.rows):
+                entry = Entry(block.offsets[i], block.sizes[i], text(row.sessionId), text(row.leafUuid),
+                              text(row.logicalParentUuid), -1, isinstance(row.ctxkit, str))  # fmt: skip
+                self.session = entry.session or self.session
+                self.entries.append(entry)
+        self.chain: Chain = reader.tree
+        self.responses = reader.responses
+        self.of_link: list[Entry] = []
+        at = {entry.offset: entry for entry in self.entries}
+        for index, (offset, _) in enumerate(reader.spans):
+            entry = at[offset]
+            entry.link = index
+            self.of_link.append(entry)
+        self.links_of: dict[int, list[int]] = {}
+        for index, link in enumerate(self.chain.links):
+            if link.n:
+                self.links_of.setdefault(link.n, []).append(index)
+
+
+class _NotInPlace(Exception):
+    """The context cannot be had by leaving out and putting in rows."""
+
+
+def rewrite(edited: Edited, session: NewSession) -> Written:
+    """The session after ops."""
+    rows = Rows(edited)
+    repairs = Repairs()
+    identity, renamed = session.id or rows.session, bool(session.id)
+    session = msgspec.structs.replace(session, id=identity)
+    keys: list[str] | None = None
+    pieces: Iterable[bytes]
+    if not edited.changed:
+        pieces = patched(edited.read, edited.size, _patches(edited, rows, session, {}, renamed=renamed))
+    else:
+        try:
+            if edited.moved:
+                raise _NotInPlace
+            plan = Plan(edited, rows, session, repairs)
+            pieces = patched(
+                edited.read, edited.size, [*_patches(edited, rows, session, plan.changes, renamed=renamed), *plan.added]
+            )
+            keys = plan.keys
+        except _NotInPlace:
+            from ctxkit.formats.claude_code.chains import anew
+
+            repairs = Repairs()
+            pieces, keys = anew(edited, rows, session, repairs)
+    return Written(identity, f"{identity}.jsonl", pieces, repairs, len(edited.context), keys)
+
+
+def _patches(
+    edited: Edited, rows: Rows, session: NewSession, changes: Mapping[int, Changes | None], *, renamed: bool
+) -> Iterator[Patch]:
+    """A patch for each row that is an op, leaves, or has something to change.
+
+    `changes`: by offset; None: it leaves. `renamed`: the session has a new id.
+    """
+    for entry in rows.entries:
+        asked = changes.get(entry.offset, {})
+        if entry.op or asked is None:
+            yield Patch(entry.offset, _LAST, entry.size, b"")
+            continue
+        if renamed and entry.session:
+            asked = {SESSION: session.id, **asked}
+        if asked:
+            yield Patch(entry.offset, _LAST, entry.size, changed(edited.read(entry.offset, entry.size), asked))
+
+
+def changed(raw: bytes, asked: Changes) -> bytes:
+    """A row with other values; its other bytes stay. A place that is not there yet comes at the end."""
+    try:
+        return spliced(raw, {path: _json(value) for path, value in asked.items()})
+    except KeyError:
+        row = loads(raw)
+        for path, value in asked.items():
+            inner = row
+            for key in path[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[path[-1]] = value
+        return _json(row)
+
+
+def _json(value: Any) -> bytes:
+    return dumps(value).encode("ascii")
+
+
+class Plan:
+    """What is done to the rows where they stand.
+
+    `changes`: offset -> new values of the row there, None: it leaves. `added`: rows that come in. `keys`: as reading
+    the outcome must give them.
+    """
+
+    def __init__(self, edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> None:
+        self.edited, self.rows, self.session, self.repairs = edited, rows, session, repairs
+        self.chain = rows.chain
+        self.links = rows.chain.links
+        self.limit = len(self.links)
+        self.changes: dict[int, Changes | None] = {}
+        self.added: list[Patch] = []
+        self.keys: list[str] = []
+        self.relinks = self.chain.relinks(self.limit)
+        self.path = self.chain.path(self.chain.leaf(self.limit), self.limit).links
+        self.out = {i for i, link in enumerate(self.links) if link.n in edited.gone and link.n}
+        self.context = [self._as_row(kept) for kept in edited.context]
+        self.stubs = [kept for kept in self.context if kept.n and kept.content is not None]
+        for kept in self.stubs:
+            self.out.update(rows.links_of[kept.n][1:])
+        self._leave()
+        self._shorten()
+        self._come_in()
+        self._end()
+
+    def _as_row(self, kept: Kept) -> Kept:
+        """A message that says less is no attachment any more: a row of its own comes in for it."""
+        if not kept.n or kept.content is None:
+            return kept
+        links = self.rows.links_of[kept.n]
+        if self.links[links[0]].kind <= Kind.ASSISTANT:
+            return kept
+        self.out.update(links)
+        return Kept(0, kept.content, kept.ts or text(self.links[links[0]].ts) or None)
+
+    def parent(self, i: int) -> str | None:
+        """The uuid of the nearest row above link i that stays; None at a root."""
+        seen = {i}
+        up = self._up(i, seen)
+        while up in self.out and up not in seen:
+            seen.add(up)
+            up = self._up(up, seen)
+        return self.links[up].uuid if up >= 0 and up not in self.out else None
+
+    def _up(self, i: int, seen: set[int]) -> int:
+        """The link above, where the program would find it."""
+        if i in self.relinks.parents:
+            return self.relinks.parents[i]
+        uuid = self.links[i].parent
+        if not uuid:
+            return -1
+        if self.chain.parent(i, self.limit) == -2:
+            return self.chain.bridge(i, self.limit, seen)
+        return self.chain.find(uuid, self.limit)
+
+    def change(self, i: int, path: Path, value: Any) -> None:
+        """A new value in the row of link i."""
+        self._change(self.rows.of_link[i].offset, path, value)
+
+    def _change(self, offset: int, path: Path, value: Any) -> None:
+        asked = self.changes.setdefault(offset, {})
+        if asked is not None:
+            asked[path] = value
+
+    def _leave(self) -> None:
+        """The rows that go, and whoever hangs on them."""
+        out_uuids: dict[str, int] = {}
+        for i in self.out:
+            self.changes[self.rows.of_link[i].offset] = None
+            out_uuids[self.links[i].uuid] = i
+        staying = {link.uuid for i, link in enumerate(self.links) if i not in self.out}
+        for i, link in enumerate(self.links):
+            if i in self.out or not link.parent:
+                continue
+            if (link.parent in out_uuids and link.parent not in staying) or (
+                self.chain.parent(i, self.limit) == -2 and self.chain.bridge(i, self.limit, {i}) in self.out
+            ):
+                self.change(i, PARENT, self.parent(i))
+        for entry in self.rows.entries:
+            for path, uuid in ((("leafUuid",), entry.leaf), (("logicalParentUuid",), entry.logical)):
+                if uuid in out_uuids and uuid not in staying:
+                    self._change(entry.offset, path, self.parent(out_uuids[uuid]))
+        for boundary in self.chain.preserved:
+            self._preserve(boundary)
+
+    def _preserve(self, boundary: int) -> None:
+        """What a compaction preserved, without what goes."""
+        if boundary in self.out or boundary not in self.relinks.kept:
+            return
+        anchor, kept = self.relinks.kept[boundary]
+        rest = [i for i in kept if i not in self.out]
+        if len(rest) == len(kept) and anchor not in self.out:
+            return
+        entry = self.rows.of_link[boundary]
+        meta = loads(self.edited.read(entry.offset, entry.size)).get("compactMetadata", {})
+        uuids = [self.links[i].uuid for i in rest]
+        for key in ("preservedMessages", "preservedSegment"):
+            found = meta.get(key)
+            if not isinstance(found, dict):
+                continue
+            if not rest:
+                self._change(entry.offset, ("compactMetadata", key), None)
+                continue
+            new = dict(found)
+            if anchor in self.out:
+                new["anchorUuid"] = self.parent(anchor)
+            ends = {"headUuid": uuids[0], "tailUuid": uuids[-1]}
+            new.update({name: uuid for name, uuid in ends.items() if name in found})
+            for name in ("uuids", "allUuids"):
+                if isinstance(found.get(name), list):
+                    gone = {self.links[i].uuid for i in self.out}
+                    new[name] = [uuid for uuid in found[name] if uuid not in gone]
+            self._change(entry.offset, ("compactMetadata", key), new)
+
+    def _shorten(self) -> None:
+        """Messages that say less: in the first of their rows."""
+        for kept in self.stubs:
+            i = self.rows.links_of[kept.n][0]
+            entry, content = self.rows.of_link[i], kept.content
+            row = loads(self.edited.read(entry.offset, entry.size))
+            if content is None or not isinstance(row.get("message"), dict):
+                raise _NotInPlace
+            blocks = blocks_of(content, self.repairs)
+            self.change(i, ("message", "content"), blocks)
+            if "toolUseResult" in row:
+                self.change(i, ("toolUseResult",), None)
+
+    def _come_in(self) -> None:
+        """Rows that ops brought in: each run of them right above what follows it."""
+        run: list[Kept] = []
+        on_path = {}
+        for i in reversed(self.path):
+            if i not in self.out:
+                on_path[self.links[i].n] = i
+        for kept in self.context:
+            if not kept.n:
+                run.append(kept)
+                continue
+            if run:
+                i = on_path.get(kept.n, -1)
+                if i < 0 or i in self.relinks.parents:
+                    raise _NotInPlace
+                parent = self._put(run, self.rows.of_link[i].offset, self._linked(i), i)
+                self.change(i, PARENT, parent)
+                run = []
+            self.keys.append(self.links[self.rows.links_of[kept.n][0]].uuid)
+        self.tail = run
+
+    def _linked(self, i: int) -> str | None:
+        """The parent of link i as it is by now."""
+        asked = self.changes.get(self.rows.of_link[i].offset) or {}
+        return asked[PARENT] if PARENT in asked else self.parent(i)
+
+    def _put(self, run: list[Kept], offset: int, parent: str | None, near: int) -> str | None:
+        """A chain of rows at `offset`, below `parent`; the uuid of the last."""
+        for kept in run:
+            if kept.content is None:
+                continue
+            at = kept.ts or text(self.links[near].ts) if near >= 0 else kept.ts
+            row = row_of(kept.content, self.session, self.repairs, parent=parent, ts=at)
+            if row is not None:
+                parent = row["uuid"]
+                self.keys.append(row["uuid"])
+                self.added.append(Patch(offset, len(self.added), 0, _json(row) + b"\n"))
+        return parent
+
+    def _end(self) -> None:
+        """The last row of the context is the last in the file, too: or another branch would be gone on with."""
+        staying = [i for i in self.path if i not in self.out]
+        if self.tail:
+            self._put(self.tail, self.edited.size, self.links[staying[-1]].uuid if staying else None, -1)
+            return
+        spoken = [k for k, i in enumerate(staying) if self.links[i].kind <= Kind.ASSISTANT]
+        if not spoken:
+            raise _NotInPlace
+        end = staying[spoken[-1] :]
+        later = range(end[0] + 1, self.limit)
+        if not any(i not in self.out and self.links[i].kind <= Kind.ASSISTANT and self.chain.counts(i) for i in later):
+            return
+        for i in end:
+            entry = self.rows.of_link[i]
+            asked = {**(self.changes.get(entry.offset) or {}), SESSION: self.session.id}
+            if not entry.session:
+                del asked[SESSION]
+            raw = changed(self.edited.read(entry.offset, entry.size), asked)
+            self.changes[entry.offset] = None
+            self.added.append(Patch(self.edited.size, len(self.added), 0, raw + b"\n"))

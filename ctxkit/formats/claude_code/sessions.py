@@ -1,0 +1,120 @@
+"""New Claude Code rows: contents of any format as a session that `claude --resume` goes on with.
+
+Pipeline: `write` makes a whole session of contents; `rewriting.py` takes single rows for what ops brought in. A row
+needs type, uuid, parentUuid, sessionId, timestamp and message (TRUTH rule 1); the rest is what Claude Code writes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.formats.base import Kept, NewSession, Written
+from ctxkit.formats.bodies import arguments, clean, is_base64, is_url, kind_of, speaker, unsaid_name
+
+VERSION = "2.1.329"
+"""The version of Claude Code whose rows these are like."""
+SYNTHETIC = "<synthetic>"
+"""Claude Code's own name for the model of words that no model said."""
+
+_CARRIED = {"document", "search_result"}
+"""Blocks of Anthropic's that a user row can hold as they are."""
+_ENDED = {True: "tool_use", False: "end_turn"}
+
+
+def write(context: Sequence[Kept], session: NewSession) -> Written:
+    """A new session: a chain of rows, one per message."""
+    repairs = Repairs()
+    rows: list[bytes] = []
+    keys: list[str] = []
+    parent: str | None = None
+    for kept in context:
+        row = row_of(kept.content or Content("user", []), session, repairs, parent=parent, ts=kept.ts)
+        if row is None:
+            continue
+        parent = row["uuid"]
+        keys.append(row["uuid"])
+        rows.append(line(row))
+    return Written(session.id, f"{session.id}.jsonl", rows, repairs, len(rows), keys)
+
+
+def line(row: dict[str, Any]) -> bytes:
+    """A row as a line of the file."""
+    return dumps(clean(row)).encode("ascii") + b"\n"
+
+
+def row_of(
+    content: Content, session: NewSession, repairs: Repairs, *, parent: str | None, ts: str | None = None
+) -> dict[str, Any] | None:
+    """The row of a content; None where nothing of it can be held, which is counted."""
+    unsaid_name(content, repairs)
+    said_by = speaker(content)
+    blocks = blocks_of(content, repairs)
+    if not blocks:
+        repairs.leave_out("empty message")
+        return None
+    if said_by == "system":
+        repairs.leave_out("role of a system message (it is the user's)")
+    message: dict[str, Any]
+    if said_by == "assistant":
+        calls = any(block["type"] == "tool_use" for block in blocks)
+        message = {
+            "id": "msg_" + session.fresh().replace("-", ""),
+            "type": "message",
+            "role": "assistant",
+            "model": session.model or SYNTHETIC,
+            "content": blocks,
+            "stop_reason": _ENDED[calls],
+            "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        }
+    else:
+        alone = len(blocks) == 1 and blocks[0]["type"] == "text"
+        message = {"role": "user", "content": blocks[0]["text"] if alone else blocks}
+    row = {
+        "parentUuid": parent,
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": session.cwd,
+        "sessionId": session.id,
+        "version": VERSION,
+        "type": "assistant" if said_by == "assistant" else "user",
+        "message": message,
+        "uuid": session.fresh(),
+        "timestamp": ts or session.time,
+    }
+    if said_by == "system":
+        row["isMeta"] = True
+    return row
+
+
+def blocks_of(content: Content, repairs: Repairs) -> list[dict[str, Any]]:
+    """The blocks of a content; what has no place is counted."""
+    own = speaker(content) == "assistant"
+    return [block for part in content.parts if (block := _block(part, own, repairs))]
+
+
+def _block(part: Part, own: bool, repairs: Repairs) -> dict[str, Any] | None:
+    match part:
+        case Text(text=text):
+            return {"type": "text", "text": text} if text else None
+        case Call():
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": arguments(part)}
+        case Result():
+            found: dict[str, Any] = {"type": "tool_result", "tool_use_id": part.id, "content": part.content}
+            if not isinstance(part.content, str):
+                found["content"] = [block for inner in part.content if (block := _block(inner, False, repairs))]
+            return found | {"is_error": True} if part.is_error else found
+        case Image() if not own and is_base64(part):
+            return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": part.data}}
+        case Image(data="") if not own and is_url(part.url, secure=True):
+            return {"type": "image", "source": {"type": "url", "url": part.url}}
+        case Other(kind=kind, raw=raw) if not own and kind in _CARRIED:
+            return raw
+        case Thinking():
+            repairs.leave_out("thinking of another program")
+        case _:
+            repairs.leave_out(kind_of(part))
+    return None

@@ -1,0 +1,247 @@
+"""Sessions: a log as a file that an agent's own program goes on with.
+
+Pipeline: context -> `rewrite` of the log's own format, which keeps bytes, or `write` of another's, from contents.
+What was rewritten is read again: only a file whose context is the one that was exported leaves.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import msgspec
+
+from ctxkit.core import integrity
+from ctxkit.core.context import names
+from ctxkit.core.integrity import NO_RESULT
+from ctxkit.core.ledger import build
+from ctxkit.core.messages import Call, Content, Repairs, Result
+from ctxkit.core.names import Name
+from ctxkit.core.replay import fold
+from ctxkit.core.times import iso
+from ctxkit.errors import CtxkitError, Usage
+from ctxkit.exporting import joined, nothing
+from ctxkit.formats import registry
+from ctxkit.formats.base import Block, Edited, Kept, NewSession, Row, SessionFormat, Written
+from ctxkit.reading import limited, read
+from ctxkit.store.jsonl import read_blocks
+
+if TYPE_CHECKING:
+    from ctxkit.opened import OpenedLog
+    from ctxkit.reading import Progress
+
+IN_MEMORY = 8 << 20
+
+
+def fresh() -> str:
+    """A new id."""
+    return str(uuid.UUID(bytes=os.urandom(16), version=4))
+
+
+def session(
+    log: OpenedLog, to: str, *, keep_id: bool = False, model: str = "", unique: Callable[[], str] = fresh,
+    progress: Progress | None = None,
+) -> Written:  # fmt: skip
+    """The context of `log` as a session file of format `to`. `unique` gives new ids.
+
+    `keep_id`: its session keeps its id, which only a session of the same format has. Raises Usage.
+    """
+    target = registry.by_name(to)
+    if not isinstance(target, SessionFormat):
+        raise Usage(f"no session of {to} can be written")
+    own = log.opening.format.name == to
+    if keep_id and not own:
+        text = f"{log.opening.name} is no session of {to}: it has no id to keep"
+        raise Usage(text, "without --keep-id the session gets a new one")
+    if not log.listed():
+        raise nothing(log)
+    stamp = iso(int(log.clock()))
+    made = NewSession("" if keep_id else unique(), stamp, os.getcwd(), model or log.model, unique)
+    if not own:
+        context, repairs = _contents(log, progress)
+        written = target.write(context, made)
+        written.repairs = joined(repairs, written.repairs)
+        return written
+    repairs = Repairs()
+    edited = edited_of(log, repairs, progress)
+    written = target.rewrite(edited, made)
+    if edited.changed:
+        written = _proved(target, edited, made, written)
+    written.repairs = joined(repairs, written.repairs)
+    return written
+
+
+def _contents(log: OpenedLog, progress: Progress | None) -> tuple[list[Kept], Repairs]:
+    """The context in full, pairs whole, each message with its time; what was made up has that of what it follows."""
+    contents: list[Content] = []
+    times: dict[int, str | None] = {}
+    total = len(log.listed())
+    for place, entry in enumerate(log.entries(), start=1):
+        contents.append(log.full(entry))
+        times[id(contents[-1])] = _time(log, entry.name)
+        if progress is not None:
+            progress(place, total)
+    repaired, repairs = integrity.repair(contents)
+    found: list[Kept] = []
+    when: str | None = None
+    for content in repaired:
+        when = times.get(id(content), when)
+        found.append(Kept(0, content, when))
+    return found, repairs
+
+
+def _time(log: OpenedLog, name: Name) -> str | None:
+    moment = log.state().original(name)
+    return None if moment is None else iso(moment)
+
+
+def _proved(target: SessionFormat, edited: Edited, made: NewSession, written: Written) -> Written:
+    """`written`, read again; with a chain that is written anew where that is not what was asked for."""
+    for attempt in (written, None):
+        if attempt is None:
+            attempt = target.rewrite(msgspec.structs.replace(edited, moved=True), made)
+        if attempt.keys is None:
+            return attempt
+        stream = _kept(attempt.pieces)
+        if _reads_as(stream, attempt.keys):
+            attempt.pieces = _again(stream)
+            return attempt
+    raise CtxkitError("the session would not be read as the context that it was written from: nothing was written")
+
+
+def _kept(pieces: Iterable[bytes]) -> BinaryIO:
+    """The pieces in memory, a long session in a file without a name."""
+    from tempfile import SpooledTemporaryFile  # slow to import, and a session without ops needs none
+
+    stream = cast(BinaryIO, SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115
+    for piece in pieces:
+        stream.write(piece)
+    return stream
+
+
+def _again(stream: BinaryIO) -> Iterator[bytes]:
+    stream.seek(0)
+    while piece := stream.read(1 << 20):
+        yield piece
+
+
+def _reads_as(stream: BinaryIO, keys: list[str]) -> bool:
+    stream.seek(0)
+    transcript = read(stream).transcript
+    state = fold(transcript, build(transcript))
+    return [state.messages[name - 1].key for name in names(state) if isinstance(name, int)] == keys
+
+
+def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None) -> Edited:
+    """What ops and parameters made of the log; pairs that they broke are made whole again, and counted."""
+    state, lens = log.state(), log.lens()
+    plain = msgspec.structs.replace(state.transcript, ops=[])
+    base = fold(plain, build(plain))
+    own = list(names(base))
+    shown = list(log.listed())
+    context: list[Kept] = []
+    for place, entry in enumerate(log.entries(), start=1):
+        n = entry.name if isinstance(entry.name, int) else 0
+        stands = n and entry.stub is None
+        context.append(Kept(n, None if stands else log.full(entry), _time(log, entry.name)))
+        if progress is not None:
+            progress(place, len(shown))
+    seen = {name for name in shown if isinstance(name, int)}
+    gone = {n for out in state.board.outs if out.source > 0 for n in out.names.numbers} - seen
+    gone |= {name for name in own if isinstance(name, int)} - seen
+    side = lens.thread is not None and not state.main(lens.thread)
+    moved = side or not _in_order([n for name in shown if (n := _number(name))], own)
+    context = _paired(log, context, gone, repairs)
+    rows = _rows_at(log)
+    source = log.opening.laid_out
+
+    def blocks(row_type: type[Row]) -> Iterator[Block]:
+        return limited(read_blocks(source, row_type, []), rows)
+
+    size = source.size
+    if rows is not None:
+        ends = [block.offsets[-1] + block.sizes[-1] for block in blocks(Row) if block.rows]
+        size = min(ends[-1] + 1, source.size) if ends else 0
+    return Edited(state.transcript, context, frozenset(gone), moved, size, source.read, blocks)
+
+
+def _number(name: Name) -> int:
+    return name if isinstance(name, int) else 0
+
+
+def _in_order(shown: list[int], own: list[Name]) -> bool:
+    """Whether all of `shown` are in `own`, in its order."""
+    rest = iter(own)
+    return all(n in rest for n in shown)
+
+
+def _rows_at(log: OpenedLog) -> int | None:
+    """How many rows the log had at the op that is looked back to; None: all it has."""
+    if log.at is None:
+        return None
+    place = log.ledger.find(log.at.removesuffix("^")).place
+    return place if place < log.transcript.rows else None
+
+
+def _paired(log: OpenedLog, context: list[Kept], gone: set[int], repairs: Repairs) -> list[Kept]:
+    """`context` without results whose call an op took, and with results for calls whose result an op took.
+
+    What was broken before is the program's own affair.
+    """
+    if not gone and all(kept.n and kept.content is None for kept in context):
+        return context
+    messages = log.messages
+    calls_gone = {call for n in gone for call in messages[n - 1].calls}
+    results_gone = {call for n in gone for call in messages[n - 1].results}
+    ids = [_ids(log, kept) for kept in context]
+    known = calls_gone.union(*(calls for calls, _ in ids))
+    made: set[str] = set()
+    open_calls: dict[str, int] = {}
+    found: list[Kept | None] = list(context)
+    for at, (calls, results) in enumerate(ids):
+        orphans = {r for r in results if r not in made and (r in known or not context[at].n)}
+        for result in set(results) - orphans:
+            open_calls.pop(result, None)
+        if orphans:
+            repairs.dropped += len(orphans)
+            results_gone |= orphans
+            found[at] = _without(log, context[at], orphans, gone)
+        for call in calls:
+            made.add(call)
+            open_calls[call] = at
+    missing: dict[int, list[str]] = {}
+    for call, at in open_calls.items():
+        if call in results_gone or not context[at].n:
+            missing.setdefault(at, []).append(call)
+            repairs.made += 1
+    done: list[Kept] = []
+    for at, kept in enumerate(found):
+        if kept is not None:
+            done.append(kept)
+        done += [Kept(0, Content("tool", [Result(call, NO_RESULT, True)])) for call in missing.get(at, ())]
+    return done
+
+
+def _ids(log: OpenedLog, kept: Kept) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The calls that a message makes, and those that it answers."""
+    if kept.content is None:
+        message = log.messages[kept.n - 1]
+        return message.calls, message.results
+    parts = kept.content.parts
+    return (
+        tuple(part.id for part in parts if isinstance(part, Call)),
+        tuple(part.id for part in parts if isinstance(part, Result)),
+    )
+
+
+def _without(log: OpenedLog, kept: Kept, orphans: set[str], gone: set[int]) -> Kept | None:
+    """The message without some of its results; None, and it is gone, where nothing is left."""
+    content = kept.content or log.content(kept.n)
+    rest = [part for part in content.parts if not (isinstance(part, Result) and part.id in orphans)]
+    if rest:
+        return Kept(kept.n, Content(content.role, rest, content.name), kept.ts)
+    if kept.n:
+        gone.add(kept.n)
+    return None

@@ -1,0 +1,53 @@
+"""Chains written anew."""
+
+from __future__ import annotations
+
+from ctxkit.core.ops import Edit, Item
+from ctxkit.policies.decision import Decision
+from tests.formats.claude_code.logs import assistant, boundary, call, log, other, result, user
+from tests.formats.claude_code.sessions import opened, problems, rows, told, written
+
+FILE = log(
+    {"type": "ai-title", "title": "t", "sessionId": "s"},
+    user("q", None, "first"),
+    assistant("a", "q", call("A"), response="m"),
+    user("r", "a", [result("A")]),
+    other("system", "t", "r", subtype="turn_duration"),
+    assistant("d", "t", "done", response="n"),
+    user("o", "d", "more"),
+    assistant("e", "o", "end", response="n"),
+)
+
+
+def test_an_edit() -> None:
+    """Rows in the edit's order, each below the one before, their bytes kept but for links; the rest is counted."""
+    one = opened(FILE)
+    literal = Item(message={"role": "assistant", "content": "made up"})
+    one.commit(
+        "edit", lambda: Decision(Edit(at=one.here(), items=[Item(n=5), literal, Item(n=4), Item(n=6), Item(n=1)]), "")
+    )
+    asked = one.session("claude-code")
+    made = b"".join(asked.pieces)
+    assert problems(made) == [] and told(opened(made)) == told(one)
+    assert [row.get("parentUuid") for row in rows(made)] == [None, None, *(row["uuid"] for row in rows(made)[1:-1])]
+    assert asked.repairs.left_out == {"row of branches and other history of its program": 1}
+    assert rows(made)[0]["type"] == "ai-title"
+
+
+def test_what_a_compaction_took_is_recalled() -> None:
+    """The boundary would cut it off again: it is not there any more."""
+    raw = FILE + log(boundary("k"), user("s", "k", "summary", isCompactSummary=True), user("z", "s", "on"))
+    one = opened(raw)
+    assert len(told(one)) == 2
+    one.recall("1")
+    made = written(one)
+    assert problems(made) == [] and told(opened(made)) == told(one) and len(told(one)) == 3
+
+
+def test_a_sidechain() -> None:
+    """A thread of its own becomes a session of its own."""
+    raw = FILE + log(user("u", None, "task", isSidechain=True), assistant("v", "u", "report", isSidechain=True))
+    one = opened(raw)
+    one.lens_thread = "sidechain-1"
+    made = written(one)
+    assert told(opened(made)) == told(one) and [row["isSidechain"] for row in rows(made)[1:]] == [False, False]
