@@ -24,18 +24,19 @@ _NO_CHANGE = (Mark, Protect, Unprotect, Undo)
 
 
 class Exported(msgspec.Struct):
-    """`values`: the JSON values to print, a line each. `count`: messages sent."""
+    """`values`: the JSON values to print, a line each. `count`: messages sent, or whatever `unit` says."""
 
     values: Iterable[dict[str, Any]]
     repairs: Repairs
     count: int
+    unit: str = "message"
 
 
 def export(
     log: OpenedLog, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
     progress: Progress | None = None,
 ) -> Exported:  # fmt: skip
-    """The context of `log` for `to` (chat, openai, anthropic, gemini).
+    """The context of `log` for `to` (chat, openai, responses, anthropic, gemini).
 
     Raises NothingToSend where there is nothing. `assembly`, `status`, `progress`: as of `Log.export`.
     """
@@ -58,6 +59,11 @@ def export(
         from ctxkit.formats import openai
 
         body, more = openai.write(contents, model=model)
+    elif to == "responses":
+        from ctxkit.formats import responses
+
+        body, more = responses.write(contents, model=model, as_sent=untouched(log))
+        return Exported([body], _joined(repairs, more), len(body["input"]), "item")
     elif to == "gemini":
         from ctxkit.formats import gemini
 

@@ -133,8 +133,9 @@ class Log(AppendingLog):
         self, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
         progress: Progress | None = None,
     ) -> Exported:  # fmt: skip
-        """The context for `to`: chat, openai, anthropic or gemini. Raises NothingToSend, and what `assembled` raises.
+        """The context for `to`: chat, openai, responses, anthropic or gemini.
 
+        Raises NothingToSend, and what `assembled` raises.
         A provider gets what is assembled around it too, unless `assembly` is False; `status` as in `assembled`.
         `progress`: told how many of its messages are read, and of how many.
         """

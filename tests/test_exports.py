@@ -21,7 +21,7 @@ from ctxkit.core.jsontext import dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
 from tests.lawful import COMMANDS, TO_COME, Command, as_bytes, opened, tried
 from tests.seeds import FAMILIES, ODD, oddities, slices
-from tests.validators import anthropic_rules, gemini_rules, openai_rules, typed
+from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules, typed
 from tests.validators.thoughts import Thought, calls_signed, signed_calls, thoughts_of_log
 from tests.validators.thoughts import thoughts as thoughts_sent
 
@@ -50,6 +50,8 @@ AS_SENT = (
 )
 """What programs were recorded to send all the same (Claude Code: p11, p12, p76 of fixtures/truth-claude-code); as long
 as no op has changed the context, it goes out so."""
+UNFOLLOWED = "reasoning without the item that follows it"
+"""The same of Codex, where a turn was interrupted."""
 OWN = as_bytes(record for piece in ODD for record in piece)
 ran: Counter[str] = Counter()
 seen: Counter[str] = Counter()
@@ -71,6 +73,11 @@ def openai(body: Body) -> list[str]:
     return openai_rules.problems(body) + typed.openai(body)
 
 
+def responses(body: Body) -> list[str]:
+    """What OpenAI's Responses refuses, or its types."""
+    return responses_rules.problems(body) + typed.responses(body)
+
+
 def anthropic(body: Body) -> list[str]:
     """What Anthropic refuses, or its types: as it is, and with a prompt, which its newer models insist on."""
     sent = asked(body, "messages", {"role": "user", "content": PROMPT})
@@ -83,7 +90,12 @@ def gemini(body: Body) -> list[str]:
     return gemini_rules.problems(body, unasked=True) + gemini_rules.problems(sent) + typed.gemini(sent)
 
 
-CHECKS: dict[str, Callable[[Body], list[str]]] = {"openai": openai, "anthropic": anthropic, "gemini": gemini}
+CHECKS: dict[str, Callable[[Body], list[str]]] = {
+    "openai": openai,
+    "responses": responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
+}
 
 
 def check(log: Log, as_sent: bool, thoughts: set[Thought], signed: set[tuple[str, str]]) -> None:
@@ -99,6 +111,8 @@ def check(log: Log, as_sent: bool, thoughts: set[Thought], signed: set[tuple[str
         body = json.loads(dumps(value))
         if as_sent and to == "anthropic" and any(one.endswith(AS_SENT) for one in anthropic_rules.problems(body)):
             assert [one for one in anthropic_rules.problems(body) if not one.endswith(AS_SENT)] == []
+        elif as_sent and to == "responses":
+            assert [one for one in problems(body) if not one.endswith(UNFOLLOWED)] == []
         else:
             assert problems(body) == [], to
         seen[to] += 1

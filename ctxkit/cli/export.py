@@ -23,6 +23,7 @@ class To(StrEnum):
 
     chat = "chat"
     openai = "openai"
+    responses = "responses"
     anthropic = "anthropic"
     gemini = "gemini"
     claude_code = "claude-code"
@@ -56,9 +57,9 @@ def command(
 ) -> None:
     """Print the context as a provider takes it: always valid for it.
 
-    chat: JSON lines, a message each. openai, anthropic, gemini: one JSON object in the shape of the request body. A
-    call without its result gets one that says so, a result without its call is left out; whatever is left out or
-    added is counted on stderr.
+    chat: JSON lines, a message each. openai (chat completions), responses (OpenAI's Responses), anthropic, gemini: one
+    JSON object in the shape of the request body. A call without its result gets one that says so, a result without its
+    call is left out; whatever is left out or added is counted on stderr.
 
     claude-code: a session file that Claude Code goes on with. Of a Claude Code log every record that stays keeps its
     bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
@@ -86,7 +87,7 @@ def command(
     else:
         _leave(output, "", (dumps(value).encode("ascii") + b"\n" for value in exported.values))
     _report(exported.repairs)
-    finish_reading(target, render.count(exported.count, "message"))
+    finish_reading(target, render.count(exported.count, exported.unit))
 
 
 def _leave(output: str | None, name: str, pieces: Iterable[bytes]) -> None:

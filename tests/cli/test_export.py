@@ -38,7 +38,7 @@ def test_what_is_added_is_said() -> None:
     assert "added: 1 × first message of the user\n" in ran.err
 
 
-@pytest.mark.parametrize("to", ["chat", "openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("to", ["chat", "openai", "responses", "anthropic", "gemini"])
 def test_pairs(to: str) -> None:
     """A call without its result gets one that says so, a result without its call goes; both are counted on stderr."""
     raw = lines(
@@ -60,7 +60,7 @@ def test_filters() -> None:
     assert ctxkit("export", "-", "--to", "chat", "--agent", "x", stdin=raw).code == 1
 
 
-@pytest.mark.parametrize("to", ["chat", "openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("to", ["chat", "openai", "responses", "anthropic", "gemini"])
 def test_nothing_to_send(tmp_path: Path, to: str) -> None:
     """Exit 1, nothing on stdout; it says whether the log or its context is empty."""
     path = tmp_path / "x.jsonl"

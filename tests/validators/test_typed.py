@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.validators import test_anthropic_rules, test_gemini_rules, test_openai_rules, typed
+from tests.validators import test_anthropic_rules, test_gemini_rules, test_openai_rules, test_responses_rules, typed
 
 Check = Callable[[dict[str, Any]], list[str]]
 SOUND: dict[str, tuple[Check, dict[str, Any]]] = {
     "anthropic": (typed.anthropic, test_anthropic_rules.SOUND),
     "openai": (typed.openai, test_openai_rules.SOUND),
+    "responses": (typed.responses, test_responses_rules.SOUND),
     "gemini": (typed.gemini, test_gemini_rules.SOUND),
 }
 REFUSED = {
@@ -30,6 +31,11 @@ REFUSED = {
         ["unknown role", "missing key", "unknown key", "null content", "image of the assistant", "image in a result",
          "text part with keys", "image as text", "image detail", "call shape", "function shape",
          "arguments as an object"],
+    ),
+    "responses": (
+        test_responses_rules.BROKEN,
+        ["unknown item", "missing key", "key too many", "role", "content of another kind", "image detail", "summary",
+         "encrypted content", "arguments as an object", "output"],
     ),
     "gemini": (
         test_gemini_rules.BROKEN,

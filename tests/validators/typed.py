@@ -17,6 +17,7 @@ from typing import IO, Annotated, Any, Literal, NotRequired, Required, Union, ge
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 from google.genai import types
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from openai.types.responses import ResponseInputItemParam
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict, is_typeddict
 
@@ -33,6 +34,26 @@ def openai(body: JsonObject) -> list[str]:
     return _problems(_adapter(CompletionCreateParamsNonStreaming), {"model": "m"} | body)
 
 
+def responses(body: JsonObject) -> list[str]:
+    """What `openai.types.responses` refuses in a body's items.
+
+    The types ask for ids and states of what the model made, which the API does not: Codex sends such items without.
+    """
+    return _problems(_adapter(list[ResponseInputItemParam]), [_with_id(item) for item in body["input"]])
+
+
+def _with_id(item: JsonObject) -> JsonObject:
+    match item:
+        case {"type": "reasoning" | "web_search_call" | "local_shell_call"}:
+            return {"id": "x"} | item
+        case {"type": "custom_tool_call"}:
+            return {key: value for key, value in item.items() if key != "status"}
+        case {"type": "message", "role": "assistant", "content": [*pieces]}:
+            made = [{"annotations": []} | one if one.get("type") == "output_text" else one for one in pieces]
+            return {"id": "x", "status": "completed"} | item | {"content": made}
+    return item
+
+
 def gemini(body: JsonObject) -> list[str]:
     """What `google.genai.types` refuses in a body; its bytes are base64 in JSON, so it is read as JSON."""
     found = [f"unknown key {key}" for key in body if key not in ("contents", "systemInstruction")]
@@ -44,7 +65,7 @@ def gemini(body: JsonObject) -> list[str]:
     return found
 
 
-def _problems(adapter: TypeAdapter[Any], body: JsonObject) -> list[str]:
+def _problems(adapter: TypeAdapter[Any], body: Any) -> list[str]:
     try:
         adapter.validate_python(body, strict=True)
     except ValidationError as error:

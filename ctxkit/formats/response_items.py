@@ -1,0 +1,232 @@
+"""Parts of messages as items of OpenAI's Responses API, which Codex keeps in its sessions too.
+
+Pipeline: `core/integrity.py` has paired calls and results; `formats/responses.py` writes a request of these items,
+`formats/codex/` session rows. An item that a log already has goes on as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ctxkit.core.integrity import NO_RESULT
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.formats.bodies import (
+    SYSTEM_ROLES,
+    Ids,
+    arguments,
+    clean,
+    is_base64,
+    is_link,
+    kind_of,
+    signature_of,
+    speaker,
+    tool_name,
+    unsaid_name,
+)
+from ctxkit.formats.chat_parts import arguments_of
+from ctxkit.formats.codex.content import item_of, parts_of
+
+Json = dict[str, Any]
+
+_LONGEST_ID = 64
+_LONGEST_NAME = 64
+_TEXT_OR_LIST = (str, list)
+ITEMS: dict[str, dict[str, Any]] = {
+    # type of an item: the keys that go on, and what they must be; None = may be left out
+    "message": {"role": str, "content": _TEXT_OR_LIST, "id": None, "phase": None},
+    "reasoning": {"summary": list, "id": None, "content": None, "encrypted_content": None},
+    "function_call": {"call_id": str, "name": str, "arguments": str, "id": None, "namespace": None},
+    "function_call_output": {"call_id": str, "output": _TEXT_OR_LIST, "id": None},
+    "custom_tool_call": {"call_id": str, "name": str, "input": str, "id": None, "namespace": None, "status": None},
+    "custom_tool_call_output": {"call_id": str, "output": _TEXT_OR_LIST, "id": None},
+    "tool_search_call": {"call_id": str, "arguments": object, "id": None, "status": None, "execution": None},
+    "tool_search_output": {"call_id": str, "tools": list, "id": None, "status": None, "execution": None},
+    "local_shell_call": {"call_id": str, "action": dict, "status": str, "id": None},
+    "web_search_call": {"action": dict, "status": str, "id": None},
+    "image_generation_call": {"id": str, "result": str, "status": str, "revised_prompt": None},
+    "compaction": {"encrypted_content": str, "id": None},
+}
+"""What else a program keeps with its items (`metadata`, ...) is no content and does not go on."""
+_OUTPUTS = {"custom_tool_call": "custom_tool_call_output", "tool_search_call": "tool_search_output"}
+"""Kind of a call -> kind of its answer; `function_call_output` for all others."""
+_CALLS = frozenset({"function_call", "custom_tool_call", "tool_search_call", "local_shell_call"})
+_LOOSE = frozenset({"web_search_call", "image_generation_call", "compaction"})
+"""Items that neither make a call nor answer one."""
+_PIECES = frozenset({"input_text", "output_text", "input_image", "input_file", "refusal"})
+
+
+class Items:
+    """Writes the items of one conversation, in order. `session`: for a session file, in which nothing is refused."""
+
+    def __init__(self, repairs: Repairs, *, session: bool = False) -> None:
+        self._repairs = repairs
+        self._session = session
+        self._ids = Ids(_LONGEST_ID)
+        self._kinds: dict[str, str] = {}
+        """Id of a call in the log -> kind of the newest item that is that call."""
+
+    def of(self, content: Content) -> list[Json]:
+        """The items of one message: as they stand where they come from such items and are whole; else made anew."""
+        own = [item_of(row) for row in content.rows]
+        held = [part for item in own for part in parts_of(item)] if own and own[0].get("type") in ITEMS else []
+        if held and held == content.parts and all(self._kept(item) for item in own):
+            found = [self._again(item, item.get("call_id", "")) for item in own]
+        else:
+            found = list(self._made(content))
+        if not found:
+            self._repairs.leave_out("empty message")
+        return [clean(item) for item in found]
+
+    def _made(self, content: Content) -> Iterator[Json]:
+        side = speaker(content)
+        if any(isinstance(part, Text | Image) for part in content.parts):
+            unsaid_name(content, self._repairs)
+        words: list[Json] = []
+        for part in sorted(content.parts, key=lambda part: not isinstance(part, Result)):  # answers come first
+            if isinstance(part, Thinking | Call | Result) or self._is_loose(part):
+                yield from self._said(words, content, side)
+                words = []
+                yield from self._item(part)
+            elif side == "assistant":  # each text is a message of its own
+                yield from self._said(self._pieces([part], side), content, side)
+            else:
+                words += self._pieces([part], side)
+        yield from self._said(words, content, side)
+
+    def _is_loose(self, part: Part) -> bool:
+        return isinstance(part, Other) and part.kind in _LOOSE and self._kept(part.raw)
+
+    def _item(self, part: Part) -> Iterator[Json]:
+        """The item of a part that is one: as it stands if it is one already."""
+        match part:
+            case Result():
+                yield self._answer(part)
+            case Call(raw=dict(raw)) if raw.get("type") in _CALLS and self._kept(raw):
+                yield self._again(raw, part.id)
+            case Call():
+                yield self._call(part)
+            case Thinking(raw=raw) | Other(raw=raw) if self._is_loose(part) or self._is_thought(raw):
+                yield self._again(raw)
+            case _:
+                self._repairs.leave_out(kind_of(part))
+
+    def _is_thought(self, raw: Json) -> bool:
+        return raw.get("type") == "reasoning" and self._kept(raw)
+
+    def _kept(self, item: Json) -> bool:
+        """Whether this is an item that goes on as it stands."""
+        shape = ITEMS.get(str(item.get("type")))
+        if shape is None or not all(isinstance(item.get(k), of) for k, of in shape.items() if of is not None):
+            return False
+        listed = item.get("output", item.get("content"))
+        if item["type"] == "reasoning" or not isinstance(listed, list):
+            return True
+        return bool(listed) and all(isinstance(one, dict) and one.get("type") in _PIECES for one in listed)
+
+    def _again(self, item: Json, identity: str = "") -> Json:
+        """An item with the keys that go on. `identity`: id of its call in the log."""
+        kind = item["type"]
+        found = {"type": kind} | {key: item[key] for key in item if key in ITEMS[kind] and item[key] is not None}
+        if kind == "reasoning":
+            found.setdefault("encrypted_content", None)
+        if kind in _CALLS:
+            self._kinds[identity] = kind
+            found["call_id"] = self._ids.call(identity)
+            if not self._session and "name" in found:
+                found["name"] = tool_name(item["name"], _LONGEST_NAME, self._repairs)
+            if not self._session and kind == "function_call" and not _is_object(item["arguments"]):
+                found["arguments"] = dumps({"_raw": clean(item["arguments"])})
+        elif "call_id" in found:
+            found["call_id"] = self._ids.answer(identity)
+        return found
+
+    def _call(self, call: Call) -> Json:
+        if signature_of(call.raw) is not None:
+            self._repairs.leave_out("thought signature")
+        self._kinds[call.id] = "function_call"
+        value = call.arguments
+        written = value if self._session and isinstance(value, str) else dumps(clean(arguments(call)))
+        name = call.name if self._session and call.name else tool_name(call.name, _LONGEST_NAME, self._repairs)
+        return {"type": "function_call", "name": name, "arguments": written, "call_id": self._ids.call(call.id)}
+
+    def _answer(self, result: Result) -> Json:
+        """The output of a call: of the kind that the call is."""
+        kind = _OUTPUTS.get(self._kinds.get(result.id, ""), "function_call_output")
+        raw = result.raw or {}
+        key = self._ids.answer(result.id)
+        if raw.get("type") == kind and self._kept(raw):
+            return self._again(raw, result.id)
+        if kind == "tool_search_output":
+            self._repairs.leave_out("words of a tool search")
+            return {"type": kind, "call_id": key, "status": "completed", "execution": "client", "tools": []}
+        if result.is_error and result.content != NO_RESULT:
+            self._repairs.leave_out("error flag of a result")
+        output: str | list[Json] = result.content if isinstance(result.content, str) else []
+        if not isinstance(result.content, str):
+            output = self._pieces(result.content, "user", named=True) or ""
+        return {"type": kind, "call_id": key, "output": output}
+
+    def _pieces(self, parts: list[Part], side: str, *, named: bool = False) -> list[Json]:
+        """Words and pictures. `named`: what cannot be held is named in its place."""
+        found: list[Json] = []
+        for part in parts:
+            match part:
+                case Text(text=words):
+                    found += [{"type": "output_text" if side == "assistant" else "input_text", "text": words}] * bool(
+                        words
+                    )
+                    continue
+                case Image() if side == "user" and is_base64(part):
+                    found.append(_picture(f"data:{part.media_type};base64,{part.data}", part))
+                    continue
+                case Image() if side == "user" and is_link(part):
+                    found.append(_picture(part.url, part))
+                    continue
+                case Other("file", {"file": dict(file)}) if side == "user" and (held := _file(file)):
+                    found.append(held)
+                    continue
+            self._repairs.leave_out(kind_of(part))
+            if named or (side == "user" and isinstance(part, Image)):
+                found.append({"type": "input_text", "text": f"[{kind_of(part)}]"})
+        return found
+
+    def _said(self, words: list[Json], content: Content, side: str) -> Iterator[Json]:
+        """The message with these words, if there are any."""
+        if not words:
+            return
+        role = content.role if side == "system" and content.role in SYSTEM_ROLES else side
+        alone = not self._session and len(words) == 1 and "text" in words[0]
+        yield {"type": "message", "role": role, "content": words[0]["text"] if alone else words}
+
+
+def followed(items: list[Json], repairs: Repairs) -> list[Json]:
+    """The items without reasoning that nothing of the model follows on, which OpenAI refuses."""
+    kept: list[Json] = []
+    for item in reversed(items):
+        if item["type"] == "reasoning":
+            after = kept[-1] if kept else {"type": "message", "role": "user"}
+            if after["type"].endswith("_output") or after.get("role", "assistant") != "assistant":
+                repairs.leave_out("reasoning without what followed on it")
+                continue
+        kept.append(item)
+    return kept[::-1]
+
+
+def _picture(url: str, image: Image) -> Json:
+    """A picture; how closely it is to be looked at is kept where the log says so."""
+    raw = image.raw or {}
+    nested = raw.get("image_url")
+    detail = nested.get("detail") if isinstance(nested, dict) else raw.get("detail")
+    return {"type": "input_image", "image_url": url, "detail": detail if detail in ("low", "high") else "auto"}
+
+
+def _is_object(text: str) -> bool:
+    return isinstance(arguments_of(text), dict)
+
+
+def _file(file: Json) -> Json | None:
+    """A file of a chat message."""
+    held = {key: file[key] for key in ("file_data", "file_id", "filename") if isinstance(file.get(key), str)}
+    return {"type": "input_file"} | held if held.get("file_data") or held.get("file_id") else None
