@@ -63,7 +63,7 @@ def export(
         from ctxkit.formats import responses
 
         body, more = responses.write(contents, model=model, as_sent=untouched(log))
-        return Exported([body], _joined(repairs, more), len(body["input"]), "item")
+        return Exported([body], joined(repairs, more), len(body["input"]), "item")
     elif to == "gemini":
         from ctxkit.formats import gemini
 

@@ -6,7 +6,8 @@ Pipeline: `core/integrity.py` has paired calls and results; `formats/responses.p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ctxkit.core.integrity import NO_RESULT
@@ -18,7 +19,7 @@ from ctxkit.formats.bodies import (
     arguments,
     clean,
     is_base64,
-    is_link,
+    is_url,
     kind_of,
     signature_of,
     speaker,
@@ -58,13 +59,19 @@ _PIECES = frozenset({"input_text", "output_text", "input_image", "input_file", "
 
 
 class Items:
-    """Writes the items of one conversation, in order. `session`: for a session file, in which nothing is refused."""
+    """Writes the items of one conversation, in order. `session`: for a session file, in which nothing is refused.
 
-    def __init__(self, repairs: Repairs, *, session: bool = False) -> None:
+    `known`: calls that the session has already, id -> type of the item; their ids stay.
+    """
+
+    def __init__(
+        self, repairs: Repairs, *, session: bool = False, known: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._repairs = repairs
         self._session = session
         self._ids = Ids(_LONGEST_ID)
-        self._kinds: dict[str, str] = {}
+        self._known = known
+        self._kinds: dict[str, str] = dict(known)
         """Id of a call in the log -> kind of the newest item that is that call."""
 
     def of(self, content: Content) -> list[Json]:
@@ -94,6 +101,12 @@ class Items:
             else:
                 words += self._pieces([part], side)
         yield from self._said(words, content, side)
+
+    def _call_id(self, identity: str) -> str:
+        return identity if identity in self._known else self._ids.call(identity)
+
+    def _answer_id(self, identity: str) -> str:
+        return identity if identity in self._known else self._ids.answer(identity)
 
     def _is_loose(self, part: Part) -> bool:
         return isinstance(part, Other) and part.kind in _LOOSE and self._kept(part.raw)
@@ -133,13 +146,13 @@ class Items:
             found.setdefault("encrypted_content", None)
         if kind in _CALLS:
             self._kinds[identity] = kind
-            found["call_id"] = self._ids.call(identity)
+            found["call_id"] = self._call_id(identity)
             if not self._session and "name" in found:
                 found["name"] = tool_name(item["name"], _LONGEST_NAME, self._repairs)
             if not self._session and kind == "function_call" and not _is_object(item["arguments"]):
                 found["arguments"] = dumps({"_raw": clean(item["arguments"])})
         elif "call_id" in found:
-            found["call_id"] = self._ids.answer(identity)
+            found["call_id"] = self._answer_id(identity)
         return found
 
     def _call(self, call: Call) -> Json:
@@ -149,13 +162,13 @@ class Items:
         value = call.arguments
         written = value if self._session and isinstance(value, str) else dumps(clean(arguments(call)))
         name = call.name if self._session and call.name else tool_name(call.name, _LONGEST_NAME, self._repairs)
-        return {"type": "function_call", "name": name, "arguments": written, "call_id": self._ids.call(call.id)}
+        return {"type": "function_call", "name": name, "arguments": written, "call_id": self._call_id(call.id)}
 
     def _answer(self, result: Result) -> Json:
         """The output of a call: of the kind that the call is."""
         kind = _OUTPUTS.get(self._kinds.get(result.id, ""), "function_call_output")
         raw = result.raw or {}
-        key = self._ids.answer(result.id)
+        key = self._answer_id(result.id)
         if raw.get("type") == kind and self._kept(raw):
             return self._again(raw, result.id)
         if kind == "tool_search_output":
@@ -181,7 +194,7 @@ class Items:
                 case Image() if side == "user" and is_base64(part):
                     found.append(_picture(f"data:{part.media_type};base64,{part.data}", part))
                     continue
-                case Image() if side == "user" and is_link(part):
+                case Image() if side == "user" and not part.data and is_url(part.url):
                     found.append(_picture(part.url, part))
                     continue
                 case Other("file", {"file": dict(file)}) if side == "user" and (held := _file(file)):

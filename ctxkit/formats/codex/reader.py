@@ -7,7 +7,7 @@ model made (reasoning, words, calls) is one message, at its first row; messages 
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.oplines import OpCollector
@@ -27,6 +27,14 @@ SCAFFOLDING = (
 """Starts of user messages that nobody typed."""
 
 
+class HistoryList(NamedTuple):
+    """A compaction's row, and the items that it lists: offset and size in bytes, and the message that each is."""
+
+    offset: int
+    size: int
+    items: list[tuple[int, int, int]]
+
+
 class CodexReader:
     """A Reader (formats/base.py). Memory: light messages, and a hash per message with words."""
 
@@ -41,6 +49,8 @@ class CodexReader:
         self._known: dict[int, list[int]] = {}
         """Hash of role and words -> the messages that have them."""
         self._model = ""
+        self.lists: list[HistoryList] = []
+        """What each compaction lists."""
 
     def feed(self, block: Block) -> None:
         """Take the next rows."""
@@ -127,6 +137,8 @@ class CodexReader:
                 self._messages[new[0] - 1].opens = False
                 kept.append(new[0])
         taken: set[int] = set()
+        found = HistoryList(*span, [])
+        self.lists.append(found)
         for at, item in listed:
             one = payload_head(item)
             role = one.role if isinstance(one.role, str) else "assistant"
@@ -140,6 +152,7 @@ class CodexReader:
                     self._remember(n, role, one)
             taken.add(n)
             kept.append(n)
+            found.items.append((span[0] + at, len(item), n))
         self._speaking = 0
         self._history.compact(self._rows, number, kept, new)
 
