@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
@@ -102,7 +103,7 @@ def _proved(target: SessionFormat, edited: Edited, made: NewSession, written: Wr
     for attempt in (written, None):
         if attempt is None:
             attempt = target.rewrite(msgspec.structs.replace(edited, moved=True), made)
-        if attempt.keys is None:
+        if not attempt.keys:
             return attempt
         stream = _kept(attempt.pieces)
         if _reads_as(stream, attempt.keys):
@@ -127,11 +128,11 @@ def _again(stream: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-def _reads_as(stream: BinaryIO, keys: list[str]) -> bool:
+def _reads_as(stream: BinaryIO, keys: list[list[str]]) -> bool:
     stream.seek(0)
     transcript = read(stream).transcript
     state = fold(transcript, build(transcript))
-    return [state.messages[name - 1].key for name in names(state) if isinstance(name, int)] == keys
+    return [state.messages[name - 1].key for name in names(state) if isinstance(name, int)] in keys
 
 
 def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None) -> Edited:
@@ -153,7 +154,9 @@ def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None
     gone |= {name for name in own if isinstance(name, int)} - seen
     side = lens.thread is not None and not state.main(lens.thread)
     moved = side or not _in_order([n for name in shown if (n := _number(name))], own)
-    context = _paired(log, context, gone, repairs)
+    ahead = _behind_calls(log, context)
+    moved = moved or ahead != context
+    context = _paired(log, ahead, gone, repairs)
     rows = _rows_at(log)
     source = log.opening.laid_out
 
@@ -222,6 +225,23 @@ def _paired(log: OpenedLog, context: list[Kept], gone: set[int], repairs: Repair
             done.append(kept)
         done += [Kept(0, Content("tool", [Result(call, NO_RESULT, True)])) for call in missing.get(at, ())]
     return done
+
+
+def _behind_calls(log: OpenedLog, context: list[Kept]) -> list[Kept]:
+    """`context` with results that an op put before their call behind it, as they are sent."""
+    if all(kept.n for kept in context) and all(a.n < b.n for a, b in pairwise(context)):
+        return context
+    made = {call: at for at, kept in enumerate(context) for call in _ids(log, kept)[0]}
+    behind: dict[int, list[Kept]] = {}
+    stay: list[tuple[int, Kept]] = []
+    for at, kept in enumerate(context):
+        calls, results = _ids(log, kept)
+        places = [made.get(result, -1) for result in results]
+        if results and not calls and min(places) > at:
+            behind.setdefault(max(places), []).append(kept)
+        else:
+            stay.append((at, kept))
+    return [one for at, kept in stay for one in (kept, *behind.get(at, ()))]
 
 
 def _ids(log: OpenedLog, kept: Kept) -> tuple[tuple[str, ...], tuple[str, ...]]:

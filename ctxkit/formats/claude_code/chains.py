@@ -6,12 +6,16 @@ not have in a row. The rows keep their bytes but for ids and links; what the con
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Repairs
 from ctxkit.formats.base import Edited, Kept, NewSession
+from ctxkit.formats.claude_code.chain import Kind
+from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.rows import text
 from ctxkit.formats.claude_code.sessions import line, row_of
 
@@ -25,6 +29,8 @@ _TITLES = frozenset({"custom-title", "ai-title", "agent-name", "mode", "permissi
 def anew(edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> tuple[Iterator[bytes], list[str]]:
     """The lines, and the keys that reading them gives."""
     chain = _Anew(edited, rows, session, repairs)
+    if not any(chain.spoken(kept) for kept in edited.context):  # nobody's words: there would be nothing to resume
+        edited = msgspec.structs.replace(edited, context=[chain.told(kept) for kept in edited.context])
     found = [piece for kept in edited.context for piece in chain.lines(kept)]
     heads = list(_titles(edited, rows, session))
     left = len(rows.of_link) - chain.taken - sum(link.n in edited.gone and link.n > 0 for link in rows.chain.links)
@@ -39,7 +45,18 @@ class _Anew:
         self.keys: list[str] = []
         self.taken = 0
         self._parent: str | None = None
-        self._numbers: dict[str, int] = {}
+
+    def spoken(self, kept: Kept) -> bool:
+        """Whether a message is a row of the user or the assistant."""
+        if kept.content is not None:
+            return True
+        return self.rows.chain.links[self.rows.links_of[kept.n][0]].kind <= Kind.ASSISTANT
+
+    def told(self, kept: Kept) -> Kept:
+        """An attachment's words as the user's."""
+        message = self.edited.transcript.messages[kept.n - 1]
+        row = [loads(self.edited.read(offset, size)) for offset, size in self._spans(kept.n)]
+        return Kept(0, content_of(message, row), self._ts(kept))
 
     def lines(self, kept: Kept) -> Iterator[bytes]:
         """The rows of one message."""
@@ -64,9 +81,6 @@ class _Anew:
                 asked[("isSidechain",)] = False
             if uuid != row.get("uuid"):
                 asked[("uuid",)] = uuid
-            identity = self._identity(kept.n, row)
-            if identity:
-                asked["message", "id"] = identity
             self._parent = uuid
             self.taken += 1
             if not first:
@@ -88,12 +102,21 @@ class _Anew:
             return kept.ts
         return text(self.rows.chain.links[self.rows.links_of[kept.n][0]].ts) or None
 
-    def _identity(self, n: int, row: dict[str, Any]) -> str:
-        """Another id for a response whose id an earlier message has: the two would become one."""
-        response = self.rows.responses.get(n, "")
-        if not response or self._numbers.setdefault(response, n) == n:
-            return ""
-        return f"{row['message']['id']}_{n}"
+
+def as_one(context: Sequence[Kept], rows: Rows, keys: Sequence[str]) -> list[str]:
+    """`keys` where neighbours of one response are one message: what stood between them went (rule 5)."""
+    found: list[str] = []
+    begun: set[str] = set()
+    for kept, key in zip(context, keys, strict=True):
+        link = rows.chain.links[rows.links_of[kept.n][0]] if kept.n and kept.content is None else None
+        response = rows.responses.get(kept.n, "") if link is not None else ""
+        if response not in begun:
+            found.append(key)
+        if response:
+            begun.add(response)
+        elif link is None or link.kind is Kind.USER:
+            begun.clear()
+    return found
 
 
 def _titles(edited: Edited, rows: Rows, session: NewSession) -> Iterator[bytes]:

@@ -46,10 +46,11 @@ def pieces_of(contents: list[Content], model: str, repairs: Repairs) -> list[Pie
     """The pieces of a context, without what is never sent. `model`: of the request; it decides on some reminders."""
     pieces: list[Piece] = []
     for content in contents:
-        if not content.rows:
+        if not content.rows or "type" not in content.rows[0]:  # not the program's row: a record that an op brought in
             role = "assistant" if content.role == "assistant" else "user"
             blocks = [block for part in content.parts for block in _own(part, repairs)]
             pieces.append(Piece(role, blocks, "own"))
+            continue
         for row in unique_rows(content.rows):
             piece = _row(row, model, repairs)
             if piece is not None:

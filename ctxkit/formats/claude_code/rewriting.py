@@ -17,6 +17,7 @@ from ctxkit.core.messages import Repairs
 from ctxkit.core.splice import Path, spliced
 from ctxkit.formats.base import Edited, Kept, NewSession, Written
 from ctxkit.formats.claude_code.chain import Chain, Kind
+from ctxkit.formats.claude_code.chains import anew, as_one
 from ctxkit.formats.claude_code.reader import ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow, text
 from ctxkit.formats.claude_code.sessions import blocks_of, row_of
@@ -88,7 +89,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     repairs = Repairs()
     identity, renamed = session.id or rows.session, bool(session.id)
     session = msgspec.structs.replace(session, id=identity)
-    keys: list[str] | None = None
+    keys: list[str] = []
     pieces: Iterable[bytes]
     if not edited.changed:
         pieces = patched(edited.read, edited.size, _patches(edited, rows, session, {}, renamed=renamed))
@@ -102,11 +103,10 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
             )
             keys = plan.keys
         except _NotInPlace:
-            from ctxkit.formats.claude_code.chains import anew
-
             repairs = Repairs()
             pieces, keys = anew(edited, rows, session, repairs)
-    return Written(identity, f"{identity}.jsonl", pieces, repairs, len(edited.context), keys)
+    readings = [keys, as_one(edited.context, rows, keys)] if len(keys) == len(edited.context) else [keys]
+    return Written(identity, f"{identity}.jsonl", pieces, repairs, len(edited.context), readings if keys else [])
 
 
 def _patches(

@@ -37,7 +37,7 @@ def write(context: Sequence[Kept], session: NewSession) -> Written:
         parent = row["uuid"]
         keys.append(row["uuid"])
         rows.append(line(row))
-    return Written(session.id, f"{session.id}.jsonl", rows, repairs, len(rows), keys)
+    return Written(session.id, f"{session.id}.jsonl", rows, repairs, len(rows), [keys])
 
 
 def line(row: dict[str, Any]) -> bytes:

@@ -15,7 +15,7 @@ FILE = log(
     other("system", "t", "r", subtype="turn_duration"),
     assistant("d", "t", "done", response="n"),
     user("o", "d", "more"),
-    assistant("e", "o", "end", response="n"),
+    assistant("e", "o", "end"),
 )
 
 
@@ -51,3 +51,21 @@ def test_a_sidechain() -> None:
     one.lens_thread = "sidechain-1"
     made = written(one)
     assert told(opened(made)) == told(one) and [row["isSidechain"] for row in rows(made)[1:]] == [False, False]
+
+
+def test_what_stood_between_two_rows_of_a_response_goes() -> None:
+    """They are one message then, which is what Claude Code sends of them."""
+    raw = log(
+        user("q", None, "first"),
+        assistant("a", "q", "one", response="m"),
+        user("o", "a", "between"),
+        assistant("b", "o", "two", response="m"),
+        user("p", "b", "last"),
+    )
+    one = opened(raw)
+    assert len(told(one)) == 5
+    one.forget("3")
+    made = opened(written(one))
+    assert [len(parts) for _, parts in told(made)] == [1, 2, 1]
+    [mine], [again] = one.export("anthropic").values, made.export("anthropic").values
+    assert mine == again

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.formats.chat import content_of
 from ctxkit.formats.claude_code.pieces import Piece, last_model, pieces_of
 from ctxkit.formats.claude_code.wire import block_of, repair
 from tests.formats.claude_code.logs import assistant, call, content, log, other, read, result, user
@@ -128,3 +129,16 @@ def test_the_model_of_the_request() -> None:
     rows = [assistant("a", "q", "a", model="x"), assistant("b", "a", "b", model="<synthetic>"), user("c", "b", "c")]
     assert last_model([Content("", [], rows=[row]) for row in rows]) == "x"
     assert last_model([]) == ""
+
+
+def test_what_an_op_brought_in_is_sent() -> None:
+    """A summary, and the literal of an edit, are records of ours: their words are no row's, and go out."""
+    own = content_of({"role": "user", "content": "in short"})
+    repairs = Repairs(left_out={})
+    found = pieces_of([own], "", repairs)
+    assert found == [Piece("user", [{"type": "text", "text": "in short"}], "own")]
+    messages, _ = repair([own, content_of({"role": "assistant", "content": "so"})], frozenset())
+    assert [[block_of(part) for part in message.parts] for message in messages] == [
+        [{"type": "text", "text": "in short"}], [{"type": "text", "text": "so"}],
+    ]  # fmt: skip
+    assert repairs.left_out == {}

@@ -35,7 +35,7 @@ def test_a_session() -> None:
     assert [row["parentUuid"] for row in rows(raw)] == [None, *(row["uuid"] for row in rows(raw)[:-1])]
     assert [row["timestamp"][-3:] for row in rows(raw)] == ["00Z", "01Z", "02Z", "03Z", "04Z"]
     log = opened(raw)
-    assert log.transcript.format == "claude-code" and [m.key for m in log.messages] == made.keys
+    assert log.transcript.format == "claude-code" and [[m.key for m in log.messages]] == made.keys
     said = [(role, [part["type"] for part in parts]) for role, parts in told(log)]
     assert said == [("user", ["text"]), ("assistant", ["text", "call", "call"]), ("user", ["result"]),
                     ("user", ["result"]), ("assistant", ["text"])]  # fmt: skip
