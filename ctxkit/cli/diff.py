@@ -72,6 +72,11 @@ def _compared(log: str, a: str | None, b: str | None, agent: str | None, thread:
         try:
             return one.diff(a, b)
         except Usage as error:
+            folder = next(
+                (word for word in (a, b) if word and "no file" in error.message and os.path.isdir(word)), None
+            )
+            if folder is not None:
+                raise NoSuchLog(f"{folder}: not a log: it is a directory", error.hint) from error
             missing = next((word for word in (a, b) if word and word.endswith((".json", ".jsonl"))), None)
             if missing is None or "no file" not in error.message:
                 raise

@@ -266,7 +266,8 @@ def _one(diff: Diff, hunk: Hunk, k: int, *, full: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": hunk.kind, "a": None, "b": None}
     for key, side, start, absent in (("a", diff.a, hunk.a, CAME), ("b", diff.b, hunk.b, GONE)):
         if hunk.kind != absent:
-            found[key] = {"message": side.label(start + k), "role": side.entry(start + k).role}
+            entry = side.entry(start + k)
+            found[key] = {**render.named(entry.name, side.label(start + k)), "role": entry.role}
             if full:
                 found[key]["parts"] = parts_json(side.content(start + k))
     if hunk.kind == CHANGED:

@@ -45,10 +45,10 @@ def show(log: Log, wanted: Selection, assembling: Assembling, *, json: bool) -> 
 
 def as_json(one: Explained) -> dict[str, Any]:
     """The machine form: `n` (or `item`), then always the same keys."""
-    found: dict[str, Any] = {"n": one.name} if isinstance(one.name, int) else {"item": one.label}
     reasons = [{"kind": r.kind, "op": r.op, "text": r.text, "back": r.back} for r in one.reasons]
     return {
-        **found, "role": one.role, "in_context": one.visible, "standing": one.standing.kind, "op": one.standing.op,
+        **render.named(one.name, one.label), "role": one.role, "in_context": one.visible,
+        "standing": one.standing.kind, "op": one.standing.op,
         "protected": one.protected, "stub": one.stub, "reasons": reasons,
     }  # fmt: skip
 

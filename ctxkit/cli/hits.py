@@ -23,12 +23,13 @@ FOUND = "bold red"
 SIGNS = {"thinking": "~ ", "call": "→ ", "result": "← ", "image": "[image] ", "other": "[other] "}
 
 
-def as_json(name: str, log: Log, hit: Hit) -> dict[str, Any]:
+def as_json(log: Log, hit: Hit) -> dict[str, Any]:
     """One hit for programs."""
     plain = isinstance(hit.name, int)
     first = hit.excerpts[0]
     return {
-        "log": name,
+        "log": log.opening.name,
+        "conversation": log.opening.conversation,
         "n": hit.name if plain else None,
         "item": None if plain else hit.label,
         "role": hit.role,

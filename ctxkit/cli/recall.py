@@ -62,7 +62,7 @@ def command(
         if len(given) < 2:
             what = f"which text is searched in {given[0]}?" if given else "which log is searched, and which text?"
             raise Usage(what, "ctxkit recall LOG TEXT, or -e TEXT for standard input")
-        searching.text = given.pop()
+        searching.text = [given.pop()]
     return Run(given or ["-"], searching, selecting, looking, reading).all()
 
 
@@ -84,7 +84,7 @@ def _apply(
     place, *rest = given or ["-"]
     numbers = [word for word in rest if NUMBERS.fullmatch(word)]
     if searching.text is None and rest and not numbers:
-        searching.text = rest.pop()
+        searching.text = [rest.pop()]
     if len(numbers) < len(rest):
         raise Usage("--apply takes one log, and a text or numbers: nothing was changed", "recall LOG TEXT --apply")
     if not (rest or searching.text or searching.state or criteria(selecting)):

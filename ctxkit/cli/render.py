@@ -14,7 +14,7 @@ from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import columns
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
-from ctxkit.core.names import Names
+from ctxkit.core.names import Name, Names
 from ctxkit.core.times import iso
 
 LOCK = "🔒"
@@ -38,6 +38,11 @@ def header(
     when = iso(moment)[:19].replace("T", " ") if moment is not None else ""
     speaker = Ink(f"{role} ({name})" if name else role, ROLES.get(role, ""))
     return spaced(Ink(label, "bold"), speaker, Ink(when, "dim"), LOCK if protected else "", Ink(notes, "dim"))
+
+
+def named(name: Name, label: str) -> dict[str, Any]:
+    """Which message it is, for programs: its number `n`, or the `item` of an op ("7.1")."""
+    return {"n": name} if isinstance(name, int) else {"item": label}
 
 
 def spaced(*spans: str | Ink) -> list[str | Ink]:

@@ -30,7 +30,8 @@ class Searching:
     """What is searched, and what is printed of it."""
 
     text: Annotated[
-        str | None, typer.Option("-e", "--text", metavar="TEXT", help="The text; all words are logs then.")
+        list[str] | None,
+        typer.Option("-e", "--text", metavar="TEXT", help="The text; all words are logs then. Of several, any."),
     ] = None
     regex: Annotated[bool, typer.Option("--regex", help="TEXT is a regular expression; ^ and $ are ends of lines.")] = (
         False
@@ -44,6 +45,7 @@ class Searching:
     files_with_matches: Annotated[
         bool, typer.Option("-l", "--files-with-matches", help="Print the names of the logs with hits, nothing else.")
     ] = False
+    null: Annotated[bool, typer.Option("-0", "--null", help="With -l: names as they are, a NUL behind each.")] = False
 
 
 class Run:
@@ -62,10 +64,15 @@ class Run:
         self.left = searching.limit
         self.many = len(places) > 1 or (places[0] != "-" and os.path.isdir(places[0]))
         self.totals = [0, 0, 0]
+        self.gathered: int | None = None
         self.failed = ExitCode.NO
         io.Streams.quiet = reading.quiet
         if self.many and reading.sidecar is not None:
             raise Usage("--sidecar is for one log, and more were named", "search them one by one, or leave it out")
+        if searching.count and searching.files_with_matches:
+            raise Usage("-c and -l exclude each other", "leave one of them out")
+        if searching.null and (not searching.files_with_matches or reading.json):
+            raise Usage("-0 is for the names that -l prints, and not for --json", "recall FOLDER TEXT -l -0")
 
     def all(self) -> int:
         """Search all of them; the exit status."""
@@ -82,8 +89,8 @@ class Run:
         if self.failed is ExitCode.NO and not (self.searching.count or self.searching.files_with_matches):
             where = ", ".join(self.places[:3]) + (", …" if len(self.places) > 3 else "")
             narrowed = self.kinds is not None or criteria_text(self.selecting) is not None
-            state = "in no message that fits all criteria of" if narrowed else "nowhere in"
-            raise NothingMatched(f"nothing found: {self.needle.text!r} is {state} {where}")
+            stand = "is in no message that fits all criteria of" if narrowed else "is nowhere in"
+            raise NothingMatched(f"nothing found: {self.needle} {stand} {where}")
         return self.failed
 
     def every(self, step: Callable[[int, int], None] | None) -> None:
@@ -96,7 +103,7 @@ class Run:
             elif self.many:
                 self.tried(place)
             else:
-                self.one(place)
+                self.single(place)
             if self.left == 0:
                 break
 
@@ -126,6 +133,16 @@ class Run:
             return
         self.tried(str(path), inside=True)
 
+    def single(self, place: str) -> None:
+        """The only log: what is wrong with it is an error of the command."""
+        try:
+            self.one(place)
+        except ManyConversations:
+            if place == "-":  # a stream can be read once
+                raise
+            self.many = True
+            self.conversations(place)
+
     def tried(self, place: str, *, inside: bool = False) -> None:
         """One of several logs: an error is reported, and the others are searched all the same."""
         try:
@@ -136,26 +153,33 @@ class Run:
         except UnknownAgent:  # of several logs, one that has it may come yet
             self.counted(place, 0)
         except ManyConversations as error:
-            if not inside or self.reading.conversation is not None:
+            if place == "-":
                 self.report(place, error)
-                return
-            self.conversations(place)
+            else:
+                self.conversations(place)
         except CtxkitError as error:
             self.report(place, error)
 
     def conversations(self, place: str) -> None:
-        """Each conversation of a file that holds many."""
+        """Each conversation of a file that holds many; what is counted is counted of the file."""
         number = 1
-        while self.left != 0:
+        self.gathered = 0
+        while self.left != 0 and not (self.gathered and self.searching.files_with_matches):
             self.reading.conversation = number
             try:
                 self.one(place)
             except Usage:
+                if number == 1:
+                    raise
                 break  # there is no such conversation: that was the last
+            except UnknownAgent:  # another one may have it
+                pass
             except CtxkitError as error:
                 self.report(place, error)
             number += 1
         self.reading.conversation = None
+        found, self.gathered = self.gathered, None
+        self.counted(place, found)
 
     def report(self, place: str, error: CtxkitError) -> None:
         """Say what is wrong with one log, and which one it is."""
@@ -183,16 +207,13 @@ class Run:
         search = Search(log, self.needle, scan)
         hits = self.limited(self.kept(log, search))
         name = log.opening.name
-        if log.opening.conversation is not None:
-            name = f"{name}#{log.opening.conversation}"
         if self.searching.files_with_matches:
-            if next(hits, None) is not None:
-                io.out(name)
-                self.totals[0] += 1
-            return
-        if self.searching.count:
+            self.counted(name, int(next(hits, None) is not None))
+        elif self.searching.count:
             self.counted(name, sum(1 for _ in hits))
         else:
+            if log.opening.conversation is not None:
+                name = f"{name}#{log.opening.conversation}"
             self.printed(name, log, hits)
         for n in search.unreadable:
             io.say(f"{name}: message {n} cannot be searched: nested too deeply")
@@ -203,7 +224,7 @@ class Run:
         """The hits of one log."""
         if self.reading.json:
             for hit in hits:
-                io.out_json(printing.as_json(name, log, hit))
+                io.out_json(printing.as_json(log, hit))
                 self.totals[0] += 1
             return
         first = next(hits, None)
@@ -217,14 +238,23 @@ class Run:
         self.totals = [a + b for a, b in zip(self.totals, found, strict=True)]
 
     def counted(self, name: str, count: int) -> None:
-        """How many hits a log has, as grep -c prints it."""
-        self.totals[0] += count
-        if not self.searching.count:
+        """How many hits a log has, as grep -c prints it, or its name where it has any, as grep -l does."""
+        if self.gathered is not None:
+            self.gathered += count
             return
-        if self.reading.json:
-            io.out_json({"log": name, "count": count})
-        else:
-            io.out(f"{name}:{count}" if self.many else str(count))
+        self.totals[0] += count
+        if self.searching.count:
+            if self.reading.json:
+                io.out_json({"log": name, "count": count})
+            else:
+                io.out(f"{name}:{count}" if self.many else str(count))
+        elif self.searching.files_with_matches and count:
+            if self.reading.json:
+                io.out_json({"log": name})
+            elif self.searching.null:
+                io.out_bytes([os.fsencode(name) + b"\0"])
+            else:
+                io.out(name)
 
     def kept(self, log: Log, search: Search) -> Iterator[Hit]:
         """The hits that the criteria and --state leave."""
@@ -259,7 +289,7 @@ class Run:
 
 def needle(searching: Searching) -> Needle:
     """What was asked for. Raises Usage, BadPattern."""
-    return Needle(searching.text or "", regex=searching.regex, ignore_case=searching.ignore_case)
+    return Needle(*(searching.text or [""]), regex=searching.regex, ignore_case=searching.ignore_case)
 
 
 def look(log: Log, selecting: Selecting) -> None:
@@ -273,7 +303,7 @@ def limit(log: Log, searching: Searching) -> None:
     if searching.regex:
         from ctxkit.cli.deadline import Deadline
 
-        log.limit = Deadline(searching.text or "", option="--regex")
+        log.limit = Deadline(" or ".join(searching.text or ()), option="--regex")
 
 
 def criteria(selecting: Selecting) -> bool:

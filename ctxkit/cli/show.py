@@ -75,6 +75,8 @@ def command(
     if held:
         for note in window.timeless(state):
             io.say(note)
+    if numbers and not shown:
+        io.say("none of these is in the context: ctxkit why LOG N says what keeps it out")
 
 
 def _among(shown: Sequence[Name], chosen: set[Name]) -> list[Name]:
@@ -92,7 +94,7 @@ def as_json(log: Log, entry: Entry) -> dict[str, Any]:
     """The machine form of one message: `n` (or `item`), `role`, `ts`, `parts`, and flags where they are set."""
     content = log.full(entry)
     state = log.state()
-    found: dict[str, Any] = {"n": entry.name} if isinstance(entry.name, int) else {"item": state.label(entry.name)}
+    found: dict[str, Any] = render.named(entry.name, state.label(entry.name))
     moment = state.original(entry.name)
     found["role"] = content.role
     if moment is not None:

@@ -10,9 +10,11 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, with_dash
+from ctxkit.core.names import Name
 from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.select import parse_ids
 from ctxkit.core.standing import Standings
+from ctxkit.core.state import State
 from ctxkit.errors import Usage
 
 
@@ -38,7 +40,7 @@ def command(
     for name in parse_ids(state, numbers):
         reasons = why.of(name)
         if reading.json:
-            io.out_json(_json(state.label(name), name in shown, reasons))
+            io.out_json(_json(state, name, reasons, visible=name in shown))
             continue
         role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
         where = Ink("in the context", "green") if name in shown else Ink("out of the context", "yellow")
@@ -50,9 +52,9 @@ def command(
     finish_reading(target)
 
 
-def _json(label: str, visible: bool, reasons: list[Reason]) -> dict[str, Any]:
+def _json(state: State, name: Name, reasons: list[Reason], *, visible: bool) -> dict[str, Any]:
     return {
-        "message": label,
+        **render.named(name, state.label(name)),
         "in_context": visible,
         "reasons": [{"kind": r.kind, "op": r.op, "text": r.text, "back": r.back} for r in reasons],
     }

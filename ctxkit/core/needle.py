@@ -36,12 +36,13 @@ class Trace(NamedTuple):
 
 
 class Needle:
-    """What is searched. Raises Usage for no text at all, BadPattern for what is no regular expression."""
+    """What is searched: a text, or any of several. Raises Usage for no text, BadPattern for no regular expression."""
 
-    def __init__(self, text: str, *, regex: bool = False, ignore_case: bool = False) -> None:
+    def __init__(self, text: str, *others: str, regex: bool = False, ignore_case: bool = False) -> None:
         if not text:
             raise Usage("the text to search is empty", "is a shell variable unset?")
         self.text = text
+        self._others = [Needle(other, regex=regex, ignore_case=ignore_case) for other in others]
         self.regex = regex
         self.ignore_case = ignore_case
         self._pattern: re.Pattern[str] | None = None
@@ -53,8 +54,25 @@ class Needle:
                 hint = "put a \\ before special characters, or leave --regex out"
                 raise BadPattern(f"{text!r} is not a regular expression: {error}", hint) from error
 
+    def __str__(self) -> str:
+        return " or ".join(repr(one.text) for one in (self, *self._others))
+
     def spans(self, text: str) -> Iterator[Span]:
-        """Where it stands in `text`, none overlapping another; a regular expression may match nothing at a place."""
+        """Where it stands in `text`, none overlapping another; a regular expression may match nothing at a place.
+
+        Of several that overlap, the first, and of those at one place the longest.
+        """
+        if not self._others:
+            yield from self._spans(text)
+            return
+        end = -1
+        found = (span for one in (self, *self._others) for span in one._spans(text))
+        for span in sorted(found, key=lambda span: (span[0], -span[1])):
+            if span[0] >= end:
+                yield span
+                end = span[1]
+
+    def _spans(self, text: str) -> Iterator[Span]:
         if self._pattern is not None:
             yield from (match.span() for match in self._pattern.finditer(text))
             return
@@ -66,11 +84,16 @@ class Needle:
 
     def within(self, text: str) -> bool:
         """Whether it stands in `text`."""
-        return self.text in text if self._pattern is None else self._pattern.search(text) is not None
+        found = self.text in text if self._pattern is None else self._pattern.search(text) is not None
+        return found or any(other.within(text) for other in self._others)
 
     @property
     def traces(self) -> list[Trace]:
         """What to look for in the bytes (lower-cased where case is ignored); empty: every record must be decoded."""
+        found = [one._traces() for one in (self, *self._others)]
+        return [trace for traces in found for trace in traces] if all(found) else []
+
+    def _traces(self) -> list[Trace]:
         if self.regex:
             return []
         runs = [run for found in _PLAIN.findall(self.text) for run in _ESCAPABLE.split(found)]

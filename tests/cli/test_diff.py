@@ -193,3 +193,12 @@ def test_which_log_is_wrong(tmp_path: Path) -> None:
     assert ran.code == 65 and f"ctxkit: {cut}: op 1 (mark, line 9) does not fit" in ran.err
     cut.write_bytes(lines(message("user", "x"), {"ctxkit": "frobnicate", "v": 1, "id": "x1", "at": {"messages": 1}}))
     assert f"ctxkit: {cut}: op 1 is a 'frobnicate'" in ctxkit("diff", good_one, cut).err
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    """Is no log and no state: said as of any log that is a directory."""
+    path = small(tmp_path)
+    for words in ([tmp_path], ["1", tmp_path]):
+        good("mark", path, "a")
+        ran = ctxkit("diff", path, *words)
+        assert (ran.code, ran.out) == (66, b"") and f"{tmp_path}: not a log: it is a directory" in ran.err

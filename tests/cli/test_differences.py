@@ -156,11 +156,11 @@ def test_json() -> None:
 
     gone, came, summary = values("1-4 | compact 2 text=s")
     assert gone["why"] == {"kind": "compact", "op": 1, "text": "replaced by the summary of op 1"}
-    assert (came["kind"], came["a"], came["b"]) == ("came", None, {"message": "1.1", "role": "user"})
+    assert (came["kind"], came["a"], came["b"]) == ("came", None, {"item": "1.1", "role": "user"})
     assert (summary["kind"], summary["same"], summary["gone"], summary["differs"]) == ("summary", 3, 1, True)
     changed, _ = values("1-4 | edit 1,2:x,3-4", full=True)
-    assert (changed["how"], changed["moved"], changed["a"]["message"], changed["b"]["message"]) == (
-        "edited", False, "2", "1.2",
+    assert (changed["how"], changed["moved"], changed["a"]["n"], changed["b"]["item"]) == (
+        "edited", False, 2, "1.2",
     )  # fmt: skip
     assert changed["b"]["parts"] == [{"type": "text", "text": "x"}]
     [only] = values("1-4 | forget 2", differences=False, tokens=True)

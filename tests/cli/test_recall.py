@@ -65,7 +65,8 @@ def test_json(log: Path) -> None:
     """Stable keys."""
     [value] = good("recall", log, "second", "--json").values
     assert value == {
-        "log": str(log), "n": 6, "item": None, "role": "user", "ts": "2026-02-01T10:05:00Z", "day": "2026-02-01",
+        "log": str(log), "conversation": None,
+        "n": 6, "item": None, "role": "user", "ts": "2026-02-01T10:05:00Z", "day": "2026-02-01",
         "exchange": 6, "state": "forget", "op": 1, "words": "forgotten by op 1", "by": None,
         "excerpt": "second question", "matches": [[0, 6]], "part": "text", "line": 1, "lines": 1, "more": [],
     }  # fmt: skip
@@ -106,7 +107,8 @@ def test_folders(folder: Path) -> None:
     """Every log below, in order; what is no log is passed over, damage is reported, sidecars are no logs."""
     ran = good("recall", folder, "first", "--json")
     names = [Path(value["log"]).relative_to(folder).as_posix() for value in ran.values]
-    assert names == ["a.jsonl", "b/damaged.jsonl", "many.json#1", "many.json#2", "many.json#3"]
+    assert names == ["a.jsonl", "b/damaged.jsonl", *["many.json"] * 3]
+    assert [value["conversation"] for value in ran.values] == [None, None, 1, 2, 3]
     assert ran.values[0]["words"] == "forgotten by op 1"
     assert "damaged.jsonl:12: not-json" in ran.err and "other.jsonl" not in ran.err and "notes" not in ran.err
     [value] = good("recall", folder, "hello", "--json").values

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,52 @@ def test_what_is_wrong_with_which_log(tmp_path: Path) -> None:
     assert f"ctxkit: {tmp_path / 'b.jsonl'}: op 1 is a 'frobnicate', which" in err
     err = ctxkit("recall", tmp_path, "e", "--at", "1").err
     assert f"ctxkit: {tmp_path / 'c.jsonl'}: no op 1" in err
+
+
+def test_any_of_several_texts(tmp_path: Path) -> None:
+    """-e more than once: a message with any of them is a hit, and each is marked."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(SMALL)
+    values = good("recall", path, "-e", "first", "-e", "third", "-e", "question", "--json").values
+    assert [(value["n"], value["matches"]) for value in values] == [
+        (2, [[0, 5], [6, 14]]), (6, [[7, 15]]), (10, [[0, 5], [6, 14]]),
+    ]  # fmt: skip
+    assert good("recall", path, "-e", "^first", "-e", "^third", "--regex", "-c").text == "2\n"
+    assert good("recall", path, "-e", "FIRST", "-e", "zebra", "-i", "-c").text == "1\n"
+    ran = ctxkit("recall", path, "-e", "zebra", "-e", "emu")
+    assert ran.code == 1 and "nothing found: 'zebra' or 'emu' is nowhere in" in ran.err
+    assert ctxkit("recall", path, "-e", "first", "-e", "").code == 2
+    good("forget", path, "2", "10")
+    ran = good("recall", path, "-e", "first", "-e", "third", "--apply", "--yes")
+    assert "Recalled 2, 10 (2 messages)" in ran.err or "Recalled 2,10" in ran.err
+
+
+def test_names(tmp_path: Path) -> None:
+    """-l for people, for programs, and for xargs -0; it says something else than -c."""
+    path = tmp_path / "a\x1b b\n.jsonl"
+    path.write_bytes(SMALL)
+    assert good("recall", tmp_path, "question", "-l", "--json").values == [{"log": str(path)}]
+    assert good("recall", tmp_path, "question", "-l", "-0").out == os.fsencode(path) + b"\0"
+    assert b"\x1b" not in good("recall", tmp_path, "question", "-l").out
+    for words in (["-l", "-c"], ["-0"], ["-0", "-l", "--json"]):
+        assert ctxkit("recall", tmp_path, "question", *words).code == 2, words
+
+
+def test_files_with_many_conversations(tmp_path: Path) -> None:
+    """All are searched, whether the file is named or stands below a folder; what is counted is counted of the file."""
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps([{"messages": [message("user", f"first {i}")]} for i in range(3)]))
+    for place in (path, tmp_path):
+        found = good("recall", place, "first", "--json").values
+        assert [(value["log"], value["conversation"]) for value in found] == [(str(path), n) for n in (1, 2, 3)]
+        assert good("recall", place, "first", "-l").text == f"{path}\n"
+        assert good("recall", place, "first", "-c").text == f"{path}:3\n"
+        assert ctxkit("recall", place, "first 7", "-c").text == f"{path}:0\n"
+        text = good("recall", place, "first").text
+        assert f"{path}#2\n" in text and "    many.json#2:1  user" in text
+    assert good("recall", path, "first", "--limit", "2", "-c").text == f"{path}:2\n"
+    [one] = good("recall", path, "first", "--conversation", "2", "--json").values
+    assert one["conversation"] == 2
+    assert ctxkit("recall", path, "zebra").code == 1
+    assert ctxkit("recall", path, "first", "--last", "x").code == 2
+    assert ctxkit("recall", "-", "first", stdin=path.read_bytes()).code == 2

@@ -102,3 +102,14 @@ def test_tabs_and_line_breaks() -> None:
     raw = lines(message("user", "if x:\n\ty()"), message("assistant", None, tool_calls=[call("a\nb", "c1")]))
     text = good("show", "-", stdin=raw).text
     assert "\n    \ty()\n" in text and "→ a␊b {}" in text
+
+
+def test_numbers_that_are_out(tmp_path: Path) -> None:
+    """Nothing to print, and which command says why."""
+    path = small(tmp_path)
+    good("forget", path, "6")
+    ran = good("show", path, "6")
+    assert (ran.out, ran.err.splitlines()[-1]) == (
+        b"", "none of these is in the context: ctxkit why LOG N says what keeps it out",
+    )  # fmt: skip
+    assert "ctxkit why" not in good("show", path, "2", "6").err

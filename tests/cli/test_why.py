@@ -35,7 +35,7 @@ def test_json(tmp_path: Path) -> None:
     path = small(tmp_path)
     good("forget", path, "6")
     [value] = good("why", path, "6", "--json").values
-    assert (value["message"], value["in_context"]) == ("6", False)
+    assert (value["n"], value["in_context"]) == (6, False)
     assert {key: value["reasons"][0][key] for key in ("kind", "op")} == {"kind": "forget", "op": 1}
 
 
