@@ -174,21 +174,31 @@ def test_without_ctxkit_git_still_works(repository: Repository) -> None:
     assert '"ctxkit":"forget"' in added
 
 
+def driven(repository: Repository) -> None:
+    """The diff driver as the page has it."""
+    [driver] = re.findall(r"^\$ (git config diff\.ctxkit\.command .*)$", (DOCS / "git.md").read_text("utf-8"), re.M)
+    repository(driver)
+
+
 def test_the_diff_driver(repository: Repository) -> None:
     """`git diff` through `ctxkit diff`: changed, new, deleted, and what is no log; git never stops."""
-    [driver] = re.findall(r"^\$ (git config diff\.ctxkit\.command .*)$", (DOCS / "git.md").read_text("utf-8"), re.M)
     (repository.folder / "data.jsonl").write_text('{"id": 1}\n')
     small(repository.folder, name="old.jsonl")
     repository.commit()
-    repository(driver)
+    driven(repository)
     good("forget", repository.folder / "chat.jsonl", "6")
     small(repository.folder, name="new.jsonl")
     (repository.folder / "old.jsonl").unlink()
     (repository.folder / "data.jsonl").write_text('{"id": 2}\n')
     repository("git add -N new.jsonl")
     printed = repository("git diff --no-renames")
-    logs = dict(piece.split("\n", 1) for piece in printed.removeprefix("log ").split("\nlog "))
-    assert list(logs) == ["chat.jsonl", "data.jsonl", "new.jsonl", "old.jsonl"]
+    heads = re.findall(r"^--- (\S+)\n\+\+\+ (\S+)\n", printed, re.M)
+    pieces = re.split(r"^--- \S+\n\+\+\+ \S+\n", printed, flags=re.M)[1:]
+    assert heads == [
+        ("a/chat.jsonl", "b/chat.jsonl"), ("a/data.jsonl", "b/data.jsonl"), ("/dev/null", "b/new.jsonl"),
+        ("a/old.jsonl", "/dev/null"),
+    ]  # fmt: skip
+    logs = dict(zip(("chat.jsonl", "data.jsonl", "new.jsonl", "old.jsonl"), pieces, strict=True))
     assert (
         re.search(r"^- +6 user +second question$", logs["chat.jsonl"], re.M)
         and "forgotten by op 1" in logs["chat.jsonl"]
@@ -196,3 +206,28 @@ def test_the_diff_driver(repository: Repository) -> None:
     assert '-{"id": 1}\n+{"id": 2}' in logs["data.jsonl"]
     assert re.search(r"^\+ +2 user +first question$", logs["new.jsonl"], re.M)
     assert re.search(r"^- +2 user +first question$", logs["old.jsonl"], re.M)
+
+
+def test_the_diff_driver_and_what_is_hostile(repository: Repository) -> None:
+    """What is no log, its name and a log's words do nothing to the terminal."""
+    data = repository.folder / "da\x1b]0;pwned\x07ta.jsonl"
+    data.write_text("old\n")
+    repository.commit()
+    driven(repository)
+    data.write_bytes(b"\x1b]0;pwned\x07 new\n")
+    with (repository.folder / "chat.jsonl").open("ab") as log:
+        log.write(lines(message("user", "\x1b]0;pwned\x07", 20)))
+    printed = repository("git diff")
+    assert "+]0;pwned new" in printed and "pwned␇" in printed and "\x1b" not in printed and "\x07" not in printed
+
+
+def test_the_diff_driver_and_a_reader_that_leaves(repository: Repository) -> None:
+    """`git diff | head`: no word of a driver that died."""
+    for number in range(3):
+        (repository.folder / f"{number}.jsonl").write_bytes(lines(message("user", "old", 1)))
+    repository.commit()
+    driven(repository)
+    for number in range(3):
+        many = (message("user", f"new {i} " + "x" * 200, 1) for i in range(2000))
+        (repository.folder / f"{number}.jsonl").write_bytes(lines(*many))
+    assert repository("git diff | head -n 2") == "--- a/0.jsonl\n+++ b/0.jsonl\n"

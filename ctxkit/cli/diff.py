@@ -34,6 +34,9 @@ def command(
     full: Annotated[bool, typer.Option("--full", help="What differs in full.")] = False,
     stat_only: Annotated[bool, typer.Option("--stat", help="Figures only.")] = False,
     no_tokens: Annotated[bool, typer.Option("--no-tokens", help="With --stat: count messages only.")] = False,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", metavar="NAME", help="What is printed as A's name; again for B's.")
+    ] = None,
     reading: Reading,
 ) -> int:
     """Compare two contexts, message by message: two states of one log, or two logs of any format.
@@ -42,13 +45,18 @@ def command(
     changed. A second word that is a file (or -) is a log: `diff LOG1 LOG2`. Signs: - gone, + came, ~ changed, > moved.
     Exit 0: the same, 1: different. --json prints an object per run of differences, then a summary.
     """
-    names = (log, log if a is None or not _is_log(a) else a)
+    if label and len(label) > 2:
+        raise Usage("--label is given more than twice", "once for A, once more for B")
+    two = a is not None and _is_log(a)
     try:
         found = _compared(log, a, b, agent, thread, reading)
     except CtxkitError as error:
         if error.code is ExitCode.NO:  # 1 means: they differ
             raise Usage(error.message, error.hint) from error
         raise
+    own = (log, a if two and a is not None else log)
+    given = label or []
+    names = (given[0] if given else own[0], given[1] if len(given) > 1 else own[1])
     counter = not no_tokens and stat_only
     if reading.json:
         for value in as_json(found, names, full=full, tokens=counter, differences=not stat_only):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.runner import FOREIGN, ctxkit, good, lines, message, process, shell, small
+from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message, process, shell, small
 from tests.cli.screens import on_pty
 from tests.shared import shared
 
@@ -202,3 +202,15 @@ def test_a_folder(tmp_path: Path) -> None:
         good("mark", path, "a")
         ran = ctxkit("diff", path, *words)
         assert (ran.code, ran.out) == (66, b"") and f"{tmp_path}: not a log: it is a directory" in ran.err
+
+
+def test_labels(tmp_path: Path) -> None:
+    """As diff(1) has them: names for the headings, for scripts that compare temporary files."""
+    path = small(tmp_path)
+    good("forget", path, "2")
+    ran = ctxkit("diff", path, "-", "--label", "old", "--label", "new\x1b", stdin=SMALL)
+    assert ran.text.startswith("--- old\n+++ new␛\n")
+    assert ctxkit("diff", path, "-", "--label", "old", stdin=SMALL).text.startswith("--- old\n+++ standard input\n")
+    values = ctxkit("diff", path, "-", "--label", "old", "--json", stdin=SMALL).values
+    assert (values[-1]["a"]["log"], values[-1]["b"]["log"]) == ("old", "-")
+    assert ctxkit("diff", path, *["--label", "x"] * 3).code == 2
