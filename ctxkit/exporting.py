@@ -93,7 +93,7 @@ def _contents(log: OpenedLog, progress: Progress | None) -> Iterator[Content]:
 
 def untouched(log: OpenedLog) -> bool:
     """Whether the context is the log's own: no op and no parameter of the projection has a say in it."""
-    ledger = log.ledger if log.at is None else log.ledger.upto(log.ledger.find(log.at).number)
+    ledger = log.state().ledger
     lens = log.lens()
     filtered = lens.agent is not None or not log.state().main(lens.thread) or lens.newest is not None
     changes = (entry for entry in ledger.entries if not entry.void and not isinstance(entry.op, _NO_CHANGE))

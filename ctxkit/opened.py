@@ -21,7 +21,7 @@ from ctxkit.core.context import Entry, Lens, entries, entry, listed, shown_names
 from ctxkit.core.head import Head
 from ctxkit.core.identity import identity
 from ctxkit.core.jsontext import loads
-from ctxkit.core.ledger import Ledger, build
+from ctxkit.core.ledger import Ledger, LedgerEntry, build
 from ctxkit.core.messages import Call, Content, Message, Result, Text, Thinking
 from ctxkit.core.names import Name, Names
 from ctxkit.core.replay import fold
@@ -40,6 +40,10 @@ from ctxkit.store.source import Source
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
 
+NOW = "now"
+"""The state of the log as it is, where an op can be named."""
+BEFORE = "^"
+"""Behind an op: the state right before it."""
 UNREADABLE = "[unreadable: nested too deeply]"
 """What stands for a message whose record cannot be decoded in full; the record itself stays in the log."""
 
@@ -156,10 +160,14 @@ class OpenedLog:
         found.at, found._state = at, None
         return found
 
+    def looked_at(self) -> LedgerEntry:
+        """The op that is looked back to, or, with ^ behind it, to right before. Raises NoSuchOp."""
+        return self.ledger.find((self.at or "").removesuffix(BEFORE))
+
     def _back_to(self, name: str) -> tuple[Transcript, Ledger]:
         """The log up to and including op `name`, or, with ^ behind it, right before that op (REPLAY 46)."""
-        op = self.ledger.find(name.removesuffix("^"))
-        ledger = self.ledger.upto(op.number - name.endswith("^"))
+        op = self.ledger.find(name.removesuffix(BEFORE))
+        ledger = self.ledger.upto(op.number - name.endswith(BEFORE))
         transcript = self.transcript
         if op.place >= transcript.rows:
             return transcript, ledger

@@ -15,7 +15,7 @@ from ctxkit.core.fit import faults
 from ctxkit.core.ops import Window
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
-from ctxkit.opened import OpenedLog
+from ctxkit.opened import BEFORE, OpenedLog
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -50,8 +50,8 @@ class Parameters(msgspec.Struct, frozen=True):
     """All that a projection depends on besides the log.
 
     `window`: for all; `agents`: by name, those that have one of their own; `newest`: `window.messages`. `at`: number
-    of the op that is looked back to. `forced`: ops that do not fit and were applied all the same, by --force-replay.
-    `assembly`: what is put around the messages, in order; None where that was not asked for.
+    of the op that is looked back to; `before`: to right before it. `forced`: ops that do not fit and were applied all
+    the same, by --force-replay. `assembly`: what is put around the messages, in order; None where nobody looked.
     """
 
     now: Now
@@ -61,6 +61,7 @@ class Parameters(msgspec.Struct, frozen=True):
     agent: str | None
     thread: str | None
     at: int | None
+    before: bool
     conversation: int | None
     format: str
     forced: list[str]
@@ -82,7 +83,8 @@ def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
         newest=Held(lens.newest, config.origin("window.messages")),
         agent=lens.agent,
         thread=lens.thread,
-        at=log.ledger.find(log.at).number if log.at is not None else None,
+        at=log.looked_at().number if log.at is not None else None,
+        before=log.at is not None and log.at.endswith(BEFORE),
         conversation=log.opening.conversation,
         format=log.opening.format.name,
         forced=_forced(log, state) if log.force else [],

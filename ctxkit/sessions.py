@@ -184,7 +184,7 @@ def _rows_at(log: OpenedLog) -> int | None:
     """How many rows the log had at the op that is looked back to; None: all it has."""
     if log.at is None:
         return None
-    place = log.ledger.find(log.at.removesuffix("^")).place
+    place = log.looked_at().place
     return place if place < log.transcript.rows else None
 
 

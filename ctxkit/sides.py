@@ -13,12 +13,10 @@ from ctxkit.core.messages import Content
 from ctxkit.core.order import Order, order
 from ctxkit.core.standing import Standings
 from ctxkit.errors import NoSuchOp, Usage
-from ctxkit.opened import OpenedLog
+from ctxkit.opened import BEFORE, NOW, OpenedLog
 from ctxkit.tokens import provisional
 
-NOW = "now"
 MARK = "mark:"
-BEFORE = "^"
 
 
 class Side:

@@ -65,6 +65,13 @@ def test_the_rest() -> None:
     assert (found.forced, found.assembly) == ([], None)
 
 
+def test_right_before_an_op() -> None:
+    """`3^`: that op's number, and that it is before it."""
+    log = piped(extra=lines({"ctxkit": "mark", "id": "op1", "at": {"messages": 11}}))
+    log.at = "op1^"
+    assert (parameters(log).at, parameters(log).before) == (1, True)
+
+
 def test_forced_ops_are_named() -> None:
     """With --force-replay, what does not fit is applied all the same, and said."""
     log = piped(extra=lines({"ctxkit": "forget", "v": 1, "id": "f", "at": {"messages": 11, "last": "no"}, "ids": "2"}))

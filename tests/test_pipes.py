@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cli.runner import ctxkit, good, small
 from tests.lawful import COMMANDS, ROOT, Command, Records, as_bytes, cli, conversations
 
 CHAT = (ROOT / "fixtures/guide/chat.jsonl").read_bytes()
@@ -190,3 +191,18 @@ def test_real_pipes(name: str, tmp_path: Path) -> None:
         assert comparable(log.read_bytes()) == comparable(Path(f"{log}.out").read_bytes())
     else:
         assert log.read_bytes() == before
+
+
+def test_a_record_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a terminal no name is cut, and no line is broken, however long its names are."""
+    monkeypatch.delenv("COLUMNS")
+    path = small(tmp_path).rename(tmp_path / ("long name " * 12 + ".jsonl"))
+    good("forget", path, "--tool", "Bash", "--grep", "x|" * 60 + "e|a", "--yes")
+    good("config", path, "set", "window.default", "8h")
+    for words in (["status"], ["diff", "1", "now"], ["diff"], ["config", "--only-set"]):
+        text = ctxkit(words[0], path, *words[1:]).text
+        assert path.name in text and "…" not in text, words
+    found = good("recall", tmp_path, "question").text
+    assert f"{path}\n" in found and f"{path.name}:2  user" in found
+    for line in good("show", path, "--explain").text.split("\n\n")[0].splitlines():
+        assert line[:5].strip().isdigit(), line

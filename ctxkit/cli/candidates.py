@@ -163,7 +163,7 @@ def _now(log: Any) -> Iterator[Candidate]:
 _OF_LOG: dict[str, tuple[_Source, ...]] = {
     "LABEL": (_marks,),
     "op": (_voidable,),
-    "OP": (_ops,),
+    "OP": (_ops, _now),
     "agent": (_named("agent"),),
     "thread": (_named("thread"),),
     "ROLE": (_named("role"),),

@@ -64,13 +64,14 @@ class _Page:
     def title(self, sign: str, name: str, state: str) -> Line:
         """What one side is; of a long path the end, so that the state can be read."""
         end = f" {safe(state, keep_newlines=False)}" if state else ""
-        name, room = safe(name, keep_newlines=False), max(6, self.width - 4 - cells(end))
+        columns = render.breadth()
+        name, room = safe(name, keep_newlines=False), max(6, columns - 4 - cells(end))
         if cells(name) > room:
             kept = len(name)
             while kept and cells(name[-kept:]) >= room:
                 kept -= 1
             name = f"…{name[len(name) - kept :]}"
-        return (Ink(clip(f"{sign} {name}{end}", self.width), "bold"),)
+        return (Ink(clip(f"{sign} {name}{end}", columns), "bold"),)
 
     def same(self, run: list[Hunk], head: int, tail: int) -> Iterator[Line]:
         """Messages that are the same: `head` and `tail` of them, the others counted."""
@@ -231,7 +232,7 @@ def stat(diff: Diff, *, tokens: bool) -> Iterator[Line]:
 
 def _folded(parts: Iterable[str]) -> Iterator[Line]:
     """Words on as few lines as the width allows."""
-    line, columns = "", render.width()
+    line, columns = "", render.breadth()
     for part in " ".join(parts).split(" "):
         if line and cells(f"{line} {part}") > columns:
             yield (line,)

@@ -25,12 +25,13 @@ def show(log: Log, wanted: Selection, assembling: Assembling, *, json: bool) -> 
     assembly, status = assembly_of(log, assembling)
     around = log.assembled(status) if assembly else None
     inside = told = 0
+    columns = render.breadth()
     for one in explained(log, chosen):
         told, inside = told + 1, inside + one.visible
         if json:
             io.out_json(as_json(one))
         else:
-            for line in wrapped(_line(one), io.width(), 2, hard=True):
+            for line in wrapped(_line(one), columns, 2, hard=True):
                 io.out(*line)
     used = parameters(log, around)
     if json:
@@ -38,7 +39,7 @@ def show(log: Log, wanted: Selection, assembling: Assembling, *, json: bool) -> 
     else:
         io.out("")
         for label, content in _parameters(used):
-            for line in rows(label, content, io.width()):
+            for line in rows(label, content, columns):
                 io.out(*line)
     finish_reading(log, f"{inside} of {render.count(told, 'message')} in the context")
 
@@ -69,7 +70,7 @@ def _parameters(used: Parameters) -> list[tuple[str, list[list[Span]]]]:
         ("newest", [["all" if used.newest.value is None else f"{used.newest.value:,}", f" ({used.newest.origin})"]]),
         ("agent", [["any" if used.agent is None else used.agent]]),
         ("thread", [["any" if used.thread is None else used.thread]]),
-        ("at", [["the end of the log" if used.at is None else f"op {used.at}"]]),
+        ("at", [["the end of the log" if used.at is None else f"{'before ' if used.before else ''}op {used.at}"]]),
         ("format", [[used.format, "" if used.conversation is None else f", conversation {used.conversation}"]]),
         ("forced", [[text] for text in used.forced] or [["none"]]),
         ("assembly", [[gauge.around(one)] for one in used.assembly or ()] or [[assembly]]),

@@ -90,7 +90,7 @@ def _log(found: Status) -> list[list[Span]]:
     used = found.parameters
     more = [f"model {found.model}"] if found.model else []
     more += [f"conversation {used.conversation}"] if used.conversation is not None else []
-    more += [f"as it was at op {used.at}"] if used.at is not None else []
+    more += [f"as it was {'before' if used.before else 'at'} op {used.at}"] if used.at is not None else []
     return [[Ink(found.log, "bold")], [", ".join([f"format {used.format}", *more])]]
 
 

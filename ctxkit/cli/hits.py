@@ -52,7 +52,7 @@ def as_json(log: Log, hit: Hit) -> dict[str, Any]:
 
 def title(name: str) -> Ink:
     """The line above the hits of a log, where several are searched."""
-    return Ink(clip(safe(name, keep_newlines=False), render.width()), "bold")
+    return Ink(clip(safe(name, keep_newlines=False), render.breadth()), "bold")
 
 
 def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, int]:
@@ -95,13 +95,13 @@ def _exchange(log: Log, opener: int, by: int | None, count: int) -> Iterator[str
 
 def _lines(hit: Hit, tag: str) -> Iterator[list[str | Ink]]:
     """The head of a hit and its excerpts."""
-    wide = render.width()
+    wide, room = render.width(), render.breadth()
     indent = 4 if wide >= 40 else 1
     when = iso(hit.moment)[11:19] if hit.moment is not None else ""
-    label = clip(safe(tag, keep_newlines=False) if wide >= render.ROOMY else "", wide // 2) + hit.label
+    label = clip(safe(tag, keep_newlines=False) if wide >= render.ROOMY else "", room // 2) + hit.label
     head = "  ".join(filter(None, (label, hit.role, when)))
     style = "green" if hit.standing.kind == IN else "yellow"
-    if indent + cells(safe(head)) + 2 + cells(hit.state) <= wide:
+    if indent + cells(safe(head)) + 2 + cells(hit.state) <= room:
         yield [" " * indent + head, Ink(f"  {hit.state}", style)]
         indent += 2 if wide >= 40 else 1
     else:

@@ -6,18 +6,19 @@ import os
 from collections.abc import Iterator
 
 from ctxkit.cli.ink import Ink
-from ctxkit.cli.render import width
+from ctxkit.cli.render import breadth
 from ctxkit.cli.safe import cells, clip, safe
+from ctxkit.cli.wrap import USUAL
 from ctxkit.configuring import as_typed
 from ctxkit.store.config import Setting
 
 
 def listed(rows: list[tuple[str, Setting]]) -> Iterator[list[str | Ink]]:
     """A line a key: name, value, origin; where that is too wide, the origin on a line of its own."""
-    columns = width()
+    columns = breadth()
     texts = [(safe(name, keep_newlines=False), safe(as_typed(one), keep_newlines=False), one) for name, one in rows]
     named = max((cells(name) for name, _, _ in texts if cells(name) <= max(columns // 2, 24)), default=0) + 2
-    valued = max((cells(value) for _, value, _ in texts if cells(value) <= columns // 3), default=0) + 2
+    valued = max((cells(value) for _, value, _ in texts if cells(value) <= min(columns, USUAL) // 3), default=0) + 2
     for name, value, setting in texts:
         origin = safe(near(setting.origin), keep_newlines=False)
         style = "dim" if setting.origin == "default" else ""

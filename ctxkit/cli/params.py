@@ -32,7 +32,10 @@ QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No reports on 
 class Looking:
     """Which state is looked at."""
 
-    at: Annotated[str | None, typer.Option(metavar="OP", help="As it was right after this op (number or id).")] = None
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="OP", help="As it was right after this op (number or id; 3^: before op 3), or now."),
+    ] = None
 
 
 class Assembling:

@@ -5,6 +5,7 @@ Used by `show` and by the previews of `forget` and `remember`.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,8 @@ ROLES = {"user": "cyan", "assistant": "green", "system": "bold", "developer": "b
 """The style of each role's name."""
 ROOMY = 40
 """From so many columns on, lists keep their columns."""
+UNBROKEN = 1 << 20
+"""Columns of what is no terminal."""
 RESULT_LINES = 3
 """How many lines of a tool result are shown unless --full."""
 
@@ -29,6 +32,14 @@ RESULT_LINES = 3
 def width() -> int:
     """Columns of the terminal that the result goes to; 80 where there is none; never below 20."""
     return columns(sys.stdout)
+
+
+def breadth() -> int:
+    """Columns at which lines are broken and names are cut: of the terminal; where a program reads them, none.
+
+    There COLUMNS counts, if it is set. Excerpts of messages have `width()` everywhere.
+    """
+    return width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else UNBROKEN
 
 
 def header(

@@ -20,6 +20,7 @@ from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.log import Log
+from ctxkit.opened import NOW
 from ctxkit.store.source import Source
 
 UNCHANGED = (ExitCode.NO, ExitCode.USAGE, ExitCode.REFUSED, ExitCode.CANNOT_CREATE)
@@ -57,7 +58,7 @@ def opened(
         raise
     found.force = reading.force_replay
     found.now = reading.now
-    found.at = looking.at if looking else None
+    found.at = looking.at if looking and looking.at != NOW else None
     for notice in (*found.opening.notices, *found.config.notices):
         io.warn(notice)
     if report:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import gauge, io
+from ctxkit.cli import gauge, io, render
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.status import as_json
@@ -46,5 +46,5 @@ def command(
     elif short:
         io.out(gauge.short(found, io.width()))
     else:
-        for line in gauge.lines(found, io.width()):
+        for line in gauge.lines(found, render.breadth()):
             io.out(*line)

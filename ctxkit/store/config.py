@@ -85,6 +85,20 @@ class Config:
                 place = "" if self.origin(low) == "default" else f"{self.origin(low)}: "
                 places = f"{place}{low} is above {high} ({self.origin(high)})"
                 self._wrong(BadConfig(places, "swap or raise it"))
+        self._bounded(only)
+
+    def _bounded(self, only: str | None) -> None:
+        """Windows that nobody could set: one that is out of the bounds would jump into them with the next change."""
+        named = [("window.default", self.settings["window.default"])]
+        named += [(f"agents.{agent}.window", setting) for agent, setting in self.agents.items()]
+        for name, setting in named:
+            if setting.origin == "default" or not setting.value or only not in (None, name, *PAIRS[0]):
+                continue
+            bound = PAIRS[0][setting.value > self["window.min"]]
+            if not self["window.min"] <= setting.value <= self["window.max"]:
+                side = "above" if bound == "window.max" else "below"
+                text = f"{setting.origin}: {name} is {side} {bound} ({self.settings[bound].written})"
+                self._wrong(BadConfig(text, f"change it, or {bound}"))
 
     def _set(self, key: Key, name: str, value: Any, origin: str, place: str) -> None:
         setting = Setting(require(key, name, value, place), origin, value)

@@ -59,7 +59,7 @@ def test_values_of_the_log(tmp_path: Path) -> None:
     assert values("rewind", "label", log=path) == values("show", "after_mark", log=path) == ["b", "a"]
     assert values("undo", "op", log=path) == ["2", "1"]
     assert values("diff", "a", log=path) == values("diff", "b", log=path) == ["b", "a", "4", "3", "2", "1", "now"]
-    assert values("show", "at", log=path) == ["4", "3", "2", "1"]
+    assert values("show", "at", log=path) == ["4", "3", "2", "1", "now"]
     assert values("show", "role", log=path) == ["assistant", "system", "tool", "user"]
     assert values("show", "agent", log=path) == ["ada"] and values("show", "thread", log=path) == ["t 1"]
     told = for_parameter(parameter("undo", "op"), {"log": str(path)}).candidates

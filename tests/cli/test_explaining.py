@@ -11,8 +11,8 @@ from tests.cli.runner import ctxkit, good, lines, message, small
 from tests.cli.screens import on_pty
 
 KEYS = ["n", "role", "in_context", "standing", "op", "protected", "stub", "reasons"]
-PARAMETERS = ["now", "window", "agents", "newest", "agent", "thread", "at", "conversation", "format", "forced",
-              "assembly"]  # fmt: skip
+PARAMETERS = ["now", "window", "agents", "newest", "agent", "thread", "at", "before", "conversation", "format",
+              "forced", "assembly"]  # fmt: skip
 
 
 def test_text(tmp_path: Path) -> None:

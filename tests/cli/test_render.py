@@ -79,6 +79,13 @@ def test_width(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> Non
     assert render.width() == width
 
 
+def test_breadth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe has none, unless COLUMNS is set."""
+    assert render.breadth() == 80
+    monkeypatch.delenv("COLUMNS")
+    assert (render.breadth(), render.width()) == (render.UNBROKEN, 80)
+
+
 def test_count() -> None:
     """One thing, several things, thousands."""
     assert [render.count(n, "op") for n in (0, 1, 2, 1234)] == ["0 ops", "1 op", "2 ops", "1,234 ops"]

@@ -102,3 +102,15 @@ def test_colour_is_asked_for(tmp_path: Path) -> None:
     full = ["status", path, "--limit", "34"]
     assert b"\x1b[31m\xe2\x96\x88" in process(*full, env={"CLICOLOR_FORCE": "1"}).out
     assert b"\x1b" not in process(*full, env={"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}).out
+
+
+def test_right_before_an_op_and_now(tmp_path: Path) -> None:
+    """--at takes what `diff` takes."""
+    path = small(tmp_path)
+    good("forget", path, "2-5")
+    for command in (["status"], ["show", "--explain"]):
+        [*_, value] = good(command[0], path, *command[1:], "--at", "1^", "--json").values
+        assert (value["parameters"]["at"], value["parameters"]["before"]) == (1, True)
+        assert "before op 1" in good(command[0], path, *command[1:], "--at", "1^").text
+        assert good(command[0], path, *command[1:], "--at", "now").out == good(command[0], path, *command[1:]).out
+    assert good("status", path, "--at", "1^", "--json").values[0]["inside"] == 11

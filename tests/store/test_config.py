@@ -276,3 +276,24 @@ def test_any_value_is_taken_or_refused(name: str, value: object) -> None:
         assert key.counts_from_folder(found) in (True, False)
     except ValueError as error:
         assert str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[window]\ndefault = '9d'\n", "config.toml:2: window.default is above window.max (7d)"),
+        ("[window]\ndefault = '30m'\n", "config.toml:2: window.default is below window.min (1h)"),
+        ("[window]\ndefault = '8h'\nmax = '6h'\n", "config.toml:2: window.default is above window.max (6h)"),
+        ("[agents.sam]\nwindow = '30m'\n", "config.toml:2: agents.sam.window is below window.min (1h)"),
+        ("[agents.sam]\nwindow = 'off'\n[window]\ndefault = '1h'\n", ""),
+        ("[window]\ndefault = '30m'\nmin = '1m'\n", ""),
+    ],
+)
+def test_a_window_within_its_bounds(tmp_path: Path, text: str, said: str) -> None:
+    """What `window` could not set cannot be the default either; off can."""
+    if said:
+        with pytest.raises(BadConfig) as caught:
+            sidecar(tmp_path, text)
+        assert said in caught.value.message
+    else:
+        sidecar(tmp_path, text)
