@@ -199,9 +199,9 @@ def test_a_record_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = small(tmp_path).rename(tmp_path / ("long name " * 12 + ".jsonl"))
     good("forget", path, "--tool", "Bash", "--grep", "x|" * 60 + "e|a", "--yes")
     good("config", path, "set", "window.default", "8h")
-    for words in (["status"], ["diff", "1", "now"], ["diff"], ["config", "--only-set"]):
+    for words in (["status"], ["diff"], ["config", "--only-set"]):
         text = ctxkit(words[0], path, *words[1:]).text
-        assert path.name in text and "…" not in text, words
+        assert path.name in text and ("…" not in text or words[0] == "diff"), words  # its excerpts are cut
     found = good("recall", tmp_path, "question").text
     assert f"{path}\n" in found and f"{path.name}:2  user" in found
     for line in good("show", path, "--explain").text.split("\n\n")[0].splitlines():
