@@ -95,9 +95,10 @@ def read_source(
         container = containers.find(source.read(0, source.size))
         if container is not None:
             laid_out = of_bytes(name, containers.lay_out(container, conversation, name))
+            of = containers.choose(container, conversation, name).format
             if sidecar is not None and len(container.conversations) > 1:
                 sidecar.conversation = conversation
-            format_ = cast(Format, containers.FORMAT)
+            format_ = cast(Format, containers.FORMAT) if of == containers.FORMAT.name else registry.by_name(of)
     if format_ is None:
         if conversation not in (None, 1):
             raise Usage(f"{name} has no conversation {conversation}", "it holds one: leave --conversation out")

@@ -135,6 +135,8 @@ def _out(state: State, name: Name, out: Out) -> Reason:
         thread = state.messages[name - 1].thread
         if thread in state.threads:
             return _aside(thread or "")
+    if out.source == 0 and out.kind == "excluded":
+        return _reason(out.kind, None, "excluded: its program keeps it from the model")
     if out.source == 0:
         return _reason(out.kind, None, f"{out.kind}: not on the path from the log's last row", "")
     entry = state.ledger.entries[out.source - 1]

@@ -17,6 +17,7 @@ import msgspec
 from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Text
 from ctxkit.errors import ManyConversations, Usage
+from ctxkit.formats import documents
 from ctxkit.formats.chat import ChatFormat, content_of
 
 FORMAT = ChatFormat("messages", native=False)
@@ -29,6 +30,8 @@ _BETWEEN = re.compile(r"[ \t\r\n,]*")
 _LOOKED_AT = 50
 _SHOWN = 10
 _TITLE = 60
+_LISTS = ("messages", "traj", "history")
+"""Where the messages stand: of requests and runs, of tau-bench, of SWE-agent."""
 _LABELS = ("instance_id", "task_id", "conversation_id", "id", "title", "name", "trial")
 
 
@@ -37,10 +40,14 @@ class Conversation(msgspec.Struct):
 
     label: str
     lines: list[bytes]
+    format: str = "messages"
+    """Whose lines they are: a session document (`formats/documents.py`) has a format of its own."""
 
     @property
     def count(self) -> int:
         """How many messages it has."""
+        if self.format != "messages":
+            return len(self.lines) - 1
         return sum(_role(line) is not None for line in self.lines)
 
     @property
@@ -61,12 +68,13 @@ class Container(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """As much of an object as tells what it holds. A list of messages stands under `messages` or `traj` (tau-bench)."""
+    """As much of an object as tells what it holds. A list of messages stands under one of `_LISTS`."""
 
     ctxkit: Any = None
     role: Any = None
     messages: msgspec.Raw = _ABSENT
     traj: msgspec.Raw = _ABSENT
+    history: msgspec.Raw = _ABSENT
     system: msgspec.Raw = _ABSENT
 
 
@@ -86,7 +94,7 @@ def may_be(start: bytes) -> bool:
     head = _head(line)
     if head is None:
         return line.startswith(b"{") and line[-1:] in b"{[,"
-    return _messages(head) is not None
+    return _messages(head) is not None or documents.lay_out(line) is not None
 
 
 def find(raw: bytes) -> Container | None:
@@ -102,7 +110,12 @@ def find(raw: bytes) -> Container | None:
 
 
 def lay_out(container: Container, number: int | None, name: str = "the input") -> bytes:
-    """One conversation as JSONL (`number` from 1, None where there is only one), with the lines that follow it.
+    """One conversation as JSONL, with the lines that follow it. Takes and raises what `choose` does."""
+    return b"".join(line + b"\n" for line in choose(container, number, name).lines) + container.rest
+
+
+def choose(container: Container, number: int | None, name: str = "the input") -> Conversation:
+    """The conversation `number`, from 1; None where there is only one.
 
     Raises ManyConversations, with a list of them, where none was chosen; Usage for a number that is not there.
     """
@@ -115,8 +128,7 @@ def lay_out(container: Container, number: int | None, name: str = "the input") -
     number = 1 if number is None else number
     if not 1 <= number <= count:
         raise Usage(f"{name} has no conversation {number}", f"there are 1 to {count}")
-    lines = container.conversations[number - 1].lines
-    return b"".join(line + b"\n" for line in lines) + container.rest
+    return container.conversations[number - 1]
 
 
 def _line_of_list(number: int, one: Conversation) -> str:
@@ -171,7 +183,8 @@ def _conversation(raw: bytes) -> Conversation | None:
     head = _head(raw)
     items = None if head is None else _messages(head)
     if head is None or items is None:
-        return None
+        found = documents.lay_out(raw)
+        return None if found is None else Conversation("", found[1], found[0])
     lines = [_one_line(item) for item in items]
     system = bytes(head.system)
     if system[:1] in (b'"', b"[") and system not in (b'""', b"[]"):
@@ -180,10 +193,10 @@ def _conversation(raw: bytes) -> Conversation | None:
 
 
 def _messages(head: _Head) -> list[bytes] | None:
-    """The items under `messages` or `traj`, where some of the first have a string role; not of a message or an op."""
+    """The items of one of the lists, where some of the first have a string role; not of a message or an op."""
     if isinstance(head.role, str) or isinstance(head.ctxkit, str):
         return None
-    for raw in (head.messages, head.traj):
+    for raw in (getattr(head, key) for key in _LISTS):
         items = _items(bytes(raw)) if raw is not _ABSENT else None
         if items and any(_role(item) is not None for item in items[:_LOOKED_AT]):
             return items
@@ -205,7 +218,7 @@ def _head(raw: bytes) -> _Head | None:
     if not isinstance(value, dict):
         return None
     head = _Head(value.get("ctxkit"), value.get("role"))
-    for key in ("messages", "traj", "system"):
+    for key in (*_LISTS, "system"):
         if key in value:
             setattr(head, key, msgspec.Raw(_dump(value[key])))
     return head

@@ -18,6 +18,7 @@ REGISTRY: dict[str, str] = {
     "claude-code": "ctxkit.formats.claude_code",
     "codex": "ctxkit.formats.codex",
     "pi": "ctxkit.formats.pi",
+    "gemini-cli": "ctxkit.formats.gemini_cli",
     "chat": "ctxkit.formats.chat",
 }
 """Name -> the module whose `FORMAT` it is, in the order in which they are asked. Imported when first needed."""

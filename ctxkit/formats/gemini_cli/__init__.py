@@ -1,0 +1,53 @@
+"""The Gemini CLI format: session files under `~/.gemini/tmp/<project>/chats/`, `.jsonl` and the older `.json`.
+
+Pipeline: `formats/registry.py` lists `FORMAT`; a `.json` comes laid out as lines (`formats/documents.py`). What Gemini
+CLI sends on resume was recorded (TRUTH, Gemini CLI rules).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxkit.core.messages import Content, Message, Repairs
+from ctxkit.formats.base import Row
+from ctxkit.formats.gemini_cli.content import content_of
+from ctxkit.formats.gemini_cli.reader import NAME, GeminiReader
+from ctxkit.formats.gemini_cli.rows import GeminiRow
+
+__all__ = ["FORMAT", "GeminiCli"]
+
+
+class GeminiCli:
+    """A Format (formats/base.py)."""
+
+    name: str = NAME
+    native: bool = False
+    row: type[Row] = GeminiRow
+
+    def detect(self, head: Sequence[dict[str, Any]]) -> bool:
+        """A header with session and project; or, where that line is lost, a response, an update or a rewind."""
+        return any(
+            isinstance(row.get("$rewindTo"), str)
+            or isinstance(row.get("$set"), dict)
+            or (isinstance(row.get("sessionId"), str) and isinstance(row.get("projectHash"), str))
+            or (row.get("type") == "gemini" and isinstance(row.get("id"), str) and "content" in row)
+            for row in head
+        )
+
+    def reader(self) -> GeminiReader:
+        """A new reader."""
+        return GeminiReader()
+
+    def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full."""
+        return content_of(message, rows)
+
+    def sent(
+        self, contents: list[Content], answered: frozenset[str], model: str
+    ) -> tuple[list[Content], Repairs] | None:
+        """None: what Gemini CLI leaves without an answer, no provider takes, and `core/integrity.py` repairs it."""
+        return None
+
+
+FORMAT = GeminiCli()

@@ -1,0 +1,63 @@
+"""The history of a Gemini CLI session: what its updates and rewinds left, as cuts at their rows.
+
+Pipeline: `reader.py` tells it of records by id, of replacements and rewinds in file order; `view` is what Gemini CLI
+would go on with. Source: TRUTH, Gemini CLI rule 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ctxkit.core.transcript import Cut, View
+
+COMMAND = "excluded"
+"""Why a message that is a command to the program is never in the context."""
+
+
+class History:
+    """The records that the session holds, by id in their order, while the file is read."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, int] = {}
+        """Id -> number of the message; 0 for a record that is none (a notice), which a rewind may go to."""
+        self._cuts: list[Cut] = []
+
+    def put(self, key: str, n: int) -> None:
+        """A record: in the place of the one with its id, or at the end."""
+        self._records[key] = n
+
+    def replace(self, row: int, line: int, records: Iterable[tuple[str, int]]) -> None:
+        """These records are all there are."""
+        self._set(dict(records), row, f"replaced by Gemini CLI at line {line}")
+
+    def rewind(self, row: int, line: int, key: str) -> None:
+        """The record with that id and all behind it are gone; all records, where no record has it."""
+        keys = list(self._records)
+        kept = keys[: keys.index(key)] if key in self._records else []
+        self._set({k: self._records[k] for k in kept}, row, f"rewound by Gemini CLI at line {line}")
+
+    def _set(self, records: dict[str, int], row: int, label: str) -> None:
+        stays = set(records.values())
+        out = [n for n in self._records.values() if n and n not in stays]
+        self._records = records
+        if out:
+            self._cuts.append(Cut(row, out, label))
+
+    def view(self, count: int, commands: set[int]) -> View:
+        """The messages in their order, those that are gone next to their neighbours; a cut holds what stayed away."""
+        here = [n for n in self._records.values() if n]
+        present = set(here)
+        order: list[int] = []
+        for n in [0, *here]:
+            order += [n] if n else []
+            while n + 1 <= count and n + 1 not in present:
+                n += 1
+                order.append(n)
+        cuts: list[Cut] = []
+        gone: set[int] = set(present)
+        for cut in reversed(self._cuts):  # what came back and went again is out by the last one
+            out = [n for n in cut.out if n not in gone]
+            gone.update(out)
+            if out:
+                cuts.append(Cut(cut.row, out, cut.label))
+        return View([n for n in order if n not in commands], dict.fromkeys(sorted(commands), COMMAND), cuts[::-1])

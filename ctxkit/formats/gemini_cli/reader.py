@@ -1,0 +1,118 @@
+"""Reads Gemini CLI records into numbered messages, and what its updates and rewinds did to them.
+
+Pipeline: `store/jsonl.py` -> `GeminiReader.feed` -> `Transcript` -> `core/replay.py`. A message has its number at the
+first record with its id; the newest record with that id is what it says (REPLAY 25). Notices open no message.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+import msgspec
+
+from ctxkit.core.messages import Message, Span
+from ctxkit.core.oplines import OpCollector
+from ctxkit.core.transcript import Transcript
+from ctxkit.formats.base import Block
+from ctxkit.formats.gemini_cli.history import History
+from ctxkit.formats.gemini_cli.rows import GeminiRow, call_heads, listed, record, update, words
+
+NAME = "gemini-cli"
+ROLES = {"user": "user", "gemini": "assistant"}
+"""Types of records that are messages."""
+
+
+class GeminiReader:
+    """A Reader (formats/base.py). Memory: light messages, and their ids."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._row_of = array("q")
+        self._rows = 0
+        self._ops = OpCollector()
+        self._history = History()
+        self._numbers: dict[str, int] = {}
+        self._commands: set[int] = set()
+        """Messages that are commands to the program (`/help`, `?`), which it does not send."""
+        self._listed = False
+        """The file is a `.json` laid out: its messages are a list, where one id may stand twice."""
+        self._model = ""
+
+    def feed(self, block: Block) -> None:
+        """Take the next rows."""
+        for i, row in enumerate(block.rows):
+            if isinstance(row.ctxkit, str):
+                self._ops.add(block, i, self._rows, len(self._messages))
+                continue
+            self._take(row, block.raw(i), block.offsets[i], block.lines[i])
+            self._rows += 1
+
+    def finish(self) -> Transcript:
+        """The transcript so far."""
+        messages = list(self._messages)
+        view = self._history.view(len(messages), self._commands)
+        ops = list(self._ops.ops)
+        row_of = array("q", self._row_of)
+        return Transcript(NAME, messages, row_of, self._rows, ops, [], view=view, model=self._model)
+
+    def _take(self, row: GeminiRow, raw: bytes, offset: int, line: int) -> None:
+        """One line: an event, a record, or the header."""
+        if isinstance(row.rewind_to, str):
+            self._history.rewind(self._rows, line, row.rewind_to)
+        elif isinstance(row.type, str):
+            self._history.put(*self._record(row, (offset, len(raw))))
+        elif bytes(row.set_).startswith(b"{"):
+            found = update(row.set_)
+            if found is not None:
+                self._replace(found, raw, offset, line)
+        elif row.document is True:
+            self._listed = True
+        elif bytes(row.messages).startswith(b"["):
+            self._replace(listed(row.messages), raw, offset, line)
+
+    def _replace(self, records: list[bytes], raw: bytes, offset: int, line: int) -> None:
+        """A list of records inside a line takes the place of all before."""
+        at = 0
+        found: list[tuple[str, int]] = []
+        for one in records:
+            place = raw.find(one, at)
+            inside = (offset, len(raw)) if place < 0 else (offset + place, len(one))
+            at = place + len(one) if place >= 0 else at
+            row = record(one)
+            if isinstance(row.type, str) and place >= 0:
+                found.append(self._record(row, inside))
+        self._history.replace(self._rows, line, found)
+
+    def _record(self, row: GeminiRow, span: Span) -> tuple[str, int]:
+        """The id and number of a record: 0 for a notice; that of an earlier one with this id, which it replaces."""
+        own = row.id if isinstance(row.id, str) else ""
+        key = own if own and not (self._listed and own in self._numbers) else f"\0{self._rows} {span[0]}"
+        n = self._numbers.get(key, 0)
+        role = ROLES.get(row.type)
+        if role is None and not n:
+            return key, 0
+        if not n:
+            n = len(self._messages) + 1
+            self._numbers[key] = n
+            self._row_of.append(self._rows)
+            self._messages.append(Message(n, *span, role or "", row.timestamp, key=own))
+        message = msgspec.structs.replace(self._messages[n - 1], offset=span[0], size=span[1])
+        message.role = role or message.role
+        calls = call_heads(row.toolCalls)
+        ids = [call_id(head.id, n, k) for k, head in enumerate(calls, 1)]
+        message.calls = tuple(ids)
+        message.tools = tuple(head.name if isinstance(head.name, str) else "" for head in calls)
+        answered = (key for key, head in zip(ids, calls, strict=True) if bytes(head.result) not in (b"", b"null"))
+        message.results = tuple(answered)
+        self._messages[n - 1] = message
+        command = row.type == "user" and words(row.content).lstrip().startswith(("/", "?"))
+        (self._commands.add if command or role is None else self._commands.discard)(n)
+        message.opens = role == "user" and not command
+        if isinstance(row.model, str):
+            self._model = row.model
+        return key, n
+
+
+def call_id(value: object, n: int, k: int) -> str:
+    """The id of call k of message n, from 1; one that is made up where the record gives none."""
+    return value if isinstance(value, str) and value else f"ctxkit-{n}-{k}"

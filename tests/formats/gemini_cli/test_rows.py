@@ -1,0 +1,37 @@
+"""Gemini CLI rows: what is decoded of a record, and that nothing in it ends the reading."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxkit.formats.gemini_cli.rows import call_heads, listed, record, update, words
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [(b'[{"a":1}, 2, {"b":[NaN]}]', [b'{"a":1}', b'{"b":[NaN]}']), (b"{}", []), (b"", []), (b'[{"a":1}', [])],
+)
+def test_listed(raw: bytes, expected: list[bytes]) -> None:
+    """The objects of an array; none of anything else."""
+    assert listed(raw) == expected
+
+
+def test_update() -> None:
+    """A list of messages, also an empty one; None for an update of something else."""
+    assert update(b'{"messages":[{"id":"a"}]}') == [b'{"id":"a"}']
+    assert update(b'{"messages":[]}') == []
+    assert update(b'{"summary":"x"}') is None
+    assert update(b"3") is None
+
+
+@pytest.mark.parametrize(("raw", "text"), [(b'"a"', "a"), (b'[{"text":"a"},"b",3]', "ab"), (b"", ""), (b"{", "")])
+def test_words(raw: bytes, text: str) -> None:
+    """The text of a content in any of its shapes."""
+    assert words(raw) == text
+
+
+def test_heads_of_odd_records() -> None:
+    """Fields that are there are kept, others are empty."""
+    assert record(b'{"id":"a","content":NaN}').id == "a"
+    assert record(b"3").id is None
+    assert [head.id for head in call_heads(b'[{"id":"c","args":{"x":NaN}},{"id":7}]')] == ["c", 7]
