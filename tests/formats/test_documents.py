@@ -32,6 +32,7 @@ def test_lines(indent: int | None) -> None:
         3, [], {}, {"sessionId": "s"}, {"sessionId": "s", "messages": 3},
         {"sessionId": 3, "messages": [{"type": "user"}]}, {"sessionId": "s", "messages": [{"type": "other"}]},
         {"sessionId": "s", "messages": []},
+        {"sessionId": "s", "messages": [{"type": "user"}]},
     ],
 )  # fmt: skip
 def test_what_is_none(value: Any) -> None:

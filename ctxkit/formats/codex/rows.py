@@ -5,13 +5,12 @@ Pipeline: `store/jsonl.py` decodes lines into `CodexRow`; `reader.py` asks `payl
 
 from __future__ import annotations
 
-import re
-from json import JSONDecoder
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.jsontext import dumps, loads
+from ctxkit.formats import inside
 from ctxkit.formats.base import Row
 
 NO_RAW = msgspec.Raw(b"")
@@ -49,7 +48,6 @@ class Piece(msgspec.Struct, gc=False):
 
 _head = msgspec.json.Decoder(PayloadHead).decode
 _pieces = msgspec.json.Decoder(list[Piece]).decode
-_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def payload_head(raw: Any) -> PayloadHead:
@@ -82,46 +80,9 @@ def pieces(raw: Any) -> list[Piece]:
     return [Piece(one.get("type"), one.get("text"), one.get("image_url")) for one in listed if isinstance(one, dict)]
 
 
-_LIST = re.compile(rb'"replacement_history"\s*:\s*\[')
-_BETWEEN = re.compile(r"[\s,]*")
-_one = JSONDecoder(parse_int=str, strict=False).raw_decode
-
-
 def items(raw: Any, line: bytes) -> list[tuple[int, bytes]]:
-    """The objects in a `replacement_history`, as the bytes that they are, each with its offset in `line`.
-
-    None where it is no list. A line that is no strict JSON was decoded otherwise, and is looked through by hand.
-    """
-    try:
-        listed = _list(raw) if raw else []
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
-        return _by_hand(line)
-    found: list[tuple[int, bytes]] = []
-    at = 0
-    for item in map(bytes, listed):
-        at = line.find(item, at)
-        if at < 0:
-            return _by_hand(line)
-        if item.startswith(b"{"):
-            found.append((at, item))
-        at += len(item)
-    return found
-
-
-def _by_hand(line: bytes) -> list[tuple[int, bytes]]:
-    start = _LIST.search(line)
-    text = line.decode("latin-1")  # a character is a byte
-    found: list[tuple[int, bytes]] = []
-    end = start.end() if start is not None else len(text)
-    while True:
-        between = _BETWEEN.match(text, end)
-        at = between.end() if between is not None else end
-        try:
-            value, end = _one(text, at)
-        except (ValueError, RecursionError):
-            return found
-        if isinstance(value, dict):
-            found.append((at, line[at:end]))
+    """The objects in a `replacement_history`, each with its offset in `line` (`formats/inside.py`)."""
+    return inside.items(raw, line, "replacement_history")
 
 
 def _value(raw: Any) -> Any:

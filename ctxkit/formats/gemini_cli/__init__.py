@@ -43,6 +43,10 @@ class GeminiCli:
         """The message in full."""
         return content_of(message, rows)
 
+    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full: nothing is put around its words."""
+        return self.content(message, rows)
+
     def sent(
         self, contents: list[Content], answered: frozenset[str], model: str
     ) -> tuple[list[Content], Repairs] | None:

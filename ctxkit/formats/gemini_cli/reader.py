@@ -15,7 +15,7 @@ from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.gemini_cli.history import History
-from ctxkit.formats.gemini_cli.rows import GeminiRow, call_heads, listed, record, update, words
+from ctxkit.formats.gemini_cli.rows import GeminiRow, call_heads, carried, record, update, words
 
 NAME = "gemini-cli"
 ROLES = {"user": "user", "gemini": "assistant"}
@@ -61,27 +61,14 @@ class GeminiReader:
             self._history.rewind(self._rows, line, row.rewind_to)
         elif isinstance(row.type, str):
             self._history.put(*self._record(row, (offset, len(raw))))
-        elif bytes(row.set_).startswith(b"{"):
-            found = update(row.set_)
-            if found is not None:
-                self._replace(found, raw, offset, line)
         elif row.document is True:
             self._listed = True
-        elif bytes(row.messages).startswith(b"["):
-            self._replace(listed(row.messages), raw, offset, line)
-
-    def _replace(self, records: list[bytes], raw: bytes, offset: int, line: int) -> None:
-        """A list of records inside a line takes the place of all before."""
-        at = 0
-        found: list[tuple[str, int]] = []
-        for one in records:
-            place = raw.find(one, at)
-            inside = (offset, len(raw)) if place < 0 else (offset + place, len(one))
-            at = place + len(one) if place >= 0 else at
-            row = record(one)
-            if isinstance(row.type, str) and place >= 0:
-                found.append(self._record(row, inside))
-        self._history.replace(self._rows, line, found)
+        else:
+            found = update(row.set_, raw) if row.set_ else carried(row.messages, raw)
+            if found is not None:
+                records = [(record(one), (offset + at, len(one))) for at, one in found]
+                put = [self._record(one, span) for one, span in records if isinstance(one.type, str)]
+                self._history.replace(self._rows, line, put)
 
     def _record(self, row: GeminiRow, span: Span) -> tuple[str, int]:
         """The id and number of a record: 0 for a notice; that of an earlier one with this id, which it replaces."""

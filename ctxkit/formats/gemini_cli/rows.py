@@ -12,6 +12,7 @@ import msgspec
 
 from ctxkit.core.jsontext import loads
 from ctxkit.formats.base import Row
+from ctxkit.formats.inside import items
 
 _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 NO_RAW = msgspec.Raw(b"")
@@ -68,10 +69,14 @@ def listed(raw: Any) -> list[bytes]:
     return [one for one in found if one.startswith(b"{")]
 
 
-def update(raw: Any) -> list[bytes] | None:
-    """The messages of a `$set`; None where it changes none."""
-    messages = _head(raw, _update, _Update).messages
-    return listed(messages) if bytes(messages).startswith(b"[") else None
+def update(raw: Any, line: bytes) -> list[tuple[int, bytes]] | None:
+    """The messages of a `$set`, each with its offset in `line`; None where it changes none."""
+    return carried(_head(raw, _update, _Update).messages, line)
+
+
+def carried(messages: Any, line: bytes) -> list[tuple[int, bytes]] | None:
+    """The messages of a list inside `line`, each with its offset; None where there is no list."""
+    return items(messages, line, "messages") if bytes(messages).startswith(b"[") else None
 
 
 def call_heads(raw: Any) -> list[CallHead]:

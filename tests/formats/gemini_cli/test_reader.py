@@ -10,6 +10,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.core.context import names
 from ctxkit.core.ledger import build
+from ctxkit.core.messages import Text
 from ctxkit.core.replay import fold
 from ctxkit.formats.gemini_cli import FORMAT
 from ctxkit.reading import read, reread
@@ -132,7 +133,7 @@ ODD: list[object] = [
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)
 @pytest.mark.parametrize("field", ["content", "toolCalls", "thoughts", "id", "timestamp", "model", "type"])
-def test_unexpected_shapes(field: str, odd: object) -> None:
+def test_unexpected_shapes(field: str, odd: object, tmp_path: Path) -> None:
     """Whatever stands there is read, or opens no message; nothing ends the reading."""
     lines = [
         logs.record(1, "user:hi") | {field: odd},
@@ -143,5 +144,7 @@ def test_unexpected_shapes(field: str, odd: object) -> None:
         {"messages": odd},
         logs.record(9, "user:last"),
     ]
-    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    assert any(part.parts for part in reading.contents(FORMAT, data))
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in [logs.HEADER, *lines]))
+    log = Log.open(path)
+    assert "last" in [part.text for entry in log.entries() for part in log.full(entry).parts if isinstance(part, Text)]

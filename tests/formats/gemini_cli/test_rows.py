@@ -18,10 +18,11 @@ def test_listed(raw: bytes, expected: list[bytes]) -> None:
 
 def test_update() -> None:
     """A list of messages, also an empty one; None for an update of something else."""
-    assert update(b'{"messages":[{"id":"a"}]}') == [b'{"id":"a"}']
-    assert update(b'{"messages":[]}') == []
-    assert update(b'{"summary":"x"}') is None
-    assert update(b"3") is None
+    raw = b'{"messages":[{"id":"a"}]}'
+    assert update(raw, b'{"$set":' + raw + b"}") == [(21, b'{"id":"a"}')]
+    assert update(b'{"messages":[]}', b"") == []
+    assert update(b'{"summary":"x"}', b"") is None
+    assert update(b"3", b"") is None
 
 
 @pytest.mark.parametrize(("raw", "text"), [(b'"a"', "a"), (b'[{"text":"a"},"b",3]', "ab"), (b"", ""), (b"{", "")])
