@@ -32,7 +32,7 @@ def lay_out(raw: bytes) -> tuple[str, list[bytes]] | None:
 
 
 def _format(fields: dict[str, bytes], messages: list[bytes]) -> str | None:
-    """Whose document it is: Gemini CLI's has typed messages, a session and a project; opencode's an `info` on both levels."""
+    """Whose document it is: Gemini CLI's has typed messages, a session and a project."""
     heads = [one for raw in messages if isinstance(one := _value(raw), dict)]
     if all(fields.get(key, b"").startswith(b'"') for key in ("sessionId", "projectHash")):
         types = {str(one.get("type")) for one in heads}
