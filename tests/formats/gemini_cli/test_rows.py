@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.formats.gemini_cli.rows import call_heads, listed, record, update, words
-
-
-@pytest.mark.parametrize(
-    ("raw", "expected"),
-    [(b'[{"a":1}, 2, {"b":[NaN]}]', [b'{"a":1}', b'{"b":[NaN]}']), (b"{}", []), (b"", []), (b'[{"a":1}', [])],
-)
-def test_listed(raw: bytes, expected: list[bytes]) -> None:
-    """The objects of an array; none of anything else."""
-    assert listed(raw) == expected
+from ctxkit.formats.gemini_cli.rows import call_heads, record, update, words
 
 
 def test_update() -> None:

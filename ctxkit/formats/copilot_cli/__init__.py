@@ -1,0 +1,56 @@
+"""The Copilot CLI format: `events.jsonl` of a session under `~/.copilot/session-state/`.
+
+Pipeline: `formats/registry.py` lists `FORMAT`. What Copilot CLI sends on resume was not recorded: the reading follows
+its published event types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxkit.core.messages import Content, Message, Repairs
+from ctxkit.formats.base import Row
+from ctxkit.formats.copilot_cli.content import content_of
+from ctxkit.formats.copilot_cli.reader import NAME, CopilotReader
+from ctxkit.formats.copilot_cli.rows import CopilotRow
+
+__all__ = ["FORMAT", "CopilotCli"]
+
+_KINDS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "permission.")
+
+
+class CopilotCli:
+    """A Format (formats/base.py)."""
+
+    name: str = NAME
+    native: bool = False
+    row: type[Row] = CopilotRow
+
+    def detect(self, head: Sequence[dict[str, Any]]) -> bool:
+        """An event: a type of two words with a point between them, and its data."""
+        return any(
+            isinstance(kind := row.get("type"), str) and kind.startswith(_KINDS) and isinstance(row.get("data"), dict)
+            for row in head
+        )
+
+    def reader(self) -> CopilotReader:
+        """A new reader."""
+        return CopilotReader()
+
+    def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full."""
+        return content_of(message, rows)
+
+    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full: nothing is put around its words."""
+        return self.content(message, rows)
+
+    def sent(
+        self, contents: list[Content], answered: frozenset[str], model: str
+    ) -> tuple[list[Content], Repairs] | None:
+        """None: what Copilot CLI repairs is not known."""
+        return None
+
+
+FORMAT = CopilotCli()

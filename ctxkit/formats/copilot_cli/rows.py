@@ -1,0 +1,46 @@
+"""Copilot CLI rows: the light view of an event and of its data, decoded only as far as reading needs.
+
+Pipeline: `store/jsonl.py` decodes lines into `CopilotRow`; `reader.py` decodes the data of events that say something.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxkit.formats.base import Row
+
+NO_RAW = msgspec.Raw(b"")
+
+
+class CopilotRow(Row):
+    """One event. `agentId` stands in the events of a subagent."""
+
+    type: Any = None
+    id: Any = None
+    timestamp: Any = None
+    agentId: Any = None
+    data: msgspec.Raw = NO_RAW
+
+
+class DataHead(msgspec.Struct, gc=False):
+    """The data of an event without what only printing needs."""
+
+    content: msgspec.Raw = NO_RAW
+    toolRequests: msgspec.Raw = NO_RAW
+    toolCallId: Any = None
+    parentToolCallId: Any = None
+    model: Any = None
+    newModel: Any = None
+    selectedModel: Any = None
+    success: Any = None
+    summaryContent: Any = None
+    upToEventId: Any = None
+
+
+class RequestHead(msgspec.Struct, gc=False):
+    """A tool call without its arguments."""
+
+    toolCallId: Any = None
+    name: Any = None

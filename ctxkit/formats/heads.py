@@ -1,0 +1,62 @@
+"""Heads: of a JSON value inside a record only the fields that reading needs, whatever else stands there.
+
+Pipeline: readers of nested formats ask here for what a row left undecoded. Strict and fast first, tolerant second; an
+unexpected shape gives empty fields, never an error.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from ctxkit.core.jsontext import loads
+
+Kind = TypeVar("Kind", bound=msgspec.Struct)
+_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError)
+_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def head(raw: Any, kind: type[Kind]) -> Kind:
+    """A `kind` of the fields that are there: its fields must be Any or Raw. Of anything but an object, an empty one."""
+    try:
+        found: Kind = _decoder(kind)(raw)
+        return found
+    except _ERRORS:
+        known = value(raw)
+    found = kind()
+    for field in msgspec.structs.fields(kind) if isinstance(known, dict) else ():
+        if field.encode_name in known:
+            one = known[field.encode_name]
+            setattr(found, field.name, msgspec.Raw(_dump(one)) if field.type is msgspec.Raw else one)
+    return found
+
+
+def listed(raw: Any) -> list[bytes]:
+    """The objects of a JSON array, each as it is written; none where it is no array."""
+    try:
+        found = [bytes(one) for one in _list(raw)]
+    except _ERRORS:
+        known = value(raw)
+        found = [_dump(one) for one in known] if isinstance(known, list) else []
+    return [one for one in found if one.startswith(b"{")]
+
+
+def value(raw: Any) -> Any:
+    """The value; None where the bytes are none."""
+    try:
+        return loads(bytes(raw)) if raw else None
+    except (ValueError, TypeError):
+        return None
+
+
+@cache
+def _decoder(kind: type[msgspec.Struct]) -> Any:
+    return msgspec.json.Decoder(kind).decode
+
+
+def _dump(value: Any) -> bytes:
+    """JSON again, for what only the tolerant decoder could read; NaN stays NaN."""
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
