@@ -34,7 +34,7 @@ from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
 from ctxkit.reading import Opening, Progress, read, read_source
 from ctxkit.store.config import Config, load
-from ctxkit.store.sidecar import user_config
+from ctxkit.store.sidecar import Sidecar, user_config
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
@@ -93,27 +93,36 @@ class OpenedLog:
     @classmethod
     def open(
         cls, log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
-        conversation: int | None = None, env: Mapping[str, str] | None = None,
+        conversation: int | None = None, format: str | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
         before: Callable[[Source], None] | None = None,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
-        `sidecar`: the folder, if not beside the log; `conversation`: which one, from 1, of a file with many; `env`:
-        the environment (default: the process's own); `strict`: raise BadConfig where something of a folder's own config
-        would be ignored; `progress`: told after each block how many bytes are read, and of how many; `before`: called
+        `sidecar`: the folder, if not beside the log; `conversation`: which one, from 1, of a file with many;
+        `format`: its name, or `auto` for by its content (default: what the config says); `env`: the environment
+        (default: the process's own); `strict`: raise BadConfig where something of a folder's own config would be
+        ignored; `progress`: told after each block how many bytes are read, and of how many; `before`: called
         with the bytes before they are read. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations,
         ReadFailed, BadConfig.
         """
-        opening = read(log, sidecar=sidecar, conversation=conversation, progress=progress, before=before)
-        if strict and opening.sidecar is not None and opening.sidecar.ignored:
-            raise BadConfig(opening.sidecar.notices[0].removesuffix(": ignored"), "leave out --strict")
         known = os.environ if env is None else env
-        folder = opening.path.resolve().parent if opening.path else Path.cwd()
-        file = opening.sidecar.config_path if opening.sidecar else None
-        base = opening.sidecar.base if opening.sidecar else None
-        config = load(file, folder, known, user_config(known), strict=strict, base=base)
-        return cls(opening, config, clock=clock)
+        loaded: list[Config] = []
+
+        def settle(path: Path | None, beside: Sidecar | None) -> str:
+            """The config, which is loaded before the log is read, since it may name the format."""
+            if strict and beside is not None and beside.ignored:
+                raise BadConfig(beside.notices[0].removesuffix(": ignored"), "leave out --strict")
+            folder = path.resolve().parent if path else Path.cwd()
+            file = beside.config_path if beside else None
+            base = beside.base if beside else None
+            loaded.append(load(file, folder, known, user_config(known), strict=strict, base=base))
+            return str(format or loaded[0]["format"])
+
+        opening = read(
+            log, sidecar=sidecar, conversation=conversation, settle=settle, progress=progress, before=before
+        )  # fmt: skip
+        return cls(opening, loaded[0], clock=clock)
 
     @property
     def transcript(self) -> Transcript:
@@ -174,7 +183,8 @@ class OpenedLog:
         if transcript.view is not None:
             opening = self.opening
             back = read_source(
-                opening.name, opening.path, opening.source, None, conversation=None, rows=op.place
+                opening.name, opening.path, opening.source, None, conversation=opening.conversation,
+                format=opening.format.name, rows=op.place,
             ).transcript  # fmt: skip
             return back, ledger
         kept = bisect_left(transcript.row_of, op.place)

@@ -17,7 +17,7 @@ from ctxkit.core.messages import Damage
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.errors import UnknownFormat, Usage
-from ctxkit.formats import containers, registry
+from ctxkit.formats import containers, registry, sightings
 from ctxkit.formats.base import Block, Format, Reader, Row
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.sidecar import Sidecar
@@ -31,6 +31,18 @@ HEAD = 50
 
 FIRST_LINE = 1 << 16
 """Bytes looked at to tell a container (an array, an object over many lines) from JSON lines."""
+
+LARGEST = 1 << 28
+"""Bytes of a file that is read as a whole to say what it is."""
+
+AUTO = "auto"
+"""A format by its content."""
+
+NATIVE = "chat"
+"""The format whose lines are never looked at as something bigger, where it is asked for by name."""
+
+Settle = Callable[[Path | None, Sidecar | None], str]
+"""Says which format a log is to be read as: a name, or `auto`. Told its path and its sidecar."""
 
 Progress = Callable[[int, int], None]
 """Told how far a long piece of work is: what is done, and all there is."""
@@ -60,10 +72,12 @@ class Opening(msgspec.Struct):
 
 def read(
     log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
-    conversation: int | None = None, rows: int | None = None, progress: Progress | None = None,
-    before: Callable[[Source], None] | None = None,
+    conversation: int | None = None, settle: Settle | None = None, rows: int | None = None,
+    progress: Progress | None = None, before: Callable[[Source], None] | None = None,
 ) -> Opening:  # fmt: skip
     """Opens and reads a log. `rows`: only the first so many non-op rows, for looking back.
+
+    `settle` names the format, once the log is there (default: by its content).
 
     `progress` is called after each block with the bytes that are read, and how many there are (0: a stream's end is not
     known yet). `before` is called with the log's bytes before they are read.
@@ -75,35 +89,46 @@ def read(
         name, source, beside = str(path), open_log(Path(log)), Sidecar(path, folder)
         if before is not None:
             before(source)
-        return read_source(name, path, source, beside, conversation=conversation, rows=rows, progress=progress)
+        format = settle(path, beside) if settle is not None else AUTO
+        return read_source(
+            name, path, source, beside, conversation=conversation, format=format, rows=rows, progress=progress
+        )
     path, name = None, "standard input"
     source = spool(log, name, progress)
     if before is not None:
         before(source)
     piped = Sidecar(None, folder) if folder else None
-    return read_source(name, path, source, piped, conversation=conversation, rows=rows, progress=progress)
+    format = settle(path, piped) if settle is not None else AUTO
+    return read_source(
+        name, path, source, piped, conversation=conversation, format=format, rows=rows, progress=progress
+    )
 
 
 def read_source(
     name: str, path: Path | None, source: Source, sidecar: Sidecar | None, *, conversation: int | None,
-    rows: int | None, progress: Progress | None = None,
+    rows: int | None, format: str = AUTO, progress: Progress | None = None,
 ) -> Opening:  # fmt: skip
-    """The same for bytes that are open already."""
+    """The same for bytes that are open already. `format`: its name; `auto`: by its content."""
+    registry.known(format)
     start = source.read(0, FIRST_LINE)
     laid_out, format_ = source, cast(Format | None, None)
-    if containers.may_be(start if b"\n" in start else source.read(0, source.size)):
+    if format != NATIVE and containers.may_be(start if b"\n" in start else source.read(0, source.size)):
         container = containers.find(source.read(0, source.size))
         if container is not None:
             laid_out = of_bytes(name, containers.lay_out(container, conversation, name))
-            of = containers.choose(container, conversation, name).format
+            found = containers.choose(container, conversation, name).format
+            if format not in (AUTO, found):
+                raise UnknownFormat(f"{name} is no log of the format {format}: it is of {found}", "leave --from out")
             if sidecar is not None and len(container.conversations) > 1:
                 sidecar.conversation = conversation
-            format_ = cast(Format, containers.FORMAT) if of == containers.FORMAT.name else registry.by_name(of)
+            format_ = registry.by_name(found)
     if format_ is None:
         if conversation not in (None, 1):
             raise Usage(f"{name} has no conversation {conversation}", "it holds one: leave --conversation out")
+        if format == registry.CONTAINED:
+            raise UnknownFormat(f"{name} is no log of the format {format}", "without --from it is told by its content")
         try:
-            format_ = registry.detect(_head(source))
+            format_ = registry.by_name(format) if format != AUTO else registry.detect(_head(source))
         except UnknownFormat as error:
             raise UnknownFormat(f"{name}: {error.message}", error.hint) from error
     damage: list[Damage] = []
@@ -115,7 +140,7 @@ def read_source(
             progress(blocks.offset, laid_out.size)
     transcript = reader.finish()
     transcript.damage = damage
-    _refuse_other_text(name, transcript)
+    _refuse_other_text(name, transcript, laid_out)
     opening = Opening(
         name, path, source, laid_out, format_, reader, transcript, sidecar, conversation,
         list(sidecar.notices) if sidecar else [], [], blocks.line,
@@ -133,7 +158,8 @@ def reread(opening: Opening) -> Opening:
     grown = old is not None and new is not None and (old.dev, old.ino) == (new.dev, new.ino) and new.size >= old.size
     if not grown or opening.laid_out is not opening.source or not _ends_line(source, opening.source.size):
         return read_source(
-            opening.name, opening.path, source, opening.sidecar, conversation=opening.conversation, rows=None
+            opening.name, opening.path, source, opening.sidecar, conversation=opening.conversation,
+            format=opening.format.name, rows=None,
         )  # fmt: skip
     damage: list[Damage] = list(opening.transcript.damage)
     blocks = BlockReader(source, opening.format.row, damage, start=opening.source.size, line=opening.next_line)
@@ -152,12 +178,15 @@ def _ends_line(source: Source, offset: int) -> bool:
     return offset == 0 or source.read(offset - 1, 1) == b"\n"
 
 
-def _refuse_other_text(name: str, transcript: Transcript) -> None:
+def _refuse_other_text(name: str, transcript: Transcript, source: Source) -> None:
     """Raises UnknownFormat where a file holds text but not one record: it is no log, and must not become one."""
     if transcript.rows or transcript.ops:
         return
     for one in transcript.damage:
         if one.code not in FRAGMENTS:
+            seen = sightings.of_file(source.read(0, source.size)) if source.size <= LARGEST else None
+            if seen is not None:
+                raise UnknownFormat(f"{name}: this is no format that ctxkit reads: {seen}", registry.hint())
             raise UnknownFormat(f"{name}:{one.line}: {one.text}: no record in the whole file, so it is no log")
 
 

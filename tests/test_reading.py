@@ -12,6 +12,7 @@ from ctxkit.errors import ManyConversations, NoSuchLog, UnknownFormat, Usage
 from ctxkit.reading import read, reread
 from tests.build import lines
 from tests.cli.runner import FOREIGN, SMALL
+from tests.shared import SHARED
 
 
 @pytest.mark.parametrize(("raw", "name", "count"), [
@@ -92,3 +93,47 @@ def test_rows(tmp_path: Path) -> None:
     """Only the first so many rows, with the ops among them, for looking back."""
     assert len(read(io.BytesIO(FOREIGN), rows=2).transcript.messages) == 2
     assert len(Log.open(io.BytesIO(FOREIGN)).messages) == 3
+
+
+def test_a_format_by_name(tmp_path: Path) -> None:
+    """Read as what was asked for, whatever it looks like: first by the caller, then by the config; a look back too."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"note":1}\n' * 60 + b'{"role":"user","content":"late"}\n')
+    with pytest.raises(UnknownFormat):
+        Log.open(path)
+    assert len(Log.open(path, format="chat").messages) == 1
+    assert len(Log.open(path, env={"CTXKIT_FORMAT": "chat"}).messages) == 1
+    assert Log.open(path, format="pi", env={"CTXKIT_FORMAT": "chat"}).opening.format.name == "pi"
+    with pytest.raises(UnknownFormat):
+        Log.open(path, format="auto", env={"CTXKIT_FORMAT": "chat"})
+    assert reread(Log.open(path, format="chat").opening).format.name == "chat"
+    with pytest.raises(Usage):
+        Log.open(path, format="nonsense")
+
+
+def test_a_container_by_name(tmp_path: Path) -> None:
+    """What holds something else than was asked for is refused, as is what holds nothing."""
+    path = tmp_path / "x.json"
+    path.write_bytes(b'[{"role":"user","content":"x"}]')
+    assert Log.open(path, format="messages").opening.format.name == "messages"
+    with pytest.raises(UnknownFormat, match="it is of messages"):
+        Log.open(path, format="pi")
+    path.write_bytes(SMALL)
+    with pytest.raises(UnknownFormat):
+        Log.open(path, format="messages")
+
+
+@pytest.mark.parametrize("name", sorted({path.parent.name for path in (SHARED / "transcripts").glob("*/*")}) or ["-"])
+def test_every_kind_of_transcript_is_read_or_named(name: str) -> None:
+    """A file that no format reads ends with an error that says what was seen; nothing else ends the reading."""
+    if name in ("-", "usage"):
+        pytest.skip("no transcripts")
+    for path in sorted((SHARED / "transcripts" / name).iterdir()):
+        if path.suffix in (".md", ".csv"):
+            continue
+        try:
+            assert Log.open(path, conversation=None).messages
+        except ManyConversations:
+            assert Log.open(path, conversation=1).messages
+        except UnknownFormat as error:
+            assert "looks like" in error.message or "it is a zip" in error.message

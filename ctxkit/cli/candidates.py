@@ -122,7 +122,8 @@ def _opened(given: Mapping[str, str]) -> Any:
     if os.path.getsize(name) > LARGEST:
         return None
     number = given.get("conversation", "")
-    return Log.open(name, sidecar=given.get("sidecar"), conversation=int(number) if number.isdigit() else None)
+    chosen = int(number) if number.isdigit() else None
+    return Log.open(name, sidecar=given.get("sidecar"), conversation=chosen, format=given.get("from_"))
 
 
 _Source = Callable[[Any], Iterable[Candidate]]
@@ -201,6 +202,12 @@ def _values(name: str) -> Found:
     return found(map(Candidate, choices))
 
 
+def _formats() -> tuple[str, ...]:
+    from ctxkit.formats.registry import names
+
+    return ("auto", *names())
+
+
 _FIXED: dict[str, Callable[[], Found]] = {
     "log": lambda: FILES,
     "LOG": lambda: FILES,
@@ -211,6 +218,7 @@ _FIXED: dict[str, Callable[[], Found]] = {
     "KEY": _keys,
     "chosen": _profiles,
     "COMMAND": commands,
+    "from_": lambda: found(map(Candidate, _formats())),
     "now": lambda: found([Candidate("last", "the newest message"), Candidate("wall", "the clock")]),
 }
 """Name or metavar of a parameter -> what does not depend on a log."""

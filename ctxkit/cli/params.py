@@ -60,6 +60,9 @@ class Reading:
     conversation: Annotated[
         int | None, typer.Option(metavar="N", help="Which conversation of a file that holds many.")
     ] = None
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="FORMAT", help="Read it as this format, whatever it looks like.")
+    ] = None
     force_replay: Annotated[bool, typer.Option("--force-replay", help="Apply ops that do not fit the log too.")] = False
     strict: StrictOption = False
     json: JsonOption = False

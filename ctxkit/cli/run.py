@@ -49,8 +49,8 @@ def opened(
             source = _stream(log)
         with io.progress(f"reading {'standard input' if log == '-' else os.path.basename(log)}") as step:
             found = Log.open(
-                source, sidecar=reading.sidecar, conversation=reading.conversation, strict=reading.strict,
-                progress=step, before=before,
+                source, sidecar=reading.sidecar, conversation=reading.conversation, format=reading.from_,
+                strict=reading.strict, progress=step, before=before,
             )  # fmt: skip
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):

@@ -24,17 +24,35 @@ REGISTRY: dict[str, str] = {
 }
 """Name -> the module whose `FORMAT` it is, in the order in which they are asked. Imported when first needed."""
 
+CONTAINED = "messages"
+"""Chat messages in something bigger, which `formats/containers.py` finds."""
+
 HEAD = 50
 """How many of the first records are looked at."""
-
-_SHOWN_KEYS = 8
 
 
 def by_name(name: str) -> Format:
     """The format with that name. Raises Usage for a name that is not in the registry."""
-    if name not in REGISTRY:
-        raise Usage(f"no format is called {name}", f"there are: {', '.join(REGISTRY)}")
+    known(name)
+    if name == CONTAINED:
+        return cast(Format, import_module("ctxkit.formats.containers").FORMAT)
     return cast(Format, import_module(REGISTRY[name]).FORMAT)
+
+
+def known(name: str) -> None:
+    """Raises Usage for what is neither the name of a format nor `auto`."""
+    if name not in (*REGISTRY, CONTAINED, "auto"):
+        raise Usage(f"no format is called {name}", f"there are: auto, {', '.join(names())}")
+
+
+def names() -> tuple[str, ...]:
+    """All formats that can be read, ours first."""
+    return ("chat", CONTAINED, *(name for name in REGISTRY if name != "chat"))
+
+
+def hint() -> str:
+    """What to do where no format was told."""
+    return f"formats: {', '.join(names())}; --from FORMAT reads it as one of them"
 
 
 def detect(head: Sequence[dict[str, Any]]) -> Format:
@@ -48,11 +66,10 @@ def detect(head: Sequence[dict[str, Any]]) -> Format:
     for one in _formats():
         if one.detect(head):
             return one
-    keys = list(head[0])
-    seen = ", ".join(keys[:_SHOWN_KEYS]) + (", …" if len(keys) > _SHOWN_KEYS else "")
+    from ctxkit.formats import sightings
+
     raise UnknownFormat(
-        f"this is no format that ctxkit reads: its first record has the keys {seen or '(none)'}",
-        f"formats: {', '.join(REGISTRY)}; a message has a `role`",
+        f"this is no format that ctxkit reads: {sightings.of_record(head[0], 'its first record has')}", hint()
     )
 
 

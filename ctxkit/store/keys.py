@@ -170,7 +170,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 }
 
 KEYS: tuple[Key, ...] = (
-    Key("format", "text", "auto", "format of the log; auto looks at its content"),
+    Key("format", "text", "auto", "format of the log, as --from names it; auto looks at its content"),
     Key("now", "now", "last", "what windows count from: last (the newest message), wall (the clock) or an ISO time"),
     Key("model", "text", "", "model whose limit and tokens count", example="claude-sonnet-4-5"),
     Key("limit", "number", None, "context limit in tokens; unset: the model's own", low=1, example=200000),

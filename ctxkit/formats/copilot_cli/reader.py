@@ -13,7 +13,7 @@ from ctxkit.core.messages import Message, Span
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Cut, Transcript, View
 from ctxkit.formats.base import Block
-from ctxkit.formats.copilot_cli.rows import CopilotRow, DataHead, RequestHead
+from ctxkit.formats.copilot_cli.rows import CopilotRow, EventHead, RequestHead
 from ctxkit.formats.heads import head, listed
 
 NAME = "copilot-cli"
@@ -56,7 +56,7 @@ class CopilotReader:
             if isinstance(row.id, str):
                 self._row_with[row.id] = self._rows
             if row.type in ROLES or row.type in EVENTS:
-                self._take(row, head(row.data, DataHead), (block.offsets[i], block.sizes[i]), block.lines[i])
+                self._take(row, head(row.data, EventHead), (block.offsets[i], block.sizes[i]), block.lines[i])
             self._rows += 1
 
     def finish(self) -> Transcript:
@@ -73,7 +73,7 @@ class CopilotReader:
         row_of = array("q", self._row_of)
         return Transcript(NAME, messages, row_of, self._rows, list(self._ops.ops), [], view=view, model=self._model)
 
-    def _take(self, row: CopilotRow, data: DataHead, span: Span, line: int) -> None:
+    def _take(self, row: CopilotRow, data: EventHead, span: Span, line: int) -> None:
         """One event that counts."""
         side = next((key for key in (row.agentId, data.parentToolCallId) if isinstance(key, str) and key), None)
         match row.type:
@@ -91,13 +91,13 @@ class CopilotReader:
             case _:
                 self._message(row, data, span, side)
 
-    def _speaks(self, data: DataHead) -> None:
+    def _speaks(self, data: EventHead) -> None:
         for model in (data.newModel, data.selectedModel, data.model):
             if isinstance(model, str):
                 self._model = model
                 return
 
-    def _system(self, row: CopilotRow, data: DataHead, span: Span, line: int) -> None:
+    def _system(self, row: CopilotRow, data: EventHead, span: Span, line: int) -> None:
         """The system prompt: the one that is known, or a new one in the place of the one before."""
         known = hash(bytes(data.content))
         n = self._prompts.get(known) or self._open("system", row, span)
@@ -109,7 +109,7 @@ class CopilotReader:
         self._cuts = [(_without(cut, n), here, prompt) for cut, here, prompt in self._cuts]
         self._prompt = n
 
-    def _message(self, row: CopilotRow, data: DataHead, span: Span, side: str | None) -> None:
+    def _message(self, row: CopilotRow, data: EventHead, span: Span, side: str | None) -> None:
         n = self._open(ROLES[row.type], row, span)
         message = self._messages[n - 1]
         message.thread = side

@@ -24,7 +24,7 @@ class CopilotRow(Row):
     data: msgspec.Raw = NO_RAW
 
 
-class DataHead(msgspec.Struct, gc=False):
+class EventHead(msgspec.Struct, gc=False):
     """The data of an event without what only printing needs."""
 
     content: msgspec.Raw = NO_RAW
