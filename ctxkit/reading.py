@@ -17,7 +17,7 @@ from ctxkit.core.messages import Damage
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.errors import UnknownFormat, Usage
-from ctxkit.formats import containers, registry, sightings
+from ctxkit.formats import containers, registry
 from ctxkit.formats.base import Block, Format, Reader, Row
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.sidecar import Sidecar
@@ -184,6 +184,8 @@ def _refuse_other_text(name: str, transcript: Transcript, source: Source) -> Non
         return
     for one in transcript.damage:
         if one.code not in FRAGMENTS:
+            from ctxkit.formats import sightings
+
             seen = sightings.of_file(source.read(0, source.size)) if source.size <= LARGEST else None
             if seen is not None:
                 raise UnknownFormat(f"{name}: this is no format that ctxkit reads: {seen}", registry.hint())

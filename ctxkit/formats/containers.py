@@ -17,7 +17,6 @@ import msgspec
 from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Text
 from ctxkit.errors import ManyConversations, Usage
-from ctxkit.formats import documents
 from ctxkit.formats.chat import ChatFormat, content_of
 
 FORMAT = ChatFormat("messages", native=False)
@@ -94,7 +93,7 @@ def may_be(start: bytes) -> bool:
     head = _head(line)
     if head is None:
         return line.startswith(b"{") and line[-1:] in b"{[,"
-    return _messages(head) is not None or documents.lay_out(line) is not None
+    return _messages(head) is not None or _document(head, line) is not None
 
 
 def find(raw: bytes) -> Container | None:
@@ -183,13 +182,22 @@ def _conversation(raw: bytes) -> Conversation | None:
     head = _head(raw)
     items = None if head is None else _messages(head)
     if head is None or items is None:
-        found = documents.lay_out(raw)
+        found = None if head is None else _document(head, raw)
         return None if found is None else Conversation("", found[1], found[0])
     lines = [_one_line(item) for item in items]
     system = bytes(head.system)
     if system[:1] in (b'"', b"[") and system not in (b'""', b"[]"):
         lines.insert(0, _one_line(b'{"role":"system","content":' + system + b"}"))
     return Conversation(_label(raw), lines)
+
+
+def _document(head: _Head, raw: bytes) -> tuple[str, list[bytes]] | None:
+    """The format and lines of a session document (`formats/documents.py`); None where the object is none."""
+    if head.messages is _ABSENT:
+        return None
+    from ctxkit.formats import documents
+
+    return documents.lay_out(raw)
 
 
 def _messages(head: _Head) -> list[bytes] | None:
