@@ -32,12 +32,16 @@ def lay_out(raw: bytes) -> tuple[str, list[bytes]] | None:
 
 
 def _format(fields: dict[str, bytes], messages: list[bytes]) -> str | None:
-    """Whose document it is: Gemini CLI's has typed messages, a session and a project."""
+    """Whose document it is: Gemini CLI's has typed messages and a project, opencode's an `info` and parts."""
     heads = [one for raw in messages if isinstance(one := _value(raw), dict)]
     if all(fields.get(key, b"").startswith(b'"') for key in ("sessionId", "projectHash")):
         types = {str(one.get("type")) for one in heads}
         if types & {"user", "gemini"} or not messages:
             return "gemini-cli"
+    nested = any(isinstance(one.get("info"), dict) and isinstance(one.get("parts"), list) for one in heads)
+    session = _value(fields.get("info", b""))
+    if nested or (not messages and isinstance(session, dict) and "projectID" in session):
+        return "opencode"
     return None
 
 

@@ -20,6 +20,7 @@ REGISTRY: dict[str, str] = {
     "pi": "ctxkit.formats.pi",
     "gemini-cli": "ctxkit.formats.gemini_cli",
     "copilot-cli": "ctxkit.formats.copilot_cli",
+    "opencode": "ctxkit.formats.opencode",
     "chat": "ctxkit.formats.chat",
 }
 """Name -> the module whose `FORMAT` it is, in the order in which they are asked. Imported when first needed."""

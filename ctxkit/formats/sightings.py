@@ -24,7 +24,6 @@ _SHAPES: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("source action", "events of OpenHands"),
         ("source observation", "events of OpenHands"),
         ("eval samples", "a log of Inspect"),
-        ("info messages", "an export of opencode"),
     )
 )
 _BINARY = (

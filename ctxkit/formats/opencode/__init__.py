@@ -1,0 +1,51 @@
+"""The opencode format: what `opencode export` prints, one JSON object with a session's messages and their parts.
+
+Pipeline: `formats/documents.py` lays the object out as lines; `formats/registry.py` lists `FORMAT`. Neither real
+sessions nor recorded requests were at hand: the reading follows public documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxkit.core.messages import Content, Message, Repairs
+from ctxkit.formats.base import Row
+from ctxkit.formats.opencode.content import content_of
+from ctxkit.formats.opencode.reader import NAME, OpencodeReader
+from ctxkit.formats.opencode.rows import OpencodeRow
+
+__all__ = ["FORMAT", "Opencode"]
+
+
+class Opencode:
+    """A Format (formats/base.py)."""
+
+    name: str = NAME
+    native: bool = False
+    row: type[Row] = OpencodeRow
+
+    def detect(self, head: Sequence[dict[str, Any]]) -> bool:
+        """A message: what it is, and its parts."""
+        return any(isinstance(row.get("info"), dict) and isinstance(row.get("parts"), list) for row in head)
+
+    def reader(self) -> OpencodeReader:
+        """A new reader."""
+        return OpencodeReader()
+
+    def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full."""
+        return content_of(message, rows)
+
+    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
+        """The message in full."""
+        return self.content(message, rows)
+
+    def sent(
+        self, contents: list[Content], answered: frozenset[str], model: str
+    ) -> tuple[list[Content], Repairs] | None:
+        """None: what opencode repairs is not known."""
+        return None
+
+
+FORMAT = Opencode()
