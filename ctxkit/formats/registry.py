@@ -28,6 +28,38 @@ REGISTRY: dict[str, str] = {
 CONTAINED = "messages"
 """Chat messages in something bigger, which `formats/containers.py` finds."""
 
+ABOUT: dict[str, tuple[str, str, str]] = {
+    "chat": ("a chat message per line, ctxkit's own log", "all", "nothing"),
+    CONTAINED: ("chat messages inside of something bigger", "all of the messages", "what stands around them"),
+    "claude-code": (
+        "a session file of Claude Code",
+        "branches, sidechains, compactions, thinking, attachments",
+        "the wording of old reminders",
+    ),
+    "codex": (
+        "a rollout file of Codex",
+        "compactions, rollbacks, reasoning",
+        "events, which say most things a second time",
+    ),
+    "pi": ("a session file of pi, versions 1 to 3", "branches, compactions, context edits, labels as marks", "costs"),
+    "gemini-cli": (
+        "a session file of Gemini CLI, `.jsonl` or `.json`",
+        "updates, rewinds, calls with their results",
+        "notices; thoughts are shown, not sent",
+    ),
+    "copilot-cli": (
+        "`events.jsonl` of a session of Copilot CLI",
+        "compactions, rewinds, subagents, system prompts",
+        "hooks, permissions, truncations",
+    ),
+    "opencode": (
+        "what `opencode export` prints",
+        "compactions, a revert, calls with their results",
+        "steps, snapshots, patches; a revert within a message",
+    ),
+}
+"""Name -> what it is, what of its own is kept, what is not: the table of docs/formats.md."""
+
 HEAD = 50
 """How many of the first records are looked at."""
 

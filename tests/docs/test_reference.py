@@ -1,4 +1,4 @@
-"""Reference pages that are written from the code: config keys, the Python API, the modules."""
+"""Reference pages that are written from the code: config keys, the Python API, the modules, the formats."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 from ctxkit import Log, Selection
+from ctxkit.formats import registry
+from ctxkit.formats.base import SessionFormat
 from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import KEYS, Key
 from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
@@ -129,3 +131,23 @@ def test_modules(update: bool) -> None:
     """Every module stands on the page of the architecture."""
     page = DOCS / "architecture.md"
     settle(page, with_part(page.read_text(encoding="utf-8"), "modules", modules()), update=update)
+
+
+def formats() -> str:
+    """Every format that is read, what of it is kept, and whether it is written too."""
+    rows = []
+    for name in registry.names():
+        what, kept, lost = registry.ABOUT[name]
+        found = registry.by_name(name)
+        owner = "ctxkit" if found.native else "another program"
+        written = "yes" if found.native else "as a session" if isinstance(found, SessionFormat) else "no"
+        rows.append(f"| `{name}` | {what} | {owner} | {written} | {kept} | {lost} |")
+    head = ["| format | what it is | owner | written | kept when read | not kept |", "|---|---|---|---|---|---|"]
+    return "\n".join([*head, *rows])
+
+
+def test_formats(update: bool) -> None:
+    """Every format of the registry stands in the table."""
+    assert set(registry.ABOUT) == set(registry.names())
+    page = DOCS / "formats.md"
+    settle(page, with_part(page.read_text(encoding="utf-8"), "formats", formats()), update=update)
