@@ -18,7 +18,7 @@ from ctxkit.core import integrity
 from ctxkit.core.context import names
 from ctxkit.core.integrity import NO_RESULT
 from ctxkit.core.ledger import build
-from ctxkit.core.messages import Call, Content, Repairs, Result
+from ctxkit.core.messages import Call, Content, Repairs, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
 from ctxkit.core.times import iso
@@ -26,7 +26,8 @@ from ctxkit.errors import CtxkitError, Usage
 from ctxkit.exporting import joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Kept, NewSession, Row, SessionFormat, Written
-from ctxkit.reading import limited, read
+from ctxkit.formats.bodies import speaker
+from ctxkit.reading import limited
 from ctxkit.store.jsonl import read_blocks
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def session(
     edited = edited_of(log, repairs, progress)
     written = target.rewrite(edited, made)
     if edited.changed:
-        written = _proved(target, edited, made, written)
+        written = _proved(log, target, edited, made, written)
     written.repairs = joined(repairs, written.repairs)
     return written
 
@@ -98,15 +99,14 @@ def _time(log: OpenedLog, name: Name) -> str | None:
     return None if moment is None else iso(moment)
 
 
-def _proved(target: SessionFormat, edited: Edited, made: NewSession, written: Written) -> Written:
+def _proved(log: OpenedLog, target: SessionFormat, edited: Edited, made: NewSession, written: Written) -> Written:
     """`written`, read again; with a chain that is written anew where that is not what was asked for."""
     for attempt in (written, None):
         if attempt is None:
             attempt = target.rewrite(msgspec.structs.replace(edited, moved=True), made)
-        if not attempt.keys:
-            return attempt
         stream = _kept(attempt.pieces)
-        if _reads_as(stream, attempt.keys):
+        told = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
+        if _reads_as(stream, attempt.keys, told):
             attempt.pieces = _again(stream)
             return attempt
     raise CtxkitError("the session would not be read as the context that it was written from: nothing was written")
@@ -128,11 +128,31 @@ def _again(stream: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-def _reads_as(stream: BinaryIO, keys: list[list[str]]) -> bool:
+def _reads_as(stream: BinaryIO, keys: list[list[str]], told: list[Content]) -> bool:
+    """Whether a session holds messages with keys as listed; where none are, whether it tells the same."""
+    from ctxkit.opened import OpenedLog
+
     stream.seek(0)
-    transcript = read(stream).transcript
-    state = fold(transcript, build(transcript))
-    return [state.messages[name - 1].key for name in names(state) if isinstance(name, int)] in keys
+    log = OpenedLog.open(stream, env={})
+    state = fold(log.transcript, build(log.transcript))
+    found = [name for name in names(state) if isinstance(name, int)]
+    if keys:
+        return [state.messages[n - 1].key for n in found] in keys
+    return list(_told(map(log.content, found))) == list(_told(told))
+
+
+def _told(contents: Iterable[Content]) -> Iterator[tuple[str, str, str]]:
+    """What must be the same whoever holds it: whose words, which words, which calls and results, in order."""
+    for content in contents:
+        side = "assistant" if speaker(content) == "assistant" else "user"
+        for part in sorted(content.parts, key=lambda part: not isinstance(part, Result)):
+            match part:
+                case Text(text=words) if words:
+                    yield side, "text", words
+                case Call(id=identity, name=name):
+                    yield side, identity, name
+                case Result(id=identity):
+                    yield side, identity, "result"
 
 
 def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None) -> Edited:

@@ -27,9 +27,11 @@ class To(StrEnum):
     anthropic = "anthropic"
     gemini = "gemini"
     claude_code = "claude-code"
+    codex = "codex"
+    pi = "pi"
 
 
-SESSIONS = frozenset({To.claude_code})
+SESSIONS = frozenset({To.claude_code, To.codex, To.pi})
 """What agents go on with: session files."""
 
 
@@ -61,8 +63,8 @@ def command(
     JSON object in the shape of the request body. A call without its result gets one that says so, a result without its
     call is left out; whatever is left out or added is counted on stderr.
 
-    claude-code: a session file that Claude Code goes on with. Of a Claude Code log every record that stays keeps its
-    bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
+    claude-code, codex, pi: a session file that the program goes on with. Of a log of its own every record that stays
+    keeps its bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
     """
     target = opened(log, reading, looking, command="export")
     target.lens_agent, target.lens_thread = agent, thread

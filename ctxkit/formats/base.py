@@ -136,7 +136,7 @@ class Written(msgspec.Struct):
     """A session file: `pieces` are its bytes, whole lines all together.
 
     `id`: its session's id; `name`: what its program calls the file; `count`: messages in the context. `keys`: the
-    `Message.key` of each message of its context in order, of which reading it must give one list; none: not looked at.
+    `Message.key` of each message of its context in order, of which reading it must give one list; none: its words.
     """
 
     id: str

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Row
+from ctxkit.formats.base import Edited, Kept, NewSession, Row, Written
 from ctxkit.formats.codex.content import content_of
 from ctxkit.formats.codex.reader import NAME, CodexReader
 from ctxkit.formats.codex.rows import CodexRow
@@ -50,6 +50,18 @@ class Codex:
     ) -> tuple[list[Content], Repairs] | None:
         """None: what Codex repairs, `core/integrity.py` repairs alike."""
         return None
+
+    def write(self, context: Sequence[Kept], session: NewSession) -> Written:
+        """A new session."""
+        from ctxkit.formats.codex.sessions import write
+
+        return write(context, session)
+
+    def rewrite(self, edited: Edited, session: NewSession) -> Written:
+        """The session after ops."""
+        from ctxkit.formats.codex.rewriting import rewrite
+
+        return rewrite(edited, session)
 
 
 FORMAT = Codex()

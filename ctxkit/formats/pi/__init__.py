@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Row
+from ctxkit.formats.base import Edited, Kept, NewSession, Row, Written
 from ctxkit.formats.pi.content import content_of, recorded_of
 from ctxkit.formats.pi.reader import NAME, PiReader
 from ctxkit.formats.pi.rows import PiRow
@@ -51,6 +51,18 @@ class Pi:
         from ctxkit.formats.pi.wire import repair
 
         return repair(contents, model)
+
+    def write(self, context: Sequence[Kept], session: NewSession) -> Written:
+        """A new session."""
+        from ctxkit.formats.pi.sessions import write
+
+        return write(context, session)
+
+    def rewrite(self, edited: Edited, session: NewSession) -> Written:
+        """The session after ops."""
+        from ctxkit.formats.pi.rewriting import rewrite
+
+        return rewrite(edited, session)
 
 
 FORMAT = Pi()

@@ -38,7 +38,7 @@ class PiReader:
         self._labels: list[OpLine] = []
         self._labelled: dict[str, str] = {}
         """Target entry -> id of the label that it has."""
-        self._entries: list[Entry] = []
+        self.entries: list[Entry] = []
         self._upto = array("q")
         """For each entry, how many messages there were with it."""
         self._index: dict[str, int] = {}
@@ -59,12 +59,12 @@ class PiReader:
 
     def finish(self) -> Transcript:
         """The transcript so far. The view is computed anew from the last entry."""
-        view, path = view_of(self._entries, len(self._messages))
+        view, path = view_of(self.entries, len(self._messages))
         messages = list(self._messages)
         for at in path:
             if at in self._edits:
                 target, span = self._edits[at]
-                n = self._entries[target].n
+                n = self.entries[target].n
                 if n:
                     messages[n - 1] = msgspec.structs.replace(messages[n - 1], more=(*messages[n - 1].more, span))
         ops = [*self._labels, *self._ops.ops]
@@ -73,7 +73,7 @@ class PiReader:
 
     def _take(self, row: PiRow, span: Span, line: int) -> None:
         """One entry: its message, if it holds one, and its place in the tree."""
-        at = len(self._entries)
+        at = len(self.entries)
         key = row.id if isinstance(row.id, str) else ""
         linear = at - 1 if not key else -1
         parent = self._index.get(row.parentId, -1) if isinstance(row.parentId, str) else linear
@@ -97,7 +97,7 @@ class PiReader:
         if key:
             self._index[key] = at
         self._by_row[self._rows] = at
-        self._entries.append(entry)
+        self.entries.append(entry)
         self._upto.append(len(self._messages))
 
     def _message(self, row: PiRow, entry: Entry, span: Span, key: str) -> None:

@@ -1,0 +1,276 @@
+"""A Codex session after ops: every row that stays keeps its bytes, but for the session's id.
+
+Pipeline: the rows are read once more -> what leaves, what says less, what comes in (`_Plan`) -> patches of the file.
+A message stands in its own row and, where a compaction lists it again, in that list: both change. Where that does not
+give the context, the history is written anew: one item after the other, without compactions and rollbacks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.messages import Call, Repairs
+from ctxkit.core.splice import Path, spliced
+from ctxkit.formats.base import Edited, Kept, NewSession, Written
+from ctxkit.formats.codex.content import item_of, parts_of
+from ctxkit.formats.codex.reader import CALLS, MODEL, CodexReader
+from ctxkit.formats.codex.rows import NO_RAW, CodexRow, payload_head
+from ctxkit.formats.codex.sessions import file_name, items_of, line
+from ctxkit.formats.patching import Patch, patched
+from ctxkit.formats.response_items import Items
+
+_LAST = 1 << 60
+"""The order of a row's own patch: what is put in before it comes first."""
+_IDS: tuple[Path, ...] = (("payload", "id"), ("payload", "session_id"))
+
+Span = tuple[int, int]
+Json = dict[str, Any]
+
+
+class Rows:
+    """The rows of the log, read once more: those that speak of the session, ops, and what compactions list."""
+
+    def __init__(self, edited: Edited) -> None:
+        reader = CodexReader()
+        self.metas: list[Span] = []
+        self.turns: list[Span] = []
+        self.ops: list[Span] = []
+        self.offsets: list[int] = []
+        for block in edited.blocks(CodexRow):
+            reader.feed(block)
+            for i, row in enumerate(block.rows):
+                span = (block.offsets[i], block.sizes[i])
+                self.offsets.append(span[0])
+                if isinstance(row.ctxkit, str):
+                    self.ops.append(span)
+                elif row.type == "session_meta":
+                    self.metas.append(span)
+                elif row.type == "turn_context":
+                    self.turns.append(span)
+        self.lists = reader.lists
+        meta = loads(edited.read(*self.metas[0])) if self.metas else {}
+        payload = meta.get("payload") if isinstance(meta, dict) else None
+        found = payload.get("id") if isinstance(payload, dict) else None
+        self.session = found if isinstance(found, str) else ""
+
+    def after(self, offset: int, size: int) -> int:
+        """Where the row behind the one at `offset` begins; `size` is the end of the log."""
+        at = bisect_right(self.offsets, offset)
+        return self.offsets[at] if at < len(self.offsets) else size
+
+
+def rewrite(edited: Edited, session: NewSession) -> Written:
+    """The session after ops."""
+    rows = Rows(edited)
+    repairs = Repairs()
+    identity = session.id or rows.session
+    name = file_name(msgspec.structs.replace(session, id=identity))
+    if not edited.changed:
+        pieces = patched(edited.read, edited.size, _patches(edited, rows, session))
+        return Written(identity, name, pieces, repairs, len(edited.context))
+    plan = _Plan(edited, rows, session, repairs)
+    if edited.moved:
+        pieces = plan.anew()
+    else:
+        pieces = patched(edited.read, edited.size, [*_patches(edited, rows, session), *plan.in_place()])
+    return Written(identity, name, pieces, repairs, len(edited.context))
+
+
+def _patches(edited: Edited, rows: Rows, session: NewSession) -> Iterator[Patch]:
+    """Ops leave; the session gets its new id."""
+    for span in rows.ops:
+        yield Patch(span[0], _LAST, span[1], b"")
+    if session.id:
+        for span in rows.metas:
+            raw = edited.read(*span)
+            if (renamed := _renamed(raw, rows.session, session.id)) != raw:
+                yield Patch(span[0], _LAST, span[1], renamed)
+
+
+def _renamed(raw: bytes, old: str, new: str) -> bytes:
+    """A `session_meta` with another id, where it has the old one."""
+    row = loads(raw)
+    payload = row.get("payload")
+    if not isinstance(payload, dict):
+        return raw
+    changes = {path: dumps(new).encode() for path in _IDS if payload.get(path[1]) == old}
+    return spliced(raw, changes) if changes else raw
+
+
+class _Plan:
+    """What becomes of each message."""
+
+    def __init__(self, edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> None:
+        self.edited, self.rows, self.session, self.repairs = edited, rows, session, repairs
+        self.messages = edited.transcript.messages
+        self.listed: dict[int, list[tuple[int, Span]]] = {}
+        """Message -> the lists that it stands in (by index), with its place there."""
+        for at, history in enumerate(rows.lists):
+            for offset, size, n in history.items:
+                self.listed.setdefault(n, []).append((at, (offset, size)))
+        self.inside = {span: at for n in self.listed for at, span in self.listed[n]}
+        self.new: dict[Span, list[bytes]] = {}
+        """Item or row -> the items that stand in its place; none: it leaves."""
+        self.behind: dict[Span, list[bytes]] = {}
+        """The same for what comes in behind an item or row."""
+        literal = any(kept.content is not None for kept in edited.context)
+        self.made = Items(repairs, session=True, known=self._calls() if literal else {})
+        self._kinds: dict[Span, str] = {}
+        self.items = [self._items(kept) for kept in edited.context]
+        self._loose = self._parted()
+
+    def spans(self, n: int) -> list[Span]:
+        """The rows or items that are message n."""
+        message = self.messages[n - 1]
+        return [(message.offset, message.size), *message.more]
+
+    def in_place(self) -> list[Patch]:
+        """Patches of the rows as they stand."""
+        for n in self.edited.gone:
+            self._put(n, [])
+        last: Span | None = None
+        for kept, items in zip(self.edited.context, self.items, strict=True):
+            if kept.n:
+                if items is not None:
+                    self._put(kept.n, items)
+                last = self._live(kept.n)
+            elif items:
+                self.behind.setdefault(last or (-1, 0), []).extend(items)
+        for span in self._loose:
+            self.new[span] = []
+        return [*self._rows(), *self._lists()]
+
+    def anew(self) -> Iterator[bytes]:
+        """The lines of a session that holds the context and nothing else."""
+        for span in [*self.rows.metas, *self.rows.turns[-1:]]:
+            raw = self.edited.read(*span)
+            yield (_renamed(raw, self.rows.session, self.session.id) if self.session.id else raw) + b"\n"
+        self.repairs.leave_out("compaction of its program", len(self.rows.lists))
+        for kept, items in zip(self.edited.context, self.items, strict=True):
+            ts = kept.ts or self.session.time
+            if items is not None:
+                yield from (_row(ts, item) for item in items)
+                continue
+            for span in self.spans(kept.n):
+                if span not in self._loose:
+                    raw = self.edited.read(*span)
+                    yield _row(ts, raw) if span in self.inside else self._as_row(raw, ts)
+
+    def _as_row(self, raw: bytes, ts: str) -> bytes:
+        """A row as it stands; an old compaction as the message that its summary is."""
+        row = loads(raw)
+        return line(ts, "response_item", item_of(row)) if row.get("type") == "compacted" else raw + b"\n"
+
+    def _calls(self) -> dict[str, str]:
+        """The calls of the log, with the type of their item; also those that only a result names."""
+        known = {key: "function_call" for message in self.messages for key in message.results}
+        for message in self.messages:
+            for span in (message.offset, message.size), *message.more:
+                if message.calls:
+                    item = item_of(loads(self.edited.read(*span)))
+                    known |= {part.id: item["type"] for part in parts_of(item) if isinstance(part, Call)}
+        return known
+
+    def _items(self, kept: Kept) -> list[bytes] | None:
+        """The items that stand for a message now; None where it stands as it is."""
+        if kept.content is None:
+            return None
+        return [dumps(item).encode("ascii") for item in items_of(self.made, kept.content, self.repairs)]
+
+    def _parted(self) -> set[Span]:
+        """Reasoning that an op has parted from what followed on it, which no request may hold."""
+        before = [(span, self._kind(n, span)) for n in range(1, len(self.messages) + 1) for span in self.spans(n)]
+        led = {one[0] for one, after in pairwise(before) if one[1] == "reasoning" and after[1]}
+        now: list[tuple[Span, str]] = []
+        for kept, items in zip(self.edited.context, self.items, strict=True):
+            if items is None:
+                now += [(span, self._kind(kept.n, span)) for span in self.spans(kept.n)]
+            elif items:
+                says = items_of_model(items[0])
+                now.append(((-1, 0), says))
+        found: set[Span] = set()
+        follows = ""
+        for span, kind in reversed(now):
+            if kind == "reasoning" and not follows and span in led:
+                found.add(span)
+                self.repairs.leave_out("reasoning without what followed on it")
+                continue
+            follows = kind
+        return found
+
+    def _kind(self, n: int, span: Span) -> str:
+        """The type of an item of the model; "" for any other."""
+        if self.messages[n - 1].role != "assistant":
+            return ""
+        if span not in self._kinds:
+            self._kinds[span] = items_of_model(self.edited.read(*span))
+        return self._kinds[span]
+
+    def _live(self, n: int) -> Span:
+        """Where message n stands in what Codex goes on with: in the last list that has it, else its last row."""
+        return self.listed[n][-1][1] if n in self.listed else self.spans(n)[-1]
+
+    def _put(self, n: int, items: list[bytes]) -> None:
+        """`items` in place of message n, wherever it stands."""
+        first, *rest = self.spans(n)
+        self.new[first] = items
+        self.new.update((span, []) for span in rest)
+        for _, span in self.listed.get(n, ()):
+            self.new[span] = items
+
+    def _rows(self) -> Iterator[Patch]:
+        """Patches of whole rows."""
+        for span, items in self.new.items():
+            if span not in self.inside:
+                ts = loads(self.edited.read(*span)).get("timestamp") or self.session.time
+                yield Patch(span[0], _LAST, span[1], b"".join(_row(ts, item) for item in items).rstrip(b"\n"))
+        for span, items in self.behind.items():
+            if span not in self.inside:
+                start = self.rows.metas[0] if self.rows.metas else span
+                at = self.rows.after((start if span[0] < 0 else span)[0], self.edited.size)
+                yield Patch(at, 0, 0, b"".join(_row(self.session.time, item) for item in items))
+
+    def _lists(self) -> Iterator[Patch]:
+        """Patches of compactions, of whose lists something changes."""
+        for history in self.rows.lists:
+            spans = [(offset, size) for offset, size, _ in history.items]
+            if not any(span in self.new or span in self.behind for span in spans):
+                continue
+            raw = self.edited.read(history.offset, history.size)
+            items: list[bytes] = []
+            for offset, size in spans:
+                at = offset - history.offset
+                items += self.new.get((offset, size), [raw[at : at + size]])
+                items += self.behind.get((offset, size), [])
+            start = spans[0][0] - history.offset
+            end = spans[-1][0] + spans[-1][1] - history.offset
+            yield Patch(history.offset, _LAST, history.size, raw[:start] + b",".join(items) + raw[end:])
+
+
+class _Kind(msgspec.Struct):
+    type: Any = None
+    role: Any = None
+    payload: msgspec.Raw = NO_RAW
+
+
+def items_of_model(raw: bytes) -> str:
+    """The type of an item or row, where the model made it; "" for any other."""
+    try:
+        row = msgspec.json.decode(raw, type=_Kind)
+        item = payload_head(row.payload) if bytes(row.payload) and row.type != "compacted" else row
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        found = item_of(loads(raw))
+        item = _Kind(found.get("type"), found.get("role"))
+    own = item.type in MODEL or item.type in CALLS or (item.type == "message" and item.role == "assistant")
+    return str(item.type) if own else ""
+
+
+def _row(ts: str, item: bytes) -> bytes:
+    """An item as a line of the file."""
+    return b'{"timestamp":%s,"type":"response_item","payload":%s}\n' % (dumps(ts).encode("ascii"), item)

@@ -1,0 +1,86 @@
+"""New Codex rows: contents of any format as a session that `codex resume` goes on with.
+
+Pipeline: `write` makes a whole session of contents; `rewriting.py` takes single rows for what ops brought in. Resuming
+needs a `session_meta` with an id and a model provider, then response items; the events mirror them for Codex's screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.messages import Content, Repairs
+from ctxkit.formats.base import Kept, NewSession, Written
+from ctxkit.formats.response_items import Items, followed
+
+VERSION = "0.169.0"
+"""The version of Codex whose rows these are like."""
+PROVIDER = "openai"
+
+Json = dict[str, Any]
+
+
+def write(context: Sequence[Kept], session: NewSession) -> Written:
+    """A new session: what it says of itself, then the items of each message."""
+    repairs = Repairs()
+    made = Items(repairs, session=True)
+    items: list[tuple[str, Json]] = []
+    for kept in context:
+        listed = items_of(made, kept.content or Content("user", []), repairs)
+        items += [(kept.ts or session.time, item) for item in listed]
+    stay = {id(item) for item in followed([item for _, item in items], repairs)}
+    lines = [line(session.time, "session_meta", _meta(session))]
+    for ts, item in items:
+        if id(item) in stay:
+            lines += _lines(ts, item)
+    return Written(session.id, file_name(session), lines, repairs, len(context))
+
+
+def items_of(made: Items, content: Content, repairs: Repairs) -> list[Json]:
+    """The items of a content. Codex drops messages of the system, but for its own, which is the developer's."""
+    items = made.of(content)
+    for item in items:
+        if item.get("role") == "system":
+            repairs.leave_out("role of a system message (it is the developer's)")
+            item["role"] = "developer"
+        if item["type"] == "message" and isinstance(item["content"], str):
+            kind = "output_text" if item["role"] == "assistant" else "input_text"
+            item["content"] = [{"type": kind, "text": item["content"]}]
+    return items
+
+
+def line(ts: str, kind: str, payload: Json) -> bytes:
+    """A row as a line of the file."""
+    return dumps({"timestamp": ts, "type": kind, "payload": payload}).encode("ascii") + b"\n"
+
+
+def file_name(session: NewSession) -> str:
+    """What Codex calls the file of a session."""
+    return f"rollout-{session.time[:19].replace(':', '-')}-{session.id}.jsonl"
+
+
+def _meta(session: NewSession) -> Json:
+    return {
+        "id": session.id,
+        "session_id": session.id,
+        "timestamp": session.time,
+        "cwd": session.cwd,
+        "originator": "ctxkit",
+        "cli_version": VERSION,
+        "source": "cli",
+        "model_provider": PROVIDER,
+        "base_instructions": None,
+    }
+
+
+def _lines(ts: str, item: Json) -> Iterator[bytes]:
+    """The row of an item, and the event that mirrors words."""
+    yield line(ts, "response_item", item)
+    if item["type"] != "message":
+        return
+    words = "\n".join(piece["text"] for piece in item["content"] if "text" in piece)
+    if item["role"] == "user":
+        yield line(ts, "event_msg", {"type": "user_message", "message": words, "images": []})
+    elif item["role"] == "assistant":
+        yield line(ts, "event_msg", {"type": "agent_message", "message": words})

@@ -1,0 +1,232 @@
+"""A pi session after ops: every entry that stays keeps its bytes, but for the session's id and the link to its parent.
+
+Pipeline: the entries are read once more -> what leaves, what says less, what comes in (`_Plan`) -> patches of the file.
+Where that does not give the context, its entries are chained anew: one below the other, without compactions and edits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.messages import Repairs
+from ctxkit.core.splice import Path, spliced
+from ctxkit.formats.base import Edited, Kept, NewSession, Written
+from ctxkit.formats.patching import Patch, patched
+from ctxkit.formats.pi.content import content_of
+from ctxkit.formats.pi.reader import PiReader
+from ctxkit.formats.pi.rows import PiRow
+from ctxkit.formats.pi.sessions import Entries, file_name, line
+from ctxkit.formats.pi.tree import Entry, path_of
+
+_LAST = 1 << 60
+"""The order of an entry's own patch: what is put in before it comes first."""
+
+Json = dict[str, Any]
+
+
+class Rows:
+    """The entries of the log, read once more."""
+
+    def __init__(self, edited: Edited) -> None:
+        reader = PiReader()
+        self.heads: list[tuple[int, int]] = []
+        self.ops: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
+        rows: list[PiRow] = []
+        self.session = ""
+        for block in edited.blocks(PiRow):
+            reader.feed(block)
+            for i, row in enumerate(block.rows):
+                span = (block.offsets[i], block.sizes[i])
+                if isinstance(row.ctxkit, str):
+                    self.ops.append(span)
+                    continue
+                spans.append(span)
+                rows.append(row)
+                if row.type == "session":
+                    self.heads.append(span)
+                    self.session = self.session or (row.id if isinstance(row.id, str) else "")
+        self.entries: list[Entry] = reader.entries
+        self.spans = [spans[entry.row] for entry in self.entries]
+        self.rows = [rows[entry.row] for entry in self.entries]
+        self.all = spans
+        self.of_message = {entry.n: i for i, entry in enumerate(self.entries) if entry.n}
+        self.path = path_of(self.entries)
+
+    def key(self, i: int) -> str | None:
+        """The id of entry i; None in version 1, and for no entry."""
+        found = self.rows[i].id if i >= 0 else None
+        return found if isinstance(found, str) else None
+
+
+def rewrite(edited: Edited, session: NewSession) -> Written:
+    """The session after ops."""
+    rows = Rows(edited)
+    repairs = Repairs()
+    identity = session.id or rows.session
+    name = file_name(msgspec.structs.replace(session, id=identity))
+    plan = _Plan(edited, rows, session, repairs)
+    if edited.moved:
+        pieces = plan.anew()
+    else:
+        if edited.changed:
+            plan.in_place()
+        pieces = patched(edited.read, edited.size, [*plan.renamed(), *plan.patches()])
+    return Written(identity, name, pieces, repairs, len(edited.context))
+
+
+class _Plan:
+    """What becomes of each entry. `changes`: index -> new values, None: it leaves. `instead`: index -> its new line."""
+
+    def __init__(self, edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> None:
+        self.edited, self.rows, self.session, self.repairs = edited, rows, session, repairs
+        self.changes: dict[int, dict[Path, Any] | None] = {}
+        self.instead: dict[int, bytes] = {}
+        self.added: list[tuple[int, list[Json]]] = []
+        """Index of the entry (-1: the header) behind which entries come in."""
+        names = {key: "" for m in edited.transcript.messages for key in m.results}
+        names |= {key: name for m in edited.transcript.messages for key, name in zip(m.calls, m.tools, strict=True)}
+        taken = [key for i in range(len(rows.entries)) if (key := rows.key(i))]
+        self.made = Entries(session, repairs, names, taken)
+
+    def renamed(self) -> Iterator[Patch]:
+        """Ops leave; the session gets its new id."""
+        for offset, size in self.rows.ops:
+            yield Patch(offset, _LAST, size, b"")
+        for offset, size in self.rows.heads[:1] if self.session.id else ():
+            raw = self.edited.read(offset, size)
+            if isinstance(loads(raw).get("id"), str):
+                yield Patch(offset, _LAST, size, spliced(raw, {("id",): dumps(self.session.id).encode()}))
+
+    def in_place(self) -> None:
+        """Entries that leave, say less, or come in."""
+        rows = self.rows
+        out = {rows.of_message[n] for n in self.edited.gone}
+        out |= {i for i, row in enumerate(rows.rows) if row.type in ("label", "context_edit") and self._aims_at(i, out)}
+        for i in out:
+            self.changes[i] = None
+        last = -1
+        for kept in self.edited.context:
+            if kept.n:
+                last = rows.of_message[kept.n]
+                if kept.content is not None:
+                    self._say(last, kept)
+            else:
+                self._come_in(last, kept)
+        behind = {at: entries[-1]["id"] for at, entries in self.added}
+        for i, entry in enumerate(rows.entries):
+            up = entry.parent
+            while up in out:
+                up = rows.entries[up].parent
+            if i in out or rows.key(i) is None:
+                continue
+            above = behind.get(up, rows.key(up)) if i in rows.path else rows.key(up)
+            if up != entry.parent or above != rows.key(up):
+                self._change(i, ("parentId",), above)
+        self._compactions(out)
+
+    def _aims_at(self, i: int, out: set[int]) -> bool:
+        """Whether a label or an edit is about an entry that leaves."""
+        target = self.rows.rows[i].targetId
+        return any(self.rows.key(at) == target for at in out)
+
+    def _change(self, i: int, path: Path, value: Any) -> None:
+        asked = self.changes.setdefault(i, {})
+        if asked is not None:
+            asked[path] = value
+
+    def _say(self, i: int, kept: Kept) -> None:
+        """Entry i with other content: what it is called, and where it hangs, stays."""
+        made = self.made.of(Kept(0, kept.content, kept.ts), self.rows.key(self.rows.entries[i].parent))
+        if len(made) != 1:
+            self.changes[i] = None
+            return
+        entry = made[0]
+        old = loads(self.edited.read(*self.rows.spans[i]))
+        if isinstance(old.get("message"), dict) and old["message"].get("role") == entry["message"]["role"]:
+            entry["message"] = old["message"] | {"content": entry["message"]["content"]}
+        entry["timestamp"] = old.get("timestamp", entry["timestamp"])
+        for key in ("id", "parentId"):
+            entry.pop(key)
+            if key in old:
+                entry[key] = old[key]
+        self.instead[i] = line(entry).rstrip(b"\n")
+
+    def _come_in(self, last: int, kept: Kept) -> None:
+        """A message behind entry `last`; -1: before all."""
+        if self.added and self.added[-1][0] == last:
+            entries = self.added[-1][1]
+            entries += self.made.of(kept, entries[-1]["id"])
+        elif made := self.made.of(kept, self.rows.key(last)):
+            self.added.append((last, made))
+
+    def _compactions(self, out: set[int]) -> None:
+        """What a compaction keeps begins with the next entry that is there; in version 1 rows are counted."""
+        for i, entry in enumerate(self.rows.entries):
+            if entry.kept < 0 or i in out:
+                continue
+            if self.rows.key(i) is None:
+                before = sum(at < entry.kept for at in out)
+                come = sum(len(made) for at, made in self.added if at < entry.kept)
+                if come != before:
+                    index = self.rows.rows[i].firstKeptEntryIndex
+                    self._change(i, ("firstKeptEntryIndex",), index - before + come)
+            elif entry.kept in out and entry.kept in self.rows.path:
+                at = self.rows.path.index(entry.kept)
+                rest = [one for one in self.rows.path[at:] if one not in out]
+                if rest and self.rows.key(rest[0]) is not None:
+                    self._change(i, ("firstKeptEntryId",), self.rows.key(rest[0]))
+
+    def patches(self) -> Iterator[Patch]:
+        """The changed entries, and those that come in."""
+        for i in {*self.changes, *self.instead}:
+            offset, size = self.rows.spans[i]
+            asked = self.changes.get(i, {})
+            if asked is None:
+                yield Patch(offset, _LAST, size, b"")
+                continue
+            raw = self.instead.get(i) or self.edited.read(offset, size)
+            changes = {path: dumps(value).encode("ascii") for path, value in asked.items()}
+            yield Patch(offset, _LAST, size, spliced(raw, changes) if changes else raw)
+        linear = bool(self.rows.entries) and self.rows.key(0) is None
+        for at, entries in self.added:
+            span = self.rows.spans[at] if at >= 0 else (self.rows.heads[:1] or [(-1, 0)])[0]
+            place = next((offset for offset, _ in self.rows.all if offset > span[0]), self.edited.size)
+            shown = [{k: v for k, v in one.items() if not (linear and k in ("id", "parentId"))} for one in entries]
+            yield Patch(place, 0, 0, b"".join(map(line, shown)))
+
+    def anew(self) -> Iterator[bytes]:
+        """The lines of a session whose one chain is the context."""
+        for offset, size in self.rows.heads[:1]:
+            raw = self.edited.read(offset, size)
+            named = bool(self.session.id) and isinstance(loads(raw).get("id"), str)
+            yield (spliced(raw, {("id",): dumps(self.session.id).encode()}) if named else raw) + b"\n"
+        linear = bool(self.rows.entries) and self.rows.key(0) is None
+        parent: str | None = None
+        left = len(self.rows.entries) - len(self.edited.gone)
+        for kept in self.edited.context:
+            at = self.rows.of_message.get(kept.n, -1)
+            left -= at >= 0
+            row = self.rows.rows[at] if at >= 0 else None
+            message = self.edited.transcript.messages[kept.n - 1] if kept.n else None
+            edits = message is not None and bool(message.more)
+            if row is not None and kept.content is None and row.type != "compaction" and not edits:
+                raw = self.edited.read(*self.rows.spans[at])
+                if self.rows.key(at) is not None and "parentId" in loads(raw):
+                    raw = spliced(raw, {("parentId",): dumps(parent).encode("ascii")})
+                parent = self.rows.key(at) or parent
+                yield raw + b"\n"
+                continue
+            content = kept.content
+            if content is None and message is not None:
+                spans = ((message.offset, message.size), *message.more)
+                content = content_of(message, [loads(self.edited.read(*span)) for span in spans])
+            for entry in self.made.of(Kept(0, content, kept.ts), parent):
+                parent = entry["id"]
+                yield line({k: v for k, v in entry.items() if not (linear and k in ("id", "parentId"))})
+        if left > 0:
+            self.repairs.leave_out("entry of branches and other history of its program", left)

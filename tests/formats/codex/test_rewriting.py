@@ -1,0 +1,75 @@
+"""A Codex session after ops: which rows change, and what becomes of a message that a compaction lists again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ctxkit import Log
+from ctxkit.core.ops import Compact, Trim
+from ctxkit.policies.decision import Decision
+from tests.formats.codex import logs
+from tests.lawful import opened
+
+
+def written(log: Log) -> bytes:
+    """The session with its own id."""
+    return b"".join(log.session("codex", keep_id=True).pieces)
+
+
+def trimmed(log: Log, numbers: str) -> Log:
+    """The log without these messages, and no step closed."""
+    log.commit("trim", lambda: Decision(Trim(at=log.here(), ids=numbers), ""))
+    return log
+
+
+def told(raw: bytes) -> list[str]:
+    """The words of the context, or what a part is."""
+    log = opened(raw)
+    parts = [part for entry in log.entries() for part in log.full(entry).parts]
+    return [getattr(part, "text", "") or type(part).__name__ for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("session", "numbers", "lines", "words"),
+    [
+        ("meta | user:q | say:a | user:r | say:b", "2", [0, 1, 3, 4], ["q", "r", "b"]),
+        # listed again: the row goes, and the item of the list
+        ("meta | user:q | say:a | compact user:q,user:short | user:r", "1", [0, 2, 4], ["short", "r"]),
+        # an item that only a list has
+        ("meta | user:q | say:a | compact user:q,user:short | user:r", "3", [0, 1, 2, 4], ["q", "r"]),
+        # reasoning that an event parted from its words
+        ("meta | user:q | think | abort | say:a | user:r", "3", [0, 1, 3, 5], ["q", "r"]),
+        # all of what a rollback would take: the rest is written anew
+        ("meta | user:p | user:q | say:a | rollback:1 | user:r", "1", [0, 2, 3, 4, 5], ["r"]),
+    ],
+)
+def test_a_message_leaves(session: str, numbers: str, lines: list[int], words: list[str]) -> None:
+    """Its rows, and where it is listed; other rows keep their bytes."""
+    raw = logs.raw(session)
+    after = written(trimmed(opened(raw), numbers))
+    old = raw.splitlines(keepends=True)
+    assert [line for line in after.splitlines(keepends=True) if line in old] == [old[i] for i in lines]
+    assert told(after) == words
+
+
+def test_what_comes_in_stands_where_it_belongs() -> None:
+    """A summary behind what stays before it: in the file, or in the list that Codex goes on with."""
+    for session, numbers, words in (
+        ("meta | user:q | say:a | user:r | say:b", "2-3", ["q", "in short", "b"]),
+        ("meta | user:o | compact user:q,user:short,user:s | user:r", "3", ["q", "in short", "s", "r"]),
+    ):
+        log = opened(logs.raw(session))
+        log.commit("compact", lambda: Decision(Compact(at=log.here(), ids=numbers, text="in short"), ""))  # noqa: B023
+        assert told(written(log)) == words
+
+
+def test_the_new_id_is_in_every_row_that_says_it() -> None:
+    """A session that was gone on with says its id more than once; the id of another one stays."""
+    raw = logs.raw("meta | user:q | meta") + b'{"type":"session_meta","payload":{"id":"other"}}\n'
+    made = opened(raw).session("codex")
+    ids = [
+        row["payload"]["id"] for row in map(json.loads, b"".join(made.pieces).splitlines()) if "id" in row["payload"]
+    ]
+    assert ids == [made.id, made.id, "other"]

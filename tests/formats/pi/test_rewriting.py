@@ -1,0 +1,84 @@
+"""A pi session after ops: which entries change, and where those hang that come in."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ctxkit import Log
+from ctxkit.core.ops import Compact, Trim
+from ctxkit.policies.decision import Decision
+from tests.formats.pi import logs
+from tests.lawful import opened
+
+
+def written(log: Log) -> bytes:
+    """The session with its own id."""
+    return b"".join(log.session("pi", keep_id=True).pieces)
+
+
+def trimmed(log: Log, numbers: str) -> Log:
+    """The log without these messages, and no step closed."""
+    log.commit("trim", lambda: Decision(Trim(at=log.here(), ids=numbers), ""))
+    return log
+
+
+def told(raw: bytes) -> list[str]:
+    """The words of the context, summaries bare."""
+    log = opened(raw)
+    words = [getattr(part, "text", "-") for entry in log.entries() for part in log.full(entry).parts]
+    return [text.partition("<summary>\n")[2].partition("\n</summary>")[0] or text for text in words]
+
+
+def links(raw: bytes) -> dict[str, str | None]:
+    """Parent of each entry by its id."""
+    return {row["id"]: row.get("parentId") for row in map(json.loads, raw.splitlines()) if row["type"] != "session"}
+
+
+@pytest.mark.parametrize(
+    ("session", "numbers", "parents", "words"),
+    [
+        ("user:a | assistant:b | user:c", "2", {"e1": None, "e3": "e1"}, ["a", "c"]),
+        ("user:a | user:b | user:c^1", "1", {"e2": None, "e3": None}, ["c"]),
+        # a label of what leaves goes with it
+        ("user:a | user:b | label:x^2@2 | user:c", "2", {"e1": None, "e4": "e1"}, ["a", "c"]),
+        # a compaction keeps from the next one on
+        ("user:a | user:b | user:c | compaction:s>2 | user:d", "2", {"e1": None, "e3": "e1", "e4": "e3", "e5": "e4"},
+         ["s", "c", "d"]),
+        ("user:a | user:b | edit:null@1 | user:c", "2", {"e1": None, "e3": "e1", "e4": "e3"}, ["c"]),
+    ],
+)  # fmt: skip
+def test_an_entry_leaves(session: str, numbers: str, parents: dict[str, str | None], words: list[str]) -> None:
+    """What hung on it hangs on what it hung on."""
+    after = written(trimmed(opened(logs.raw(session)), numbers))
+    assert links(after) == parents
+    assert told(after) == words
+
+
+def test_a_summary_that_leaves() -> None:
+    """What it stood for is not back: the chain is written anew."""
+    after = written(trimmed(opened(logs.raw("user:a | user:b | compaction:s>2 | user:c")), "3"))
+    assert told(after) == ["b", "c"]
+
+
+def test_what_comes_in_hangs_where_it_belongs() -> None:
+    """Between its neighbours; of version 1 it has no id, and what a compaction counts still fits."""
+    log = opened(logs.raw("user:a | user:b | user:c"))
+    log.commit("compact", lambda: Decision(Compact(at=log.here(), ids="2", text="in short"), ""))
+    after = written(log)
+    assert told(after) == ["a", "in short", "c"]
+    new = links(after)["e3"]
+    assert new not in (None, "e1", "e2") and links(after)[str(new)] == "e1"
+
+
+def test_version_1() -> None:
+    """Rows without ids: they are counted, so that what leaves moves what a compaction keeps."""
+    head = {"type": "session", "id": "S", "cwd": "/src"}
+    entries = [{"type": "message", "message": {"role": "user", "content": word}} for word in "abc"]
+    compaction = {"type": "compaction", "summary": "s", "firstKeptEntryIndex": 3}
+    raw = b"".join(json.dumps(row).encode() + b"\n" for row in [head, *entries, compaction])
+    assert told(raw) == ["s", "c"]
+    log = trimmed(opened(raw), "1")
+    after = written(log)
+    assert told(after) == ["s", "c"] and json.loads(after.splitlines()[-1])["firstKeptEntryIndex"] == 2
