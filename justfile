@@ -27,3 +27,7 @@ smoke:
 # What runs on every push: a fresh copy, a fresh environment, everything above
 ci:
     bash .ci/run
+
+# The real agents as judges: each resumes session files, and what it sends is compared with ctxkit's context (Linux, npm)
+resume *args:
+    python -m tests.resume {{args}}

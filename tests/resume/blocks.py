@@ -1,0 +1,166 @@
+"""Requests as blocks that can be compared: role, kind, key and body of each, and the rule that takes it out, if any.
+
+A rule names what one side has that the other cannot have: the prompt of the run, its own reminders, words that a client
+makes up. key = words | id of a call | signature | picture; body = name and arguments | result | words of a thought;
+runs of white space are one space. `hashed` gives the digest rows in which recorded requests are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ctxkit.core.jsontext import canonical
+from tests.resume.agents import PING
+from tests.resume.stub import Json
+
+RULES = {
+    "prompt": "the prompt of the resuming run",
+    "reminder": "reminders: the run's own, and attachments, which are worded anew in each version",
+    "runtime": "items of the resuming run: its instructions, its environment",
+    "made up": "words in the place of what is not there, the agent's and ours; results so made answer the same calls",
+    "unpaired": "a result without a call, or a second one: no provider takes it, so we leave it out",
+    "loaded": "said after results that name tools which the resuming run has",
+    "blank": "an empty text",
+    "cut": "a result that the resuming run cut to its model's length, or an image in it that it could not decode",
+}
+"""What is not compared word by word, and why."""
+MADE_TEXTS = {
+    "No response requested.", "(no content)", "[Tool use interrupted]",
+    "[Orphaned tool result removed due to conversation resume]",
+}  # fmt: skip
+MADE_RESULTS = (
+    "[Tool call interrupted: the session ended", "[Tool result missing", "No result provided", "[no result recorded",
+)  # fmt: skip
+LOADED = "Tool loaded."
+ABORTED = "aborted"
+"""What Codex answers an open call with."""
+REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+CUT = re.compile(r"…\d+ (?:tokens|chars) truncated…|image content omitted because it could not be processed")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block. `rule`: one of RULES, or ""."""
+
+    role: str
+    kind: str
+    key: str
+    body: str | None = None
+    rule: str = ""
+
+    def hashed(self) -> tuple[str, str, str, str | None]:
+        """Its digest row."""
+        return self.role, self.kind, _sha(self.key), None if self.body is None else _sha(self.body)
+
+
+def anthropic(messages: Iterable[Json]) -> Iterator[Block]:
+    """The blocks of a Messages request, the agent's or ours."""
+    listed = list(messages)
+    for number, message in enumerate(listed):
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        last = number == len(listed) - 1 or all(one["role"] == "system" for one in listed[number + 1 :])
+        for place, part in enumerate(parts):
+            yield _anthropic(message["role"], part, asks=last and place == len(parts) - 1)
+
+
+def _anthropic(role: str, part: Json, *, asks: bool) -> Block:
+    match part["type"]:
+        case "text":
+            words = part["text"]
+            rule = "reminder" if role == "system" or words.startswith("<system-reminder>") else ""
+            rule = "prompt" if asks and words.strip() == PING else rule
+            rule = "made up" if words in MADE_TEXTS else "loaded" if words == LOADED else rule
+            return Block(role, "text", fold(words), rule=rule or ("" if words.strip() else "blank"))
+        case "tool_use":
+            return Block(role, "tool_use", part["id"], part["name"] + as_json(part["input"]))
+        case "tool_result":
+            words = _result(part.get("content") or "")
+            rule = "made up" if words.startswith(MADE_RESULTS) else ""
+            return Block(role, "tool_result", part["tool_use_id"], fold(REMINDER.sub(" ", words)), rule)
+        case "thinking":
+            return Block(role, "thinking", part.get("signature", ""), fold(part["thinking"]))
+        case "redacted_thinking":
+            return Block(role, "thinking", part["data"], "")
+        case "image":
+            return Block(role, "image", str(part["source"].get("data") or part["source"].get("url")))
+    return Block(role, part["type"], as_json(part))
+
+
+def _result(content: str | list[Json]) -> str:
+    return content if isinstance(content, str) else "\n".join(_inner(part) for part in content)
+
+
+def _inner(part: Json) -> str:
+    if part["type"] == "text":
+        return str(part["text"])
+    known = part["source"]["data"] if part["type"] == "image" else as_json(part)
+    return f"{part['type']}:{_sha(known)}"
+
+
+def responses(items: Iterable[Json], turn: str = "") -> Iterator[Block]:
+    """The blocks of a Responses request. `turn`: the id of the resuming run's own turn."""
+    for item in items:
+        meta = item.get("internal_chat_message_metadata_passthrough") or {}
+        rule = "runtime" if "model.base_instructions" in meta.get("content_item_kinds", ()) else ""
+        if turn and meta.get("turn_id") == turn:
+            rule = "prompt" if "user.text" in meta.get("content_item_kinds", ()) else "runtime"
+        for block in _item(item):
+            yield Block(block.role, block.kind, block.key, block.body, rule) if rule else block
+
+
+def _item(item: Json) -> Iterator[Block]:
+    kind = item.get("type", "message")
+    match kind:
+        case "message":
+            for part in item["content"]:
+                if part["type"] == "input_image":
+                    yield Block(item["role"], "image", _pixels(part["image_url"]))
+                else:
+                    yield Block(item["role"], "text", fold(part["text"]))
+        case "reasoning":
+            words = "\n".join(part["text"] for part in item.get("summary") or ())
+            yield Block("assistant", "thinking", item.get("encrypted_content") or "", fold(words))
+        case "function_call" | "custom_tool_call":
+            body = item.get("arguments", item.get("input"))
+            yield Block("assistant", "tool_use", item["call_id"], item["name"] + str(body))
+        case "function_call_output" | "custom_tool_call_output":
+            words = _output(item["output"])
+            yield Block("user", "tool_result", item["call_id"], fold(words), "made up" if words == ABORTED else "")
+        case _:
+            known = {key: value for key, value in item.items() if key != "metadata" and "passthrough" not in key}
+            yield Block("assistant", str(kind), as_json(known))
+
+
+def _output(output: Any) -> str:
+    if isinstance(output, dict):
+        output = output.get("content", "")
+    if isinstance(output, list):
+        return "\n".join(part["text"] for part in output if "text" in part)
+    return str(output)
+
+
+def _pixels(url: str) -> str:
+    return url.partition(";base64,")[2] or url
+
+
+def fold(words: str) -> str:
+    """Runs of white space as one space."""
+    return re.sub(r"\s+", " ", words).strip()
+
+
+def as_json(value: Any) -> str:
+    """One text for equal values."""
+    try:
+        return canonical(value).decode("utf-8", "surrogatepass")
+    except ValueError:
+        return json.dumps(value, sort_keys=True)
+
+
+def _sha(words: str) -> str:
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,78 @@
+"""The comparison: what an agent sent beside what ctxkit gives, block by block, in order.
+
+Nothing of a transcript comes out of here: kinds, places and counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from tests.resume.blocks import CUT, Block
+
+
+@dataclass
+class Compared:
+    """`blocks`: how many the agent sent of the file; `first`: where the two differ, "" for nowhere.
+
+    `ruled`: how many blocks each rule took out, of "agent" and of "ctxkit".
+    """
+
+    blocks: int
+    first: str
+    ruled: Counter[str] = field(default_factory=Counter)
+
+
+def compared(sent: Iterable[Block], ours: Iterable[Block]) -> Compared:
+    """Compare after taking out what a rule names."""
+    ruled: Counter[str] = Counter()
+    sides: list[list[Block]] = []
+    made: list[list[str]] = []
+    for name, blocks in (("agent", without_unpaired(sent)), ("ctxkit", list(ours))):
+        made.append(sorted(block.key for block in blocks if (block.kind, block.rule) == ("tool_result", "made up")))
+        ruled.update(f"{name}: {block.rule}" for block in blocks if block.rule)
+        sides.append([block for block in blocks if not block.rule])
+    theirs, mine = sides
+    same = 0
+    for one, other in zip(theirs, mine, strict=False):
+        if one != other:
+            if not cut(one, other):
+                break
+            ruled["agent: cut"] += 1
+        same += 1
+    if same == len(theirs) == len(mine) and made[0] != made[1]:
+        return Compared(same, f"made up results: agent {len(made[0])}, ctxkit {len(made[1])}, or of other calls", ruled)
+    if same == len(theirs) == len(mine):
+        return Compared(same, "", ruled)
+    wanted, got = (f"{side[same].role} {side[same].kind}" if same < len(side) else "the end" for side in sides)
+    lengths = f"{len(theirs)} blocks" if len(theirs) == len(mine) else f"{len(theirs)} and {len(mine)} blocks"
+    return Compared(len(theirs), f"block {same}: agent {wanted}, ctxkit {got} ({lengths})", ruled)
+
+
+def without_unpaired(sent: Iterable[Block]) -> list[Block]:
+    """The same blocks with the rule "unpaired" on results that no call comes before, and on second ones."""
+    calls: set[str] = set()
+    marked = []
+    for block in sent:
+        if block.kind == "tool_use":
+            calls.add(block.key)
+        elif block.kind == "tool_result" and not block.rule:
+            if block.key not in calls:
+                block = replace(block, rule="unpaired")
+            calls.discard(block.key)
+        marked.append(block)
+    return marked
+
+
+def cut(sent: Block, whole: Block) -> bool:
+    """Whether what was sent is the whole result with its middle cut out, or with a picture left out."""
+    if (sent.role, sent.kind, sent.key) != (whole.role, whole.kind, whole.key) or sent.kind != "tool_result":
+        return False
+    body, full = sent.body or "", whole.body or ""
+    mark = CUT.search(body)
+    if mark is None:
+        return False
+    head, tail = body[: mark.start()].rstrip(), body[mark.end() :].lstrip()
+    head = head.partition(" Output: ")[2] or head  # Codex says before it how long it was
+    return head in full and full.endswith(tail)

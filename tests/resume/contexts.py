@@ -1,0 +1,48 @@
+"""ctxkit's context of a session as blocks: what it says the agent would send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ctxkit import Log
+from ctxkit.core.integrity import NO_RESULT, repair
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from tests.resume.blocks import ABORTED, Block, anthropic, as_json, fold
+
+
+def context(agent: str, session: Path, model: str = "") -> list[Block]:
+    """The blocks of the context of `session`, in the form in which `agent` would send them."""
+    log = Log.open(session)
+    if agent == "codex":
+        contents, _ = repair([log.full(entry) for entry in log.entries()])
+        return list(_items(contents))
+    body = next(iter(log.export("anthropic", model=model, assembly=False).values))
+    return list(anthropic(body["messages"]))
+
+
+def _items(contents: Iterable[Content]) -> Iterator[Block]:
+    """As the Responses API has them: the raw words of arguments, results and encrypted thinking."""
+    for content in contents:
+        for part in content.parts:
+            yield _item(content.role, part)
+
+
+def _item(role: str, part: Part) -> Block:
+    match part:
+        case Text(text=words):
+            return Block(role, "text", fold(words))
+        case Thinking(text=words, raw=raw):
+            return Block(role, "thinking", str(raw.get("encrypted_content") or ""), fold(words))
+        case Call(id=key, name=name, arguments=arguments):
+            raw = part.raw or {}
+            written = raw.get("arguments", raw.get("input"))
+            return Block(role, "tool_use", key, name + (written if isinstance(written, str) else as_json(arguments)))
+        case Result(id=key, content=inner):
+            words = inner if isinstance(inner, str) else "\n".join(p.text for p in inner if isinstance(p, Text))
+            return Block("user", "tool_result", key, fold(words), "made up" if words in (NO_RESULT, ABORTED) else "")
+        case Image(data=pixels, url=url):
+            return Block(role, "image", pixels or url)
+        case Other(kind=kind, raw=raw):
+            known = {key: value for key, value in raw.items() if key != "metadata" and "passthrough" not in key}
+            return Block(role, kind, as_json(known))

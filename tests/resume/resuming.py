@@ -1,0 +1,60 @@
+"""One resumption: a fresh home, a network namespace, the agent, and the request that it made."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.resume.agents import PING, PORT
+from tests.resume.inside import network
+from tests.resume.install import Installed
+from tests.resume.stub import Json, Request
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 120
+
+
+class NotResumedError(Exception):
+    """The agent made no request for the session; its last words."""
+
+
+def namespace() -> list[str]:
+    """The command that starts another one without a network; as an ordinary user in a user namespace too."""
+    return ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--"]
+
+
+def resume(installed: Installed, session: bytes, model: str = "") -> Json:
+    """The body of the request that the agent sends when it resumes `session`. Raises NotResumedError."""
+    with tempfile.TemporaryDirectory(prefix="ctxkit-resume-") as name:
+        home = Path(name).resolve() / "home"
+        settled = installed.agent.settle(home, session, installed.place, model)
+        asked = {
+            "command": settled.command, "env": settled.env, "cwd": str(settled.cwd), "port": PORT, "seconds": SECONDS,
+            "outside": network(),
+        }  # fmt: skip
+        done = subprocess.run(
+            [*namespace(), sys.executable, "-m", "tests.resume.inside"],
+            cwd=ROOT, input=json.dumps(asked), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    if done.returncode:
+        raise NotResumedError((done.stderr.strip().splitlines() or ["no namespace"])[-1])
+    answer = json.loads(done.stdout)
+    found = chosen(answer["requests"])
+    if found is None:
+        raise NotResumedError(
+            f"exit {answer['status']}, {len(answer['requests'])} requests: {answer['said'].strip()[-300:]}"
+        )
+    return found
+
+
+def chosen(requests: list[Request]) -> Json | None:
+    """The request that holds the conversation: the first with the prompt in it."""
+    for _, body in requests:
+        items = body.get("messages") or body.get("input") or []
+        if isinstance(items, list) and any(PING in json.dumps(item.get("content", "")) for item in items[-3:]):
+            return body
+    return None
