@@ -22,7 +22,7 @@ from tests.lawful import COMMANDS, ROOT, TO_COME, Command, opened, tried
 from tests.seeds import slices
 from tests.shared import SHARED
 
-SEQUENCES = 2000
+SEQUENCES = 2500
 """Of each format."""
 FILES = {
     name: [
@@ -171,8 +171,8 @@ def test_after_any_ops(name: str) -> None:
         assert [one for one in told(again) if len(one) == 2 and one[0] in ("user", "assistant")] == said
 
     sequence()
-    if ran[name] < SEQUENCES // 2:
-        pytest.fail(f"only {ran[name]} sequences were sessions of {name}")
+    print(f"sequences of ops on sessions of {name}: {ran[name]}")
+    assert ran[name] >= 2000
 
 
 SESSIONS = {
