@@ -110,6 +110,8 @@ def decoded(raw: bytes) -> str:
 
 def _text_of(path: Path) -> str:
     """The text of a regular file. A pipe is not waited for. Raises OSError, ValueError."""
+    if path.is_dir():
+        raise ValueError("not a regular file, but a folder")
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise ValueError("not a regular file")

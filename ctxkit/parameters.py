@@ -77,7 +77,7 @@ def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
     own = sorted({str(name) for name in (*state.windows, *lens.windows) if name is not None})
     ops = {e.op.agent: e.number for e in state.ledger.entries if not e.void and isinstance(e.op, Window)}
     return Parameters(
-        now=_now(log, state, lens),
+        now=counted_from(log, state, lens),
         window=_window(log, state, ops, None),
         agents={agent: _window(log, state, ops, agent) for agent in own},
         newest=Held(lens.newest, config.origin("window.messages")),
@@ -92,7 +92,8 @@ def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
     )
 
 
-def _now(log: OpenedLog, state: State, lens: Lens) -> Now:
+def counted_from(log: OpenedLog, state: State, lens: Lens) -> Now:
+    """What windows count from. Raises BadTime."""
     asked = log.now or log.config["now"]
     moment = lens.now
     if asked == "last" and windowed(state, lens):

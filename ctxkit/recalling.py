@@ -271,14 +271,20 @@ def chosen(log: OpenedLog, hits: Iterable[Hit]) -> Names:
     return Names.of(hit.name for hit in hits if isinstance(hit.name, int) or hit.name in board.items)
 
 
+def state_words() -> dict[str, set[str]]:
+    """The words for where a message stands, each with the kinds of standing that it means."""
+    words = {kind: {kind} for kind in (*WORDS, GONE)}
+    words |= {said.split()[0]: {kind} for kind, said in WORDS.items() if kind != IN and " " not in said}
+    words["out"] = {kind for kind in (*WORDS, GONE) if kind != IN}
+    return words
+
+
 def states(text: str) -> frozenset[str]:
     """The kinds of standing that `in`, `out`, `forgotten`, `forget` and the like mean; commas join them. Raises Usage.
 
     What is said as one word is the first of the words for it: `rewound`, `compacted`.
     """
-    words = {kind: {kind} for kind in (*WORDS, GONE)}
-    words |= {said.split()[0]: {kind} for kind, said in WORDS.items() if kind != IN and " " not in said}
-    words["out"] = {kind for kind in (*WORDS, GONE) if kind != IN}
+    words = state_words()
     found = [word.strip() for word in text.split(",")]
     for word in found:
         if word not in words:

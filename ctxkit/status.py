@@ -17,7 +17,8 @@ from ctxkit.core.names import Names
 from ctxkit.core.standing import IN, Standings
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
-from ctxkit.errors import Usage
+from ctxkit.core.transcript import MAIN
+from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.opened import OpenedLog
 from ctxkit.parameters import Held, Parameters, parameters
@@ -25,6 +26,8 @@ from ctxkit.tokens import provisional
 
 Level = Literal["green", "yellow", "red"]
 
+UNDONE = ": nothing was "
+"""How other commands end what they say of a log that they refuse."""
 PLACES = 5
 """Damaged places that are named; all are counted, and `check` names them."""
 
@@ -33,7 +36,7 @@ class Budget(msgspec.Struct, frozen=True):
     """Tokens. `used` and `counter` are None where nothing was counted; what follows from a limit, where none is known.
 
     `available`: limit − reserve − used, not below 0; `over`: how much of it is missing. `percent`: used of the limit;
-    `level`: where that lies between `status.yellow` and `status.red`.
+    `level`: where that lies between `status.yellow` and `status.red`; red where anything is missing.
     """
 
     used: int | None
@@ -101,15 +104,17 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
     """How `log` stands, through its lens. `tokens` False: nothing is counted, no content is read. `limit`: in tokens,
     before that of the config. `assembly`: what is put around the messages counts too.
 
-    Raises UnknownAgent, BadTime, Usage, and what reading the state and `OpenedLog.assembled` raise.
+    What keeps others from going on is told among the warnings: ops that do not fit or are damaged (they are applied all
+    the same), and files that cannot be put around. Raises UnknownAgent, NoSuchOp, BadTime, Usage.
     """
     if limit is not None and limit < 1:
         raise Usage(f"a limit of {limit} tokens", "it is at least 1")
-    state = log.state()
+    trouble: list[str] = []
+    state = _state(log, trouble)
     standings = Standings(state, log.lens())
     tally = standings.tally()
     places = list(_damage(log))
-    around = log.assembled() if tokens and assembly else None
+    around = _around(log, trouble) if tokens and assembly else None
     beside = log.opening.sidecar
     return Status(
         log=log.opening.name,
@@ -124,12 +129,32 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
         ops=sum(not entry.void for entry in state.ledger.entries),
         void=sum(entry.void for entry in state.ledger.entries),
         agents=named(state, "agent", standings.visible),
-        threads=named(state, "thread", standings.visible),
+        threads=threads(state, standings.visible),
         damaged=len(places),
         damage=places[:PLACES],
-        warnings=[*log.opening.notices, *log.config.notices, *log.noticed, *state.warnings],
+        warnings=[*log.opening.notices, *log.config.notices, *log.noticed, *state.warnings, *trouble],
         sidecar=str(beside.folder) if beside is not None and not beside.ignored and beside.folder.is_dir() else None,
     )
+
+
+def _state(log: OpenedLog, trouble: list[str]) -> State:
+    """The state; with ops that do not fit, as --force-replay makes it."""
+    try:
+        return log.state()
+    except (Misfit, DamagedOp) as error:
+        log.force = True
+        what = error.message.partition(UNDONE)[0]
+        trouble.append(f"{what}: applied all the same here, other commands refuse the log")
+        return log.state()
+
+
+def _around(log: OpenedLog, trouble: list[str]) -> Assembly | None:
+    """What is put around; None where a file that belongs to it is missing."""
+    try:
+        return log.assembled()
+    except (BadConfig, NoPermission, ReadFailed) as error:
+        trouble.append(f"{error.message.partition(UNDONE)[0]}: what is put around the messages is not counted")
+        return None
 
 
 def used(log: OpenedLog, around: Assembly | None = None) -> int:
@@ -149,7 +174,7 @@ def budget(log: OpenedLog, counted: int | None, limit: int | None = None) -> Bud
     percent = 100 * counted / held.value
     return Budget(
         counted, counter, held, config["reserve"], max(0, left), max(0, -left), round(percent, 2),
-        level(percent, config["status.yellow"], config["status.red"]),
+        "red" if left < 0 else level(percent, config["status.yellow"], config["status.red"]),
     )  # fmt: skip
 
 
@@ -177,6 +202,17 @@ def named(state: State, kind: Literal["agent", "thread"], visible: Names) -> lis
         if isinstance(own, str):
             add(own, state.original(item.name), shown=item.name in visible.items)
     return [Named(name, n, inside[name], iso(int(last[name])) if name in last else None) for name, n in count.items()]
+
+
+def threads(state: State, visible: Names) -> list[Named]:
+    """The threads; before sidechains the main thread, whose messages name none."""
+    found = named(state, "thread", visible)
+    if not state.threads:
+        return found
+    numbers = [message.n for message in state.messages if message.thread is None]
+    latest = max((moment for n in numbers if (moment := state.times.of(n)) is not None), default=None)
+    last = None if latest is None else iso(int(latest))
+    return [Named(MAIN, len(numbers), sum(n in visible.numbers for n in numbers), last), *found]
 
 
 def _names(messages: Sequence[Message], kind: Literal["agent", "thread"]) -> Mapping[int, str]:

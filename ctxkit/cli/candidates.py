@@ -94,6 +94,8 @@ def for_parameter(parameter: Parameter, given: Mapping[str, str]) -> Found:
         return found(Candidate(word) for word in re.findall(r"[a-z]{2,}", parameter.metavar))
     if said and f"{said} KEY" in parameter.metavar:  # config LOG get KEY
         return _keys()
+    if parameter.key == "value":  # config LOG set KEY VALUE
+        return _values(given.get("key", ""))
     if "|" in parameter.metavar:
         return _values(said) if "VALUE" in parameter.metavar else NOTHING
     keys = parameter.key, (_KIND.search(parameter.metavar) or [""])[0]
@@ -208,6 +210,12 @@ def _formats() -> tuple[str, ...]:
     return ("auto", *names())
 
 
+def _states() -> Found:
+    from ctxkit.recalling import state_words
+
+    return found(map(Candidate, state_words()))
+
+
 _FIXED: dict[str, Callable[[], Found]] = {
     "log": lambda: FILES,
     "LOG": lambda: FILES,
@@ -219,6 +227,7 @@ _FIXED: dict[str, Callable[[], Found]] = {
     "chosen": _profiles,
     "COMMAND": commands,
     "from_": lambda: found(map(Candidate, _formats())),
+    "STATE": _states,
     "now": lambda: found([Candidate("last", "the newest message"), Candidate("wall", "the clock")]),
 }
 """Name or metavar of a parameter -> what does not depend on a log."""

@@ -66,6 +66,8 @@ def command(
     claude-code, codex, pi: a session file that the program goes on with. Of a log of its own every record that stays
     keeps its bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
     """
+    if assembling.status is not None and (to in SESSIONS or to is To.chat):
+        raise Usage(f"--status is for a provider's request, not for {to.value}", "leave it out")
     target = opened(log, reading, looking, command="export")
     target.lens_agent, target.lens_thread = agent, thread
     if not skip_unknown:

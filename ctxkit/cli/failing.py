@@ -60,13 +60,15 @@ def usage(error: Any) -> int:
     text = " ".join(str(error.message if near else error.format_message()).split())
     text = text[:1].lower() + text[1:]
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
-    meant = f"{near[0]}? " if near else _usage_hint(error, text)
+    meant = _usage_hint(error, text) or (f"{near[0]}? " if near else "")
     _told(text.rstrip("."), f"{meant}{path} --help")
     return int(ExitCode.USAGE)
 
 
 def _usage_hint(error: Any, text: str) -> str:
     """What is likely meant, before the pointer to the help page."""
+    if getattr(error, "option_name", "") == "--no-pager":
+        return "it goes before the command: ctxkit --no-pager COMMAND; "
     if str(getattr(error, "option_name", ""))[1:2].isdigit():
         return "a word that begins with - goes behind --; "
     if "unexpected extra argument" in text:

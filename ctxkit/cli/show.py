@@ -15,6 +15,7 @@ from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.times import iso
+from ctxkit.errors import Usage
 from ctxkit.log import Log
 from ctxkit.policies import window
 
@@ -54,6 +55,8 @@ def command(
     shown = opened_log.listed()
     assembly, around = assembly_of(opened_log, assembling), NOTHING
     if not wanted.empty:
+        if assembling.status is not None:
+            raise Usage("--status stands around the whole context, and only some of it was asked for", "leave one out")
         shown = _among(shown, set(opened_log.select(wanted, shown)))
     elif assembly[0]:
         around = opened_log.assembled(assembly[1])

@@ -9,7 +9,9 @@ import typer
 from ctxkit.cli import gauge, io, render
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import opened
+from ctxkit.errors import Usage
 from ctxkit.status import as_json
+from ctxkit.store.keys import amount
 
 
 @takes(Looking, Reading)
@@ -22,7 +24,7 @@ def command(
         bool, typer.Option("--no-assembly", help="The log's messages alone: no system prompt, docs or thread status.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(metavar="N", help="The context limit in tokens; else that of the config.")
+        str | None, typer.Option(metavar="N", help="The context limit in tokens (128000, 128k); else the config's.")
     ] = None,
     agent: Annotated[
         str | None, typer.Option(metavar="NAME", help="Count this agent's messages, and no one's.")
@@ -40,7 +42,7 @@ def command(
     """
     target = opened(log, reading, looking, command="status", report=False)
     target.lens_agent, target.lens_thread = agent, thread
-    found = target.status(tokens=not no_tokens, limit=limit, assembly=not no_assembly)
+    found = target.status(tokens=not no_tokens, limit=_tokens(limit), assembly=not no_assembly)
     if reading.json:
         io.out_json(as_json(found))
     elif short:
@@ -48,3 +50,10 @@ def command(
     else:
         for line in gauge.lines(found, render.breadth()):
             io.out(*line)
+
+
+def _tokens(text: str | None) -> int | None:
+    found = None if text is None else amount(text)
+    if isinstance(found, str):
+        raise Usage(f"--limit {found!r} is no number of tokens", "128000, 128k, 1M")
+    return found

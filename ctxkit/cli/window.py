@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from ctxkit.cli import io
@@ -12,6 +13,7 @@ from ctxkit.cli.run import finish_reading, opened, write, zone
 from ctxkit.core.ops import Op
 from ctxkit.errors import Usage
 from ctxkit.log import Log
+from ctxkit.parameters import counted_from
 from ctxkit.policies import window
 
 ACTIONS = ("set", "add", "sub", "reset", "default", "off")
@@ -50,7 +52,8 @@ def _show(log: str, agent: str | None, looking: Looking, reading: Reading) -> No
     state, bounds = target.state(), target.bounds()
     if reading.json:
         effective, default = window.effective(state, bounds, agent), bounds.default_for(agent)
-        io.out_json({"seconds": effective, "default": default, "agent": agent, "now": target.now_name()})
+        now = msgspec.to_builtins(counted_from(target, state, target.lens()))
+        io.out_json({"seconds": effective, "default": default, "agent": agent, "now": now})
     else:
         io.out(window.show(state, bounds, agent), hang=2)
         io.out(f"now: {target.now_name()}", hang=2)

@@ -18,6 +18,8 @@ from ctxkit.store import tomlread
 from ctxkit.store.keys import KEYS, Key
 
 PREFIX = "CTXKIT_"
+OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG"})
+"""Variables that are no keys."""
 TOLD = 20
 """Mistakes of one file that are told one by one, where all are asked for."""
 
@@ -190,8 +192,22 @@ def load(
                 config._set(key, key.name, key.typed(env[variable]), variable, f"{variable}: ")
             except BadConfig as error:
                 config._wrong(error)
+    config.notices += _misspelt(env)
     config.check()
     return config
+
+
+def _misspelt(env: Mapping[str, str]) -> list[str]:
+    """Variables that are nearly those of a key. Others of the same beginning may be anybody's."""
+    known = {variable for key in KEYS if (variable := variable_of(key))}
+    unknown = [name for name in env if name.startswith(PREFIX) and name not in known and name not in OTHERS]
+    if not unknown:
+        return []
+
+    import difflib
+
+    nearest = [(name, difflib.get_close_matches(name[:80], known, 1, 0.85)) for name in unknown]
+    return [f"{name}: no key has this variable: ignored; {near[0]}?" for name, near in nearest if near]
 
 
 def variable_of(key: Key) -> str | None:

@@ -46,10 +46,10 @@ class Key(NamedTuple):
             return ON_OFF.get(text.lower(), text)
         if self.kind == "texts":
             return _listed(text)
-        if self.kind in ("number", "percent") and re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
-            return int(text)
-        if self.kind == "percent" and re.fullmatch(r"[+-]?\d{1,18}\.\d{1,18}", text, re.ASCII):
-            return float(text)
+        if self.kind == "number":
+            return amount(text)
+        if self.kind == "percent" and re.fullmatch(r"\d{1,3}(\.\d{1,18})?", text, re.ASCII):
+            return f"{text}%"
         return text
 
     def shown(self) -> Any:
@@ -65,6 +65,16 @@ class Key(NamedTuple):
 
 
 ON_OFF = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def amount(text: str) -> int | str:
+    """A whole number, also as `128k` or `1.5M`; any other text as it is."""
+    found = re.fullmatch(r"([+-]?\d{1,18})(?:\.(\d{1,6}))?([kM]?)", text, re.ASCII)
+    if found is None or (found[2] and not found[3]):
+        return text
+    size = {"": 1, "k": 1000, "M": 1000_000}[found[3]]
+    part = int((found[2] or "0").ljust(6, "0")) * size
+    return text if part % 1000_000 else int(found[1]) * size + part // 1000_000
 
 
 def written(value: Any) -> str:

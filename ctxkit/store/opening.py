@@ -93,5 +93,5 @@ def _refuse_other_kinds(path: Path, found: os.stat_result) -> None:
     if stat.S_ISREG(found.st_mode):
         return
     kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
-    hint = f"give it on standard input: - <{path}" if kind in ("a pipe", "a device") else ""
+    hint = f"give it on standard input: - <{path}" if kind == "a pipe" else ""
     raise NoSuchLog(f"{path}: not a log: it is {kind}", hint)

@@ -135,3 +135,13 @@ def test_the_deadline() -> None:
                 continue
     with in_time(60):
         pass
+
+
+def test_values_of_keys_and_states() -> None:
+    """`config LOG set KEY`, and what --state takes."""
+    for key, expected in (("compact.auto", ["true", "false"]), ("limit", []), ("", [])):
+        answer = for_parameter(parameter("config", "value"), {"action": "set", "key": key})
+        assert [one.value for one in answer.candidates] == expected
+    answer = for_parameter(parameter("config", "value"), {"action": "set", "key": "compact.strategy"})
+    assert [one.value for one in answer.candidates][:2] == ["extract", "mask"]
+    assert {"in", "out", "forgotten", "rewound"} <= set(values("recall", "state"))

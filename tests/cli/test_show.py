@@ -113,3 +113,13 @@ def test_numbers_that_are_out(tmp_path: Path) -> None:
         b"", "none of these is in the context: ctxkit why LOG N says what keeps it out",
     )  # fmt: skip
     assert "ctxkit why" not in good("show", path, "2", "6").err
+
+
+def test_status_needs_the_whole_context(tmp_path: Path) -> None:
+    """Where nothing is put around the messages, --status is refused, never ignored."""
+    path = small(tmp_path)
+    (tmp_path / "words").write_text("on the way")
+    for words in (["show", path, "2"], ["show", path, "--role", "user"], ["export", path, "--to", "chat"]):
+        ran = ctxkit(*words, "--status", tmp_path / "words")
+        assert (ran.code, ran.out) == (2, b"") and "--status" in ran.err
+    assert "on the way" in good("show", path, "--status", tmp_path / "words").text

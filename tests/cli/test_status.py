@@ -114,3 +114,57 @@ def test_right_before_an_op_and_now(tmp_path: Path) -> None:
         assert "before op 1" in good(command[0], path, *command[1:], "--at", "1^").text
         assert good(command[0], path, *command[1:], "--at", "now").out == good(command[0], path, *command[1:]).out
     assert good("status", path, "--at", "1^", "--json").values[0]["inside"] == 11
+
+
+def test_trouble_is_told(tmp_path: Path) -> None:
+    """Ops that do not fit, and a missing file: status says what is wrong, where others refuse."""
+    path = small(tmp_path)
+    bad = {"ctxkit": "forget", "v": 1, "id": "f", "at": {"messages": 11, "last": "no"}, "ids": "2"}
+    path.write_bytes(path.read_bytes() + lines(bad))
+    assert ctxkit("show", path).code == 65
+    [value] = good("status", path, "--json").values
+    assert any("op 1 (forget" in text and "applied all the same" in text for text in value["warnings"])
+    assert value["out"] == {"forget": 1} and len(value["parameters"]["forced"]) == 1
+    path = small(tmp_path)
+    good("config", path, "set", "assembly.docs", "gone.md")
+    [value] = good("status", path, "--json").values
+    assert any("gone.md: no such file" in text for text in value["warnings"])
+    assert value["parameters"]["assembly"] is None
+    (tmp_path / "gone.md").mkdir()
+    ran = ctxkit("export", path, "--to", "openai", "--model", "m")
+    assert ran.code == 78 and "not a regular file, but a folder" in ran.err
+
+
+@pytest.mark.parametrize(("typed", "limit"), [("128k", 128_000), ("1.5M", 1_500_000), ("200", 200)])
+def test_limits_as_they_are_typed(typed: str, limit: int) -> None:
+    """128k is 128,000."""
+    [value] = good("status", "-", "--limit", typed, "--json", stdin=SMALL).values
+    assert value["tokens"]["limit"]["value"] == limit
+
+
+def test_no_limit_at_all() -> None:
+    """Anything else is a usage error."""
+    for typed in ("12q", "1.5", "0", "k"):
+        assert ctxkit("status", "-", "--limit", typed, stdin=SMALL).code == 2, typed
+
+
+def test_the_main_thread_has_a_name(tmp_path: Path) -> None:
+    """Where there are sidechains, as --thread takes it."""
+    row = {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s", "timestamp": "2026-02-01T10:00:00Z",
+           "message": {"role": "user", "content": "hello"}}  # fmt: skip
+    side = {**row, "uuid": "x1", "isSidechain": True, "message": {"role": "user", "content": "look"}}
+    [value] = good("status", "-", "--json", stdin=lines(row, side)).values
+    assert [(one["name"], one["messages"], one["in_context"]) for one in value["threads"]] == [
+        ("main", 1, 1), ("sidechain-1", 1, 0),
+    ]  # fmt: skip
+
+
+def test_no_room_for_the_reply_is_red() -> None:
+    """However few tokens are used."""
+    [value] = good("status", "-", "--limit", "100", "--json", stdin=SMALL).values
+    assert value["tokens"]["percent"] < 70 and value["tokens"]["over"] and value["tokens"]["level"] == "red"
+
+
+def test_the_pager_option_goes_first() -> None:
+    """Said where it is typed behind the command."""
+    assert "it goes before the command: ctxkit --no-pager" in ctxkit("show", "x", "--no-pager").err

@@ -297,3 +297,17 @@ def test_a_window_within_its_bounds(tmp_path: Path, text: str, said: str) -> Non
         assert said in caught.value.message
     else:
         sidecar(tmp_path, text)
+
+
+def test_a_variable_nearly_named_is_said(tmp_path: Path) -> None:
+    """With the nearest; others of the same beginning may be anybody's."""
+    env = {"CTXKIT_WINDOW_DEFALT": "8h", "CTXKIT_PAGER": "cat", "CTXKIT_DEBUG": "1", "CTXKIT_MY_OWN": "x"}
+    assert load(None, tmp_path, env, None).notices == [
+        "CTXKIT_WINDOW_DEFALT: no key has this variable: ignored; CTXKIT_WINDOW_DEFAULT?"
+    ]
+
+
+def test_percent_is_said_as_such(tmp_path: Path) -> None:
+    """0.5 is half a percent, and echoed so."""
+    setting = load(None, tmp_path, {"CTXKIT_STATUS_YELLOW": "0.5"}, None).settings["status.yellow"]
+    assert (setting.value, setting.written) == (0.5, "0.5%")
