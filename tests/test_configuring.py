@@ -86,7 +86,9 @@ def test_right_values(key: Key, log: Path, tmp_path: Path) -> None:
     found = of(None if own else log)
     found.set(named(key), typed(key))
     setting = found.get(named(key))
-    assert as_typed(setting).replace(",", ", ") == {"yes": "true", "75": "75"}.get(typed(key), typed(key))
+    assert as_typed(setting).replace(",", ", ") == {
+        "yes": "true", **{f"{n}": f"{n}%" for n in (60, 75, 80) if key.kind == "percent"},
+    }.get(typed(key), typed(key))  # fmt: skip
     assert re.fullmatch(r".*config\.toml:\d+", setting.origin)
     assert setting.value == key.read(key.typed(typed(key)))
     variable = variable_of(key)
@@ -145,7 +147,7 @@ def test_bounds(key: Key, bound: float, log: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
 def test_unknown_neighbours(key: Key, log: Path, tmp_path: Path) -> None:
-    """A slip of the pen in any key names the nearest one; another program's variable is left alone."""
+    """A slip of the pen in any key names the nearest one, of a variable too; another program's is left alone."""
     wrong = named(key)[:-1] + "x" + named(key)[-1]
     near = {"name": key.name}
     (tmp_path / "ctxkit.toml").write_text(in_file(wrong, "1") if key is not AGENT else "[agents.a]\nwindox = 1\n")
@@ -159,7 +161,9 @@ def test_unknown_neighbours(key: Key, log: Path, tmp_path: Path) -> None:
         assert caught.value.code == ExitCode.CONFIG
         assert caught.value.hint == f"the nearest key is {near['name']}" or key is AGENT
     (tmp_path / "ctxkit.toml").unlink()
-    assert load(None, tmp_path, {f"CTXKIT_{wrong.upper()}": "1"}, None).notices == []
+    slip = f"CTXKIT_{wrong.upper().replace('.', '_')}"
+    said = [f"{slip}: no key has this variable: ignored; {variable_of(key)}?"]
+    assert load(None, tmp_path, {slip: "1", "CTXKIT_ANOTHER_TOOL": "1"}, None).notices == ([] if key is AGENT else said)
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key.trust != "always"], ids=lambda key: key.name)

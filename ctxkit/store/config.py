@@ -206,8 +206,9 @@ def _misspelt(env: Mapping[str, str]) -> list[str]:
 
     import difflib
 
-    nearest = [(name, difflib.get_close_matches(name[:80], known, 1, 0.85)) for name in unknown]
-    return [f"{name}: no key has this variable: ignored; {near[0]}?" for name, near in nearest if near]
+    names = [variable.removeprefix(PREFIX) for variable in known]
+    nearest = [(name, difflib.get_close_matches(name[len(PREFIX) : 80], names, 1, 0.8)) for name in unknown]
+    return [f"{name}: no key has this variable: ignored; {PREFIX}{near[0]}?" for name, near in nearest if near]
 
 
 def variable_of(key: Key) -> str | None:

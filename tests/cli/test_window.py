@@ -89,7 +89,8 @@ def test_show(log: Path) -> None:
     good("window", log, "24h")
     assert good("window", log).text.splitlines()[0] == "Context window: 24h (default: 8h)"
     value = good("window", log, "--json").values
-    assert value == [{"seconds": 86400, "default": 28800, "agent": None, "now": {"name": "last", "time": NOW, "origin": "default"}}]
+    now = {"name": "last", "time": NOW, "origin": "default"}
+    assert value == [{"seconds": 86400, "default": 28800, "agent": None, "now": now}]
 
 
 def test_add_and_sub(log: Path) -> None:
