@@ -13,7 +13,11 @@ from tests.resume.blocks import ABORTED, Block, anthropic, as_json, fold
 
 def context(agent: str, session: Path, model: str = "") -> list[Block]:
     """The blocks of the context of `session`, in the form in which `agent` would send them."""
-    log = Log.open(session)
+    return context_of(agent, Log.open(session), model)
+
+
+def context_of(agent: str, log: Log, model: str = "") -> list[Block]:
+    """The same of a log that was opened, and perhaps edited."""
     if agent == "codex":
         contents, _ = repair([log.full(entry) for entry in log.entries()])
         return list(_items(contents))
