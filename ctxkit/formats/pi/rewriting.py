@@ -19,7 +19,7 @@ from ctxkit.formats.patching import Patch, patched
 from ctxkit.formats.pi.content import content_of
 from ctxkit.formats.pi.reader import PiReader
 from ctxkit.formats.pi.rows import PiRow
-from ctxkit.formats.pi.sessions import Entries, file_name, line
+from ctxkit.formats.pi.sessions import Entries, file_name, header, line
 from ctxkit.formats.pi.tree import Entry, path_of
 
 _LAST = 1 << 60
@@ -88,6 +88,7 @@ class _Plan:
         self.instead: dict[int, bytes] = {}
         self.added: list[tuple[int, list[Json]]] = []
         """Index of the entry (-1: the header) behind which entries come in."""
+        self.head = b""
         names = {key: "" for m in edited.transcript.messages for key in m.results}
         names |= {key: name for m in edited.transcript.messages for key, name in zip(m.calls, m.tools, strict=True)}
         taken = [key for i in range(len(rows.entries)) if (key := rows.key(i))]
@@ -102,9 +103,19 @@ class _Plan:
             if isinstance(loads(raw).get("id"), str):
                 yield Patch(offset, _LAST, size, spliced(raw, {("id",): dumps(self.session.id).encode()}))
 
+    def _lost_head(self) -> bytes:
+        """The header of a log that has lost it: without one pi does not know the file."""
+        if self.rows.heads:
+            return b""
+        self.repairs.put_in("header of the session, which was lost")
+        named = bool(self.rows.entries) and self.rows.key(0) is not None
+        identity = self.session.id or self.session.fresh()
+        return line(header(msgspec.structs.replace(self.session, id=identity), named=named))
+
     def in_place(self) -> None:
         """Entries that leave, say less, or come in."""
         rows = self.rows
+        self.head = self._lost_head()
         out = {rows.of_message[n] for n in self.edited.gone}
         out |= {i for i, row in enumerate(rows.rows) if row.type in ("label", "context_edit") and self._aims_at(i, out)}
         for i in out:
@@ -192,6 +203,8 @@ class _Plan:
             raw = self.instead.get(i) or self.edited.read(offset, size)
             changes = {path: dumps(value).encode("ascii") for path, value in asked.items()}
             yield Patch(offset, _LAST, size, spliced(raw, changes) if changes else raw)
+        if self.head:
+            yield Patch(0, -1, 0, self.head)
         linear = bool(self.rows.entries) and self.rows.key(0) is None
         for at, entries in self.added:
             span = self.rows.spans[at] if at >= 0 else (self.rows.heads[:1] or [(-1, 0)])[0]
@@ -201,6 +214,7 @@ class _Plan:
 
     def anew(self) -> Iterator[bytes]:
         """The lines of a session whose one chain is the context."""
+        yield self._lost_head()
         for offset, size in self.rows.heads[:1]:
             raw = self.edited.read(offset, size)
             named = bool(self.session.id) and isinstance(loads(raw).get("id"), str)

@@ -113,14 +113,19 @@ def write(context: Sequence[Kept], session: NewSession) -> Written:
     """A new session: a header, and a chain of entries."""
     repairs = Repairs()
     entries = Entries(session, repairs, {}, ())
-    head = {"type": "session", "version": VERSION, "id": session.id, "timestamp": session.time, "cwd": session.cwd}
-    lines = [line(head)]
+    lines = [line(header(session))]
     parent: str | None = None
     for kept in context:
         for entry in entries.of(kept, parent):
             parent = entry["id"]
             lines.append(line(entry))
     return Written(session.id, file_name(session), lines, repairs, len(context))
+
+
+def header(session: NewSession, *, named: bool = True) -> Json:
+    """The first row of a session; of one whose entries have no ids (`named`) it is that of version 1."""
+    head: Json = {"type": "session", "id": session.id, "timestamp": session.time, "cwd": session.cwd}
+    return head | {"version": VERSION} if named else head
 
 
 def line(entry: Json) -> bytes:

@@ -82,3 +82,11 @@ def test_version_1() -> None:
     log = trimmed(opened(raw), "1")
     after = written(log)
     assert told(after) == ["s", "c"] and json.loads(after.splitlines()[-1])["firstKeptEntryIndex"] == 2
+
+
+def test_a_header_that_was_lost() -> None:
+    """After an op there is one again, or pi would not know the file."""
+    raw = b"".join(logs.raw("user:a | branch:s | user:c").splitlines(keepends=True)[1:])
+    log = trimmed(opened(raw), "1,3")
+    assert json.loads(written(log).splitlines()[0])["type"] == "session"
+    assert log.session("pi").repairs.added == {"header of the session, which was lost": 1}
