@@ -22,7 +22,7 @@ from ctxkit.core.messages import Call, Content, Repairs, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
 from ctxkit.core.times import iso
-from ctxkit.errors import CtxkitError, Usage
+from ctxkit.errors import CtxkitError, NothingToSend, Usage
 from ctxkit.exporting import joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Kept, NewSession, Row, SessionFormat, Written
@@ -68,6 +68,9 @@ def session(
         return written
     repairs = Repairs()
     edited = edited_of(log, repairs, progress)
+    if not edited.context:
+        text = f"nothing to send: {log.opening.name} has only results without their calls in its context"
+        raise NothingToSend(text, "ctxkit why LOG N says why")
     written = target.rewrite(edited, made)
     if edited.changed:
         written = _proved(log, target, edited, made, written)
@@ -236,7 +239,7 @@ def _paired(log: OpenedLog, context: list[Kept], gone: set[int], repairs: Repair
             open_calls[call] = at
     missing: dict[int, list[str]] = {}
     for call, at in open_calls.items():
-        if call in results_gone or not context[at].n:
+        if call in results_gone or context[at].content is not None:
             missing.setdefault(at, []).append(call)
             repairs.made += 1
     done: list[Kept] = []

@@ -55,7 +55,10 @@ def unpaired(log: Log) -> set[str]:
 def sent(log: Log) -> list[dict[str, Any]]:
     """What goes to Anthropic, without the answer that stands for none, which only the program's own prompts get."""
     with mock.patch("ctxkit.exporting.untouched", return_value=False):  # the same rules for both
-        [body] = log.export("anthropic", model="claude-opus-4-6", assembly=False).values
+        try:
+            [body] = log.export("anthropic", model="claude-opus-4-6", assembly=False).values
+        except NothingToSend:  # messages of which nothing can be sent
+            return []
     text = re.sub(r"\[no result recorded[^\]]*\]", "[no result recorded]", json.dumps(body["messages"]))
     found: list[dict[str, Any]] = json.loads(text)
     return found[:-1] if NO_RESPONSE in json.dumps(found[-1]) else found
@@ -85,7 +88,14 @@ def check(log: Log, source: bytes, before: set[str]) -> None:
         as_one = len(told(again)) < len(told(log))  # of one response, and what stood between them went
         assert as_one or told(again) == told(log)
         ran["the same context"] += not as_one
-    assert sent(again) == sent(log)
+    assert in_any_order(sent(again), repairs.made) == in_any_order(sent(log), repairs.made)
+
+
+def in_any_order(messages: list[dict[str, Any]], made: int) -> list[dict[str, Any]]:
+    """The messages; where results were made up, those that stand side by side in the order of their ids."""
+    for message in messages if made else []:
+        message["content"].sort(key=lambda block: block.get("tool_use_id", "~"))
+    return messages
 
 
 ANY = st.one_of(COMMANDS, TO_COME)

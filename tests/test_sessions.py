@@ -66,6 +66,14 @@ def test_pairs_that_an_op_broke(number: str, counts: tuple[int, int], kinds: lis
     assert problems(made) == [] and len(rows(made)) == len(kinds)
 
 
+def test_nothing_but_results() -> None:
+    """Without their calls they cannot be sent: then there is nothing."""
+    one = opened(log(user("q", None, "go"), assistant("a", "q", call("A")), user("r", "a", [result("A")])))
+    one.commit("trim", lambda: Decision(Trim(at=one.here(), ids="1-2"), ""))
+    with pytest.raises(NothingToSend, match="only results"):
+        one.session("claude-code")
+
+
 def test_a_summary_and_what_it_replaces() -> None:
     """The summary is a row where the first of what it replaces was; undone, the file is as before."""
     one = opened(GUIDE)

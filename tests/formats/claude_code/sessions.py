@@ -26,7 +26,17 @@ def written(log: Log, **asked: Any) -> bytes:
 def told(log: Log) -> list[tuple[str, Any]]:
     """Role and parts of each message of the context."""
     contents = [log.full(entry) for entry in log.entries()]
-    return [(content.role, msgspec.to_builtins(content.parts)) for content in contents]
+    return [(content.role, _plain(msgspec.to_builtins(content.parts))) for content in contents]
+
+
+def _plain(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parts without the block that they were read from; a thought is nothing else."""
+    for part in parts:
+        if part["type"] in ("call", "result", "image"):
+            part.pop("raw", None)
+        if isinstance(part.get("content"), list):
+            _plain(part["content"])
+    return parts
 
 
 def rows(raw: bytes) -> list[dict[str, Any]]:
