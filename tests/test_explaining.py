@@ -27,7 +27,8 @@ def test_all_of_them() -> None:
         {"ctxkit": "compact", "v": 1, "id": "c", "at": at, "ids": "2-3", "text": "both"},
         {"ctxkit": "forget", "v": 1, "id": "f", "at": at, "ids": "4", "criteria": "--last 1"},
     )
-    assert told(raw, {"CTXKIT_WINDOW_DEFAULT": "1m", "CTXKIT_NOW": "2026-02-01T10:04:30Z"}) == [
+    minute = {"CTXKIT_WINDOW_DEFAULT": "1m", "CTXKIT_WINDOW_MIN": "1m", "CTXKIT_NOW": "2026-02-01T10:04:30Z"}
+    assert told(raw, minute) == [
         "1 window: older than the window of 1m; the first message",
         "1.1 window: older than the window; the summary that op 1 put in for 2-3",
         "2 compact: replaced by the summary of op 1; older than the window of 1m; told by the summary 1.1",
