@@ -119,7 +119,7 @@ def _kept(pieces: Iterable[bytes]) -> BinaryIO:
     """The pieces in memory, a long session in a file without a name."""
     from tempfile import SpooledTemporaryFile  # slow to import, and a session without ops needs none
 
-    stream = cast(BinaryIO, SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115
+    stream = cast(BinaryIO, SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115  # handed on
     for piece in pieces:
         stream.write(piece)
     return stream

@@ -148,7 +148,7 @@ def _pieces(a: Order, b: Order, known: Names, changed: Names, became: Mapping[Na
 
 def _place(numbers: Sequence[tuple[int, int, int]], firsts: Sequence[int], n: Name) -> int:
     first, _, start = numbers[bisect_right(firsts, n) - 1]
-    return start + n - first  # type: ignore[operator]
+    return start + n - first  # type: ignore[operator]  # only numbers are asked
 
 
 def _cut(low: int, high: int, alone: Ranges) -> Iterator[tuple[int, int]]:

@@ -55,7 +55,7 @@ class Reader(Protocol):
 
 
 class Format(Protocol):
-    """One shape of transcript."""
+    """One shape of transcript. A format derives from it, and says otherwise where its program does."""
 
     name: str
     native: bool
@@ -73,6 +73,7 @@ class Format(Protocol):
 
     def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The same for a search: the words that the rows hold, and no others, also those that are not shown."""
+        return self.content(message, rows)
 
     def sent(
         self, contents: list[Content], answered: frozenset[str], model: str
@@ -81,6 +82,7 @@ class Format(Protocol):
 
         `answered`: ids of calls whose result stands anywhere in the log; `model`: of the request, "" for the log's.
         """
+        return None
 
 
 class NewSession(msgspec.Struct):

@@ -18,10 +18,10 @@ import msgspec
 from msgspec.structs import astuple
 
 from ctxkit.core.jsontext import loads
-from ctxkit.core.messages import Call, Content, Message, Repairs, Result
+from ctxkit.core.messages import Call, Content, Message, Result
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
-from ctxkit.formats.base import Block, Row
+from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.chat_parts import RESULT_ROLES, parts_of
 from ctxkit.formats.columns import Columns, Function, Made
 
@@ -52,7 +52,7 @@ class ChatRow(Row, gc=False):
     name: Any = None
 
 
-class ChatFormat:
+class ChatFormat(Format):
     """Chat messages, a record each. Not `native` where they were taken out of a container (`formats/containers.py`)."""
 
     row: type[Row] = ChatRow
@@ -72,16 +72,6 @@ class ChatFormat:
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full; `rows` holds its one record."""
         return content_of(rows[0], message.calls, message.results)
-
-    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
-        """The message in full: nothing is put around its words."""
-        return self.content(message, rows)
-
-    def sent(
-        self, contents: list[Content], answered: frozenset[str], model: str
-    ) -> tuple[list[Content], Repairs] | None:
-        """Chat messages are any program's, so none speaks for them."""
-        return None
 
 
 def content_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequence[str] = ()) -> Content:

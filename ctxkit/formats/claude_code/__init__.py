@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Edited, Kept, NewSession, Row, Written
+from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Written
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow
@@ -21,7 +21,7 @@ _SIDE_TYPES = {"file-history-snapshot", "queue-operation", "last-prompt", "custo
 """Row types that stand at the head of a file before the first message, and in no other format."""
 
 
-class ClaudeCode:
+class ClaudeCode(Format):
     """A SessionFormat (formats/base.py)."""
 
     name: str = NAME
@@ -44,10 +44,6 @@ class ClaudeCode:
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)
-
-    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
-        """The message in full: nothing is put around its words."""
-        return self.content(message, rows)
 
     def sent(
         self, contents: list[Content], answered: frozenset[str], model: str

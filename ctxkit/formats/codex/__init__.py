@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Edited, Kept, NewSession, Row, Written
+from ctxkit.core.messages import Content, Message
+from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Written
 from ctxkit.formats.codex.content import content_of
 from ctxkit.formats.codex.reader import NAME, CodexReader
 from ctxkit.formats.codex.rows import CodexRow
@@ -19,8 +19,8 @@ __all__ = ["FORMAT", "Codex"]
 _TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 
 
-class Codex:
-    """A Format (formats/base.py)."""
+class Codex(Format):
+    """A Format (formats/base.py). What Codex repairs, `core/integrity.py` repairs alike."""
 
     name: str = NAME
     native: bool = False
@@ -40,16 +40,6 @@ class Codex:
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)
-
-    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
-        """The message in full: nothing is put around its words."""
-        return self.content(message, rows)
-
-    def sent(
-        self, contents: list[Content], answered: frozenset[str], model: str
-    ) -> tuple[list[Content], Repairs] | None:
-        """None: what Codex repairs, `core/integrity.py` repairs alike."""
-        return None
 
     def write(self, context: Sequence[Kept], session: NewSession) -> Written:
         """A new session."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Row
+from ctxkit.core.messages import Content, Message
+from ctxkit.formats.base import Format, Row
 from ctxkit.formats.copilot_cli.content import content_of
 from ctxkit.formats.copilot_cli.reader import NAME, CopilotReader
 from ctxkit.formats.copilot_cli.rows import CopilotRow
@@ -20,8 +20,8 @@ __all__ = ["FORMAT", "CopilotCli"]
 _KINDS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "permission.")
 
 
-class CopilotCli:
-    """A Format (formats/base.py)."""
+class CopilotCli(Format):
+    """A Format (formats/base.py). What Copilot CLI repairs when it sends a session is not known."""
 
     name: str = NAME
     native: bool = False
@@ -41,16 +41,6 @@ class CopilotCli:
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)
-
-    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
-        """The message in full: nothing is put around its words."""
-        return self.content(message, rows)
-
-    def sent(
-        self, contents: list[Content], answered: frozenset[str], model: str
-    ) -> tuple[list[Content], Repairs] | None:
-        """None: what Copilot CLI repairs is not known."""
-        return None
 
 
 FORMAT = CopilotCli()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Row
+from ctxkit.core.messages import Content, Message
+from ctxkit.formats.base import Format, Row
 from ctxkit.formats.gemini_cli.content import content_of
 from ctxkit.formats.gemini_cli.reader import NAME, GeminiReader
 from ctxkit.formats.gemini_cli.rows import GeminiRow
@@ -18,8 +18,8 @@ from ctxkit.formats.gemini_cli.rows import GeminiRow
 __all__ = ["FORMAT", "GeminiCli"]
 
 
-class GeminiCli:
-    """A Format (formats/base.py)."""
+class GeminiCli(Format):
+    """A Format (formats/base.py). Calls without an answer `core/integrity.py` repairs: no provider takes them."""
 
     name: str = NAME
     native: bool = False
@@ -42,16 +42,6 @@ class GeminiCli:
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)
-
-    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
-        """The message in full: nothing is put around its words."""
-        return self.content(message, rows)
-
-    def sent(
-        self, contents: list[Content], answered: frozenset[str], model: str
-    ) -> tuple[list[Content], Repairs] | None:
-        """None: what Gemini CLI leaves without an answer, no provider takes, and `core/integrity.py` repairs it."""
-        return None
 
 
 FORMAT = GeminiCli()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Row
+from ctxkit.core.messages import Content, Message
+from ctxkit.formats.base import Format, Row
 from ctxkit.formats.opencode.content import content_of
 from ctxkit.formats.opencode.reader import NAME, OpencodeReader
 from ctxkit.formats.opencode.rows import OpencodeRow
@@ -18,8 +18,8 @@ from ctxkit.formats.opencode.rows import OpencodeRow
 __all__ = ["FORMAT", "Opencode"]
 
 
-class Opencode:
-    """A Format (formats/base.py)."""
+class Opencode(Format):
+    """A Format (formats/base.py). What opencode repairs when it sends a session is not known."""
 
     name: str = NAME
     native: bool = False
@@ -36,16 +36,6 @@ class Opencode:
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)
-
-    def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
-        """The message in full."""
-        return self.content(message, rows)
-
-    def sent(
-        self, contents: list[Content], answered: frozenset[str], model: str
-    ) -> tuple[list[Content], Repairs] | None:
-        """None: what opencode repairs is not known."""
-        return None
 
 
 FORMAT = Opencode()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Edited, Kept, NewSession, Row, Written
+from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Written
 from ctxkit.formats.pi.content import content_of, recorded_of
 from ctxkit.formats.pi.reader import NAME, PiReader
 from ctxkit.formats.pi.rows import PiRow
@@ -17,7 +17,7 @@ from ctxkit.formats.pi.rows import PiRow
 __all__ = ["FORMAT", "Pi"]
 
 
-class Pi:
+class Pi(Format):
     """A Format (formats/base.py)."""
 
     name: str = NAME
