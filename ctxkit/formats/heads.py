@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ctxkit.core.jsontext import loads
+from ctxkit.core.shapes import shaped
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 _ERRORS = (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError)
@@ -26,12 +27,7 @@ def head(raw: Any, kind: type[Kind]) -> Kind:
         return found
     except _ERRORS:
         known = value(raw)
-    found = kind()
-    for field in msgspec.structs.fields(kind) if isinstance(known, dict) else ():
-        if field.encode_name in known:
-            one = known[field.encode_name]
-            setattr(found, field.name, msgspec.Raw(_dump(one)) if field.type is msgspec.Raw else one)
-    return found
+    return shaped(known, kind) if isinstance(known, dict) else kind()
 
 
 def listed(raw: Any) -> list[bytes]:

@@ -10,10 +10,6 @@ import json
 import re
 from typing import Any, NamedTuple
 
-import msgspec
-
-from ctxkit.formats.base import Row
-
 _CONTROL = re.compile("[\x00-\x1f]")
 _NULS = re.compile("\x00{2,}")
 
@@ -94,23 +90,3 @@ def _encodable(part: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-class RowMaker:
-    """Rows of one type from decoded objects, alike to what msgspec makes of clean lines."""
-
-    def __init__(self, row_type: type[Row]) -> None:
-        self._type = row_type
-        self._fields = [
-            (field.name, field.encode_name, isinstance(field.default, msgspec.Raw))
-            for field in msgspec.structs.fields(row_type)
-        ]
-
-    def make(self, record: dict[str, Any]) -> Row:
-        """The row of one object. What stays undecoded in clean rows is written anew, as JSON that `loads` reads."""
-        given: dict[str, Any] = {}
-        for name, key, raw in self._fields:
-            if key in record:
-                value = record[key]
-                given[name] = msgspec.Raw(json.dumps(value, separators=(",", ":")).encode("ascii")) if raw else value
-        return self._type(**given)

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ctxkit.core.messages import Damage
+from ctxkit.core.shapes import shaped
 from ctxkit.formats.base import Block, Row
-from ctxkit.store.lenient import Broken, Found, Lenient, RowMaker
+from ctxkit.store.lenient import Broken, Found, Lenient
 
 JOIN_LINES = 64
 JOIN_BYTES = 8 << 20
@@ -58,7 +59,7 @@ class Recovery:
 
     def __init__(self, row_type: type[Row], damage: list[Damage]) -> None:
         self._typed = msgspec.json.Decoder(row_type).decode
-        self._maker = RowMaker(row_type)
+        self._row_type = row_type
         self._decode = Lenient().decode
         self._damage = damage
         self._block = Block([], [], [], [], b"", 0)
@@ -221,7 +222,7 @@ class Recovery:
         for note in found.notes:
             if not (joined and note == "control-char"):  # the line ends, which were reported
                 self.report(start, line, note, _NOTES[note])
-        self._add(self._maker.make(found.value), start, end - start, line)
+        self._add(shaped(found.value, self._row_type), start, end - start, line)
 
     def _add(self, row: Row, start: int, size: int, line: int) -> None:
         self._rows.append(row)

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-import msgspec
 import pytest
 
-from ctxkit.core.jsontext import loads
-from ctxkit.formats.base import Row
-from ctxkit.formats.chat import ChatRow
-from ctxkit.store.lenient import Broken, Found, Lenient, RowMaker
+from ctxkit.store.lenient import Broken, Found, Lenient
 
 
 @pytest.mark.parametrize(
@@ -52,24 +45,3 @@ def test_broken(text: str, broken: Broken) -> None:
 def test_a_value_is_found_in_its_place() -> None:
     """Decoding begins at a place and tells where the value ends."""
     assert Lenient().decode('xx{"a":1}{"b":2}', 2) == Found({"a": 1}, 9, ())
-
-
-class Renamed(Row, rename={"parent": "parentUuid"}, gc=False):
-    """A row as formats have them."""
-
-    parent: Any = None
-    body: msgspec.Raw = msgspec.Raw(b"")
-
-
-def test_rows_are_like_those_of_clean_lines() -> None:
-    """Fields by their names in the file; absent ones keep the very default; undecoded ones can be decoded later."""
-    record = {"parentUuid": [1], "body": {"x": "\ud800", "y": float("nan")}, "else": 1, "ctxkit": "mark"}
-    row = RowMaker(Renamed).make(record)
-    assert isinstance(row, Renamed)
-    assert (row.parent, row.ctxkit) == ([1], "mark")
-    assert repr(loads(bytes(row.body))) == repr(record["body"])
-    empty = RowMaker(ChatRow).make({"role": "user"})
-    plain = msgspec.json.decode(b'{"role":"user"}', type=ChatRow)
-    assert isinstance(empty, ChatRow)
-    assert empty.content is plain.content
-    assert json.dumps(empty.role) == '"user"'
