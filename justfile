@@ -31,3 +31,7 @@ ci:
 # The real agents as judges: each resumes session files, and what it sends is compared with ctxkit's context (Linux, npm)
 resume *args:
     python -m tests.resume {{args}}
+
+# Random ops on whole real sessions, 2,000 sequences per format unless `--count` says otherwise (an hour at most)
+whole *args:
+    python -m tests.whole {{args}}

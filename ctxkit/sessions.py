@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import msgspec
 
 from ctxkit.core import integrity
-from ctxkit.core.context import names
+from ctxkit.core.context import Lens, names
 from ctxkit.core.integrity import NO_RESULT
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Content, Repairs, Result, Text
@@ -163,7 +163,7 @@ def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None
     state, lens = log.state(), log.lens()
     plain = msgspec.structs.replace(state.transcript, ops=[])
     base = fold(plain, build(plain))
-    own = list(names(base))
+    own = list(names(base, Lens(thread=lens.thread)))
     shown = list(log.listed())
     context: list[Kept] = []
     for place, entry in enumerate(log.entries(), start=1):
@@ -179,7 +179,7 @@ def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None
     moved = side or not _in_order([n for name in shown if (n := _number(name))], own)
     ahead = _behind_calls(log, context)
     moved = moved or ahead != context
-    context = _paired(log, ahead, gone, repairs)
+    context = _paired(log, ahead, own, gone, repairs)
     rows = _rows_at(log)
     source = log.opening.laid_out
 
@@ -211,50 +211,63 @@ def _rows_at(log: OpenedLog) -> int | None:
     return place if place < log.transcript.rows else None
 
 
-def _paired(log: OpenedLog, context: list[Kept], gone: set[int], repairs: Repairs) -> list[Kept]:
-    """`context` without results whose call an op took, and with results for calls whose result an op took.
+def _paired(log: OpenedLog, context: list[Kept], own: list[Name], gone: set[int], repairs: Repairs) -> list[Kept]:
+    """`context` without results whose call is not in it, and with results for calls whose result is not.
 
-    What was broken before is the program's own affair.
+    What was broken in the log's `own` context already is its program's affair.
     """
-    if not gone and all(kept.n and kept.content is None for kept in context):
+    plain = [Kept(n) for name in own if (n := _number(name))]
+    if all(kept.content is None for kept in context) and [kept.n for kept in context] == [kept.n for kept in plain]:
         return context
-    messages = log.messages
-    calls_gone = {call for n in gone for call in messages[n - 1].calls}
-    results_gone = {call for n in gone for call in messages[n - 1].results}
-    ids = [_ids(log, kept) for kept in context]
-    known = calls_gone.union(*(calls for calls, _ in ids))
+    open_before, lost_before = _broken(log, plain)
+    unanswered, _ = _broken(log, context)
     made: set[str] = set()
-    open_calls: dict[str, int] = {}
     found: list[Kept | None] = list(context)
-    for at, (calls, results) in enumerate(ids):
-        orphans = {r for r in results if r not in made and (r in known or not context[at].n)}
-        for result in set(results) - orphans:
-            open_calls.pop(result, None)
+    last: dict[str, int] = {}
+    for at, kept in enumerate(context):
+        calls, results = _ids(log, kept)
+        orphans = {r for r in results if r not in made and (r not in lost_before or not kept.n)}
         if orphans:
             repairs.dropped += len(orphans)
-            results_gone |= orphans
-            found[at] = _without(log, context[at], orphans, gone)
-        for call in calls:
-            made.add(call)
-            open_calls[call] = at
+            found[at] = _without(log, kept, orphans, gone)
+        made.update(calls)
+        last.update(dict.fromkeys(calls, at))
     missing: dict[int, list[str]] = {}
-    for call, at in open_calls.items():
-        if call in results_gone or context[at].content is not None:
-            missing.setdefault(at, []).append(call)
+    for call in unanswered:
+        if call not in open_before or context[last[call]].content is not None:
+            missing.setdefault(last[call], []).append(call)
             repairs.made += 1
     done: list[Kept] = []
-    for at, kept in enumerate(found):
-        if kept is not None:
-            done.append(kept)
+    for at, one in enumerate(found):
+        if one is not None:
+            done.append(one)
         done += [Kept(0, Content("tool", [Result(call, NO_RESULT, True)])) for call in missing.get(at, ())]
     return done
+
+
+def _broken(log: OpenedLog, context: list[Kept]) -> tuple[list[str], set[str]]:
+    """Ids of calls that nothing behind them answers, in order, and of results of calls that nothing before makes."""
+    waiting: dict[str, None] = {}
+    made: set[str] = set()
+    lost: set[str] = set()
+    for kept in context:
+        calls, results = _ids(log, kept)
+        lost.update(result for result in results if result not in made)
+        for result in results:
+            waiting.pop(result, None)
+        waiting.update(dict.fromkeys(calls))
+        made.update(calls)
+    return list(waiting), lost
 
 
 def _behind_calls(log: OpenedLog, context: list[Kept]) -> list[Kept]:
     """`context` with results that an op put before their call behind it, as they are sent."""
     if all(kept.n for kept in context) and all(a.n < b.n for a, b in pairwise(context)):
         return context
-    made = {call: at for at, kept in enumerate(context) for call in _ids(log, kept)[0]}
+    made: dict[str, int] = {}
+    for at, kept in enumerate(context):
+        for call in _ids(log, kept)[0]:
+            made.setdefault(call, at)  # of two calls with one id the first may be what a result answers
     behind: dict[int, list[Kept]] = {}
     stay: list[tuple[int, Kept]] = []
     for at, kept in enumerate(context):

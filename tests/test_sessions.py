@@ -8,7 +8,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.core.messages import Repairs
-from ctxkit.core.ops import Compact, Trim
+from ctxkit.core.ops import Compact, Item, Restore, Trim
 from ctxkit.errors import NothingToSend, Usage
 from ctxkit.policies.decision import Decision
 from ctxkit.sessions import edited_of, fresh, session
@@ -92,3 +92,32 @@ def test_looking_back() -> None:
     op = one.forget("3")
     assert op is not None
     assert written(one.seen_at("1^"), keep_id=True) == GUIDE and len(raw) > 1
+
+
+def test_half_a_pair_that_was_elsewhere() -> None:
+    """A call of a branch that was left, restored without its result, gets one; a result without its call goes."""
+    for half, counts in ((2, (1, 0)), (3, (0, 1))):
+        one = opened(
+            log(
+                user("q", None, "go"),
+                assistant("a", "q", call("A"), 1),
+                user("r", "a", [result("A")], 2),
+                assistant("e", "q", "so", 3),
+            )
+        )
+        assert list(one.names()) == [1, 4]
+        one.commit(
+            "restore", lambda at=one.here(), n=half: Decision(Restore(at=at, items=[Item(n=n)], mode="append"), "")
+        )
+        repairs = Repairs()
+        edited_of(one, repairs)
+        assert (repairs.made, repairs.dropped) == counts
+        assert problems(written(one)) == []
+
+
+def test_two_calls_with_one_id() -> None:
+    """Each result stays behind its own: a history that stands twice in a file is not shuffled by an op."""
+    twice = [(assistant(f"a{k}", up, call("A")), user(f"r{k}", f"a{k}", [result("A")])) for k, up in enumerate("qp")]
+    one = opened(log(user("q", None, "go"), *twice[0], user("p", "r0", "again"), *twice[1]))
+    one.commit("restore", lambda: Decision(Restore(at=one.here(), items=[Item(n=1)], mode="append"), ""))
+    assert [kept.n for kept in edited_of(one, Repairs()).context] == [2, 3, 4, 5, 6, 1]

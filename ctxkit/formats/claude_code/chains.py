@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxkit.core.jsontext import loads
-from ctxkit.core.messages import Repairs
+from ctxkit.core.messages import Repairs, Result
 from ctxkit.formats.base import Edited, Kept, NewSession
+from ctxkit.formats.bodies import speaker
 from ctxkit.formats.claude_code.chain import Kind
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.rows import text
@@ -31,7 +32,8 @@ def anew(edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> t
     chain = _Anew(edited, rows, session, repairs)
     if not any(chain.spoken(kept) for kept in edited.context):  # nobody's words: there would be nothing to resume
         edited = msgspec.structs.replace(edited, context=[chain.told(kept) for kept in edited.context])
-    found = [piece for kept in edited.context for piece in chain.lines(kept)]
+    again = list(_again(edited.context, rows))
+    found = [piece for kept, apart in zip(edited.context, again, strict=True) for piece in chain.lines(kept, apart)]
     heads = list(_titles(edited, rows, session))
     left = len(rows.of_link) - chain.taken - sum(link.n in edited.gone and link.n > 0 for link in rows.chain.links)
     if left > 0:
@@ -58,8 +60,9 @@ class _Anew:
         row = [loads(self.edited.read(offset, size)) for offset, size in self._spans(kept.n)]
         return Kept(0, content_of(message, row), self._ts(kept))
 
-    def lines(self, kept: Kept) -> Iterator[bytes]:
-        """The rows of one message."""
+    def lines(self, kept: Kept, apart: bool) -> Iterator[bytes]:
+        """The rows of one message. `apart`: its response gets another id, or it would be one with what stands above."""
+        response = "msg_" + self.session.fresh().replace("-", "") if apart else ""
         if not kept.n or kept.content is not None:
             row = row_of(kept.content, self.session, self.repairs, parent=self._parent, ts=self._ts(kept)) if (
                 kept.content is not None
@@ -81,6 +84,8 @@ class _Anew:
                 asked[("isSidechain",)] = False
             if uuid != row.get("uuid"):
                 asked[("uuid",)] = uuid
+            if response:
+                asked[("message", "id")] = response
             self._parent = uuid
             self.taken += 1
             if not first:
@@ -105,18 +110,28 @@ class _Anew:
 
 def as_one(context: Sequence[Kept], rows: Rows, keys: Sequence[str]) -> list[str]:
     """`keys` where neighbours of one response are one message: what stood between them went (rule 5)."""
-    found: list[str] = []
+    return [key for key, again in zip(keys, _again(context, rows), strict=True) if not again]
+
+
+def _again(context: Sequence[Kept], rows: Rows) -> Iterator[bool]:
+    """For each message whether it goes on with a response that another one began, no words of the user between."""
     begun: set[str] = set()
-    for kept, key in zip(context, keys, strict=True):
+    for kept in context:
         link = rows.chain.links[rows.links_of[kept.n][0]] if kept.n and kept.content is None else None
         response = rows.responses.get(kept.n, "") if link is not None else ""
-        if response not in begun:
-            found.append(key)
+        yield response in begun
         if response:
             begun.add(response)
-        elif link is None or link.kind is Kind.USER:
+        elif link.kind is Kind.USER if link is not None else _is_prompt(kept):
             begun.clear()
-    return found
+
+
+def _is_prompt(kept: Kept) -> bool:
+    """Whether the row that comes in for a message is of the user's words, which end a response."""
+    content = kept.content
+    return content is not None and speaker(content) != "assistant" and not any(
+        isinstance(part, Result) for part in content.parts
+    )  # fmt: skip
 
 
 def _titles(edited: Edited, rows: Rows, session: NewSession) -> Iterator[bytes]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from ctxkit.core.ops import Edit, Item
 from ctxkit.policies.decision import Decision
 from tests.formats.claude_code.logs import assistant, boundary, call, log, other, result, user
@@ -69,3 +71,20 @@ def test_what_stood_between_two_rows_of_a_response_goes() -> None:
     assert [len(parts) for _, parts in told(made)] == [1, 2, 1]
     [mine], [again] = one.export("anthropic").values, made.export("anthropic").values
     assert mine == again
+
+
+def test_a_response_that_stands_twice() -> None:
+    """Where a chain is written anew, its second copy gets a response id of its own: they would be one message."""
+    twice = [
+        assistant("a", "q", "one", response="m"),
+        user("o", "a", "between"),
+        assistant("b", "o", "two", response="m"),
+    ]
+    one = opened(log(user("q", None, "first"), *twice, user("p", "b", "last")))
+    said = Item(message={"role": "assistant", "content": "made up"})
+    one.commit("edit", lambda: Decision(Edit(at=one.here(), items=[Item(n=1), Item(n=4), said, Item(n=2)]), ""))
+    made = written(one)
+    assert problems(made) == [] and told(opened(made)) == told(one) and len(told(one)) == 4
+    assert [row["message"].get("id") == "m" for row in rows(made)] == [False, True, False, False]
+    before, after = log(twice[0]).strip(), made.split(b"\n")[3]
+    assert json.loads(before)["message"]["content"] == json.loads(after)["message"]["content"]
