@@ -106,9 +106,8 @@ def test_half_a_pair_that_was_elsewhere() -> None:
             )
         )
         assert list(one.names()) == [1, 4]
-        one.commit(
-            "restore", lambda at=one.here(), n=half: Decision(Restore(at=at, items=[Item(n=n)], mode="append"), "")
-        )
+        op = Restore(at=one.here(), items=[Item(n=half)], mode="append")
+        one.commit("restore", lambda op=op: Decision(op, ""))
         repairs = Repairs()
         edited_of(one, repairs)
         assert (repairs.made, repairs.dropped) == counts
