@@ -32,6 +32,9 @@ HEAD = 50
 FIRST_LINE = 1 << 16
 """Bytes looked at to tell a container (an array, an object over many lines) from JSON lines."""
 
+FIRST_PIECE = 1 << 19
+"""Bytes that hold the first records of nearly every log."""
+
 LARGEST = 1 << 28
 """Bytes of a file that is read as a whole to say what it is."""
 
@@ -46,6 +49,9 @@ Settle = Callable[[Path | None, Sidecar | None], str]
 
 Progress = Callable[[int, int], None]
 """Told how far a long piece of work is: what is done, and all there is."""
+
+
+_record = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Opening(msgspec.Struct):
@@ -193,7 +199,11 @@ def _refuse_other_text(name: str, transcript: Transcript, source: Source) -> Non
 
 
 def _head(source: Source) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    """The first records, ops left out."""
+    found = _clean_head(source)
+    if found is not None:
+        return found
+    found = []
     for block in read_blocks(source, Row, []):
         for i in range(len(block.rows)):
             try:
@@ -204,6 +214,25 @@ def _head(source: Source) -> list[dict[str, Any]]:
                 found.append(record)
                 if len(found) >= HEAD:
                     return found
+    return found
+
+
+def _clean_head(source: Source) -> list[dict[str, Any]] | None:
+    """The same without a look at more than those records; None where a line is anything but a record."""
+    found: list[dict[str, Any]] = []
+    piece = source.read(0, FIRST_PIECE)
+    start = 0
+    while len(found) < HEAD:
+        end = piece.find(b"\n", start)
+        if end < 0:
+            return found if start == source.size else None
+        try:
+            record = _record(piece[start:end])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        if not isinstance(record.get("ctxkit"), str):
+            found.append(record)
+        start = end + 1
     return found
 
 

@@ -63,7 +63,7 @@ class History:
             if before:
                 self.numbers = before
         out = list(range(to.n, self._last + 1))
-        self.numbers = self.numbers[: to.held]
+        del self.numbers[to.held :]
         self._cuts.append((Cut(row, out, f"rolled back by Codex at line {line}"), []))
 
     def view(self, count: int) -> View:

@@ -7,6 +7,7 @@ model made (reasoning, words, calls) is one message, at its first row; messages 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ctxkit.core.messages import Message, Span
@@ -14,12 +15,17 @@ from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.codex.history import History
-from ctxkit.formats.codex.rows import CodexRow, PayloadHead, items, payload_head, pieces
+from ctxkit.formats.codex.rows import PayloadHead, Piece, items, pieces
+from ctxkit.formats.heads import head as read_head
+from ctxkit.formats.heads import value
 
 NAME = "codex"
 CALLS = {"function_call", "custom_tool_call", "tool_search_call", "local_shell_call"}
 MODEL = CALLS | {"reasoning", "web_search_call", "image_generation_call", "compaction", "context_compaction"}
 """Items that the model's side makes. What is in no table opens no message, as Codex sends none (ghost_snapshot)."""
+EVENTS = ("thread_rolled_back", "task_started", "turn_aborted")
+"""Events that count."""
+NO_HEAD = PayloadHead()
 SCAFFOLDING = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
     "<user_shell_command>", "<subagent_notification>", "<model_switch>", "<INSTRUCTIONS>",
@@ -44,8 +50,11 @@ class CodexReader:
         self._rows = 0
         self._ops = OpCollector()
         self._history = History()
-        self._speaking = 0
-        """The model's message that further items belong to; 0 after anything else."""
+        self._speaking: Message | None = None
+        """The model's message that further items belong to; None after anything else."""
+        self._more: list[Span] = []
+        self._calls: dict[str, str] = {}
+        """Of that message: its further rows, the calls that it makes with their tools."""
         self._known: dict[int, list[int]] = {}
         """Hash of role and words -> the messages that have them."""
         self._model = ""
@@ -54,122 +63,139 @@ class CodexReader:
 
     def feed(self, block: Block) -> None:
         """Take the next rows."""
+        offsets, sizes = block.offsets, block.sizes
         for i, row in enumerate(block.rows):
-            if isinstance(row.ctxkit, str):
+            if row.ctxkit is not None and isinstance(row.ctxkit, str):
                 self._ops.add(block, i, self._rows, len(self._messages))
                 continue
-            span = (block.offsets[i], block.sizes[i])
-            match row.type:
-                case "response_item":
-                    self._item(payload_head(row.payload), span, row.timestamp)
-                case "compacted":
-                    self._compacted(block.raw(i), row, span, block.lines[i])
-                case "event_msg":
-                    self._event(payload_head(row.payload), block.lines[i])
-                case "turn_context":
-                    model = payload_head(row.payload).model
-                    self._model = model if isinstance(model, str) else self._model
+            kind, head = row.type, row.payload
+            if type(head) is not PayloadHead:
+                head = NO_HEAD
+            if kind == "response_item":
+                self._item(head, (offsets[i], sizes[i]), row.timestamp)
+            elif kind == "event_msg":
+                if head.type in EVENTS:
+                    self._event(head, block.lines[i])
+            elif kind == "compacted":
+                self._compacted(block.raw(i), head, row.timestamp, (offsets[i], sizes[i]), block.lines[i])
+            elif kind == "turn_context" and isinstance(head.model, str):
+                self._model = head.model
             self._rows += 1
 
     def finish(self) -> Transcript:
         """The transcript so far."""
+        self._settle()
         messages, row_of = list(self._messages), array("q", self._row_of)
         view = self._history.view(len(messages))
         return Transcript(NAME, messages, row_of, self._rows, list(self._ops.ops), [], view=view, model=self._model)
 
     def _item(self, head: PayloadHead, span: Span, stamp: Any) -> None:
         """A response item: a message of its own, or more of the one the model is at."""
-        kind = head.type if isinstance(head.type, str) else ""
-        role = head.role if isinstance(head.role, str) else "user"
-        if kind in MODEL or (kind == "message" and role == "assistant"):
-            if not self._speaking:
-                self._speaking = self._open("assistant", span, stamp, head)
-                self._history.add(self._speaking)
+        kind = head.type if type(head.type) is str else ""
+        if kind in MODEL or (kind == "message" and head.role == "assistant"):
+            if self._speaking is None:
+                message = self._open("assistant", span, stamp, head)
+                self._speaking = message
+                self._history.add(message.n)
             else:
-                self._messages[self._speaking - 1].more += (span,)
-            self._call(self._messages[self._speaking - 1], kind, head)
-            if kind == "message":
-                self._remember(self._speaking, role, head)
+                message = self._speaking
+                self._more.append(span)
+            if kind in CALLS:
+                if isinstance(head.call_id, str):
+                    tool = head.name if isinstance(head.name, str) else kind.removesuffix("_call")
+                    self._calls.setdefault(head.call_id, tool)
+            elif kind == "message":
+                self._remember(message.n, _print("assistant", pieces(head.content)))
         elif kind == "message":
-            n = self._open(role, span, stamp, head)
-            self._remember(n, role, head)
-            if self._messages[n - 1].opens:
-                self._history.turn(n, self._rows)
-            self._history.add(n)
+            role = head.role if isinstance(head.role, str) else "user"
+            message = self._open(role, span, stamp, head)
+            said = pieces(head.content)
+            self._remember(message.n, _print(role, said))
+            if role == "user" and not _is_scaffolding(said):
+                message.opens = True
+                self._history.turn(message.n, self._rows)
+            self._history.add(message.n)
         elif kind.endswith("_output"):
-            n = self._open("tool", span, stamp, head)
+            message = self._open("tool", span, stamp, head)
             if isinstance(head.call_id, str):
-                self._messages[n - 1].results = (head.call_id,)
-            self._history.add(n)
+                message.results = (head.call_id,)
+            self._history.add(message.n)
 
-    def _open(self, role: str, span: Span, stamp: Any, head: PayloadHead) -> int:
-        """A new message; its number."""
-        self._speaking = 0
-        n = len(self._messages) + 1
+    def _open(self, role: str, span: Span, stamp: Any, head: PayloadHead) -> Message:
+        """A new message."""
+        self._end()
         key = head.call_id if isinstance(head.call_id, str) else ""
-        message = Message(n, *span, role, stamp, key=key)
-        message.opens = role == "user" and not _is_scaffolding(head)
+        message = Message(len(self._messages) + 1, span[0], span[1], role, stamp, None, None, key)
         self._messages.append(message)
         self._row_of.append(self._rows)
-        return n
+        return message
 
-    @staticmethod
-    def _call(message: Message, kind: str, head: PayloadHead) -> None:
-        if kind in CALLS and isinstance(head.call_id, str) and head.call_id not in message.calls:
-            message.calls += (head.call_id,)
-            message.tools += (head.name if isinstance(head.name, str) else kind.removesuffix("_call"),)
+    def _settle(self) -> None:
+        """Give the model's message what was collected for it."""
+        message = self._speaking
+        if message is not None:
+            message.more = tuple(self._more)
+            message.calls, message.tools = tuple(self._calls), tuple(self._calls.values())
 
-    def _remember(self, n: int, role: str, head: PayloadHead) -> None:
+    def _end(self) -> None:
+        """What comes next is not the model's message going on."""
+        if self._speaking is not None:
+            self._settle()
+            self._speaking, self._more, self._calls = None, [], {}
+
+    def _remember(self, n: int, words: int) -> None:
         """So that a `replacement_history` that holds this message again is a reference to it (REPLAY 25)."""
-        self._known.setdefault(_print(role, head), []).append(n)
+        self._known.setdefault(words, []).append(n)
 
-    def _compacted(self, line: bytes, row: CodexRow, span: Span, number: int) -> None:
+    def _compacted(self, line: bytes, head: PayloadHead, stamp: Any, span: Span, number: int) -> None:
         """Codex's own compaction: what it lists is the history from here on."""
-        head = payload_head(row.payload)
-        self._speaking = 0
+        self._end()
         listed = items(head.replacement_history, line)
         kept: list[int] = []
         new: list[int] = []
         if not bytes(head.replacement_history):  # an old one: the user's messages, and the summary as one more
             kept = [n for n in self._history.numbers if self._messages[n - 1].opens]
-            if isinstance(head.message, str) and head.message:
-                new.append(self._open("user", span, row.timestamp, PayloadHead()))
-                self._messages[new[0] - 1].opens = False
+            told = value(head.message)
+            if isinstance(told, str) and told:
+                new.append(self._open("user", span, stamp, NO_HEAD).n)
                 kept.append(new[0])
         taken: set[int] = set()
+        same: dict[int, Iterator[int]] = {}
+        """Hash -> the messages that have it, newest first, as far as they were not looked at yet."""
         found = HistoryList(*span, [])
         self.lists.append(found)
         for at, item in listed:
-            one = payload_head(item)
+            one = read_head(item, PayloadHead)
             role = one.role if isinstance(one.role, str) else "assistant"
-            known = self._known.get(_print(role, one), ()) if one.type == "message" else ()
-            n = next((n for n in reversed(known) if n not in taken), 0)
+            n, words = 0, None
+            if one.type == "message":
+                words = _print(role, pieces(one.content))
+                if words not in same:
+                    same[words] = reversed(self._known.get(words, ()))
+                n = next((n for n in same[words] if n not in taken), 0)
             if not n:
-                n = self._open(role, (span[0] + at, len(item)), row.timestamp, one)
-                self._messages[n - 1].opens = False
+                n = self._open(role, (span[0] + at, len(item)), stamp, one).n
                 new.append(n)
-                if one.type == "message":
-                    self._remember(n, role, one)
+                if words is not None:
+                    self._remember(n, words)
             taken.add(n)
             kept.append(n)
             found.items.append((span[0] + at, len(item), n))
-        self._speaking = 0
         self._history.compact(self._rows, number, kept, new)
 
     def _event(self, head: PayloadHead, line: int) -> None:
         """Of the events, which mirror what was said, only rollbacks and turns count."""
-        if head.type == "thread_rolled_back" and isinstance(head.num_turns, int):
-            self._speaking = 0
+        if head.type != "thread_rolled_back":
+            self._end()
+        elif isinstance(head.num_turns, int):
+            self._end()
             self._history.roll_back(self._rows, line, head.num_turns)
-        elif head.type in ("task_started", "turn_aborted"):
-            self._speaking = 0
 
 
-def _is_scaffolding(head: PayloadHead) -> bool:
-    words = pieces(head.content)[:1]
-    return bool(words) and isinstance(words[0].text, str) and words[0].text.lstrip().startswith(SCAFFOLDING)
+def _is_scaffolding(said: list[Piece]) -> bool:
+    return bool(said) and isinstance(said[0].text, str) and said[0].text.lstrip().startswith(SCAFFOLDING)
 
 
-def _print(role: str, head: PayloadHead) -> int:
+def _print(role: str, said: list[Piece]) -> int:
     """A hash of the role and the words, of whatever order the keys are in."""
-    return hash((role, *((str(p.text), str(p.image_url)) for p in pieces(head.content))))
+    return hash((role, *((str(p.text), str(p.image_url)) for p in said)))

@@ -16,11 +16,12 @@ import msgspec
 
 from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Call, Repairs
+from ctxkit.core.shapes import NoObject
 from ctxkit.core.splice import Path, spliced
 from ctxkit.formats.base import Edited, Kept, NewSession, Written
 from ctxkit.formats.codex.content import item_of, parts_of
 from ctxkit.formats.codex.reader import CALLS, MODEL, CodexReader
-from ctxkit.formats.codex.rows import NO_RAW, CodexRow, payload_head
+from ctxkit.formats.codex.rows import CodexRow, PayloadHead
 from ctxkit.formats.codex.sessions import file_name, items_of, line
 from ctxkit.formats.patching import Patch, patched
 from ctxkit.formats.response_items import Items
@@ -256,14 +257,14 @@ class _Plan:
 class _Kind(msgspec.Struct):
     type: Any = None
     role: Any = None
-    payload: msgspec.Raw = NO_RAW
+    payload: PayloadHead | NoObject = None
 
 
 def items_of_model(raw: bytes) -> str:
     """The type of an item or row, where the model made it; "" for any other."""
     try:
         row = msgspec.json.decode(raw, type=_Kind)
-        item = payload_head(row.payload) if bytes(row.payload) and row.type != "compacted" else row
+        item = row.payload if isinstance(row.payload, PayloadHead) and row.type != "compacted" else row
     except (msgspec.DecodeError, UnicodeDecodeError):
         found = item_of(loads(raw))
         item = _Kind(found.get("type"), found.get("role"))

@@ -1,6 +1,7 @@
-"""Codex rows: the light view of a line and of its payload, decoded only as far as reading needs.
+"""Codex rows: the light view of a line and of its payload, decoded only as far as reading needs, in one go.
 
-Pipeline: `store/jsonl.py` decodes lines into `CodexRow`; `reader.py` asks `payload_head` for types, ids and names.
+Pipeline: `store/jsonl.py` decodes lines into `CodexRow` -> `reader.py`, which asks `pieces` for words, and `items` for
+what a compaction lists.
 """
 
 from __future__ import annotations
@@ -9,23 +10,16 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.shapes import NoObject
 from ctxkit.formats import inside
 from ctxkit.formats.base import Row
+from ctxkit.formats.heads import value
 
 NO_RAW = msgspec.Raw(b"")
 
 
-class CodexRow(Row):
-    """One line: `{timestamp, type, payload}`."""
-
-    type: Any = None
-    timestamp: Any = None
-    payload: msgspec.Raw = NO_RAW
-
-
 class PayloadHead(msgspec.Struct, gc=False):
-    """A payload without what only printing needs. `content` stays bytes: only messages are looked into."""
+    """A payload without what only printing needs. What stays bytes is looked into only where it counts."""
 
     type: Any = None
     role: Any = None
@@ -33,9 +27,17 @@ class PayloadHead(msgspec.Struct, gc=False):
     name: Any = None
     num_turns: Any = None
     model: Any = None
-    message: Any = None
+    message: msgspec.Raw = NO_RAW
     content: msgspec.Raw = NO_RAW
     replacement_history: msgspec.Raw = NO_RAW
+
+
+class CodexRow(Row):
+    """One line: `{timestamp, type, payload}`."""
+
+    type: Any = None
+    timestamp: Any = None
+    payload: PayloadHead | NoObject = None
 
 
 class Piece(msgspec.Struct, gc=False):
@@ -46,34 +48,15 @@ class Piece(msgspec.Struct, gc=False):
     image_url: Any = None
 
 
-_head = msgspec.json.Decoder(PayloadHead).decode
 _pieces = msgspec.json.Decoder(list[Piece]).decode
-
-
-def payload_head(raw: Any) -> PayloadHead:
-    """The head of a payload, whatever stands there: unexpected shapes give empty fields, never an error."""
-    try:
-        return _head(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
-        pass
-    found = _value(raw)
-    if not isinstance(found, dict):
-        return PayloadHead()
-    head = PayloadHead()
-    for key in PayloadHead.__struct_fields__:
-        if key not in ("content", "replacement_history"):
-            setattr(head, key, found.get(key))
-        elif key in found:
-            setattr(head, key, msgspec.Raw(dumps(found[key]).encode("ascii")))
-    return head
 
 
 def pieces(raw: Any) -> list[Piece]:
     """The content of a message; a bare text is one piece, anything else none."""
     try:
         return _pieces(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
-        found = _value(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError):
+        found = value(raw)
     if isinstance(found, str):
         return [Piece("input_text", found)]
     listed = found if isinstance(found, list) else []
@@ -83,10 +66,3 @@ def pieces(raw: Any) -> list[Piece]:
 def items(raw: Any, line: bytes) -> list[tuple[int, bytes]]:
     """The objects in a `replacement_history`, each with its offset in `line` (`formats/inside.py`)."""
     return inside.items(raw, line, "replacement_history")
-
-
-def _value(raw: Any) -> Any:
-    try:
-        return loads(bytes(raw)) if raw else None
-    except (ValueError, TypeError):
-        return None
