@@ -31,7 +31,7 @@ class Ranges:
     @classmethod
     def of(cls, numbers: Iterable[int]) -> Ranges:
         """The set of these numbers."""
-        return cls((n, n) for n in numbers)
+        return numbers if isinstance(numbers, Ranges) else cls((n, n) for n in numbers)
 
     @classmethod
     def span(cls, low: int, high: int) -> Ranges:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Damage, Message
+from ctxkit.core.ranges import Ranges
 
 
 class OpLine(msgspec.Struct):
@@ -35,7 +36,7 @@ class Cut(msgspec.Struct):
     """
 
     row: int
-    out: list[int]
+    out: list[int] | Ranges
     label: str
     moved: list[int] = []
     after: int = 0

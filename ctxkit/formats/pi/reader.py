@@ -7,6 +7,8 @@ a number in file order, abandoned branches too (REPLAY 25).
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -16,15 +18,16 @@ from ctxkit.core.oplines import OpCollector
 from ctxkit.core.ops import checksum
 from ctxkit.core.transcript import OpLine, Transcript
 from ctxkit.formats.base import Block
-from ctxkit.formats.pi.rows import BlockHead, MessageHead, PiRow, message_head
+from ctxkit.formats.pi.rows import BlockHead, MessageHead, PiRow
 from ctxkit.formats.pi.tree import Entry, number, view_of
 
 NAME = "pi"
-ROLES = {"toolResult": "tool"}
-"""How pi's roles are called here; what is neither here nor a role of ours speaks as the user, as pi sends it."""
 OWN = {"user", "assistant", "system", "developer", "tool"}
+"""Roles that are called so here too; any other but `toolResult` speaks as the user, as pi sends it."""
 SUMMARIES = {"compaction", "branch_summary", "custom_message"}
 """Entries that are sent as a message of the user."""
+NO_HEAD = MessageHead()
+_ROW = attrgetter("row")
 
 
 class PiReader:
@@ -39,22 +42,20 @@ class PiReader:
         self._labelled: dict[str, str] = {}
         """Target entry -> id of the label that it has."""
         self.entries: list[Entry] = []
-        self._upto = array("q")
-        """For each entry, how many messages there were with it."""
         self._index: dict[str, int] = {}
         self._edits: dict[int, tuple[int, Span]] = {}
         """Entry that is a context edit with other content -> the entry that it changes, and its own bytes."""
-        self._by_row: dict[int, int] = {}
         self._model = ""
 
     def feed(self, block: Block) -> None:
         """Take the next rows."""
+        offsets, sizes, lines = block.offsets, block.sizes, block.lines
         for i, row in enumerate(block.rows):
-            if isinstance(row.ctxkit, str):
+            if row.ctxkit is not None and isinstance(row.ctxkit, str):
                 self._ops.add(block, i, self._rows, len(self._messages))
                 continue
-            if isinstance(row.type, str) and row.type != "session":
-                self._take(row, (block.offsets[i], block.sizes[i]), block.lines[i])
+            if type(row.type) is str and row.type != "session":
+                self._take(row, (offsets[i], sizes[i]), lines[i])
             self._rows += 1
 
     def finish(self) -> Transcript:
@@ -74,60 +75,75 @@ class PiReader:
     def _take(self, row: PiRow, span: Span, line: int) -> None:
         """One entry: its message, if it holds one, and its place in the tree."""
         at = len(self.entries)
-        key = row.id if isinstance(row.id, str) else ""
-        linear = at - 1 if not key else -1
-        parent = self._index.get(row.parentId, -1) if isinstance(row.parentId, str) else linear
+        kind, key = row.type, row.id
+        if type(key) is not str:
+            key = ""
+        parent = -1 if key else at - 1
+        if type(row.parentId) is str:
+            parent = self._index.get(row.parentId, -1)
         entry = Entry(0, self._rows, line, parent)
-        match row.type:
-            case "message":
-                self._message(row, entry, span, key)
-            case kind if kind in SUMMARIES:
-                entry.n = self._open("user", span, row.timestamp, key)
-                if kind == "compaction":
-                    entry.kept = self._first_kept(row)
-            case "context_edit" if isinstance(row.targetId, str):
+        if kind == "message":
+            self._message(row, entry, span, key)
+        elif kind in SUMMARIES:
+            entry.n = self._open("user", span, row.timestamp, key).n
+            if kind == "compaction":
+                entry.kept = self._first_kept(row)
+        elif kind == "model_change":
+            if isinstance(row.modelId, str):
+                self._model = row.modelId
+        elif isinstance(row.targetId, str):
+            if kind == "context_edit":
                 entry.target = self._index.get(row.targetId, -1)
                 entry.removes = bytes(row.replacement) == b"null"
                 if entry.target >= 0 and not entry.removes:
                     self._edits[at] = entry.target, span
-            case "label" if isinstance(row.targetId, str):
+            elif kind == "label":
                 self._label(row, key, line)
-            case "model_change" if isinstance(row.modelId, str):
-                self._model = row.modelId
         if key:
             self._index[key] = at
-        self._by_row[self._rows] = at
         self.entries.append(entry)
-        self._upto.append(len(self._messages))
 
     def _message(self, row: PiRow, entry: Entry, span: Span, key: str) -> None:
-        head = message_head(row.message)
-        role = head.role if isinstance(head.role, str) else "user"
-        entry.n = self._open(ROLES.get(role, role if role in OWN else "user"), span, row.timestamp, key)
-        message = self._messages[entry.n - 1]
-        message.opens = role == "user"
-        if head.excludeFromContext is True:
-            entry.hidden = "excluded"
-        if role == "toolResult" and isinstance(head.toolCallId, str):
-            message.results = (head.toolCallId,)
+        head = row.message
+        if type(head) is not MessageHead:
+            head = NO_HEAD
+        role = head.role if type(head.role) is str else "user"
+        if role == "toolResult":
+            message = self._open("tool", span, row.timestamp, key)
+            if isinstance(head.toolCallId, str):
+                message.results = (head.toolCallId,)
         elif role == "assistant":
-            calls = {b.id: b.name for b in _blocks(head) if b.type == "toolCall" and isinstance(b.id, str)}
-            message.calls = tuple(calls)
-            message.tools = tuple(name if isinstance(name, str) else "" for name in calls.values())
+            message = self._open("assistant", span, row.timestamp, key)
+            if type(head.content) is list:
+                calls = {
+                    block.id: block.name if isinstance(block.name, str) else ""
+                    for block in head.content
+                    if type(block) is BlockHead and block.type == "toolCall" and isinstance(block.id, str)
+                }
+                if calls:
+                    message.calls, message.tools = tuple(calls), tuple(calls.values())
             if isinstance(head.model, str):
                 self._model = head.model
+        else:
+            message = self._open(role if role in OWN else "user", span, row.timestamp, key)
+            message.opens = role == "user"
+        entry.n = message.n
+        if head.excludeFromContext is True:
+            entry.hidden = "excluded"
 
-    def _open(self, role: str, span: Span, stamp: Any, key: str) -> int:
-        n = len(self._messages) + 1
-        self._messages.append(Message(n, *span, role, stamp, key=key))
+    def _open(self, role: str, span: Span, stamp: Any, key: str) -> Message:
+        message = Message(len(self._messages) + 1, span[0], span[1], role, stamp, None, None, key)
+        self._messages.append(message)
         self._row_of.append(self._rows)
-        return n
+        return message
 
     def _first_kept(self, row: PiRow) -> int:
         """Index of the first entry that a compaction keeps; -2 where it keeps none. Version 1 counts rows from 0."""
         if isinstance(row.firstKeptEntryId, str):
             return self._index.get(row.firstKeptEntryId, -2)
-        return self._by_row.get(number(row.firstKeptEntryIndex), -2)
+        kept = number(row.firstKeptEntryIndex)
+        at = bisect_left(self.entries, kept, key=_ROW)
+        return at if at < len(self.entries) and self.entries[at].row == kept else -2
 
     def _label(self, row: PiRow, key: str, line: int) -> None:
         """A label is a mark at its entry; one without words takes the label of that entry away."""
@@ -137,7 +153,7 @@ class PiReader:
             at = self._index.get(target, -1)
             if at < 0:
                 return
-            position = self._upto[at]
+            position = bisect_right(self._row_of, self.entries[at].row)
             self._op({"ctxkit": "mark", "v": 1, "id": key, "at": {"messages": position}, "label": row.label}, row, line)
             self._labelled[target] = key
         elif older is not None and key:
@@ -150,7 +166,3 @@ class PiReader:
             body["ts"] = row.timestamp
         body["sum"] = checksum(body)
         self._labels.append(OpLine(body, self._rows, len(self._messages), line))
-
-
-def _blocks(head: MessageHead) -> list[BlockHead]:
-    return head.content if isinstance(head.content, list) else []

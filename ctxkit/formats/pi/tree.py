@@ -5,10 +5,13 @@ Pipeline: `reader.py` -> here (`View` of the transcript) -> `core/replay.py`. So
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from typing import Any
 
 import msgspec
 
+from ctxkit.core.ranges import Ranges
 from ctxkit.core.transcript import Cut, View
 
 
@@ -40,39 +43,66 @@ def path_of(entries: list[Entry]) -> list[int]:
     return found[::-1]
 
 
+class _Line:
+    """The messages on the path so far, ascending: as numbers, and as runs of numbers without a gap."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self._first: list[int] = []
+        self._last: list[int] = []
+
+    def add(self, n: int) -> None:
+        """Message n comes next."""
+        self.numbers.append(n)
+        if self._last and self._last[-1] == n - 1:
+            self._last[-1] = n
+        else:
+            self._first.append(n)
+            self._last.append(n)
+
+    def before(self, count: int) -> Ranges:
+        """The first `count` messages."""
+        if not count:
+            return Ranges()
+        last = self.numbers[count - 1]
+        runs = bisect_right(self._first, last)
+        return Ranges(zip(self._first[:runs], [*self._last[: runs - 1], last], strict=True))
+
+
 def view_of(entries: list[Entry], count: int) -> tuple[View, list[int]]:
     """The view, and the entries on the path (in which context edits that replace content are looked for)."""
     path = path_of(entries)
-    order: list[int] = []
+    line = _Line()
+    order = line.numbers
+    held = array("q")
+    places: dict[int, int] = {}
     cuts: list[tuple[Cut, int]] = []
     for place, at in enumerate(path):
         entry = entries[at]
+        held.append(len(order))
+        places[at] = place
         if entry.kept != -1:
-            kept = next((i for i, one in enumerate(path[:place]) if one == entry.kept), place)
+            kept = places.get(entry.kept, place)
             while cuts and cuts[-1][1] > kept:  # an earlier summary goes, and what it stood for is back
                 cuts.pop()
-            cuts.append((_compaction(entries, path, place, kept), place))
+            cuts.append((_compaction(entry, [entries[i] for i in path[kept:place]], line.before(held[kept])), place))
         elif entry.removes and entry.target >= 0 and entries[entry.target].n:
             label = f"taken out by a context edit of pi at line {entry.line}"
             cuts.append((Cut(entry.row, [entries[entry.target].n], label), place))
         if entry.n and not entry.hidden:
-            order.append(entry.n)
-    placed = set(order)
-    hidden = {entry.n: entry.hidden for entry in entries if entry.hidden}
-    inactive = {n: hidden.get(n, "branch") for n in range(1, count + 1) if n not in placed}
+            line.add(entry.n)
+    inactive: dict[int, str] = {}
+    if len(order) < count:
+        inactive = dict.fromkeys(sorted(set(range(1, count + 1)).difference(order)), "branch")
+        inactive.update((entry.n, entry.hidden) for entry in entries if entry.hidden)
     return View(order, inactive, [cut for cut, _ in cuts]), path
 
 
-def _compaction(entries: list[Entry], path: list[int], place: int, kept: int) -> Cut:
-    """What the compaction at `place` of the path left out, and that its summary stands before what it kept."""
-    compaction = entries[path[place]]
-    out: list[int] = []
-    stays: list[int] = []
-    for i, at in enumerate(path[:place]):
-        entry = entries[at]
-        if entry.n and not entry.hidden:
-            gone = i < kept or entry.kept != -1
-            (out if gone else stays).append(entry.n)
+def _compaction(compaction: Entry, kept: list[Entry], before: Ranges) -> Cut:
+    """What it left out, and that its summary stands before what it kept. An earlier summary is not kept."""
+    told = [entry for entry in kept if entry.n and not entry.hidden]
+    stays = [entry.n for entry in told if entry.kept == -1]
+    out = before | Ranges.of(entry.n for entry in told if entry.kept != -1)
     label = f"compacted by pi at line {compaction.line}"
     return Cut(compaction.row, out, label, stays, compaction.n if stays else 0)
 

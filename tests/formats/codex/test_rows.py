@@ -5,24 +5,32 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ctxkit.formats.codex.rows import items, payload_head, pieces
+from ctxkit.core.jsontext import loads
+from ctxkit.core.shapes import shaped
+from ctxkit.formats.codex.rows import CodexRow, PayloadHead, items, pieces
 
 
 @pytest.mark.parametrize("raw", [b"", b"null", b"3", b'"x"', b"[1]", b"{broken"])
 def test_nothing_to_read(raw: bytes) -> None:
-    """Empty fields, never an error."""
-    assert payload_head(msgspec.Raw(raw)).type is None
+    """Empty, never an error."""
     assert [p for p in pieces(msgspec.Raw(raw)) if p.text and p.text != "x"] == []
     assert items(msgspec.Raw(raw), raw) == []
 
 
-def test_fields_of_other_types() -> None:
-    """A lone surrogate, which strict decoding refuses, still gives the head."""
-    head = payload_head(
-        msgspec.Raw(b'{"type":"message","role":"user","content":[{"type":"input_text","text":"\\ud83d"}]}')
-    )
-    assert (head.type, head.role) == ("message", "user")
-    assert [p.text for p in pieces(head.content)] == ["\ud83d"]
+@pytest.mark.parametrize("raw", [b"null", b"3", b'"x"', b"[1]", b"1.5", b"true"])
+def test_no_payload(raw: bytes) -> None:
+    """Whatever stands there, the line is read."""
+    found = msgspec.json.decode(b'{"type":"event_msg","payload":' + raw + b"}", type=CodexRow)
+    assert (found.type, found.payload) == ("event_msg", loads(raw))
+
+
+def test_words_that_strict_decoding_refuses() -> None:
+    """A lone surrogate does no harm."""
+    content = [{"type": "input_text", "text": "\ud83d"}]
+    found = shaped({"payload": {"type": "message", "role": "user", "content": content}}, CodexRow).payload
+    assert isinstance(found, PayloadHead)
+    assert (found.type, found.role) == ("message", "user")
+    assert [p.text for p in pieces(found.content)] == ["\ud83d"]
 
 
 LISTED = b'[ {"type": "message", "text": "\\ud800"} , {"n": NaN}, 3, {"deep": [{"a": 1}]} ]'
