@@ -1,6 +1,6 @@
-"""Copilot CLI rows: the light view of an event and of its data, decoded only as far as reading needs.
+"""Copilot CLI rows: the light view of an event and of its data, decoded only as far as reading needs, in one go.
 
-Pipeline: `store/jsonl.py` decodes lines into `CopilotRow`; `reader.py` decodes the data of events that say something.
+Pipeline: `store/jsonl.py` decodes lines into `CopilotRow` -> `reader.py`.
 """
 
 from __future__ import annotations
@@ -9,26 +9,24 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.shapes import NoList, NoObject
 from ctxkit.formats.base import Row
 
 NO_RAW = msgspec.Raw(b"")
 
 
-class CopilotRow(Row):
-    """One event. `agentId` stands in the events of a subagent."""
+class RequestHead(msgspec.Struct, gc=False):
+    """A tool call without its arguments."""
 
-    type: Any = None
-    id: Any = None
-    timestamp: Any = None
-    agentId: Any = None
-    data: msgspec.Raw = NO_RAW
+    toolCallId: Any = None
+    name: Any = None
 
 
 class EventHead(msgspec.Struct, gc=False):
     """The data of an event without what only printing needs."""
 
     content: msgspec.Raw = NO_RAW
-    toolRequests: msgspec.Raw = NO_RAW
+    toolRequests: list[RequestHead | NoObject] | NoList = None
     toolCallId: Any = None
     parentToolCallId: Any = None
     model: Any = None
@@ -39,8 +37,11 @@ class EventHead(msgspec.Struct, gc=False):
     upToEventId: Any = None
 
 
-class RequestHead(msgspec.Struct, gc=False):
-    """A tool call without its arguments."""
+class CopilotRow(Row):
+    """One event. `agentId` stands in the events of a subagent."""
 
-    toolCallId: Any = None
-    name: Any = None
+    type: Any = None
+    id: Any = None
+    timestamp: Any = None
+    agentId: Any = None
+    data: EventHead | NoObject = None

@@ -28,18 +28,23 @@ class History:
 
     def replace(self, row: int, line: int, records: Iterable[tuple[str, int]]) -> None:
         """These records are all there are."""
-        self._set(dict(records), row, f"replaced by Gemini CLI at line {line}")
+        before, self._records = self._records, dict(records)
+        stays = set(self._records.values())
+        self._cut(row, [n for n in before.values() if n not in stays], f"replaced by Gemini CLI at line {line}")
 
     def rewind(self, row: int, line: int, key: str) -> None:
         """The record with that id and all behind it are gone; all records, where no record has it."""
-        keys = list(self._records)
-        kept = keys[: keys.index(key)] if key in self._records else []
-        self._set({k: self._records[k] for k in kept}, row, f"rewound by Gemini CLI at line {line}")
+        known = key in self._records
+        out: list[int] = []
+        while self._records:
+            last, n = self._records.popitem()
+            out.append(n)
+            if known and last == key:
+                break
+        self._cut(row, out[::-1], f"rewound by Gemini CLI at line {line}")
 
-    def _set(self, records: dict[str, int], row: int, label: str) -> None:
-        stays = set(records.values())
-        out = [n for n in self._records.values() if n and n not in stays]
-        self._records = records
+    def _cut(self, row: int, out: list[int], label: str) -> None:
+        out = [n for n in out if n]
         if out:
             self._cuts.append(Cut(row, out, label))
 

@@ -15,7 +15,7 @@ from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.gemini_cli.history import History
-from ctxkit.formats.gemini_cli.rows import GeminiRow, call_heads, carried, record, update, words
+from ctxkit.formats.gemini_cli.rows import NO_RAW, CallHead, GeminiRow, calls, carried, record, update, words
 
 NAME = "gemini-cli"
 ROLES = {"user": "user", "gemini": "assistant"}
@@ -41,10 +41,17 @@ class GeminiReader:
     def feed(self, block: Block) -> None:
         """Take the next rows."""
         for i, row in enumerate(block.rows):
-            if isinstance(row.ctxkit, str):
+            if row.ctxkit is not None and isinstance(row.ctxkit, str):
                 self._ops.add(block, i, self._rows, len(self._messages))
                 continue
-            self._take(row, block.raw(i), block.offsets[i], block.lines[i])
+            if row.rewind_to is not None and isinstance(row.rewind_to, str):
+                self._history.rewind(self._rows, block.lines[i], row.rewind_to)
+            elif type(row.type) is str:
+                self._history.put(*self._record(row, (block.offsets[i], block.sizes[i])))
+            elif row.document is True:
+                self._listed = True
+            elif row.set_ or row.messages:
+                self._replace(row, block.raw(i), block.offsets[i], block.lines[i])
             self._rows += 1
 
     def finish(self) -> Transcript:
@@ -55,49 +62,50 @@ class GeminiReader:
         row_of = array("q", self._row_of)
         return Transcript(NAME, messages, row_of, self._rows, ops, [], view=view, model=self._model)
 
-    def _take(self, row: GeminiRow, raw: bytes, offset: int, line: int) -> None:
-        """One line: an event, a record, or the header."""
-        if isinstance(row.rewind_to, str):
-            self._history.rewind(self._rows, line, row.rewind_to)
-        elif isinstance(row.type, str):
-            self._history.put(*self._record(row, (offset, len(raw))))
-        elif row.document is True:
-            self._listed = True
-        else:
-            found = update(row.set_, raw) if row.set_ else carried(row.messages, raw)
-            if found is not None:
-                records = [(record(one), (offset + at, len(one))) for at, one in found]
-                put = [self._record(one, span) for one, span in records if isinstance(one.type, str)]
-                self._history.replace(self._rows, line, put)
+    def _replace(self, row: GeminiRow, raw: bytes, offset: int, line: int) -> None:
+        """An update, or a header; where it holds messages, these are all there are."""
+        found = update(row.set_, raw) if row.set_ else carried(row.messages, raw)
+        if found is not None:
+            records = [(record(one), (offset + at, len(one))) for at, one in found]
+            put = [self._record(one, span) for one, span in records if isinstance(one.type, str)]
+            self._history.replace(self._rows, line, put)
 
     def _record(self, row: GeminiRow, span: Span) -> tuple[str, int]:
         """The id and number of a record: 0 for a notice; that of an earlier one with this id, which it replaces."""
-        own = row.id if isinstance(row.id, str) else ""
+        own = row.id if type(row.id) is str else ""
         key = own if own and not (self._listed and own in self._numbers) else f"\0{self._rows} {span[0]}"
         n = self._numbers.get(key, 0)
         role = ROLES.get(row.type)
-        if role is None and not n:
+        if n:
+            message = msgspec.structs.replace(self._messages[n - 1], offset=span[0], size=span[1])
+            message.role = role or message.role
+            self._messages[n - 1] = message
+        elif role is None:
             return key, 0
-        if not n:
+        else:
             n = len(self._messages) + 1
+            message = Message(n, span[0], span[1], role, row.timestamp, None, None, own)
             self._numbers[key] = n
             self._row_of.append(self._rows)
-            self._messages.append(Message(n, *span, role or "", row.timestamp, key=own))
-        message = msgspec.structs.replace(self._messages[n - 1], offset=span[0], size=span[1])
-        message.role = role or message.role
-        calls = call_heads(row.toolCalls)
-        ids = [call_id(head.id, n, k) for k, head in enumerate(calls, 1)]
+            self._messages.append(message)
+        made = calls(row)
+        ids = [call_id(head.id, n, k) for k, head in enumerate(made, 1)]
         message.calls = tuple(ids)
-        message.tools = tuple(head.name if isinstance(head.name, str) else "" for head in calls)
-        answered = (key for key, head in zip(ids, calls, strict=True) if bytes(head.result) not in (b"", b"null"))
-        message.results = tuple(answered)
-        self._messages[n - 1] = message
+        message.tools = tuple([head.name if isinstance(head.name, str) else "" for head in made])
+        message.results = tuple([key for key, head in zip(ids, made, strict=True) if _answered(head)])
         command = row.type == "user" and words(row.content).lstrip().startswith(("/", "?"))
-        (self._commands.add if command or role is None else self._commands.discard)(n)
+        if command or role is None:
+            self._commands.add(n)
+        else:
+            self._commands.discard(n)
         message.opens = role == "user" and not command
         if isinstance(row.model, str):
             self._model = row.model
         return key, n
+
+
+def _answered(head: CallHead) -> bool:
+    return head.result is not NO_RAW and bytes(head.result) not in (b"", b"null")
 
 
 def call_id(value: object, n: int, k: int) -> str:

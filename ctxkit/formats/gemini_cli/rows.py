@@ -1,6 +1,6 @@
-"""Gemini CLI rows: the light view of a record and of its tool calls, decoded only as far as reading needs.
+"""Gemini CLI rows: the light view of a record and of its tool calls, decoded only as far as reading needs, in one go.
 
-Pipeline: `store/jsonl.py` decodes lines into `GeminiRow`; `reader.py` asks for what stands in them.
+Pipeline: `store/jsonl.py` decodes lines into `GeminiRow` -> `reader.py`, which asks for what stands in an update.
 """
 
 from __future__ import annotations
@@ -9,11 +9,20 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.shapes import NoList, NoObject
 from ctxkit.formats.base import Row
-from ctxkit.formats.heads import head, listed, value
+from ctxkit.formats.heads import head, value
 from ctxkit.formats.inside import items
 
 NO_RAW = msgspec.Raw(b"")
+
+
+class CallHead(msgspec.Struct, gc=False):
+    """A tool call without its arguments; `result` stays bytes."""
+
+    id: Any = None
+    name: Any = None
+    result: msgspec.Raw = NO_RAW
 
 
 class GeminiRow(Row):
@@ -27,19 +36,11 @@ class GeminiRow(Row):
     timestamp: Any = None
     model: Any = None
     content: msgspec.Raw = NO_RAW
-    toolCalls: msgspec.Raw = NO_RAW
+    toolCalls: list[CallHead | NoObject] | NoList = None
     messages: msgspec.Raw = NO_RAW
     document: Any = None
     set_: msgspec.Raw = msgspec.field(default=NO_RAW, name="$set")
     rewind_to: Any = msgspec.field(default=None, name="$rewindTo")
-
-
-class CallHead(msgspec.Struct, gc=False):
-    """A tool call without its arguments; `result` stays bytes."""
-
-    id: Any = None
-    name: Any = None
-    result: msgspec.Raw = NO_RAW
 
 
 class _Update(msgspec.Struct, gc=False):
@@ -61,9 +62,9 @@ def carried(messages: Any, line: bytes) -> list[tuple[int, bytes]] | None:
     return items(messages, line, "messages") if bytes(messages).startswith(b"[") else None
 
 
-def call_heads(raw: Any) -> list[CallHead]:
+def calls(row: GeminiRow) -> list[CallHead]:
     """The tool calls of a response."""
-    return [head(one, CallHead) for one in listed(raw)]
+    return [one for one in row.toolCalls if type(one) is CallHead] if type(row.toolCalls) is list else []
 
 
 def words(raw: Any) -> str:

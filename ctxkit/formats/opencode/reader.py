@@ -12,13 +12,13 @@ from ctxkit.core.messages import Message, Span
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Cut, Transcript, View
 from ctxkit.formats.base import Block
-from ctxkit.formats.heads import head, listed
-from ctxkit.formats.opencode.rows import InfoHead, OpencodeRow, PartHead, StateHead
+from ctxkit.formats.opencode.rows import InfoHead, OpencodeRow, PartHead, StateHead, TimeHead
 
 NAME = "opencode"
 FAILED = "excluded"
 """Why a response that ended with an error is not in the context."""
-DONE = {"completed", "error"}
+DONE = ("completed", "error")
+NO_INFO = InfoHead()
 
 
 class OpencodeReader:
@@ -42,10 +42,11 @@ class OpencodeReader:
     def feed(self, block: Block) -> None:
         """Take the next rows."""
         for i, row in enumerate(block.rows):
-            if isinstance(row.ctxkit, str):
+            if row.ctxkit is not None and isinstance(row.ctxkit, str):
                 self._ops.add(block, i, self._rows, len(self._messages))
                 continue
-            self._take(row, head(row.info, InfoHead), (block.offsets[i], block.sizes[i]))
+            info = row.info if type(row.info) is InfoHead else NO_INFO
+            self._take(row, info, (block.offsets[i], block.sizes[i]))
             self._rows += 1
 
     def finish(self) -> Transcript:
@@ -70,20 +71,24 @@ class OpencodeReader:
             return
         n = len(self._messages) + 1
         key = info.id if isinstance(info.id, str) else ""
-        created = info.time.get("created") if isinstance(info.time, dict) else None
-        message = Message(n, *span, info.role, created, key=key, opens=info.role == "user")
+        created = info.time.created if type(info.time) is TimeHead else None
+        message = Message(n, span[0], span[1], info.role, created, None, None, key)
+        message.opens = info.role == "user"
         self._messages.append(message)
         self._row_of.append(self._rows)
-        parts = [head(one, PartHead) for one in listed(row.parts)]
-        self._link(message, [part for part in parts if part.type == "tool"])
+        parts = [one for one in row.parts if type(one) is PartHead] if type(row.parts) is list else []
+        tools = [part for part in parts if part.type == "tool"]
+        if tools:
+            self._link(message, tools)
         if isinstance(info.modelID, str):
             self._model = info.modelID
-        said = any(part.type in ("text", "tool") for part in parts)
-        if info.error is not None and not (said and _aborted(info.error)):
-            self._failed.add(n)
+        if info.error is not None:
+            said = any(part.type in ("text", "tool") for part in parts)
+            if not (said and _aborted(info.error)):
+                self._failed.add(n)
         if info.role == "user" and any(part.type == "compaction" for part in parts):
             self._asked[key] = n
-        elif info.summary is True and info.finish and isinstance(info.parentID, str):
+        elif info.summary and bytes(info.summary) == b"true" and info.finish and isinstance(info.parentID, str):
             self._compacted(self._asked.get(info.parentID, 0))
 
     def _link(self, message: Message, parts: list[PartHead]) -> None:
@@ -94,9 +99,8 @@ class OpencodeReader:
             calls.append(part.callID if known else f"ctxkit-{message.n}-{k}")
             self._ids.add(calls[-1])
         message.calls = tuple(calls)
-        message.tools = tuple(part.tool if isinstance(part.tool, str) else "" for part in parts)
-        ended = [head(part.state, StateHead).status in DONE for part in parts]
-        message.results = tuple(key for key, done in zip(calls, ended, strict=True) if done)
+        message.tools = tuple([part.tool if isinstance(part.tool, str) else "" for part in parts])
+        message.results = tuple([key for key, part in zip(calls, parts, strict=True) if _ended(part)])
 
     def _compacted(self, asked: int) -> None:
         """A summary that is complete: the context begins with the message that asked for it."""
@@ -104,6 +108,10 @@ class OpencodeReader:
         if out:
             self._cuts.append(Cut(self._rows, out, f"compacted by opencode at message {asked}"))
             self._begins = asked
+
+
+def _ended(part: PartHead) -> bool:
+    return type(part.state) is StateHead and part.state.status in DONE
 
 
 def _aborted(error: object) -> bool:

@@ -1,6 +1,6 @@
-"""opencode rows: the light view of a message and of its parts, decoded only as far as reading needs.
+"""opencode rows: the light view of a message and of its parts, decoded only as far as reading needs, in one go.
 
-Pipeline: `store/jsonl.py` decodes lines into `OpencodeRow`; `reader.py` asks for the heads of what stands in them.
+Pipeline: `store/jsonl.py` decodes lines into `OpencodeRow` -> `reader.py`.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.shapes import NoList, NoObject
 from ctxkit.formats.base import Row
 
 NO_RAW = msgspec.Raw(b"")
 
 
-class OpencodeRow(Row):
-    """One line: a message, or (`document`) the session itself."""
+class TimeHead(msgspec.Struct, gc=False):
+    """When something was made."""
 
-    info: msgspec.Raw = NO_RAW
-    parts: msgspec.Raw = NO_RAW
-    document: Any = None
+    created: Any = None
 
 
 class InfoHead(msgspec.Struct, gc=False):
@@ -29,10 +28,10 @@ class InfoHead(msgspec.Struct, gc=False):
     role: Any = None
     parentID: Any = None
     modelID: Any = None
-    summary: Any = None
+    summary: msgspec.Raw = NO_RAW
     finish: Any = None
     error: Any = None
-    time: Any = None
+    time: TimeHead | NoObject = None
     revert: Any = None
 
 
@@ -48,4 +47,12 @@ class PartHead(msgspec.Struct, gc=False):
     type: Any = None
     tool: Any = None
     callID: Any = None
-    state: msgspec.Raw = NO_RAW
+    state: StateHead | NoObject = None
+
+
+class OpencodeRow(Row):
+    """One line: a message, or (`document`) the session itself."""
+
+    info: InfoHead | NoObject = None
+    parts: list[PartHead | NoObject] | NoList = None
+    document: Any = None

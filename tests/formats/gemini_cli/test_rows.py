@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.formats.gemini_cli.rows import call_heads, record, update, words
+from ctxkit.formats.gemini_cli.rows import calls, record, update, words
 
 
 def test_update() -> None:
@@ -26,4 +26,6 @@ def test_heads_of_odd_records() -> None:
     """Fields that are there are kept, others are empty."""
     assert record(b'{"id":"a","content":NaN}').id == "a"
     assert record(b"3").id is None
-    assert [head.id for head in call_heads(b'[{"id":"c","args":{"x":NaN}},{"id":7}]')] == ["c", 7]
+    for listed in (b'[{"id":"c","args":{"x":NaN}},{"id":7}]', b'[{"id":"c"},3,[],{"id":7}]'):
+        assert [head.id for head in calls(record(b'{"toolCalls":' + listed + b"}"))] == ["c", 7]
+    assert [calls(record(b'{"toolCalls":' + raw + b"}")) for raw in (b"3", b"null", b'{"id":"c"}', b'"x"')] == [[]] * 4
