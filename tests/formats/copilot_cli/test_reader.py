@@ -113,6 +113,7 @@ def test_unexpected_shapes(field: str, odd: object, tmp_path: Path) -> None:
     for row in list(rows):
         rows.append({**row, "data": {**row["data"], field: odd}})
         rows.append({**row, "data": odd, "id": odd, "agentId": odd})
+        rows.append({**row, "type": odd})
     rows.append(logs.row(99, "user:last"))
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))

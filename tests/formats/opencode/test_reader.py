@@ -54,7 +54,10 @@ def test_numbers_do_not_depend_on_later_rows() -> None:
         assert list(reading.read(FORMAT, logs.raw("|".join(parts[:k]))).messages) == list(full[:k])
 
 
-ODD: list[object] = [1, None, "x", [], {}, [1], [{"type": 3}], [{"type": "tool", "state": 7}], float("nan"), 10**400]
+ODD: list[object] = [
+    1, None, "x", [], {}, [1], [{"type": 3}], [{"type": "tool", "state": 7}], float("nan"), 10**400,
+    [{"type": "tool", "state": {"status": []}}],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)
