@@ -67,7 +67,7 @@ class Diff:
         return found
 
     def tokens(self) -> dict[str, int]:
-        """Tokens by the provisional counter: `before`, `after`, those that are gone and came. Reads both contexts."""
+        """Tokens: `before`, `after`, those that are gone and came, each by its side's counter. Reads both contexts."""
         found = dict.fromkeys(("before", "after", GONE, CAME), 0)
         for hunk in self.hunks:
             before = 0 if hunk.kind == CAME else self.a.tokens(hunk.a, hunk.count)

@@ -34,7 +34,7 @@ from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
 from ctxkit.reading import Opening, Progress, read, read_source
 from ctxkit.store.config import Config, load
-from ctxkit.store.sidecar import Sidecar, user_config
+from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class OpenedLog:
         self.limit: Limit = NoLimit()
         self.lens_agent: str | None = None
         self.lens_thread: str | None = None
+        self.cache_folder = user_cache(os.environ)
+        """Where counts are kept between runs."""
         self.noticed: list[str] = []
         """What was left out of what was asked for, in words, for the closing report."""
         self._state: State | None = None
@@ -122,7 +124,9 @@ class OpenedLog:
         opening = read(
             log, sidecar=sidecar, conversation=conversation, settle=settle, progress=progress, before=before
         )  # fmt: skip
-        return cls(opening, loaded[0], clock=clock)
+        opened = cls(opening, loaded[0], clock=clock)
+        opened.cache_folder = user_cache(known)
+        return opened
 
     @property
     def transcript(self) -> Transcript:
@@ -314,7 +318,7 @@ class OpenedLog:
 
     def text(self, name: Name) -> str:
         """All words of a message, for --grep."""
-        return "\n".join(_words(self.full(entry(self.state(), name))))
+        return "\n".join(words(self.full(entry(self.state(), name))))
 
     @property
     def answered(self) -> frozenset[str]:
@@ -333,7 +337,8 @@ def stubbed(content: Content, stub: Any) -> Content:
     return Content(content.role, [*replaced, *calls], content.name)
 
 
-def _words(content: Content) -> Iterator[str]:
+def words(content: Content) -> Iterator[str]:
+    """All words of a message: its text, thinking, calls with their arguments, results."""
     for part in content.parts:
         match part:
             case Text(text=text) | Thinking(text=text):
@@ -345,6 +350,6 @@ def _words(content: Content) -> Iterator[str]:
                 if isinstance(inner, str):
                     yield inner
                 else:
-                    yield from _words(Content("tool", inner))
+                    yield from words(Content("tool", inner))
             case _:
                 continue

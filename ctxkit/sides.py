@@ -6,6 +6,7 @@ Used by `comparing`; a `Side` is a log at some point, seen through its agent, th
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.ledger import LedgerEntry
@@ -14,7 +15,9 @@ from ctxkit.core.order import Order, order
 from ctxkit.core.standing import Standings
 from ctxkit.errors import NoSuchOp, Usage
 from ctxkit.opened import BEFORE, NOW, OpenedLog
-from ctxkit.tokens import provisional
+
+if TYPE_CHECKING:
+    from ctxkit.counting import Counting
 
 MARK = "mark:"
 
@@ -53,9 +56,16 @@ class Side:
         """All words of the message at `place`."""
         return self.log.text(self.order[place])
 
+    @cached_property
+    def counting(self) -> Counting:
+        """What counts the messages."""
+        from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+
+        return Counting(self.log)
+
     def tokens(self, start: int, count: int) -> int:
-        """Tokens of `count` messages from place `start` on, by the provisional counter."""
-        return sum(provisional.count(self.text(place)) for place in range(start, start + count))
+        """Tokens of `count` messages from place `start` on."""
+        return self.counting.of(self.order[place] for place in range(start, start + count))
 
 
 def side(log: OpenedLog, word: str = NOW) -> Side:

@@ -22,7 +22,6 @@ from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed
 from ctxkit.formats.columns import Columns
 from ctxkit.opened import OpenedLog
 from ctxkit.parameters import Held, Parameters, parameters
-from ctxkit.tokens import provisional
 
 Level = Literal["green", "yellow", "red"]
 
@@ -119,7 +118,7 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
     return Status(
         log=log.opening.name,
         model=log.model,
-        tokens=budget(log, used(log, around) if tokens else None, limit),
+        tokens=budget(log, around, limit, tokens=tokens),
         parameters=parameters(log, around),
         total=sum(tally.values()),
         items=len(state.board.items),
@@ -157,18 +156,20 @@ def _around(log: OpenedLog, trouble: list[str]) -> Assembly | None:
         return None
 
 
-def used(log: OpenedLog, around: Assembly | None = None) -> int:
-    """Tokens of the context and of what is put around it: the words alone, no names and pictures."""
-    assembled = sum(provisional.count(one.text) for one in around or ())
-    return assembled + sum(provisional.count(log.text(name)) for name in log.listed())
-
-
-def budget(log: OpenedLog, counted: int | None, limit: int | None = None) -> Budget:
-    """What `counted` tokens are of the limit."""
+def budget(log: OpenedLog, around: Assembly | None = None, limit: int | None = None, *, tokens: bool = True) -> Budget:
+    """What the context and what is put `around` it are of the limit: `limit`, else the config's, else the model's."""
     config = log.config
     held = Held(limit, "flag") if limit is not None else Held(config["limit"], config.origin("limit"))
-    counter = provisional.NAME if counted is not None else None
-    if held.value is None or counted is None:
+    if not tokens:
+        return Budget(None, None, held, config["reserve"])
+    from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+
+    counting = Counting(log)
+    if held.value is None and counting.limit is not None:
+        held = Held(counting.limit, f"model {counting.model}")
+    counted = counting.of(log.listed()) + counting.of_texts(one.text for one in around or ())
+    counter = counting.counter.name
+    if held.value is None:
         return Budget(counted, counter, held, config["reserve"])
     left = held.value - config["reserve"] - counted
     percent = 100 * counted / held.value

@@ -29,14 +29,24 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def clean_environment(_homes: Path) -> Iterator[None]:
-    """Nothing of the person who runs the tests reaches them: config, editor, zone, width, colours."""
+    """Nothing of the person who runs the tests reaches them: config, editor, zone, width, colours.
+
+    Counts of tokens are shared by all tests, since a tokenizer takes longer to make than most of them run.
+    """
     before = dict(os.environ)
     home = _homes / str(next(_home_number))
     home.mkdir()
     for name in [name for name in os.environ if name.startswith(CLEARED) and name not in KEPT]:
         del os.environ[name]
     os.environ.update(
-        HOME=str(home), COLUMNS="80", LINES="24", TZ="UTC", LANG="C.UTF-8", TERM="xterm-256color", PAGER="cat"
+        HOME=str(home),
+        XDG_CACHE_HOME=str(_homes / "cache"),
+        COLUMNS="80",
+        LINES="24",
+        TZ="UTC",
+        LANG="C.UTF-8",
+        TERM="xterm-256color",
+        PAGER="cat",
     )
     time.tzset()
     yield

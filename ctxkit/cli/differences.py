@@ -16,7 +16,6 @@ from ctxkit.core import edits
 from ctxkit.core.compare import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.core.messages import Content
 from ctxkit.sides import Side
-from ctxkit.tokens import provisional
 
 Line = tuple[str | Ink, ...]
 
@@ -227,7 +226,13 @@ def stat(diff: Diff, *, tokens: bool) -> Iterator[Line]:
     if tokens:
         found = diff.tokens()
         parts = [f"{found['before']:,} → {found['after']:,} tokens:", f"{found[GONE]:,} gone,", f"{found[CAME]:,} came"]
-        yield from _folded([*parts, f"({provisional.NAME})"])
+        yield from _folded([*parts, f"({counters(diff)})"])
+
+
+def counters(diff: Diff) -> str:
+    """The name of what counted; both names where two logs are counted for different models."""
+    names = dict.fromkeys(side.counting.counter.name for side in (diff.a, diff.b))
+    return " → ".join(names)
 
 
 def _folded(parts: Iterable[str]) -> Iterator[Line]:
@@ -257,7 +262,7 @@ def as_json(
              for name, side in zip(names, (diff.a, diff.b), strict=True)]  # fmt: skip
     summary: dict[str, Any] = {"kind": "summary", "differs": diff.differs, "a": sides[0], "b": sides[1], **diff.counts}
     if tokens:
-        summary["tokens"] = {**diff.tokens(), "counter": provisional.NAME}
+        summary["tokens"] = {**diff.tokens(), "counter": counters(diff)}
     yield summary
 
 

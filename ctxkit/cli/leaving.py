@@ -1,7 +1,7 @@
 """What forget and remember have in common: their options, the preview, the question.
 
 A forget or remember by criteria is shown before it is done (DESIGN section 5): ranges with a line each, counts, tokens
-(provisional counter), steps closed, protected ones skipped, and what of the cached prefix would be sent anew.
+(named counter), steps closed, protected ones skipped, and what of the cached prefix would be sent anew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ctxkit.core.ops import Forget
 from ctxkit.errors import NothingChanges, Usage
 from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
-from ctxkit.tokens import provisional
 
 SHOWN = 20
 """Ranges that are printed; the rest is counted."""
@@ -82,13 +81,16 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     """The lines of the preview, as spans for `io.say`."""
     state = log.state()
     leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
+    from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+
     shown = log.names()
+    counting = Counting(log)
     yield from listing(log, [name for name in shown if name in leaving])
-    yield [f"{len(leaving)} of {len(shown)} messages, {tokens(log, leaving):,} tokens ({provisional.NAME})"]
+    yield [f"{len(leaving)} of {len(shown)} messages, {counting.of(leaving):,} tokens ({counting.counter.name})"]
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
         kept = Names.of(name for name in shown[first:] if name not in leaving)
-        lost = tokens(log, kept)
+        lost = counting.of(kept)
         yield [f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"]
 
 
@@ -117,8 +119,3 @@ def _runs(names: list[Name]) -> Iterator[list[Name]]:
         run.append(name)
     if run:
         yield run
-
-
-def tokens(log: Log, names: Names) -> int:
-    """Of all these messages, by the provisional counter."""
-    return sum(provisional.count(log.text(name)) for name in names)

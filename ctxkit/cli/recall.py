@@ -9,7 +9,7 @@ import typer
 
 from ctxkit.cli import render
 from ctxkit.cli.ink import Ink
-from ctxkit.cli.leaving import consent, listing, tokens
+from ctxkit.cli.leaving import consent, listing
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import asked, write
 from ctxkit.cli.searching import Run, Searching, criteria, limit, look, needle
@@ -22,7 +22,6 @@ from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.recall import recall
 from ctxkit.recalling import Search, chosen, states
-from ctxkit.tokens import provisional
 
 NUMBERS = re.compile(r"([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*)(,([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*))*")
 """What --apply takes for messages, and not for text."""
@@ -98,8 +97,11 @@ def _apply(
         decision = recall(log.state(), log.here(), _found(log, wanted, searching), log.lens(), named=False)
         if log.opening.path is not None and isinstance(decision.op, Recall):
             back = Names.parse(decision.op.ids) - log.state().shown()
-            count = f"{render.count(len(back), 'message')}, {tokens(log, back):,} tokens ({provisional.NAME})"
-            names = sorted(back, key=log.state().key)
+            from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+
+            names, counting = sorted(back, key=log.state().key), Counting(log)
+            tokens = f"{counting.of(names):,} tokens ({counting.counter.name})"
+            count = f"{render.count(len(back), 'message')}, {tokens}"
             lines: list[list[str | Ink]] = [["Coming back into the context:"], *listing(log, names), [count]]
             consent(log, lines, "Bring these back?", yes=yes)
         return decision

@@ -176,5 +176,11 @@ def user_config(env: Mapping[str, str]) -> Path:
     return base / "ctxkit" / "config.toml"
 
 
+def user_cache(env: Mapping[str, str]) -> Path:
+    """The folder of what can be made anew, which may not exist: `$XDG_CACHE_HOME/ctxkit`, else under ~/.cache."""
+    given = env.get("XDG_CACHE_HOME", "")
+    return (Path(given) if os.path.isabs(given) else Path(env.get("HOME") or Path.home()) / ".cache") / "ctxkit"
+
+
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()

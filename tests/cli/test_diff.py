@@ -137,7 +137,7 @@ def test_json_and_stat(tmp_path: Path) -> None:
     [summary] = ctxkit("diff", path, "1", "--json", "--stat").values
     assert summary["tokens"]["before"] - summary["tokens"]["gone"] == summary["tokens"]["after"]
     text = ctxkit("diff", path, "1", "--stat").text
-    assert text.startswith("11 → 10 messages: 1 gone,") and "(provisional counter, bytes/4)" in text
+    assert text.startswith("11 → 10 messages: 1 gone,") and "(estimate for unknown model, o200k_base × 1.25)" in text
     assert "tokens" not in ctxkit("diff", path, "1", "--stat", "--no-tokens").text
 
 

@@ -143,7 +143,7 @@ def test_stat() -> None:
     found = [plain(line) for line in stat(log("1-4 | mark | forget 2").diff("1"), tokens=True)]
     assert found == [
         "4 → 3 messages: 1 gone, 0 came, 0 changed, 0 moved, 3 the same",
-        "0 → 0 tokens: 0 gone, 0 came (provisional counter, bytes/4)",
+        "32 → 24 tokens: 8 gone, 0 came (estimate for unknown model, o200k_base × 1.25)",
     ]
 
 
@@ -164,4 +164,4 @@ def test_json() -> None:
     )  # fmt: skip
     assert changed["b"]["parts"] == [{"type": "text", "text": "x"}]
     [only] = values("1-4 | forget 2", differences=False, tokens=True)
-    assert only["tokens"]["counter"] == "provisional counter, bytes/4"
+    assert only["tokens"]["counter"] == "estimate for unknown model, o200k_base × 1.25"

@@ -12,8 +12,8 @@ PREVIEW = """Leaving the context:
         2     1  first question
         6     1  second question
        10     1  third question
-3 of 11 messages, 9 tokens (provisional counter, bytes/4)
-first change at message 2: 23 cached tokens behind it are lost
+3 of 11 messages, 24 tokens (estimate for unknown model, o200k_base × 1.25)
+first change at message 2: 80 cached tokens behind it are lost
 """
 
 

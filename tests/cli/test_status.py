@@ -23,7 +23,8 @@ def test_pipe(tmp_path: Path) -> None:
     ran = good("status", path, "--limit", "100")
     assert ran.err == "" and b"\x1b" not in ran.out
     for words in ("11 messages", "7 in the context", "4 forgotten", "start: op 1, after message 11, 0 since",
-                  "8h (op 3)", "last (2026-02-01T10:10:00Z), default", "3 in force", "(provisional counter, bytes/4)",
+                  "8h (op 3)", "last (2026-02-01T10:10:00Z), default", "3 in force",
+                  "(estimate for unknown model, o200k_base × 1.25)",
                   "reserved 4,096", "limit from --limit"):  # fmt: skip
         assert words in ran.text, words
 
@@ -161,7 +162,7 @@ def test_the_main_thread_has_a_name(tmp_path: Path) -> None:
 
 def test_no_room_for_the_reply_is_red() -> None:
     """However few tokens are used."""
-    [value] = good("status", "-", "--limit", "100", "--json", stdin=SMALL).values
+    [value] = good("status", "-", "--limit", "200", "--json", stdin=SMALL).values
     assert value["tokens"]["percent"] < 70 and value["tokens"]["over"] and value["tokens"]["level"] == "red"
 
 

@@ -1,0 +1,144 @@
+"""Counting: how many tokens the messages of an opened log have, each text counted once and remembered by its content.
+
+A message that stands as its rows have it is known by their bytes, so that a second look decodes nothing; what ops wrote
+is known by its words. Status, diff, previews and trim count through this, so their figures agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+
+from ctxkit.core.context import Entry, entry
+from ctxkit.core.messages import Image, Part, Result
+from ctxkit.core.names import Name
+from ctxkit.opened import OpenedLog, words
+from ctxkit.tokens.cache import Cache, digest
+from ctxkit.tokens.counter import Counter, counter
+from ctxkit.tokens.models import limit
+
+PER_MESSAGE = 4
+"""Tokens around a message: its role and its ends, as OpenAI counts them; others are near it."""
+PER_IMAGE = 1500
+"""Tokens of a picture: about what a megapixel comes to with each provider. Its data is not looked at."""
+TOGETHER = 4096
+"""Messages that are looked up at a time."""
+REMEMBERED = 200_000
+"""Counts that a run holds; more are looked up again."""
+AT_ONCE = 32 << 20
+"""Characters that are held for counting at a time."""
+WAY = b"1"
+"""Of making text of a message: other counts of the same rows are not taken."""
+
+
+class Counting:
+    """The tokens of one log, for one model."""
+
+    def __init__(self, log: OpenedLog) -> None:
+        self.log = log
+        self._known: dict[bytes, int] = {}
+
+    @property
+    def model(self) -> str:
+        """The model that is counted for: the config's, else the log's, "" where neither names one."""
+        return self.log.config["model"] or self.log.model
+
+    @cached_property
+    def counter(self) -> Counter:
+        """What counts."""
+        return counter(self.log.config["counter"], self.model)
+
+    @cached_property
+    def limit(self) -> int | None:
+        """The model's limit, where it is known."""
+        return limit(self.model)
+
+    def of(self, names: Iterable[Name]) -> int:
+        """Tokens of these messages together."""
+        return sum(self.counted(names))
+
+    def of_texts(self, texts: Iterable[str]) -> int:
+        """Tokens of texts that stand around the messages."""
+        return sum(map(self.counter.tokens, self._texts(list(texts))))
+
+    def counted(self, names: Iterable[Name]) -> Iterator[int]:
+        """Tokens of each of these messages; figures for many are sums of these, so that they add up.
+
+        What is not known yet is read from the log, some megabytes at a time, and kept for the next run.
+        """
+        left = iter(names)
+        while some := list(islice(left, TOGETHER)):
+            if len(self._known) > REMEMBERED:
+                self._known.clear()
+            yield from map(self.counter.tokens, self._counted(some))
+
+    def _counted(self, names: list[Name]) -> list[int]:
+        state = self.log.state()
+        entries = [entry(state, name) for name in names]
+        keys = [self._key(one) for one in entries]
+        unknown = self._unknown(keys)
+        waiting: dict[bytes, tuple[str, int]] = {}
+        size = 0
+        for key, one in zip(keys, entries, strict=True):
+            if key in unknown:
+                unknown.discard(key)
+                content = self.log.full(one)
+                text = "\n".join(words(content))
+                waiting[key] = text, PER_MESSAGE + PER_IMAGE * _images(content.parts)
+                size += len(text)
+                if size >= AT_ONCE:
+                    self._count(waiting)
+                    waiting, size = {}, 0
+        self._count(waiting)
+        return [self._known[key] for key in keys]
+
+    def _texts(self, texts: list[str]) -> list[int]:
+        keys = [digest(text.encode("utf-8", "surrogatepass"), WAY) for text in texts]
+        unknown = self._unknown(keys)
+        self._count({key: (text, PER_MESSAGE) for key, text in zip(keys, texts, strict=True) if key in unknown})
+        return [self._known[key] for key in keys]
+
+    def _key(self, one: Entry) -> bytes:
+        """What the tokens of a message are known by: the bytes that all of it is made of."""
+        if one.message is None or one.stub is not None:
+            content = self.log.full(one)
+            made = "\n".join([str(_images(content.parts)), *words(content)])
+            return digest(made.encode("utf-8", "surrogatepass"), WAY)
+        source = self.log.opening.laid_out
+        spans = ((one.message.offset, one.message.size), *one.message.more)
+        return digest(b"\n".join(source.read(*span) for span in spans), self._way)
+
+    @cached_property
+    def _way(self) -> bytes:
+        return WAY + self.log.opening.format.name.encode()
+
+    @cached_property
+    def _cache(self) -> Cache:
+        return Cache(self.log.cache_folder, self.counter.base)
+
+    def _unknown(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those that neither this run nor an earlier one has counted."""
+        asked = {key for key in keys if key not in self._known}
+        self._known.update(self._cache.get(list(asked)))
+        return {key for key in asked if key not in self._known}
+
+    def _count(self, waiting: Mapping[bytes, tuple[str, int]]) -> None:
+        if waiting:
+            tokens = self.counter.counts([text for text, _ in waiting.values()])
+            found = {key: n + around for n, (key, (_, around)) in zip(tokens, waiting.items(), strict=True)}
+            self._known.update(found)
+            if self._cache.base != self.counter.base:
+                del self._cache  # the ranks turned out to be damaged: what is counted is counted by pieces
+            self._cache.put(found)
+
+
+def _images(parts: Iterable[Part]) -> int:
+    """Pictures, those in results among them."""
+    count = 0
+    for part in parts:
+        if isinstance(part, Image):
+            count += 1
+        elif isinstance(part, Result) and not isinstance(part.content, str):
+            count += _images(part.content)
+    return count

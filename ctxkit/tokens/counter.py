@@ -1,0 +1,71 @@
+"""The counter: how many tokens texts have for a model, and, in its name, how far the figure can be trusted.
+
+A count has two halves: tokens of a base (a public encoding, or pieces of words), which are cached by content and shared
+by all models, and the model's factor on their sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxkit.tokens import pieces
+from ctxkit.tokens.models import named
+from ctxkit.tokens.ranks import NoRanksError, carried
+
+AUTO = "auto"
+ROUGH = 1.1
+"""What pieces are raised by at least: for 95 % of texts they are less than 7 % off."""
+
+
+class Counter:
+    """Counts for one model, by the base that is installed. A tokenizer is made when the first text is counted.
+
+    `family`: of the model, "" where the base itself was asked for; `factor`: tokens of the model to one of the base.
+    """
+
+    def __init__(self, base: str, factor: float = 1.0, family: str = "") -> None:
+        self.family = family
+        self._factor = factor
+        self.base = base if base == pieces.NAME or carried(base) else pieces.NAME
+        """What texts are counted by: a name of `ranks.NAMES`, or pieces."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is the model's own tokenizer that counts."""
+        return self.base != pieces.NAME and self.factor == 1.0
+
+    @property
+    def factor(self) -> float:
+        """Tokens of the model to one of the base."""
+        return self._factor if self.base != pieces.NAME or not self.family else max(self._factor, ROUGH)
+
+    @property
+    def name(self) -> str:
+        """What is printed with every figure."""
+        if self.exact:
+            return self.base
+        what = f"{self.base} × {self.factor:g}" if self.factor != 1.0 else self.base
+        return f"estimate for {self.family}, {what}" if self.family else f"estimate, {what}"
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, by the base."""
+        if self.base != pieces.NAME and texts:
+            from ctxkit.tokens.encodings import encoding
+
+            try:
+                return encoding(self.base).counts(texts)
+            except NoRanksError:  # what is carried is not what tiktoken publishes
+                self.base = pieces.NAME
+        return pieces.counts(texts)
+
+    def tokens(self, counted: int) -> int:
+        """What `counted` tokens of the base come to for the model, rounded up."""
+        return counted if self.factor == 1.0 else int(-(-counted * self.factor // 1))
+
+
+def counter(asked: str, model: str) -> Counter:
+    """The counter for a model. `asked`: `auto`, a name of `ranks.NAMES`, or `pieces`."""
+    if asked != AUTO:
+        return Counter(asked)
+    known = named(model)
+    return Counter(known.base, known.factor, known.family)

