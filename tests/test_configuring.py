@@ -68,7 +68,13 @@ def named(key: Key) -> str:
 
 def typed(key: Key) -> str:
     """A right value as it is typed; one that goes with the other defaults."""
-    fits = {"window.max": "9d", "status.red": "80", "status.yellow": "60", "compact.strategy": "mask"}
+    fits = {
+        "window.max": "9d",
+        "status.red": "80",
+        "status.yellow": "60",
+        "compact.strategy": "mask",
+        "counter": "pieces",
+    }
     return fits.get(key.name, GOOD[key.kind])
 
 

@@ -13,6 +13,8 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+COUNTERS = ("auto", "o200k_base", "cl100k_base", "pieces")
+
 
 class Key(NamedTuple):
     """One key. `trust`: whether it counts from a folder's own files (sidecar, ctxkit.toml), maybe a stranger's."""
@@ -185,10 +187,7 @@ KEYS: tuple[Key, ...] = (
     Key("model", "text", "", "model whose limit and tokens count", example="claude-sonnet-4-5"),
     Key("limit", "number", None, "context limit in tokens; unset: the model's own", low=1, example=200000),
     Key("reserve", "number", 4096, "tokens kept free for the reply", low=0),
-    Key(
-        "counter", "text", "auto", "token counter; auto goes by the model",
-        choices=("auto", "o200k_base", "cl100k_base", "pieces"),
-    ),  # fmt: skip
+    Key("counter", "text", "auto", "token counter; auto goes by the model", choices=COUNTERS),
     Key("budget.enforce", "switch", False, "show, export and build_final_prompt trim to the budget by themselves"),
     Key("status.yellow", "percent", "70%", "from here on the bar is yellow"),
     Key("status.red", "percent", "85%", "from here on the bar is red"),

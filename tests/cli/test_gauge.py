@@ -79,4 +79,4 @@ def test_no_line_is_wider(width: int) -> None:
 def test_colour(style: str) -> None:
     """Bar and figures have the colour of the level."""
     spans = [span for line in gauge.lines(made(level=style), 80) for span in line if not isinstance(span, str)]
-    assert [span.text[:1] for span in spans if style in span.style] == ["░", "<", "3"]
+    assert [span.text[:1] for span in spans if style in span.style] == ["░", "<", "1"]

@@ -41,16 +41,18 @@ def test_defaults(tmp_path: Path) -> None:
 
 def test_order_and_origins(tmp_path: Path) -> None:
     """Flag before environment before sidecar before ctxkit.toml before user config before default."""
-    user = write(tmp_path / "home/config.toml", 'reserve = 1\nmodel = "u"\ncounter = "u"\nnow = "wall"\nlimit = 1\n')
-    up = write(tmp_path / "w/ctxkit.toml", 'reserve = 2\nmodel = "t"\ncounter = "t"\nnow = "last"\n')
-    side = write(tmp_path / "w/logs/a.jsonl.ctxkit/config.toml", 'reserve = 3\nmodel = "s"\ncounter = "s"\n')
+    user = write(
+        tmp_path / "home/config.toml", 'reserve = 1\nmodel = "u"\ncounter = "o200k_base"\nnow = "wall"\nlimit = 1\n'
+    )
+    up = write(tmp_path / "w/ctxkit.toml", 'reserve = 2\nmodel = "t"\ncounter = "cl100k_base"\nnow = "last"\n')
+    side = write(tmp_path / "w/logs/a.jsonl.ctxkit/config.toml", 'reserve = 3\nmodel = "s"\ncounter = "pieces"\n')
     config = load(side, tmp_path / "w/logs", {"CTXKIT_RESERVE": "4", "CTXKIT_MODEL": "e"}, user)
     config.set_flags({"reserve": "5"})
     found = {name: config.settings[name][:2] for name in ("reserve", "model", "counter", "now", "limit", "format")}
     assert found == {
         "reserve": (5, "flag"),
         "model": ("e", "CTXKIT_MODEL"),
-        "counter": ("s", f"{side}:3"),
+        "counter": ("pieces", f"{side}:3"),
         "now": ("last", f"{up}:4"),
         "limit": (1, f"{user}:5"),
         "format": ("auto", "default"),
