@@ -9,49 +9,45 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
-from ctxkit.errors import CtxkitError
-from tests.resume.agents import AGENTS, Agent
+from tests.resume import exports
+from tests.resume.agents import AGENTS
 from tests.resume.blocks import Block, anthropic, responses
 from tests.resume.compare import Compared, compared
-from tests.resume.contexts import context, context_of
-from tests.resume.edits import EDITS
+from tests.resume.contexts import context
 from tests.resume.install import CannotInstallError, Installed, cache, install
 from tests.resume.resuming import NotResumedError, resume
-from tests.shared import HERE, SHARED
+from tests.shared import HERE
 
 ROOT = HERE.parent
 PAGE = ROOT / "docs/formats.md"
 FILES = "<!-- written by `just resume --write` -->\n", "<!-- end -->\n"
 EDITED = "<!-- written by `just resume --edited --write` -->\n", "<!-- end of exports -->\n"
-WRITTEN = ("claude-code",)
-"""Agents whose sessions ctxkit writes."""
+HEAD = "| agent | version | sessions | equal | blocks | taken out |", "|---|---|---|---|---|---|"
+EDITED_HEAD = "| agent | export | sessions | equal | blocks | taken out |", "|---|---|---|---|---|---|"
 MODELS = {"p77c-model-arg-opus5": "claude-opus-5"}
 """Sessions that are resumed with a model other than their own."""
-AGENT_FAILS = {
-    "assistant.content is not iterable": "pi itself fails on a context edit with a replacement",
-}
-"""What an agent says of a session that it cannot resume, and what that means."""
 
 
 def main() -> int:
-    """Resume what was asked for; 1 where something differs that no rule explains, 2 where nothing could be run."""
+    """Resume what was asked for; 0: equal or explained, 1: something differs, 2: nothing could be run."""
     parser = argparse.ArgumentParser(prog="just resume", description=__doc__)
     parser.add_argument("--agent", action="append", choices=AGENTS, help="only this one; can be repeated")
     parser.add_argument("--file", default="*", metavar="GLOB", help="only sessions with such a name (default *)")
     parser.add_argument("--cache", type=Path, default=cache(), help="where agents are installed (default %(default)s)")
-    parser.add_argument("--edited", action="store_true", help="resume exports after ops, instead of the files")
+    parser.add_argument("--edited", action="store_true", help="resume exports, after ops and of other formats")
+    parser.add_argument("--edit", default="*", metavar="GLOB", help="with --edited: only such edits (default *)")
     parser.add_argument("--write", action="store_true", help="put the summary into docs/formats.md")
     asked = parser.parse_args()
     if not sys.platform.startswith("linux"):
         print("just resume needs Linux: agents run in a network namespace, so that nothing leaves this machine")
         return 2
-    summary, failed = [], 0
+    summary: list[str] = []
+    ran, failed, missing = 0, 0, 0
     for agent in AGENTS.values():
         if asked.agent and agent.name not in asked.agent:
             continue
@@ -59,46 +55,59 @@ def main() -> int:
             installed = install(agent, asked.cache)
         except CannotInstallError as why:
             print(f"{agent.name}: not installed: {why}")
-            failed += 1
+            missing += 1
             continue
-        if asked.edited and agent.name not in WRITTEN:
-            continue
-        found = list(judged(installed, asked.file, edited=asked.edited))
-        failed += sum(bool(one.first) for one in found)
-        summary.append(row(installed, found))
-    text = "\n".join(
-        ["| agent | version | sessions | equal | blocks | taken out |", "|---|---|---|---|---|---|", *summary]
-    )
-    print(f"\n{text}")
-    if asked.write:
-        text = f"After ops, the exports:\n\n{text}" if asked.edited else text
-        begin, end = EDITED if asked.edited else FILES
+        found = list(edited(installed, asked.file, asked.edit) if asked.edited else judged(installed, asked.file))
+        ran += len(found)
+        failed += sum(bool(one.first) for _, one in found)
+        summary += table(installed, found, edited=asked.edited)
+    print("\n" + "\n".join([*(EDITED_HEAD if asked.edited else HEAD), *summary]))
+    if asked.write and ran:
         page = PAGE.read_text(encoding="utf-8")
-        page = re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{text}\n\n{end}", page, flags=re.S)
-        PAGE.write_text(page, encoding="utf-8")
-    return 1 if failed else 0
+        PAGE.write_text(with_rows(page, summary, edited=asked.edited), encoding="utf-8")
+    return status(ran, failed, missing)
 
 
-def sessions(agent: Agent, pattern: str) -> list[Path]:
-    """The session files of an agent: the real ones, where they are at hand, and our fixtures."""
-    files = [
-        *sorted((SHARED / "transcripts" / agent.name).glob("*.jsonl")),
-        *sorted((ROOT / f"fixtures/truth-{agent.name}").glob("*.jsonl")),
-    ]
-    return [path for path in files if fnmatch(path.name, pattern) or fnmatch(path.stem, pattern)]
+def with_rows(page: str, summary: list[str], *, edited: bool) -> str:
+    """The page with these lines in its table; those of agents that are not among them stay."""
+    begin, end = EDITED if edited else FILES
+    old = page.partition(begin)[2].partition(end)[0].splitlines()
+    ran = {line.split(" | ")[0] for line in summary}
+    lines = [*summary, *(line for line in old if line.startswith("| ") and line.split(" | ")[0] not in ran)]
+    listed = [line for agent in AGENTS for line in lines if line.startswith(f"| {agent} |")]
+    text = "\n".join([*(EDITED_HEAD if edited else HEAD), *listed])
+    return re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{text}\n\n{end}", page, flags=re.S)
 
 
-def judged(installed: Installed, pattern: str, *, edited: bool) -> Iterator[Compared]:
-    """Resume each session, or its export after each edit; a line each is printed as it comes."""
-    name = installed.agent.name
-    for path in sessions(installed.agent, pattern):
-        for edit in EDITS if edited else ("",):
-            found = judge_export(installed, path, edit) if edit else judge(installed, path)
-            out = ", ".join(f"{rule} {count}" for rule, count in sorted(found.ruled.items()))
-            verdict = found.first or ("equal" if found.blocks else "nothing sent")
-            what = f"{path.stem} {edit}".strip()
-            print(f"{name:12} {installed.version:8} {what:48} {found.blocks:>5} {verdict}  [{out}]", flush=True)
-            yield found
+def status(ran: int, failed: int, missing: int) -> int:
+    """The exit status. An agent that is missing has shown nothing: that is no success either."""
+    if not ran:
+        return 2
+    return 1 if failed or missing else 0
+
+
+def judged(installed: Installed, pattern: str) -> Iterator[tuple[str, Compared]]:
+    """Resume each session; a line each is printed as it comes."""
+    for path in exports.sessions(installed.agent.name, pattern):
+        found = judge(installed, path)
+        say(installed, path.stem, found)
+        yield "", found
+
+
+def edited(installed: Installed, pattern: str, edit: str) -> Iterator[tuple[str, Compared]]:
+    """Resume each export; a line each is printed as it comes."""
+    for export in exports.exports(installed.agent.name, pattern, edit):
+        found = exports.judge(installed.agent.name, export, partial(answer, installed, model=""))
+        if found is not None:
+            say(installed, f"{export.path.stem} {export.what}", found)
+            yield export.what, found
+
+
+def say(installed: Installed, what: str, found: Compared) -> None:
+    """A line on one session."""
+    out = ", ".join(f"{rule} {count}" for rule, count in sorted(found.ruled.items()))
+    verdict = found.first or ("equal" if found.blocks else "nothing sent")
+    print(f"{installed.agent.name:12} {installed.version:8} {what:48} {found.blocks:>5} {verdict}  [{out}]", flush=True)
 
 
 def judge(installed: Installed, path: Path) -> Compared:
@@ -107,27 +116,12 @@ def judge(installed: Installed, path: Path) -> Compared:
     return answer(installed, path.read_bytes(), lambda: context(installed.agent.name, path, model), model)
 
 
-def judge_export(installed: Installed, path: Path, edit: str) -> Compared:
-    """One session after an edit, exported: what the agent sends of that beside the edited context."""
-    name = installed.agent.name
-    with tempfile.TemporaryDirectory(prefix="ctxkit-edit-") as folder:
-        copy = Path(folder) / "session.jsonl"
-        copy.write_bytes(path.read_bytes())
-        try:
-            log = EDITS[edit](copy)
-            written = b"".join(log.session(name).pieces)
-        except CtxkitError as why:
-            return Compared(0, "", Counter({f"ctxkit: refused ({type(why).__name__})": 1}))
-        return answer(installed, written, lambda: context_of(name, log), "")
-
-
 def answer(installed: Installed, session: bytes, ours: Callable[[], list[Block]], model: str) -> Compared:
     """What the agent sends of `session`, beside ours."""
     try:
         body = resume(installed, session, model)
     except NotResumedError as why:
-        known = next((meaning for words, meaning in AGENT_FAILS.items() if words in str(why)), "")
-        return Compared(0, "" if known else f"not resumed: {why}", Counter({f"agent: {known}": 1} if known else {}))
+        return Compared(0, f"not resumed: {why}")
     if installed.agent.name == "codex":
         sent = responses(body["input"], str(body.get("client_metadata", {}).get("root_turn_id", "")))
     else:
@@ -135,13 +129,22 @@ def answer(installed: Installed, session: bytes, ours: Callable[[], list[Block]]
     return compared(sent, ours())
 
 
-def row(installed: Installed, found: list[Compared]) -> str:
-    """The line of the summary for one agent."""
+def table(installed: Installed, found: list[tuple[str, Compared]], *, edited: bool) -> list[str]:
+    """The lines of the summary for one agent: one of its sessions, or one for each kind of export."""
+    agent = installed.agent.name
+    if not edited:
+        return [f"| {agent} | {installed.version} | {row([one for _, one in found])} |"]
+    kinds = dict.fromkeys(kind for kind, _ in found)
+    return [f"| {agent} | {kind} | {row([one for name, one in found if name == kind])} |" for kind in kinds]
+
+
+def row(found: list[Compared]) -> str:
+    """How many there are, how many are equal, their blocks, and what rules took out."""
     ruled = sum((one.ruled for one in found), Counter[str]())
     equal = sum(not one.first and one.blocks > 0 for one in found)
     blocks = sum(one.blocks for one in found if not one.first)
     out = "; ".join(f"{rule}: {count}" for rule, count in sorted(ruled.items()))
-    return f"| {installed.agent.name} | {installed.version} | {len(found)} | {equal} | {blocks} | {out} |"
+    return f"{len(found)} | {equal} | {blocks} | {out}"
 
 
 if __name__ == "__main__":

@@ -131,7 +131,8 @@ def _item(item: Json) -> Iterator[Block]:
             yield Block("assistant", "tool_use", item["call_id"], item["name"] + str(body))
         case "function_call_output" | "custom_tool_call_output":
             words = _output(item["output"])
-            yield Block("user", "tool_result", item["call_id"], fold(words), "made up" if words == ABORTED else "")
+            made = words == ABORTED or words.startswith(MADE_RESULTS)
+            yield Block("user", "tool_result", item["call_id"], fold(words), "made up" if made else "")
         case _:
             known = {key: value for key, value in item.items() if key != "metadata" and "passthrough" not in key}
             yield Block("assistant", str(kind), as_json(known))

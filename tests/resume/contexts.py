@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ctxkit import Log
-from ctxkit.core.integrity import NO_RESULT, repair
+from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
-from tests.resume.blocks import ABORTED, Block, anthropic, as_json, fold
+from ctxkit.errors import NothingToSend
+from ctxkit.formats.anthropic import write
+from tests.resume.blocks import ABORTED, MADE_RESULTS, Block, anthropic, as_json, fold
 
 
 def context(agent: str, session: Path, model: str = "") -> list[Block]:
@@ -21,7 +23,12 @@ def context_of(agent: str, log: Log, model: str = "") -> list[Block]:
     if agent == "codex":
         contents, _ = repair([log.full(entry) for entry in log.entries()])
         return list(_items(contents))
-    body = next(iter(log.export("anthropic", model=model, assembly=False).values))
+    contents = [log.full(entry) for entry in log.entries()]
+    own = log.opening.format.sent(contents, log.answered, model)  # after ops too: what the program makes of the history
+    try:
+        body, _ = write(own[0] if own else contents, as_sent=own is not None)
+    except NothingToSend:
+        return []
     return list(anthropic(body["messages"]))
 
 
@@ -44,7 +51,8 @@ def _item(role: str, part: Part) -> Block:
             return Block(role, "tool_use", key, name + (written if isinstance(written, str) else as_json(arguments)))
         case Result(id=key, content=inner):
             words = inner if isinstance(inner, str) else "\n".join(p.text for p in inner if isinstance(p, Text))
-            return Block("user", "tool_result", key, fold(words), "made up" if words in (NO_RESULT, ABORTED) else "")
+            made = words == ABORTED or words.startswith(MADE_RESULTS)
+            return Block("user", "tool_result", key, fold(words), "made up" if made else "")
         case Image(data=pixels, url=url):
             return Block(role, "image", pixels or url)
         case Other(kind=kind, raw=raw):

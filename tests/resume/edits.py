@@ -1,15 +1,25 @@
-"""What is done to a session before its export is resumed: nothing, a forget, a rewind, a compact that is undone.
+"""What is done to a session before its export is resumed: the commands that there are, and ops that a log may hold.
 
-Each works on a copy, and is chosen from what stands in the file, so that it fits any.
+Each works on a copy, is chosen from what stands in the file, so that it fits any, and gives None where there is nothing
+of its kind in the file. Ops that no command writes yet (compact, trim, edit) are what the op format says they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from ctxkit import Log
-from ctxkit.core.ops import Compact
+from ctxkit.core.names import Names
+from ctxkit.core.ops import Compact, Edit, Forget, Item, Op, Trim
 from ctxkit.policies.decision import Decision
+
+SUMMARY = "In short: what was said here went well."
+"""What a compact puts in the place of messages."""
+ASKED = {"role": "user", "content": "Where were we?"}
+"""What an edit puts in."""
+STUB = "[shortened]"
+"""What a trim leaves of a message."""
 
 
 def nothing(copy: Path) -> Log:
@@ -20,34 +30,143 @@ def nothing(copy: Path) -> Log:
 def forget(copy: Path) -> Log:
     """The message in the middle of the context goes, with the step it is in."""
     log = Log.open(copy)
-    log.forget(middle(log), include_protected=True)
+    log.forget(str(middle(log)), include_protected=True)
     return Log.open(copy)
 
 
+def parallel(copy: Path) -> Log | None:
+    """A response with several calls goes, and all results with it."""
+    log = Log.open(copy)
+    found = _group(log)
+    if found is None:
+        return None
+    log.forget(str(found), include_protected=True)
+    return Log.open(copy)
+
+
+def one_result(copy: Path) -> Log | None:
+    """Of several calls in one response one result goes, as an op may say though no command does."""
+    log = Log.open(copy)
+    found = _group(log)
+    if found is None:
+        return None
+    results = [n for n in log.state().steps.members(found) if log.messages[n - 1].results]
+    return _commit(log, Forget(at=log.here(), ids=str(results[0])))
+
+
 def rewind(copy: Path) -> Log:
-    """The second half of the file comes after a mark, and is dropped."""
-    lines = copy.read_bytes().splitlines(keepends=True)
-    half = max(len(lines) // 2, 1)
-    copy.write_bytes(b"".join(lines[:half]))
-    Log.open(copy).mark("here")
-    with copy.open("ab") as more:
-        more.write(b"".join(lines[half:]))
+    """What came after the middle of the context comes after a mark, and is dropped."""
+    _in_the_middle(copy, lambda log: log.mark("here"))
     Log.open(copy).rewind("here")
     return Log.open(copy)
 
 
-def undone(copy: Path) -> Log:
-    """A summary in the place of the message in the middle, and an undo."""
-    log = Log.open(copy)
-    log.commit("compact", lambda: Decision(Compact(at=log.here(), ids=middle(log), text="in short"), ""))
-    Log.open(copy).undo()
+def clear(copy: Path) -> Log:
+    """All that came before the middle of the context goes."""
+    _in_the_middle(copy, lambda log: log.clear())
     return Log.open(copy)
 
 
-EDITS = {"nothing": nothing, "forget": forget, "rewind": rewind, "undone compact": undone}
+def remember(copy: Path) -> Log:
+    """The newest step alone stays."""
+    log = Log.open(copy)
+    log.remember(last="2s")
+    return Log.open(copy)
 
 
-def middle(log: Log) -> str:
+def recall(copy: Path) -> Log:
+    """The first half goes, and a step of it comes back."""
+    log = Log.open(copy)
+    half = _numbers(log)[: len(_numbers(log)) // 2 + 1]
+    log.forget(half, include_protected=True)
+    Log.open(copy).recall(str(half[len(half) // 2]))
+    return Log.open(copy)
+
+
+def compact(copy: Path) -> Log:
+    """A summary in the place of the second third of the context."""
+    log = Log.open(copy)
+    return _commit(log, Compact(at=log.here(), ids=_third(log), text=SUMMARY))
+
+
+def undone(copy: Path) -> Log:
+    """The same, and an undo."""
+    compact(copy).undo()
+    return Log.open(copy)
+
+
+def trim(copy: Path) -> Log:
+    """The message in the middle says less, as does the last one with results."""
+    log = Log.open(copy)
+    short = {middle(log), *[n for n in _numbers(log) if log.messages[n - 1].results][-1:]}
+    return _commit(log, Trim(at=log.here(), ids="", stubs={str(n): STUB for n in short}))
+
+
+def edit(copy: Path) -> Log:
+    """Exactly this: a question of ours, then the second half of the context."""
+    log = Log.open(copy)
+    numbers = _numbers(log)
+    items = [Item(message=ASKED), *(Item(n=n) for n in numbers[len(numbers) // 2 :])]
+    return _commit(log, Edit(at=log.here(), items=items))
+
+
+EDITS: dict[str, Callable[[Path], Log | None]] = {
+    "nothing": nothing,
+    "forget": forget,
+    "forget of parallel calls": parallel,
+    "forget of one result": one_result,
+    "rewind": rewind,
+    "clear": clear,
+    "remember": remember,
+    "recall": recall,
+    "compact": compact,
+    "undone compact": undone,
+    "trim": trim,
+    "edit": edit,
+}
+
+
+def middle(log: Log) -> int:
     """The number of the message in the middle of the context."""
-    numbers = [entry.message.n for entry in log.entries() if entry.message is not None]
-    return str(numbers[len(numbers) // 2])
+    numbers = _numbers(log)
+    return numbers[len(numbers) // 2]
+
+
+def _numbers(log: Log) -> list[int]:
+    """The messages of the context."""
+    return [entry.message.n for entry in log.entries() if entry.message is not None]
+
+
+def _third(log: Log) -> str:
+    """The second third of the context, in whole steps."""
+    numbers = _numbers(log)
+    third = numbers[len(numbers) // 3 : 2 * len(numbers) // 3 + 1]
+    return str(log.state().steps.close(Names.of(third)))
+
+
+def _group(log: Log) -> int | None:
+    """The last response of the context with several calls that have results of their own."""
+    steps, shown = log.state().steps, set(_numbers(log))
+    for n in reversed(_numbers(log)):
+        answers = [m for m in steps.members(n) if log.messages[m - 1].results and m in shown]
+        if len(log.messages[n - 1].calls) > 1 and len(answers) > 1:
+            return n
+    return None
+
+
+def _commit(log: Log, op: Op) -> Log:
+    """The log with an op that no command writes."""
+    log.commit(op.name, lambda: Decision(op, ""))
+    return Log.open(log.opening.path or "")
+
+
+def _in_the_middle(copy: Path, act: Callable[[Log], object]) -> None:
+    """Do something when the log reaches up to the middle of its context; then the rest is written."""
+    whole = copy.read_bytes()
+    log = Log.open(copy)
+    offset = log.messages[middle(log) - 1].offset
+    here = whole.rfind(b"\n", 0, offset) + 1 or whole.find(b"\n") + 1 or len(whole)
+    copy.write_bytes(whole[:here])
+    act(Log.open(copy, format=log.opening.format.name))
+    with copy.open("ab") as more:
+        more.write(whole[here:])

@@ -17,15 +17,20 @@ BRANCH = "The following is a summary of a branch that this conversation came bac
 
 
 def content_of(message: Message, rows: list[dict[str, Any]]) -> Content:
-    """The message's content. A second row is a context edit, whose replacement stands for the content."""
+    """The message's content. Further rows are context edits: what the last one says stands for the content."""
     entry, *edits = rows or [{}]
     parts = _parts(entry)
     if edits:
-        replaced = _blocks(edits[-1].get("replacement"))
-        calls = [part for part in parts if isinstance(part, Call)]
+        replaced = _replacement(edits[-1])
         results = [part for part in parts if isinstance(part, Result)]
-        parts = [Result(r.id, replaced, r.is_error, r.raw) for r in results] or [*replaced, *calls]
+        parts = [Result(r.id, replaced, r.is_error, r.raw) for r in results] or replaced
     return Content(message.role, parts, rows=rows)
+
+
+def _replacement(edit: dict[str, Any]) -> list[Part]:
+    """What an edit puts in the place of content: `{"content": ...}`, as pi writes it, or the bare content."""
+    found = edit.get("replacement")
+    return _blocks(found.get("content") if isinstance(found, dict) else found)
 
 
 def recorded_of(message: Message, rows: list[dict[str, Any]]) -> Content:
@@ -36,7 +41,7 @@ def recorded_of(message: Message, rows: list[dict[str, Any]]) -> Content:
     bare = [inner.get(key) for key in ("summary", "command", "output", "fullOutputPath")]
     parts: list[Part] = [Text(words) for words in bare if isinstance(words, str)]
     parts += _blocks(inner.get("content")) if parts else _parts(entry)
-    return Content(message.role, [*parts, *(part for edit in edits for part in _blocks(edit.get("replacement")))])
+    return Content(message.role, [*parts, *(part for edit in edits for part in _replacement(edit))])
 
 
 def _parts(entry: dict[str, Any]) -> list[Part]:

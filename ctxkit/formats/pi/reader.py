@@ -13,9 +13,11 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.ops import checksum
+from ctxkit.core.shapes import NoObject, shaped
 from ctxkit.core.transcript import OpLine, Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.pi.rows import BlockHead, MessageHead, PiRow
@@ -28,6 +30,7 @@ SUMMARIES = {"compaction", "branch_summary", "custom_message"}
 """Entries that are sent as a message of the user."""
 NO_HEAD = MessageHead()
 _ROW = attrgetter("row")
+_head = msgspec.json.Decoder(MessageHead | NoObject).decode
 
 
 class PiReader:
@@ -43,8 +46,10 @@ class PiReader:
         """Target entry -> id of the label that it has."""
         self.entries: list[Entry] = []
         self._index: dict[str, int] = {}
-        self._edits: dict[int, tuple[int, Span]] = {}
-        """Entry that is a context edit with other content -> the entry that it changes, and its own bytes."""
+        self._edits: dict[int, tuple[int, Span, dict[str, str]]] = {}
+        """Entry that is a context edit with other content -> the entry that it changes, its bytes, its calls."""
+        self._fixed: set[int] = set()
+        """Entries whose content no edit changes: summaries, commands of the user."""
         self._model = ""
 
     def feed(self, block: Block) -> None:
@@ -64,10 +69,13 @@ class PiReader:
         messages = list(self._messages)
         for at in path:
             if at in self._edits:
-                target, span = self._edits[at]
+                target, span, calls = self._edits[at]
                 n = self.entries[target].n
                 if n:
-                    messages[n - 1] = msgspec.structs.replace(messages[n - 1], more=(*messages[n - 1].more, span))
+                    message = msgspec.structs.replace(messages[n - 1], more=(*messages[n - 1].more, span))
+                    if message.role == "assistant":
+                        message.calls, message.tools = tuple(calls), tuple(calls.values())
+                    messages[n - 1] = message
         ops = [*self._labels, *self._ops.ops]
         ops.sort(key=lambda op: op.line)
         return Transcript(NAME, messages, array("q", self._row_of), self._rows, ops, [], view=view, model=self._model)
@@ -86,6 +94,8 @@ class PiReader:
             self._message(row, entry, span, key)
         elif kind in SUMMARIES:
             entry.n = self._open("user", span, row.timestamp, key).n
+            if kind != "custom_message":
+                self._fixed.add(at)
             if kind == "compaction":
                 entry.kept = self._first_kept(row)
         elif kind == "model_change":
@@ -95,8 +105,8 @@ class PiReader:
             if kind == "context_edit":
                 entry.target = self._index.get(row.targetId, -1)
                 entry.removes = bytes(row.replacement) == b"null"
-                if entry.target >= 0 and not entry.removes:
-                    self._edits[at] = entry.target, span
+                if entry.target >= 0 and not entry.removes and entry.target not in self._fixed:
+                    self._edits[at] = entry.target, span, _calls(_said(row.replacement))
             elif kind == "label":
                 self._label(row, key, line)
         if key:
@@ -114,19 +124,15 @@ class PiReader:
                 message.results = (head.toolCallId,)
         elif role == "assistant":
             message = self._open("assistant", span, row.timestamp, key)
-            if type(head.content) is list:
-                calls = {
-                    block.id: block.name if isinstance(block.name, str) else ""
-                    for block in head.content
-                    if type(block) is BlockHead and block.type == "toolCall" and isinstance(block.id, str)
-                }
-                if calls:
-                    message.calls, message.tools = tuple(calls), tuple(calls.values())
+            if calls := _calls(head):
+                message.calls, message.tools = tuple(calls), tuple(calls.values())
             if isinstance(head.model, str):
                 self._model = head.model
         else:
             message = self._open(role if role in OWN else "user", span, row.timestamp, key)
             message.opens = role == "user"
+            if role != "user":
+                self._fixed.add(len(self.entries))
         entry.n = message.n
         if head.excludeFromContext is True:
             entry.hidden = "excluded"
@@ -166,3 +172,25 @@ class PiReader:
             body["ts"] = row.timestamp
         body["sum"] = checksum(body)
         self._labels.append(OpLine(body, self._rows, len(self._messages), line))
+
+
+def _calls(head: MessageHead) -> dict[str, str]:
+    """The ids of calls, with the names of their tools."""
+    if type(head.content) is not list:
+        return {}
+    return {
+        block.id: block.name if isinstance(block.name, str) else ""
+        for block in head.content
+        if type(block) is BlockHead and block.type == "toolCall" and isinstance(block.id, str)
+    }
+
+
+def _said(replacement: msgspec.Raw) -> MessageHead:
+    """What an edit puts in the place of content: it stands in an object, as in a message."""
+    found: Any
+    try:
+        found = _head(replacement)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        found = loads(bytes(replacement)) if replacement else None
+        found = shaped(found, MessageHead) if isinstance(found, dict) else None
+    return found if isinstance(found, MessageHead) else NO_HEAD

@@ -77,6 +77,8 @@ def view_of(entries: list[Entry], count: int) -> tuple[View, list[int]]:
     held = array("q")
     places: dict[int, int] = {}
     cuts: list[tuple[Cut, int]] = []
+    removed: list[tuple[Cut, int]] = []
+    edits = {entries[at].target: at for at in path if entries[at].target >= 0}
     for place, at in enumerate(path):
         entry = entries[at]
         held.append(len(order))
@@ -86,16 +88,16 @@ def view_of(entries: list[Entry], count: int) -> tuple[View, list[int]]:
             while cuts and cuts[-1][1] > kept:  # an earlier summary goes, and what it stood for is back
                 cuts.pop()
             cuts.append((_compaction(entry, [entries[i] for i in path[kept:place]], line.before(held[kept])), place))
-        elif entry.removes and entry.target >= 0 and entries[entry.target].n:
+        elif entry.removes and edits.get(entry.target) == at and entries[entry.target].n:  # the last edit counts
             label = f"taken out by a context edit of pi at line {entry.line}"
-            cuts.append((Cut(entry.row, [entries[entry.target].n], label), place))
+            removed.append((Cut(entry.row, [entries[entry.target].n], label), place))
         if entry.n and not entry.hidden:
             line.add(entry.n)
     inactive: dict[int, str] = {}
     if len(order) < count:
         inactive = dict.fromkeys(sorted(set(range(1, count + 1)).difference(order)), "branch")
         inactive.update((entry.n, entry.hidden) for entry in entries if entry.hidden)
-    return View(order, inactive, [cut for cut, _ in cuts]), path
+    return View(order, inactive, [cut for cut, _ in sorted(cuts + removed, key=lambda one: one[1])]), path
 
 
 def _compaction(compaction: Entry, kept: list[Entry], before: Ranges) -> Cut:

@@ -48,6 +48,12 @@ def state(spec: str) -> State:
         # context edits
         ("user | assistant | user | edit:null@2", [1, 3]),
         ("user | assistant | user | edit:null@9", [1, 2, 3]),
+        ("user | branch | custom | edit:null@2 | edit:null@3", [1]),
+        # the last edit of an entry counts, before a compaction that keeps the entry too
+        ('user | assistant | edit:null@2 | edit:{"content":"a"}@2', [1, 2]),
+        ('user | assistant | edit:{"content":"a"}@2 | edit:null@2 | user', [1, 3]),
+        ("user | assistant | user | edit:null@2 | compaction>2 | user", [4, 3, 5]),
+        ("user | assistant | compaction>1 | user | edit:null@2 | user | compaction>2 | user", [6, 4, 5, 7]),
     ],
 )
 def test_context(spec: str, expected: list[int]) -> None:
@@ -98,11 +104,23 @@ def words(spec: str, n: int) -> Content:
 
 
 def test_an_edit_with_other_content() -> None:
-    """It stands for the content, calls and results stay; an edit on another branch does not."""
-    assert words('user | assistant | edit:"short"@2', 2).parts == [Text("short")]
-    assert words('user | assistant | edit:"short"@2 | user^2', 2).parts == [Text("assistant 2")]
-    edited = words('user | call:c1 | result:c1 | edit:"cut"@3', 3)
+    """It stands for the content; an edit on another branch, or of what has no content to edit, does not."""
+    short = 'edit:{"content":"short"}@2'
+    assert words(f"user | assistant | {short}", 2).parts == [Text("short")]
+    assert words('user | assistant | edit:"short"@2', 2).parts == [Text("short")]  # odd: pi itself gives up on it
+    assert words(f"user | assistant | {short} | user^2", 2).parts == [Text("assistant 2")]
+    assert words(f"user | branch | {short}", 2).parts == words("user | branch", 2).parts
+    assert words(f"user | custom | {short}", 2).parts == [Text("short")]
+    edited = words('user | call:c1 | result:c1 | edit:{"content":[{"type":"text","text":"cut"}]}@3', 3)
     assert edited.parts[0].id == "c1" and edited.parts[0].content == [Text("cut")]  # type: ignore[union-attr]
+
+
+def test_an_edit_may_take_calls_away() -> None:
+    """What it says is all there is: a call that it does not make any more is none."""
+    made = '{"type":"toolCall","id":"c2","name":"read","arguments":{"half":"\\\\ud83d"}}'
+    assert logs.read('user | call:c1 | edit:{"content":"no call"}@2').messages[1].calls == ()
+    message = logs.read(f'user | call:c1 | edit:{{"content":[{made}]}}@2').messages[1]
+    assert (message.calls, message.tools) == (("c2",), ("read",))
 
 
 def test_labels_are_marks(tmp_path: Path) -> None:

@@ -1,0 +1,88 @@
+"""Exports as they are resumed: of each session after each edit, and of sessions of other formats.
+
+An edited session is compared with the edited context itself, one of another format with ctxkit's context of what was
+written: what the target cannot hold is counted when it is exported.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from ctxkit import Log
+from ctxkit.errors import CtxkitError, NothingToSend
+from tests.resume.agents import AGENTS
+from tests.resume.blocks import Block
+from tests.resume.compare import Compared
+from tests.resume.contexts import context, context_of
+from tests.resume.edits import EDITS
+from tests.shared import HERE, SHARED
+
+FIXTURES = HERE.parent / "fixtures"
+OTHERS = {
+    "chat": ("guide/chat.jsonl", "golden-200/log.jsonl", "assembly/chat.jsonl"),
+    "gemini-cli": ("truth-gemini-cli/*.json*",),
+}
+"""Formats that no agent here writes: where their fixtures are."""
+
+Answer = Callable[[bytes, Callable[[], list[Block]]], Compared]
+"""What the agent sends of a session, compared with ours."""
+
+
+@dataclass
+class Export:
+    """A session that is to be written for an agent: which one, and what was done to it ("from codex" or an edit)."""
+
+    path: Path
+    what: str
+    edit: Callable[[Path], Log | None]
+    own: bool
+
+
+def sessions(agent: str, pattern: str = "*") -> list[Path]:
+    """The session files of a format: the real ones, where they are at hand, and our fixtures."""
+    files = [
+        *sorted((SHARED / "transcripts" / agent).glob("*.jsonl")),
+        *(path for glob in OTHERS.get(agent, (f"truth-{agent}/*.jsonl",)) for path in sorted(FIXTURES.glob(glob))),
+    ]
+    known = [path for path in files if path.name != "requests.json"]
+    return [path for path in known if fnmatch(path.name, pattern) or fnmatch(path.stem, pattern)]
+
+
+def exports(agent: str, pattern: str, edit: str = "*") -> Iterator[Export]:
+    """All that is written for `agent`: each of its sessions after each edit, then those of every other format."""
+    for name, act in EDITS.items():
+        if fnmatch(name, edit):
+            yield from (Export(path, name, act, own=True) for path in sessions(agent, pattern))
+    for other in (*AGENTS, *OTHERS):
+        if other != agent and fnmatch(f"from {other}", edit):
+            yield from (Export(path, f"from {other}", EDITS["nothing"], own=False) for path in sessions(other, pattern))
+
+
+def judge(agent: str, export: Export, answer: Answer) -> Compared | None:
+    """One export, resumed; None where the session has nothing that such an edit could be about."""
+    with tempfile.TemporaryDirectory(prefix="ctxkit-edit-") as folder:
+        copy = Path(folder) / export.path.name
+        copy.write_bytes(export.path.read_bytes())
+        log = export.edit(copy)
+        if log is None:
+            return None
+        try:
+            written = b"".join(log.session(agent).pieces)
+        except NothingToSend:
+            return Compared(0, "", Counter({NOTHING: 1}))
+        except CtxkitError as why:
+            return Compared(0, f"ctxkit refused: {why}")
+        if export.own:
+            return answer(written, lambda: context_of(agent, log))
+        made = Path(folder) / "written.jsonl"
+        made.write_bytes(written)
+        return answer(written, lambda: context(agent, made))
+
+
+NOTHING = "ctxkit: nothing left to send"
+"""The rule of an edit that leaves nothing: ctxkit says so and writes no session."""
