@@ -117,7 +117,7 @@ def test_an_edit_with_other_content() -> None:
 
 def test_an_edit_may_take_calls_away() -> None:
     """What it says is all there is: a call that it does not make any more is none."""
-    made = '{"type":"toolCall","id":"c2","name":"read","arguments":{"half":"\\\\ud83d"}}'
+    made = '{"type":"toolCall","id":"c2","name":"read","arguments":{"half":"\\ud83d"}}'
     assert logs.read('user | call:c1 | edit:{"content":"no call"}@2').messages[1].calls == ()
     message = logs.read(f'user | call:c1 | edit:{{"content":[{made}]}}@2').messages[1]
     assert (message.calls, message.tools) == (("c2",), ("read",))
