@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -117,10 +118,12 @@ def test_an_edit_with_other_content() -> None:
 
 def test_an_edit_may_take_calls_away() -> None:
     """What it says is all there is: a call that it does not make any more is none."""
-    made = '{"type":"toolCall","id":"c2","name":"read","arguments":{"half":"\\ud83d"}}'
+    made = '{"type":"toolCall","id":"c2","name":"read","arguments":{}}'
     assert logs.read('user | call:c1 | edit:{"content":"no call"}@2').messages[1].calls == ()
     message = logs.read(f'user | call:c1 | edit:{{"content":[{made}]}}@2').messages[1]
     assert (message.calls, message.tools) == (("c2",), ("read",))
+    half = f'user | call:c1 | edit:{{"content":[{{"text":"\\ud83d"}},{made}]}}@2'
+    assert Log.open(BytesIO(logs.raw(half))).messages[1].calls == ("c2",)
 
 
 def test_labels_are_marks(tmp_path: Path) -> None:
