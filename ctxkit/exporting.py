@@ -23,6 +23,10 @@ _NO_CHANGE = (Mark, Protect, Unprotect, Undo)
 """Ops that leave the context as it is; an undone op is void by itself."""
 
 
+UNSENT = "has nothing in its context that its program sends to a model"
+"""Why nothing of a context goes out."""
+
+
 class Exported(msgspec.Struct):
     """`values`: the JSON values to print, a line each. `count`: messages sent, or whatever `unit` says."""
 
@@ -53,7 +57,10 @@ def export(
     if to == "chat":
         from ctxkit.formats.chat_lines import lines
 
-        contents, more = integrity.repair(contents)
+        handed, repairs = log.opening.format.handed(contents, log.answered)
+        contents, more = integrity.repair([one for one in handed if one is not None])
+        if not contents:
+            raise nothing(log, UNSENT)
         return Exported(lines(contents), joined(repairs, more), len(contents))
     if to == "openai":
         from ctxkit.formats import openai
@@ -75,8 +82,10 @@ def export(
     return Exported([body], joined(repairs, more), len(body["contents" if to == "gemini" else "messages"]))
 
 
-def nothing(log: OpenedLog) -> NothingToSend:
-    """The error of a log whose context is empty."""
+def nothing(log: OpenedLog, why: str = "") -> NothingToSend:
+    """The error of a log whose context is empty, or holds nothing that goes out (`why`)."""
+    if why:
+        return NothingToSend(f"nothing to send: {log.opening.name} {why}", "ctxkit why LOG N says why")
     total = len(log.messages)
     held = f"has no messages: all {total} are out of its context" if total else "has no messages"
     return NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N says why" if total else "")

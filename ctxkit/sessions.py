@@ -22,8 +22,8 @@ from ctxkit.core.messages import Call, Content, Repairs, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
 from ctxkit.core.times import iso
-from ctxkit.errors import CtxkitError, NothingToSend, Usage
-from ctxkit.exporting import joined, nothing
+from ctxkit.errors import CtxkitError, Usage
+from ctxkit.exporting import UNSENT, joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Kept, NewSession, Row, SessionFormat, Written
 from ctxkit.formats.bodies import speaker
@@ -63,14 +63,15 @@ def session(
     made = NewSession("" if keep_id else unique(), stamp, os.getcwd(), model or log.model, unique)
     if not own:
         context, repairs = _contents(log, progress)
+        if not context:
+            raise nothing(log, UNSENT)
         written = target.write(context, made)
         written.repairs = joined(repairs, written.repairs)
         return written
     repairs = Repairs()
     edited = edited_of(log, repairs, progress)
     if not edited.context:
-        text = f"nothing to send: {log.opening.name} has only results without their calls in its context"
-        raise NothingToSend(text, "ctxkit why LOG N says why")
+        raise nothing(log, "has only results without their calls in its context")
     written = target.rewrite(edited, made)
     if edited.changed:
         written = _proved(log, target, edited, made, written)
@@ -80,15 +81,16 @@ def session(
 
 def _contents(log: OpenedLog, progress: Progress | None) -> tuple[list[Kept], Repairs]:
     """The context in full, pairs whole, each message with its time; what was made up has that of what it follows."""
+    entries = list(log.entries())
     contents: list[Content] = []
-    times: dict[int, str | None] = {}
-    total = len(log.listed())
-    for place, entry in enumerate(log.entries(), start=1):
+    for place, entry in enumerate(entries, start=1):
         contents.append(log.full(entry))
-        times[id(contents[-1])] = _time(log, entry.name)
         if progress is not None:
-            progress(place, total)
-    repaired, repairs = integrity.repair(contents)
+            progress(place, len(entries))
+    handed, unsent = log.opening.format.handed(contents, log.answered)
+    times = {id(one): _time(log, entry.name) for one, entry in zip(handed, entries, strict=True)}
+    repaired, repairs = integrity.repair([one for one in handed if one is not None])
+    repairs = joined(unsent, repairs)
     found: list[Kept] = []
     when: str | None = None
     for content in repaired:

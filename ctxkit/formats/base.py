@@ -85,6 +85,13 @@ class Format(Protocol):
         """
         return None
 
+    def handed(self, contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
+        """A context as it goes on to another program's log: message by message, without what is sent to no model.
+
+        None in place of what does not go on at all (failed responses, API errors). `answered` as of `sent`.
+        """
+        return list(contents), Repairs()
+
 
 class NewSession(msgspec.Struct):
     """What a session file says of itself, all of it injected.

@@ -63,7 +63,7 @@ def part_of(item: Any) -> Part:
         case "thinking" | "redacted_thinking":
             return Thinking(_text(item.get("thinking")), item)
         case "reasoning":
-            return Thinking(_text(text), item)
+            return Thinking(text if isinstance(text, str) else reasoning_words(item), item)
         case "tool_use":
             return Call(_id(item.get("id")), _name(item.get("name")), item.get("input"), item)
         case "tool_call":
@@ -73,6 +73,17 @@ def part_of(item: Any) -> Part:
         case "image" | "image_url" | "input_image":
             return _image(item)
     return Other(kind if isinstance(kind, str) else "unknown", item)
+
+
+def reasoning_words(item: dict[str, Any]) -> str:
+    """What can be read of reasoning as OpenAI's Responses have it: its own text, else its summary."""
+    for key in ("content", "summary"):
+        listed = item.get(key)
+        found = [one.get("text") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        words = [text for text in found if isinstance(text, str)]
+        if words:
+            return "\n\n".join(words)
+    return ""
 
 
 def arguments_of(value: Any) -> Any:

@@ -53,6 +53,12 @@ class ClaudeCode(Format):
 
         return repair(contents, answered, model)
 
+    def handed(self, contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
+        """Without API errors, and rows whose calls were never answered."""
+        from ctxkit.formats.claude_code.wire import handed
+
+        return handed(contents, answered)
+
     def write(self, context: Sequence[Kept], session: NewSession) -> Written:
         """A new session."""
         from ctxkit.formats.claude_code.sessions import write

@@ -32,7 +32,7 @@ class Piece(msgspec.Struct):
     """One row (or one message without rows) as it would be sent.
 
     `response`: message.id; `model`: who said it. `kind`: "row", "own" (ctxkit brought it in), "local" (output of a
-    local command) or "reminder" (an attachment).
+    local command) or "reminder" (an attachment). `row`: the row that it is.
     """
 
     role: str
@@ -40,6 +40,7 @@ class Piece(msgspec.Struct):
     kind: str = "row"
     response: str = ""
     model: str = ""
+    row: dict[str, Any] | None = None
 
 
 def pieces_of(contents: list[Content], model: str, repairs: Repairs) -> list[Piece]:
@@ -54,6 +55,7 @@ def pieces_of(contents: list[Content], model: str, repairs: Repairs) -> list[Pie
         for row in unique_rows(content.rows):
             piece = _row(row, model, repairs)
             if piece is not None:
+                piece.row = row
                 pieces.append(piece)
     return pieces
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Content, Part, Repairs, Text
-from ctxkit.formats.claude_code.content import part_of
+from ctxkit.formats.claude_code.content import blocks_of, part_of, unique_rows
 from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
 from ctxkit.formats.claude_code.pieces import THINKING, Piece, is_blank, last_model, pieces_of
 from ctxkit.formats.claude_code.rows import text
@@ -42,6 +42,26 @@ def repair(contents: list[Content], answered: frozenset[str], model: str = "") -
         sent.insert(0, Sent("user", [{"type": "text", "text": NO_CONTENT}]))
         repairs.leave_out("user message before the first answer (an empty one is sent)")
     return [Content(message.role, [part_of(b) for b in message.blocks]) for message in sent], repairs
+
+
+def handed(contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
+    """The contents, each in its place, without API errors and rows whose calls were never answered (rules 6, 8)."""
+    repairs = Repairs()
+    pieces = pieces_of(contents, "", Repairs())
+    staying = {id(piece.row) for piece in _without_unanswered(pieces, answered, repairs)}
+    unanswered = {id(piece.row) for piece in pieces} - staying
+    found: list[Content | None] = []
+    for content in contents:
+        rows = [row for row in content.rows if row.get("isApiErrorMessage") is not True]
+        if len(rows) < len(content.rows):
+            repairs.leave_out("API error message", len(content.rows) - len(rows))
+        rows = [row for row in rows if id(row) not in unanswered]
+        if len(rows) < len(content.rows):
+            parts = [part_of(block) for row in unique_rows(rows) for block in blocks_of(row)]
+            found.append(Content(content.role, parts, content.name, rows) if parts else None)
+        else:
+            found.append(content)
+    return found, repairs
 
 
 def block_of(part: Part) -> dict[str, Any]:

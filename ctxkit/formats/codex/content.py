@@ -11,6 +11,7 @@ from typing import Any
 
 from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Call, Content, Image, Message, Other, Part, Result, Text, Thinking
+from ctxkit.formats.chat_parts import reasoning_words
 
 _DATA = re.compile(r"data:([^;,]*);base64,", re.ASCII)
 
@@ -39,7 +40,7 @@ def parts_of(item: dict[str, Any]) -> list[Part]:
         case {"type": "message", "content": list() as listed}:
             return [_piece(one) for one in listed if isinstance(one, dict)]
         case {"type": "reasoning"}:
-            return [Thinking(_words(item), item)]
+            return [Thinking(reasoning_words(item), item)]
         case {"type": "function_call", "call_id": str() as key, "name": str() as name}:
             return [Call(key, name, _arguments(item.get("arguments")), item)]
         case {"type": "custom_tool_call", "call_id": str() as key, "name": str() as name}:
@@ -65,17 +66,6 @@ def _piece(piece: dict[str, Any]) -> Part:
 def _image(url: str, raw: dict[str, Any]) -> Image:
     start = _DATA.match(url)
     return Image(start[1], url[start.end() :], raw=raw) if start else Image(url=url, raw=raw)
-
-
-def _words(item: dict[str, Any]) -> str:
-    """What of the reasoning can be read: its own text, else its summary."""
-    for key in ("content", "summary"):
-        listed = item.get(key)
-        found = [one.get("text") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-        words = [text for text in found if isinstance(text, str)]
-        if words:
-            return "\n\n".join(words)
-    return ""
 
 
 def _arguments(text: Any) -> Any:

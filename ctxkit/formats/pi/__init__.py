@@ -52,6 +52,12 @@ class Pi(Format):
 
         return repair(contents, model)
 
+    def handed(self, contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
+        """Without responses that failed or were aborted, and blank ones."""
+        from ctxkit.formats.pi.wire import handed
+
+        return handed(contents)
+
     def write(self, context: Sequence[Kept], session: NewSession) -> Written:
         """A new session."""
         from ctxkit.formats.pi.sessions import write

@@ -6,6 +6,8 @@ provider (results without a call) the writer settles.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ctxkit.core.messages import Call, Content, Part, Repairs, Text, Thinking
 
 FAILED = {"aborted", "error"}
@@ -19,9 +21,8 @@ def repair(contents: list[Content], model: str) -> tuple[list[Content], Repairs]
     repairs = Repairs()
     asked = model or next((found for c in reversed(contents) if (found := _model(c))), "")
     out: list[Content] = []
-    for place, content in enumerate(contents):
-        stop = _field(content, "stopReason")
-        if stop in FAILED or (stop == "length" and place == len(contents) - 1):
+    for content, failed in zip(contents, _failed(contents), strict=True):
+        if failed:
             repairs.leave_out("failed response")
             continue
         parts = [_sent(part, same=_model(content) == asked) for part in content.parts]
@@ -32,6 +33,27 @@ def repair(contents: list[Content], model: str) -> tuple[list[Content], Repairs]
                 continue
         out.append(Content(content.role, parts, content.name, content.rows))
     return out, repairs
+
+
+def handed(contents: list[Content]) -> tuple[list[Content | None], Repairs]:
+    """The contents without failed responses and blank ones, each in its place; thinking stays thinking."""
+    repairs = Repairs()
+    found: list[Content | None] = []
+    for content, failed in zip(contents, _failed(contents), strict=True):
+        blank = content.role == "assistant" and all(
+            isinstance(part, Text) and not part.text.strip() for part in content.parts
+        )
+        if failed or blank:
+            repairs.leave_out("failed response" if failed else "empty message")
+        found.append(None if failed or blank else content)
+    return found, repairs
+
+
+def _failed(contents: list[Content]) -> Iterator[bool]:
+    """For each content whether it is a response that came to nothing; one cut at its length is, at the very end."""
+    for place, content in enumerate(contents):
+        stop = _field(content, "stopReason")
+        yield stop in FAILED or (stop == "length" and place == len(contents) - 1)
 
 
 def _sent(part: Part, *, same: bool) -> Part:

@@ -106,14 +106,16 @@ def test_a_task_notification_is_marked_as_nobodys_input() -> None:
     assert marked.startswith("<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]")
     assert marked.endswith("<task-notification>x\n</system-reminder>")
     plain = pieces(user("n", None, "<task-notification>x"))[0]
-    assert plain == [Piece("user", [{"type": "text", "text": "<task-notification>x"}])]
+    assert [(piece.role, piece.blocks) for piece in plain] == [
+        ("user", [{"type": "text", "text": "<task-notification>x"}])
+    ]
 
 
 def test_blocks_in_the_wrong_place_are_left_out() -> None:
     """A call of the user, a result of the assistant, a block without its id, a type nobody knows: counted."""
     row = user("q", None, [call("A"), {"type": "tool_result"}, THOUGHT, {"type": "text", "text": 7}, {"type": ["x"]}])
     found, repairs = pieces(row)
-    assert found == [Piece("user", [])]
+    assert [(piece.role, piece.blocks) for piece in found] == [("user", [])]
     assert repairs.left_out == {"tool_use block": 1, "tool_result block": 1, "thinking block": 1, "untyped block": 1}
 
 

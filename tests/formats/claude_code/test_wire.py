@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.core.messages import Call, Content, Repairs, Text
-from ctxkit.formats.claude_code.wire import block_of, repair
+from ctxkit.formats.claude_code.wire import block_of, handed, repair
 from tests.formats.claude_code.logs import answered, assistant, call, content, context, log, other, read, result, user
 
 Rows = list[dict[str, Any]]
@@ -269,3 +269,20 @@ def test_whatever_the_log_says_the_request_is_valid(drawn: list[Any], data: st.D
     assert not pending
     assert len(set(calls)) == len(calls)
     assert repairs.made >= 0
+
+
+def test_what_goes_on_to_another_program() -> None:
+    """No API errors and no calls that never were answered, with the words beside them; all else in its place."""
+    rows = [
+        user("o", None, "go"),
+        assistant("e", "o", "API Error", isApiErrorMessage=True),
+        assistant("t", "e", [{"type": "text", "text": "so"}, call("X")]),
+        user("q", "t", "q"),
+        assistant("a", "q", call("A")),
+    ]
+    raw = log(*rows)
+    transcript = read(raw)
+    contents = [content(raw, transcript.messages[n - 1]) for n in context(transcript)]
+    found, repairs = handed(contents, frozenset())
+    assert found == [contents[0], None, None, *contents[3:]]
+    assert repairs.left_out == {"API error message": 1, "call that was never answered": 1}

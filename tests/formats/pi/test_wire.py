@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ctxkit.core.messages import Call, Content, Part, Text, Thinking
-from ctxkit.formats.pi.wire import repair
+from ctxkit.formats.pi.wire import handed, repair
 
 
 def said(*parts: Part, **more: Any) -> Content:
@@ -32,3 +32,14 @@ def test_thinking_of_another_model_is_text() -> None:
     assert repair([said(Thinking("hm", raw))], "")[0][0].parts == [own]
     assert repair([said(Thinking("hm", raw))], "other")[0][0].parts == [Text("hm")]
     assert repair([said(Thinking("hm", {"thinking": "hm"}))], "m")[0][0].parts == [Text("hm")]
+
+
+def test_what_goes_on_to_another_program() -> None:
+    """The same responses, each in its place; what fell out is counted; thinking is no text here."""
+    contents = [
+        said(Text("a"), stopReason="aborted"), said(Text(" ")), said(Thinking("hm", {"thinking": "hm"})),
+        said(Text("cut"), stopReason="length"),
+    ]  # fmt: skip
+    found, repairs = handed(contents)
+    assert found == [None, None, contents[2], None]
+    assert repairs.left_out == {"failed response": 2, "empty message": 1}

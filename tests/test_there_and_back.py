@@ -1,0 +1,98 @@
+"""From one format to another and back: words, calls, results and order stay, but for what `losses.py` declares."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from ctxkit import Log
+from ctxkit.core import integrity
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.messages import Content
+from ctxkit.errors import ManyConversations, NothingToSend
+from tests.formats.opencode import logs as opencode
+from tests.lawful import NOW, ROOT, opened
+from tests.losses import LOSSES, Atom, atoms, left
+from tests.shared import SHARED
+from tests.whole import context
+
+SESSIONS = ("claude-code", "codex", "pi")
+REQUESTS = ("openai", "anthropic")
+
+
+def files(name: str, *more: str) -> list[Path]:
+    """The files of a format: our own, and real ones."""
+    found = sorted((ROOT / f"fixtures/truth-{name}").glob("*.json*"))
+    found += [path for pattern in (f"{name}/*.json*", *more) for path in sorted((SHARED / "transcripts").glob(pattern))]
+    return [path for path in found if path.name != "requests.json"]
+
+
+AS_SENT = {("claude-code", "anthropic"), ("pi", "anthropic")}
+"""What these programs send to Anthropic goes out as they send it, be it as documented or not."""
+SOURCES = {
+    "claude-code": [ROOT / "fixtures/guide/session.jsonl", *files("claude-code", "claude-code-subagents/*")],
+    "codex": files("codex"),
+    "pi": files("pi"),
+    "chat": [ROOT / "fixtures/guide/chat.jsonl", ROOT / "fixtures/golden-200/log.jsonl"],
+    "gemini-cli": files("gemini-cli"),
+    "copilot-cli": files("copilot-cli"),
+    "messages": files("openai-chat", "mini-swe-agent/*.json"),
+}
+OPENCODE = ("user:a|say:b+c1+c2|fail:+c3|user:c|say:e", "user:a|compact|summary:2|user:d|failed|aborted:half|say:e")
+"""Exports of opencode, of which there is no real one: see tests/formats/opencode/logs.py."""
+THERE = [
+    (a, b, path) for a, paths in (*SOURCES.items(), ("opencode", OPENCODE)) for path in paths for b in LOSSES if a != b
+]
+
+
+def into(log: Log, to: str) -> Log:
+    """The log in another format, read again."""
+    if to in SESSIONS:
+        return opened(b"".join(log.session(to).pieces))
+    values = log.export(to).values if to == "chat" else log.export(to, assembly=False).values
+    return opened(b"".join(dumps(value).encode("ascii") + b"\n" for value in values))
+
+
+def goes_on(log: Log, to: str, loosely: bool = False) -> list[Atom]:
+    """What of a context goes on to another format at all: what its own program would send; pairs whole."""
+    contents: list[Content] = context(log)
+    if to in REQUESTS and (sent := log.opening.format.sent(contents, log.answered, "")):
+        contents = sent[0]
+    else:
+        contents = [one for one in log.opening.format.handed(contents, log.answered)[0] if one is not None]
+    return atoms(integrity.repair(contents)[0], loosely=loosely or to in REQUESTS)
+
+
+def source(path: Path | str) -> Log:
+    """The log; of a file with many conversations the first."""
+    content = path.read_bytes() if isinstance(path, Path) else dumps(opencode.export(path)).encode("ascii")
+    try:
+        return opened(content)
+    except ManyConversations:
+        return Log.open(io.BytesIO(content), conversation=1, clock=lambda: NOW)
+
+
+def name_of(one: object) -> str:
+    return one.stem[:24] if isinstance(one, Path) else str(one)
+
+
+@pytest.mark.parametrize(("a", "b", "path"), THERE, ids=name_of)
+def test_there_and_back(a: str, b: str, path: Path | str) -> None:
+    """What is read there, and back again, is what the declaration leaves of it."""
+    log = source(path)
+    assert log.transcript.format == a
+    loosely = b in REQUESTS
+    first = goes_on(log, b)
+    expected = left(first, b) if (a, b) not in AS_SENT else first
+    if not expected:
+        with pytest.raises(NothingToSend):
+            into(log, b)
+        return
+    there = into(log, b)
+    assert atoms(integrity.repair(context(there))[0], loosely=loosely) == expected
+    if a in LOSSES:
+        back = into(there, a)
+        assert back.transcript.format == a
+        assert atoms(integrity.repair(context(back))[0], loosely=loosely) == left(goes_on(there, a, loosely), a)
