@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.context import shown_names
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.jsontext import dumps, spelled
 from ctxkit.core.ledger import build
 from ctxkit.core.ops import At, Op, to_body
 from ctxkit.core.replay import fold
@@ -129,13 +129,13 @@ class AppendingLog(OpenedLog):
                         break  # a record glued behind another: the op comes after its line
                     yield from opening.source.chunks(written, start)
                     written = start
-                    yield dumps(waiting.pop(0).body).encode("ascii") + b"\n"
+                    yield spelled(waiting.pop(0).body).encode("ascii") + b"\n"
                 row += 1
         yield from opening.source.chunks(written)
         if waiting and opening.source.size and opening.source.read(opening.source.size - 1, 1) != b"\n":
             yield b"\n"
         for entry in waiting:
-            yield dumps(entry.body).encode("ascii") + b"\n"
+            yield spelled(entry.body).encode("ascii") + b"\n"
 
     def copy_out(self) -> Iterator[bytes]:
         """The whole stream byte for byte, with the ops of a sidecar that was named, then what was appended to it."""

@@ -61,13 +61,15 @@ def _pairs(log: OpenedLog) -> Iterator[Finding]:
     talk = max((m.n for m in messages if m.opens or m.role == "assistant"), default=0)
     orphans: list[tuple[int, str]] = []
     for message in messages:
+        own = set(message.calls)  # some formats keep a call and its result in one message
         for call in message.results:
             if call in paired:
                 del paired[call]
+            elif call in own:
+                own.remove(call)
             else:
                 orphans.append((message.n, call))
-        for call in message.calls:
-            paired[call] = message.n
+        paired.update({call: message.n for call in message.calls if call in own})
     for call, n in paired.items():
         if n < talk:
             yield Finding(f"message {n}", "no-result", f"call {call} has no result")

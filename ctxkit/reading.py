@@ -118,10 +118,12 @@ def read_source(
     registry.known(format)
     start = source.read(0, FIRST_LINE)
     laid_out, format_ = source, cast(Format | None, None)
+    damage: list[Damage] = []
     if format != NATIVE and containers.may_be(start if b"\n" in start else source.read(0, source.size)):
         container = containers.find(source.read(0, source.size))
         if container is not None:
             laid_out = of_bytes(name, containers.lay_out(container, conversation, name))
+            damage += container.damage
             found = containers.choose(container, conversation, name).format
             if format not in (AUTO, found):
                 raise UnknownFormat(f"{name} is no log of the format {format}: it is of {found}", "leave --from out")
@@ -137,7 +139,6 @@ def read_source(
             format_ = registry.by_name(format) if format != AUTO else registry.detect(_head(source))
         except UnknownFormat as error:
             raise UnknownFormat(f"{name}: {error.message}", error.hint) from error
-    damage: list[Damage] = []
     reader = format_.reader()
     blocks = BlockReader(laid_out, format_.row, damage)
     for block in limited(iter(blocks), rows):

@@ -12,6 +12,7 @@ from ctxkit import Log
 from ctxkit.checking import check
 from tests.build import lines as spec
 from tests.cli.runner import SMALL, call, lines, message
+from tests.damage.sessions import ALL
 
 
 def found(raw: bytes) -> list[tuple[str, str]]:
@@ -74,3 +75,9 @@ def test_an_unanswered_call_before_later_talk_is_found(tmp_path: Path) -> None:
     assert Log.open(path).check() == []
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert [(f.where, f.code) for f in Log.open(path).check()] == [("message 2", "no-result")]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_sound_sessions(name: str) -> None:
+    """Nothing is found in a sound session of any format; some keep a call and its result in one message."""
+    assert found(ALL[name].clean) == []

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ctxkit.cli.ink import Ink, allowed, painted
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.jsontext import dumps, finite
 
 if TYPE_CHECKING:
     from ctxkit.cli.pager import Pager
@@ -93,8 +93,8 @@ def out(*spans: str | Ink, hang: int | None = None) -> None:
 
 
 def out_json(value: Any) -> None:
-    """A machine line of the result: ASCII JSON."""
-    _put(dumps(value).encode("ascii") + b"\n")
+    """A machine line of the result: ASCII JSON, null where the log has a number that JSON does not have."""
+    _put(_json(value))
 
 
 def out_bytes(pieces: Iterable[bytes]) -> None:
@@ -262,4 +262,12 @@ def err_json(value: Any) -> None:
     """A machine line on stderr: where stdout carries the log."""
     if Streams.progress is not None:
         Streams.progress.erase()
-    _tell(dumps(value).encode("ascii") + b"\n")
+    _tell(_json(value))
+
+
+def _json(value: Any) -> bytes:
+    try:
+        text = dumps(value)
+    except ValueError:
+        text = dumps(finite(value))
+    return text.encode("ascii") + b"\n"

@@ -13,7 +13,7 @@ from typing import Any
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import columns
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.jsontext import spelled
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name, Names
 from ctxkit.core.times import iso
@@ -90,14 +90,14 @@ def _part(part: Part, *, full: bool) -> Iterator[str]:
         case Thinking(text=text):
             yield from (f"~ {line}" for line in (text or "[thinking, not stored as text]").split("\n"))
         case Call(name=name, arguments=arguments):
-            yield f"→ {name} {arguments if isinstance(arguments, str) else dumps(arguments)}"
+            yield f"→ {name} {arguments if isinstance(arguments, str) else spelled(arguments)}"
         case Result(content=inner, is_error=is_error):
             yield from _result(inner, is_error=is_error, full=full)
         case Image(media_type=kind, data=data, url=url):
             size = f"{len(data) * 3 // 4:,} bytes" if data else url[:60]
             yield f"[image {kind} {size}]"
         case Other(kind=kind, raw=raw):
-            yield f"[{kind}] {dumps(raw)}" if full else f"[{kind}]"
+            yield f"[{kind}] {spelled(raw)}" if full else f"[{kind}]"
 
 
 def _result(inner: str | list[Part], *, is_error: bool, full: bool) -> Iterator[str]:

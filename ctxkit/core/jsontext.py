@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from typing import Any
 
 import msgspec
@@ -48,6 +49,20 @@ def _integer(digits: str) -> int | str:
 def dumps(value: Any) -> str:
     """One line of pure ASCII JSON: no surrogate, U+2028 or encoding trouble can reach a log. No NaN (ValueError)."""
     return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def spelled(value: Any) -> str:
+    """The same for people to read: NaN and infinities stand as the log spells them."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def finite(value: Any) -> Any:
+    """The same JSON value with null for NaN and infinities, which JSON does not have."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def canonical(value: Any) -> bytes:

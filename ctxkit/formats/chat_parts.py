@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.jsontext import loads, spelled
 from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
 
 RESULT_ROLES = frozenset({"tool", "function"})
@@ -104,7 +104,7 @@ def _body(content: Any) -> list[Part]:
         return []
     if isinstance(content, list):
         return [part for part in map(part_of, content) if not (isinstance(part, Text) and not part.text)]
-    return [part_of(content if isinstance(content, str | dict) else dumps(content))]
+    return [part_of(content if isinstance(content, str | dict) else spelled(content))]
 
 
 def _answer(content: Any) -> str | list[Part]:

@@ -7,15 +7,13 @@ owns these files, so `FORMAT` is not native: ops go to the sidecar.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.jsontext import loads
-from ctxkit.core.messages import Text
+from ctxkit.core.messages import Damage, Text
 from ctxkit.errors import ManyConversations, Usage
 from ctxkit.formats.chat import ChatFormat, content_of
 
@@ -25,8 +23,9 @@ FORMAT = ChatFormat("messages", native=False)
 _ABSENT = msgspec.Raw(b"")
 _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n"
-_BETWEEN = re.compile(r"[ \t\r\n,]*")
 _LOOKED_AT = 50
+_FIRST = 3
+"""Lines looked at to tell whether each holds a conversation: the first may be damaged."""
 _SHOWN = 10
 _TITLE = 60
 _LISTS = ("messages", "traj", "history")
@@ -64,6 +63,8 @@ class Container(msgspec.Struct):
 
     conversations: list[Conversation]
     rest: bytes
+    damage: list[Damage] = []
+    """Of the file as a whole; what is damaged of a message is for the reader to report."""
 
 
 class _Head(msgspec.Struct):
@@ -78,6 +79,7 @@ class _Head(msgspec.Struct):
 
 
 _decode_head = msgspec.json.Decoder(_Head).decode
+_decode_any = msgspec.json.Decoder(msgspec.Raw).decode
 _decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
@@ -86,26 +88,40 @@ def may_be(start: bytes) -> bool:
 
     So a native log of a gigabyte is never tried; what is no container after all is told by `find`.
     """
-    start = start.removeprefix(_BOM).lstrip(_BLANK)
+    start = start.lstrip(b"\0").removeprefix(_BOM).lstrip(_BLANK)
     line = start.partition(b"\n")[0].rstrip(_BLANK)
     if line.startswith(b"["):
         return True
     head = _head(line)
-    if head is None:
-        return line.startswith(b"{") and line[-1:] in b"{[,"
-    return _messages(head) is not None or _document(head, line) is not None
+    if head is not None and (_messages(head) is not None or _document(head, line) is not None):
+        return True
+    return line.startswith(b"{") and line[-1:] in b"{[,"
 
 
 def find(raw: bytes) -> Container | None:
     """The conversations of a file, or None where it is no such container (a log, another format, not JSON)."""
     body, ops = _split_ops(raw.removeprefix(_BOM))
     lines = [line for line in body.split(b"\n") if line.strip(_BLANK)]
-    if len(lines) > 1 and (one := _conversations(lines[0])) is not None:
-        return _per_line(one, lines[1:], ops)
-    found = _conversations(body)
-    if found is not None:
-        return Container(found, ops)
+    if len(lines) > 1 and any(map(_is_one, lines[: 1 if body.startswith(b"[") else _FIRST])):
+        return _per_line(lines, ops)
+    if _sound(body):
+        found = _conversations(body)
+        return None if found is None else Container(found, ops)
     return _broken(body, ops)
+
+
+def _is_one(line: bytes) -> bool:
+    """Whether a line is a conversation, from its start to its end."""
+    return _sound(line) and _conversations(line) is not None
+
+
+def _sound(raw: bytes) -> bool:
+    """Whether it is one JSON value, strictly."""
+    try:
+        _decode_any(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def lay_out(container: Container, number: int | None, name: str = "the input") -> bytes:
@@ -149,9 +165,10 @@ def _split_ops(raw: bytes) -> tuple[bytes, bytes]:
     return raw[:end], raw[end:]
 
 
-def _per_line(first: list[Conversation], lines: Iterable[bytes], ops: bytes) -> Container:
+def _per_line(lines: Iterable[bytes], ops: bytes) -> Container:
     """A conversation on each line. A line that is none is left to the reader of the rest, which reports it."""
-    conversations, other = list(first), b""
+    conversations: list[Conversation] = []
+    other = b""
     for line in lines:
         one = _conversations(line)
         if one is None:
@@ -219,16 +236,17 @@ def _head(raw: bytes) -> _Head | None:
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    try:
-        value = loads(raw)
-    except ValueError:
+    from ctxkit.formats import mending
+
+    found = mending.fields(raw)
+    if found is None:
         return None
-    if not isinstance(value, dict):
-        return None
-    head = _Head(value.get("ctxkit"), value.get("role"))
-    for key in (*_LISTS, "system"):
-        if key in value:
-            setattr(head, key, msgspec.Raw(_dump(value[key])))
+    head = _Head()
+    for key in _Head.__struct_fields__:
+        if key in (*_LISTS, "system") and key in found:
+            setattr(head, key, msgspec.Raw(found[key]))
+        elif key in found and mending.sound(found[key]):
+            setattr(head, key, loads(found[key]))
     return head
 
 
@@ -240,43 +258,30 @@ def _items(raw: bytes) -> list[bytes] | None:
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    try:
-        value = loads(raw)
-    except ValueError:
-        return None
-    return [_dump(item) for item in value] if isinstance(value, list) else None
+    from ctxkit.formats import mending
+
+    return mending.items(raw)
 
 
 def _broken(body: bytes, rest: bytes) -> Container | None:
-    """A document that something follows, or an array that was cut off: what is whole. The reader reports the rest."""
-    text = body.decode("utf-8", "surrogateescape").strip()
-    decode = json.JSONDecoder(strict=False).raw_decode
-    items: list[Any] = []
-    end, found = 0, None
-    try:
-        if text.startswith("{"):
-            value, end = decode(text)
-            found = _conversations(_dump(value))
-        elif text.startswith("["):
-            end = _between(text, 1)
-            while not text.startswith("]", end):
-                item, end = decode(text, end)
-                items.append(item)
-                end = _between(text, end)
-            end += 1
-    except (ValueError, RecursionError):
-        pass  # not silent: what could not be decoded stands in the rest, as a line that is not JSON
-    found = found or _conversations(_dump(items))
-    if found is None:
+    """A file that is no sound JSON: what is whole. Messages that are damaged are lines, which the reader reports."""
+    from ctxkit.formats import mending
+
+    texts, left, damage = mending.texts(body)
+    found: list[Conversation] = []
+    for piece in texts:
+        one = _conversations(piece.text)
+        if one is None:
+            left = piece.text + b" " + left
+            continue
+        found += one
+        damage += piece.damage
+        odd = not (piece.damage or mending.sound(piece.text))
+        if odd and all(mending.sound(line) for each in one for line in each.lines):
+            damage.append(mending.around(body, piece))
+    if not found:
         return None
-    left = _one_line(text[end:].strip().encode("utf-8", "surrogateescape"))
-    return Container(found, (left + b"\n" if left else b"") + rest)
-
-
-def _between(text: str, start: int) -> int:
-    """Where the next item of an array begins."""
-    match = _BETWEEN.match(text, start)
-    return match.end() if match else start
+    return Container(found, (mending.one_line(left) + b"\n" if left else b"") + rest, damage)
 
 
 def _role(raw: bytes) -> str | None:
@@ -286,16 +291,18 @@ def _role(raw: bytes) -> str | None:
 
 def _label(raw: bytes) -> str:
     """What the container calls the conversation: the first of its ids, and the trial."""
-    record = loads(raw)
+    try:
+        record = loads(raw)
+    except ValueError:
+        return ""
     found = [(key, record[key]) for key in _LABELS if isinstance(record.get(key), str | int)]
     return ", ".join(f"{key} {value}" for key, value in found if key == found[0][0] or key == "trial")
 
 
 def _one_line(raw: bytes) -> bytes:
-    """The same JSON on one line: a raw line break in JSON can only stand between tokens."""
+    """The same JSON on one line: in sound JSON a raw line break can only stand between tokens."""
+    if (b"\n" in raw or b"\r" in raw) and not _sound(raw):
+        from ctxkit.formats import mending
+
+        return mending.one_line(raw)
     return raw.replace(b"\r", b" ").replace(b"\n", b" ")
-
-
-def _dump(value: Any) -> bytes:
-    """JSON text again, for what only the tolerant decoder could read; NaN stays NaN, a lone surrogate its escape."""
-    return json.dumps(value, separators=(",", ":")).encode()

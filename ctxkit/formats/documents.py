@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.jsontext import loads
+from ctxkit.formats import mending
 
 _LOOKED_AT = 50
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -27,8 +28,8 @@ def lay_out(raw: bytes) -> tuple[str, list[bytes]] | None:
     name = None if messages is None else _format(fields, messages[:_LOOKED_AT])
     if name is None or messages is None:
         return None
-    head = {key: loads(value) for key, value in fields.items()} | {"document": True}
-    return name, [json.dumps(head).encode("ascii"), *map(_one_line, messages)]
+    head = {key: loads(value) for key, value in fields.items() if mending.sound(value)} | {"document": True}
+    return name, [json.dumps(head).encode("ascii"), *map(mending.one_line, messages)]
 
 
 def _format(fields: dict[str, bytes], messages: list[bytes]) -> str | None:
@@ -52,8 +53,7 @@ def _object(raw: bytes) -> dict[str, bytes] | None:
     try:
         return {key: bytes(value) for key, value in _fields(raw).items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value = _value(raw)
-    return {key: _dump(one) for key, one in value.items()} if isinstance(value, dict) else None
+        return mending.fields(raw)
 
 
 def _array(raw: bytes) -> list[bytes] | None:
@@ -61,8 +61,7 @@ def _array(raw: bytes) -> list[bytes] | None:
     try:
         return [bytes(one) for one in _items(raw)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value = _value(raw)
-    return [_dump(one) for one in value] if isinstance(value, list) else None
+        return mending.items(raw)
 
 
 def _value(raw: bytes) -> Any:
@@ -70,13 +69,3 @@ def _value(raw: bytes) -> Any:
         return loads(raw)
     except ValueError:
         return None
-
-
-def _one_line(raw: bytes) -> bytes:
-    """The same JSON on one line: a raw line break in JSON can only stand between tokens."""
-    return raw.replace(b"\r", b" ").replace(b"\n", b" ")
-
-
-def _dump(value: Any) -> bytes:
-    """JSON again, for what only the tolerant decoder could read."""
-    return json.dumps(value, separators=(",", ":")).encode("ascii")

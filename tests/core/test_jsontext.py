@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.jsontext import canonical, digest, dumps, loads
+from ctxkit.core.jsontext import canonical, digest, dumps, finite, loads, spelled
 
 TEXT = st.text(st.characters(exclude_categories=[]))  # lone surrogates too
 VALUES = st.recursive(
@@ -79,3 +79,10 @@ def test_canonical_is_as_specified() -> None:
     assert digest(["user", "hi"]) == "fa52f6cb3526"
     assert len(digest({}, 16)) == 16
     assert json.loads(canonical("\u2028")) == "\u2028"
+
+
+def test_numbers_that_json_does_not_have() -> None:
+    """For people they are spelled as the log has them; for machines they are null."""
+    value = {"a": [float("inf"), 1.5], "b": float("nan"), "c": True}
+    assert spelled(value) == '{"a":[Infinity,1.5],"b":NaN,"c":true}'
+    assert finite(value) == {"a": [None, 1.5], "b": None, "c": True}
