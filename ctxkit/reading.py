@@ -125,7 +125,7 @@ def read_source(
             laid_out = of_bytes(name, containers.lay_out(container, conversation, name))
             damage += container.damage
             found = containers.choose(container, conversation, name).format
-            if format not in (AUTO, found):
+            if not registry.fits(format, found):
                 raise UnknownFormat(f"{name} is no log of the format {format}: it is of {found}", "leave --from out")
             if sidecar is not None and len(container.conversations) > 1:
                 sidecar.conversation = conversation
@@ -136,7 +136,8 @@ def read_source(
         if format == registry.CONTAINED:
             raise UnknownFormat(f"{name} is no log of the format {format}", "without --from it is told by its content")
         try:
-            format_ = registry.by_name(format) if format != AUTO else registry.detect(_head(source))
+            told = format != AUTO and format not in registry.FAMILIES
+            format_ = registry.by_name(format) if told else registry.chosen(format, _head(source))
         except UnknownFormat as error:
             raise UnknownFormat(f"{name}: {error.message}", error.hint) from error
     reader = format_.reader()

@@ -16,6 +16,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage, Text
 from ctxkit.errors import ManyConversations, Usage
 from ctxkit.formats.chat import ChatFormat, content_of
+from ctxkit.formats.heads import items, one_line
 
 FORMAT = ChatFormat("messages", native=False)
 """How the laid out lines are read."""
@@ -28,9 +29,12 @@ _FIRST = 3
 """Lines looked at to tell whether each holds a conversation: the first may be damaged."""
 _SHOWN = 10
 _TITLE = 60
+_DEEPEST = 2
 _LISTS = ("messages", "traj", "history")
 """Where the messages stand: of requests and runs, of tau-bench, of SWE-agent."""
-_LABELS = ("instance_id", "task_id", "conversation_id", "id", "title", "name", "trial")
+BODIES = frozenset({"responses", "gemini"})
+"""Formats of lines other than chat messages that bodies of requests are laid out as (`formats/exchanges.py`)."""
+_LABELS = ("custom_id", "instance_id", "task_id", "conversation_id", "id", "title", "name", "trial")
 
 
 class Conversation(msgspec.Struct):
@@ -39,21 +43,28 @@ class Conversation(msgspec.Struct):
     label: str
     lines: list[bytes]
     format: str = "messages"
-    """Whose lines they are: a session document (`formats/documents.py`) has a format of its own."""
+    """Whose lines they are: session documents (`formats/documents.py`) and `BODIES` have formats of their own."""
 
     @property
     def count(self) -> int:
         """How many messages it has."""
-        if self.format != "messages":
-            return len(self.lines) - 1
-        return sum(_role(line) is not None for line in self.lines)
+        if self.format == "messages":
+            return sum(_role(line) is not None for line in self.lines)
+        if self.format in BODIES:
+            from ctxkit.formats import exchanges
+
+            return exchanges.count(self.format, self.lines)
+        return len(self.lines) - 1
 
     @property
     def title(self) -> str:
         """The start of its first user message, on one line."""
         for line in self.lines:
             if _role(line) == "user":
-                words = " ".join(part.text for part in content_of(loads(line)).parts if isinstance(part, Text)).split()
+                record = loads(line)
+                if "parts" in record:
+                    record["content"] = record["parts"]
+                words = " ".join(part.text for part in content_of(record).parts if isinstance(part, Text)).split()
                 return " ".join(words)[:_TITLE]
         return ""
 
@@ -76,11 +87,23 @@ class _Head(msgspec.Struct):
     traj: msgspec.Raw = _ABSENT
     history: msgspec.Raw = _ABSENT
     system: msgspec.Raw = _ABSENT
+    input: msgspec.Raw = _ABSENT
+    output: msgspec.Raw = _ABSENT
+    choices: msgspec.Raw = _ABSENT
+    contents: msgspec.Raw = _ABSENT
+    candidates: msgspec.Raw = _ABSENT
+    body: msgspec.Raw = _ABSENT
+    params: msgspec.Raw = _ABSENT
+    request: msgspec.Raw = _ABSENT
+    response: msgspec.Raw = _ABSENT
+    result: msgspec.Raw = _ABSENT
 
+
+_SIGNS = ("input", "output", "choices", "contents", "candidates", "body", "params", "request", "response", "result")
+"""Keys of which the body of a request or a response has one, or what such a body stands in."""
 
 _decode_head = msgspec.json.Decoder(_Head).decode
 _decode_any = msgspec.json.Decoder(msgspec.Raw).decode
-_decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def may_be(start: bytes) -> bool:
@@ -93,9 +116,8 @@ def may_be(start: bytes) -> bool:
     if line.startswith(b"["):
         return True
     head = _head(line)
-    if head is not None and (_messages(head) is not None or _document(head, line) is not None):
-        return True
-    return line.startswith(b"{") and line[-1:] in b"{[,"
+    found = head is not None and (_messages(head) or _document(head, line) or _bodies(head, line, 0))
+    return bool(found) or (line.startswith(b"{") and line[-1:] in b"{[,")
 
 
 def find(raw: bytes) -> Container | None:
@@ -105,7 +127,7 @@ def find(raw: bytes) -> Container | None:
     if len(lines) > 1 and any(map(_is_one, lines[: 1 if body.startswith(b"[") else _FIRST])):
         return _per_line(lines, ops)
     if _sound(body):
-        found = _conversations(body)
+        found = _conversations(body) or _lone(body)
         return None if found is None else Container(found, ops)
     return _broken(body, ops)
 
@@ -182,30 +204,67 @@ def _conversations(raw: bytes) -> list[Conversation] | None:
     """The conversations in one JSON text; None where it holds none."""
     raw = raw.strip(_BLANK)
     if raw.startswith(b"["):
-        items = _items(raw)
-        if items is None:
+        listed = items(raw)
+        if listed is None:
             return None
-        if any(_role(item) is not None for item in items[:_LOOKED_AT]):
-            return [Conversation("", [_one_line(item) for item in items])]
-        runs = [_conversation(item) for item in items]
-        found = [run for run in runs if run is not None]
-        return found or None
-    one = _conversation(raw) if raw.startswith(b"{") else None
-    return None if one is None else [one]
+        if whose := _whose(listed):
+            return [Conversation("", list(map(one_line, listed)), whose)]
+        return [run for item in listed for run in _held(item)] or None
+    return (_held(raw) if raw.startswith(b"{") else []) or None
 
 
-def _conversation(raw: bytes) -> Conversation | None:
-    """The conversation in one JSON object: its messages, and Anthropic's `system` before them, as a message."""
+def _lone(raw: bytes) -> list[Conversation] | None:
+    """One message over many lines, as the response of Anthropic is; on one line it is a log of one message."""
+    raw = raw.strip(_BLANK)
+    if b"\n" not in raw or not raw.startswith(b"{"):
+        return None
+    from ctxkit.formats import exchanges
+
+    return [Conversation("", [one_line(raw)])] if exchanges.is_message(raw) else None
+
+
+def _held(raw: bytes, depth: int = 0) -> list[Conversation]:
+    """The conversations in one JSON object: its messages, Anthropic's `system` before them; or in a provider's body."""
     head = _head(raw)
-    items = None if head is None else _messages(head)
-    if head is None or items is None:
-        found = None if head is None else _document(head, raw)
-        return None if found is None else Conversation("", found[1], found[0])
-    lines = [_one_line(item) for item in items]
+    if head is None:
+        return []
+    found = _messages(head)
+    if found is None:
+        document = _document(head, raw)
+        return [Conversation("", document[1], document[0])] if document else _bodies(head, raw, depth)
+    whose, listed = found
+    lines = list(map(one_line, listed))
     system = bytes(head.system)
     if system[:1] in (b'"', b"[") and system not in (b'""', b"[]"):
-        lines.insert(0, _one_line(b'{"role":"system","content":' + system + b"}"))
-    return Conversation(_label(raw), lines)
+        lines.insert(0, one_line(b'{"role":"system","content":' + system + b"}"))
+    return [Conversation(_label(raw), lines, whose)]
+
+
+def _bodies(head: _Head, raw: bytes, depth: int) -> list[Conversation]:
+    """The conversations in a request, a response, or a record of both: what came back follows what was asked."""
+    if isinstance(head.role, str) or isinstance(head.ctxkit, str):
+        return []
+    if all(getattr(head, key) is _ABSENT for key in _SIGNS):
+        return []
+    from ctxkit.formats import exchanges
+
+    talks = exchanges.lay_out(raw)
+    if talks:
+        label = _label(raw)
+        return [
+            Conversation(", ".join(filter(None, (label, talk.label))), list(map(one_line, talk.lines)), talk.format)
+            for talk in talks
+        ]
+    found: list[Conversation] = []
+    for inner in exchanges.inside(raw) if depth < _DEEPEST else ():
+        said = _held(inner, depth + 1)
+        if not said and exchanges.is_message(inner):
+            said = [Conversation("", [one_line(inner)])]
+        if found and said and {one.format for one in found} == {one.format for one in said}:
+            found = [Conversation(one.label, found[0].lines + one.lines, one.format) for one in said]
+        else:
+            found = found or said
+    return [Conversation(one.label or _label(raw), one.lines, one.format) for one in found]
 
 
 def _document(head: _Head, raw: bytes) -> tuple[str, list[bytes]] | None:
@@ -217,15 +276,22 @@ def _document(head: _Head, raw: bytes) -> tuple[str, list[bytes]] | None:
     return documents.lay_out(raw)
 
 
-def _messages(head: _Head) -> list[bytes] | None:
-    """The items of one of the lists, where some of the first have a string role; not of a message or an op."""
+def _messages(head: _Head) -> tuple[str, list[bytes]] | None:
+    """The items of one of the lists, and whose they are; None where none are messages. Not of a message or an op."""
     if isinstance(head.role, str) or isinstance(head.ctxkit, str):
         return None
     for raw in (getattr(head, key) for key in _LISTS):
-        items = _items(bytes(raw)) if raw is not _ABSENT else None
-        if items and any(_role(item) is not None for item in items[:_LOOKED_AT]):
-            return items
+        listed = items(raw) if raw is not _ABSENT else None
+        if listed and (whose := _whose(listed)):
+            return whose, listed
     return None
+
+
+def _whose(listed: list[bytes]) -> str:
+    """The format of the messages in a list, by the first of them; "" where they are none."""
+    from ctxkit.formats import exchanges
+
+    return exchanges.whose(listed)
 
 
 def _head(raw: bytes) -> _Head | None:
@@ -243,24 +309,11 @@ def _head(raw: bytes) -> _Head | None:
         return None
     head = _Head()
     for key in _Head.__struct_fields__:
-        if key in (*_LISTS, "system") and key in found:
+        if key in (*_LISTS, *_SIGNS, "system") and key in found:
             setattr(head, key, msgspec.Raw(found[key]))
         elif key in found and mending.sound(found[key]):
             setattr(head, key, loads(found[key]))
     return head
-
-
-def _items(raw: bytes) -> list[bytes] | None:
-    """The items of a JSON array, each as it is written; None where the text is none."""
-    try:
-        return [bytes(item) for item in _decode_items(raw)]
-    except msgspec.ValidationError:
-        return None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    from ctxkit.formats import mending
-
-    return mending.items(raw)
 
 
 def _broken(body: bytes, rest: bytes) -> Container | None:
@@ -270,7 +323,7 @@ def _broken(body: bytes, rest: bytes) -> Container | None:
     texts, left, damage = mending.texts(body)
     found: list[Conversation] = []
     for piece in texts:
-        one = _conversations(piece.text)
+        one = _conversations(piece.text) or _lone(piece.text)
         if one is None:
             left = piece.text + b" " + left
             continue
@@ -297,12 +350,3 @@ def _label(raw: bytes) -> str:
         return ""
     found = [(key, record[key]) for key in _LABELS if isinstance(record.get(key), str | int)]
     return ", ".join(f"{key} {value}" for key, value in found if key == found[0][0] or key == "trial")
-
-
-def _one_line(raw: bytes) -> bytes:
-    """The same JSON on one line: in sound JSON a raw line break can only stand between tokens."""
-    if (b"\n" in raw or b"\r" in raw) and not _sound(raw):
-        from ctxkit.formats import mending
-
-        return mending.one_line(raw)
-    return raw.replace(b"\r", b" ").replace(b"\n", b" ")

@@ -17,6 +17,8 @@ from ctxkit.core.shapes import shaped
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 _ERRORS = (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError)
+_any = msgspec.json.Decoder(msgspec.Raw).decode
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
@@ -38,6 +40,43 @@ def listed(raw: Any) -> list[bytes]:
         known = value(raw)
         found = [_dump(one) for one in known] if isinstance(known, list) else []
     return [one for one in found if one.startswith(b"{")]
+
+
+def fields(raw: Any) -> dict[str, bytes] | None:
+    """The fields of a JSON object, each as it is written, the last one perhaps cut off; None where it is none."""
+    try:
+        return {key: bytes(one) for key, one in _fields(raw).items()}
+    except msgspec.ValidationError:
+        return None
+    except _ERRORS:
+        from ctxkit.formats import mending
+
+        return mending.fields(bytes(raw)) if raw else None
+
+
+def items(raw: Any) -> list[bytes] | None:
+    """The items of a JSON array, each as it is written, but for one that is cut off; None where it is none."""
+    try:
+        return [bytes(one) for one in _list(raw)]
+    except msgspec.ValidationError:
+        return None
+    except _ERRORS:
+        from ctxkit.formats import mending
+
+        return mending.items(bytes(raw)) if raw else None
+
+
+def one_line(raw: bytes) -> bytes:
+    """The same JSON on one line: in sound JSON a raw line break can only stand between tokens."""
+    if b"\n" not in raw and b"\r" not in raw:
+        return raw
+    try:
+        _any(raw)
+    except _ERRORS:
+        from ctxkit.formats import mending
+
+        return mending.one_line(raw)
+    return raw.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 def value(raw: Any) -> Any:

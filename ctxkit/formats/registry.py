@@ -21,12 +21,17 @@ REGISTRY: dict[str, str] = {
     "gemini-cli": "ctxkit.formats.gemini_cli",
     "copilot-cli": "ctxkit.formats.copilot_cli",
     "opencode": "ctxkit.formats.opencode",
+    "responses": "ctxkit.formats.response_log",
+    "gemini": "ctxkit.formats.gemini_log",
     "chat": "ctxkit.formats.chat",
 }
 """Name -> the module whose `FORMAT` it is, in the order in which they are asked. Imported when first needed."""
 
 CONTAINED = "messages"
 """Chat messages in something bigger, which `formats/containers.py` finds."""
+
+FAMILIES: dict[str, tuple[str, ...]] = {"openai": ("responses", "chat", CONTAINED), "anthropic": ("chat", CONTAINED)}
+"""Names of providers, which stand for every shape that theirs has: the formats that a log of theirs may be of."""
 
 ABOUT: dict[str, tuple[str, str, str]] = {
     "chat": ("a chat message per line, ctxkit's own log", "all", "nothing"),
@@ -57,6 +62,26 @@ ABOUT: dict[str, tuple[str, str, str]] = {
         "compactions, a revert, calls with their results",
         "steps, snapshots, patches; a revert within a message",
     ),
+    "responses": (
+        "items of OpenAI's Responses: a line each, an array, a request, a response",
+        "all items, instructions",
+        "tools and settings of the request",
+    ),
+    "gemini": (
+        "contents of Gemini: a request, a response, an array, a line each",
+        "all contents, the system instruction",
+        "tools and settings of the request",
+    ),
+    "openai": (
+        "whatever OpenAI's APIs take and give: chat messages, fine-tuning, batches, Responses",
+        "as `chat`, `messages` and `responses`",
+        "tools and settings; answers that were not preferred",
+    ),
+    "anthropic": (
+        "what Anthropic's Messages API takes and gives: requests, responses, messages, batches",
+        "as `chat` and `messages`",
+        "tools and settings",
+    ),
 }
 """Name -> what it is, what of its own is kept, what is not: the table of docs/formats.md."""
 
@@ -74,13 +99,37 @@ def by_name(name: str) -> Format:
 
 def known(name: str) -> None:
     """Raises Usage for what is neither the name of a format nor `auto`."""
-    if name not in (*REGISTRY, CONTAINED, "auto"):
+    if name not in (*names(), "auto"):
         raise Usage(f"no format is called {name}", f"there are: auto, {', '.join(names())}")
 
 
 def names() -> tuple[str, ...]:
     """All formats that can be read, ours first."""
-    return ("chat", CONTAINED, *(name for name in REGISTRY if name != "chat"))
+    return ("chat", CONTAINED, *(name for name in REGISTRY if name != "chat"), *FAMILIES)
+
+
+def fits(asked: str, found: str) -> bool:
+    """Whether a log of the format `found` is what `asked` names: it, a provider's name for it, or `auto`."""
+    return asked in ("auto", found) or found in FAMILIES.get(asked, ())
+
+
+def chosen(asked: str, head: Sequence[dict[str, Any]]) -> Format:
+    """The format that `asked` names, whatever the log looks like; of a provider's or `auto`, by its first records.
+
+    Raises UnknownFormat, which says what was seen.
+    """
+    if asked == "auto":
+        return detect(head)
+    if asked not in FAMILIES:
+        return by_name(asked)
+    head = [record for record in head[:HEAD] if not isinstance(record.get("ctxkit"), str)]
+    for name in FAMILIES[asked]:
+        if name != CONTAINED and (one := by_name(name)).detect(head):
+            return one
+    from ctxkit.formats import sightings
+
+    seen = sightings.of_record(head[0], "its first record has") if head else "it has no record"
+    raise UnknownFormat(f"this is no log of the format {asked}: {seen}", "without --from it is told by its content")
 
 
 def hint() -> str:
@@ -94,9 +143,12 @@ def detect(head: Sequence[dict[str, Any]]) -> Format:
     Raises UnknownFormat, which says what was seen.
     """
     head = [record for record in head[:HEAD] if not isinstance(record.get("ctxkit"), str)]
-    if not head or _is_chat_at_once(head[0]):
+    if not head:
         return CHAT
-    for one in _formats():
+    at_once = _is_chat_at_once(head[0])
+    if at_once and not any("type" in record for record in head):
+        return CHAT
+    for one in map(by_name, FAMILIES["openai"][:2]) if at_once else _formats():
         if one.detect(head):
             return one
     from ctxkit.formats import sightings

@@ -6,7 +6,7 @@ Pipeline: `core/integrity.py` has paired calls and results; `formats/responses.p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -27,35 +27,14 @@ from ctxkit.formats.bodies import (
     unsaid_name,
 )
 from ctxkit.formats.chat_parts import arguments_of
-from ctxkit.formats.codex.content import item_of, parts_of
+from ctxkit.formats.codex.content import item_of
+from ctxkit.formats.response_kinds import CALLS, KINDS, LOOSE, PIECES, WORDS
+from ctxkit.formats.response_parts import parts_of
 
 Json = dict[str, Any]
 
 _LONGEST_ID = 64
 _LONGEST_NAME = 64
-_TEXT_OR_LIST = (str, list)
-ITEMS: dict[str, dict[str, Any]] = {
-    # type of an item: the keys that go on, and what they must be; None = may be left out
-    "message": {"role": str, "content": _TEXT_OR_LIST, "id": None, "phase": None},
-    "reasoning": {"summary": list, "id": None, "content": None, "encrypted_content": None},
-    "function_call": {"call_id": str, "name": str, "arguments": str, "id": None, "namespace": None},
-    "function_call_output": {"call_id": str, "output": _TEXT_OR_LIST, "id": None},
-    "custom_tool_call": {"call_id": str, "name": str, "input": str, "id": None, "namespace": None, "status": None},
-    "custom_tool_call_output": {"call_id": str, "output": _TEXT_OR_LIST, "id": None},
-    "tool_search_call": {"call_id": str, "arguments": object, "id": None, "status": None, "execution": None},
-    "tool_search_output": {"call_id": str, "tools": list, "id": None, "status": None, "execution": None},
-    "local_shell_call": {"call_id": str, "action": dict, "status": str, "id": None},
-    "web_search_call": {"action": dict, "status": str, "id": None},
-    "image_generation_call": {"id": str, "result": str, "status": str, "revised_prompt": None},
-    "compaction": {"encrypted_content": str, "id": None},
-}
-"""What else a program keeps with its items (`metadata`, ...) is no content and does not go on."""
-_OUTPUTS = {"custom_tool_call": "custom_tool_call_output", "tool_search_call": "tool_search_output"}
-"""Kind of a call -> kind of its answer; `function_call_output` for all others."""
-_CALLS = frozenset({"function_call", "custom_tool_call", "tool_search_call", "local_shell_call"})
-_LOOSE = frozenset({"web_search_call", "image_generation_call", "compaction"})
-"""Items that neither make a call nor answer one."""
-_PIECES = frozenset({"input_text", "output_text", "input_image", "input_file", "refusal"})
 
 
 class Items:
@@ -73,12 +52,21 @@ class Items:
         self._known = known
         self._kinds: dict[str, str] = dict(known)
         """Id of a call in the log -> kind of the newest item that is that call."""
+        self._worded: set[str] = set()
+        """Ids of calls that words answer, which not every kind of call takes."""
+
+    def expect(self, contents: Iterable[Content]) -> None:
+        """Told what is to come, so that calls whose answer is no item of their kind are made as calls of a function."""
+        for content in contents:
+            for part in content.parts:
+                if isinstance(part, Result) and not ((raw := part.raw or {}).get("type") in KINDS and self._kept(raw)):
+                    self._worded.add(part.id)
 
     def of(self, content: Content) -> list[Json]:
         """The items of one message: as they stand where they come from such items and are whole; else made anew."""
         own = [item_of(row) for row in content.rows]
-        held = [part for item in own for part in parts_of(item)] if own and own[0].get("type") in ITEMS else []
-        if held and held == content.parts and all(self._kept(item) for item in own):
+        held = [part for item in own for part in parts_of(item)] if own and own[0].get("type") in KINDS else []
+        if held and held == content.parts and all(self._stays(item) for item in own):
             found = [self._again(item, item.get("call_id", "")) for item in own]
         else:
             found = list(self._made(content))
@@ -109,14 +97,14 @@ class Items:
         return identity if identity in self._known else self._ids.answer(identity)
 
     def _is_loose(self, part: Part) -> bool:
-        return isinstance(part, Other) and part.kind in _LOOSE and self._kept(part.raw)
+        return isinstance(part, Other) and part.kind in LOOSE and self._kept(part.raw)
 
     def _item(self, part: Part) -> Iterator[Json]:
         """The item of a part that is one: as it stands if it is one already."""
         match part:
             case Result():
                 yield self._answer(part)
-            case Call(raw=dict(raw)) if raw.get("type") in _CALLS and self._kept(raw):
+            case Call(raw=dict(raw)) if raw.get("type") in CALLS and self._stays(raw):
                 yield self._again(raw, part.id)
             case Call():
                 yield self._call(part)
@@ -130,21 +118,29 @@ class Items:
 
     def _kept(self, item: Json) -> bool:
         """Whether this is an item that goes on as it stands."""
-        shape = ITEMS.get(str(item.get("type")))
-        if shape is None or not all(isinstance(item.get(k), of) for k, of in shape.items() if of is not None):
+        kind = KINDS.get(str(item.get("type")))
+        if kind is None or (self._session and not kind.codex):
+            return False
+        if not all(isinstance(item.get(key), of) for key, of in kind.keys.items() if of is not None):
             return False
         listed = item.get("output", item.get("content"))
-        if item["type"] == "reasoning" or not isinstance(listed, list):
+        if kind.keys.get("output", kind.keys.get("content")) is not WORDS or not isinstance(listed, list):
             return True
-        return bool(listed) and all(isinstance(one, dict) and one.get("type") in _PIECES for one in listed)
+        return bool(listed) and all(isinstance(one, dict) and one.get("type") in PIECES for one in listed)
+
+    def _stays(self, item: Json) -> bool:
+        """Whether it is such an item and, if it is a call, may be answered by what answers it."""
+        kind = KINDS.get(str(item.get("type")))
+        words = kind is not None and kind.side == "call" and not kind.worded and item.get("call_id") in self._worded
+        return self._kept(item) and not words
 
     def _again(self, item: Json, identity: str = "") -> Json:
         """An item with the keys that go on. `identity`: id of its call in the log."""
         kind = item["type"]
-        found = {"type": kind} | {key: item[key] for key in item if key in ITEMS[kind] and item[key] is not None}
+        found = {"type": kind} | {key: item[key] for key in item if key in KINDS[kind].keys and item[key] is not None}
         if kind == "reasoning":
             found.setdefault("encrypted_content", None)
-        if kind in _CALLS:
+        if kind in CALLS:
             self._kinds[identity] = kind
             found["call_id"] = self._call_id(identity)
             if not self._session and "name" in found:
@@ -166,7 +162,7 @@ class Items:
 
     def _answer(self, result: Result) -> Json:
         """The output of a call: of the kind that the call is."""
-        kind = _OUTPUTS.get(self._kinds.get(result.id, ""), "function_call_output")
+        kind = KINDS[self._kinds.get(result.id, "function_call")].answer
         raw = result.raw or {}
         key = self._answer_id(result.id)
         if raw.get("type") == kind and self._kept(raw):
@@ -225,6 +221,19 @@ def followed(items: list[Json], repairs: Repairs) -> list[Json]:
                 continue
         kept.append(item)
     return kept[::-1]
+
+
+def permitted(items: list[Json], repairs: Repairs) -> list[Json]:
+    """The items without permissions for calls of a server (`mcp_approval_response`) that nothing asks for any more."""
+    asked = {item.get("id") for item in items if item["type"] == "mcp_approval_request"}
+    kept = [item for item in items if not _permits(item) or item["approval_request_id"] in asked]
+    if len(kept) < len(items):
+        repairs.leave_out("mcp_approval_response", len(items) - len(kept))
+    return kept
+
+
+def _permits(item: Json) -> bool:
+    return bool(item["type"] == "mcp_approval_response")
 
 
 def _picture(url: str, image: Image) -> Json:

@@ -11,7 +11,7 @@ from typing import Any
 from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Content, Repairs
 from ctxkit.errors import NothingToSend
-from ctxkit.formats.response_items import Items, followed
+from ctxkit.formats.response_items import Items, followed, permitted
 
 
 def write(contents: list[Content], *, model: str = "", as_sent: bool = False) -> tuple[dict[str, Any], Repairs]:
@@ -21,7 +21,8 @@ def write(contents: list[Content], *, model: str = "", as_sent: bool = False) ->
     """
     contents, repairs = repair(contents)
     made = Items(repairs)
-    items = [item for content in contents for item in made.of(content)]
+    made.expect(contents)
+    items = permitted([item for content in contents for item in made.of(content)], repairs)
     if not as_sent:
         items = followed(items, repairs)
     if not items:

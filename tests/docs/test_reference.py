@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ctxkit import Log, Selection
+from ctxkit.cli.export import To
 from ctxkit.formats import registry
 from ctxkit.formats.base import SessionFormat
 from ctxkit.store.config import PREFIX
@@ -138,9 +139,10 @@ def formats() -> str:
     rows = []
     for name in registry.names():
         what, kept, lost = registry.ABOUT[name]
-        found = registry.by_name(name)
-        owner = "ctxkit" if found.native else "another program"
-        written = "yes" if found.native else "as a session" if isinstance(found, SessionFormat) else "no"
+        found = registry.by_name(name) if name not in registry.FAMILIES else None
+        owner = "as of these" if found is None else "ctxkit" if found.native else "another program"
+        written = "as a session" if isinstance(found, SessionFormat) else "as a request" if name in list(To) else "no"
+        written = "yes" if found is not None and found.native else written
         rows.append(f"| `{name}` | {what} | {owner} | {written} | {kept} | {lost} |")
     head = ["| format | what it is | owner | written | kept when read | not kept |", "|---|---|---|---|---|---|"]
     return "\n".join([*head, *rows])

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ctxkit.formats.heads import head, listed, value
+from ctxkit.formats.heads import fields, head, items, listed, one_line, value
 
 
 class Sample(msgspec.Struct):
@@ -47,3 +47,31 @@ def test_listed(raw: bytes, expected: list[bytes]) -> None:
 def test_value() -> None:
     """None for what is no JSON."""
     assert (value(b'{"a":1}'), value(b"{"), value(b"")) == ({"a": 1}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b'{"a": 1.0 , "b":[ 2]}', {"a": b"1.0", "b": b"[ 2]"}),
+        (b'{"a":NaN}', {"a": b"NaN"}),
+        (b"[]", None),
+        (b"", None),
+        (b'{"a":1,"b":[', {"a": b"1", "b": b"["}),
+    ],
+)
+def test_fields(raw: bytes, expected: object) -> None:
+    """As they are written; None of anything but an object."""
+    assert fields(raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"), [(b'[1.0, "a"]', [b"1.0", b'"a"']), (b"[NaN]", [b"NaN"]), (b"{}", None), (b'[1, "a', [b"1"])]
+)
+def test_items(raw: bytes, expected: object) -> None:
+    """As they are written; None of anything but an array."""
+    assert items(raw) == expected
+
+
+def test_one_line() -> None:
+    """Line breaks between tokens are blanks."""
+    assert one_line(b'{"a":\r\n1}') == b'{"a":  1}'

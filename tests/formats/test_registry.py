@@ -17,6 +17,8 @@ CLAUDE = {
     "message": {"role": "user", "content": "x"},
 }
 
+REASONING = {"type": "reasoning", "summary": []}
+
 HEADS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "empty": ([], "chat"),
     "only ops": ([{"ctxkit": "mark"}], "chat"),
@@ -25,6 +27,10 @@ HEADS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "odd first record": ([{"note": 1}, {"role": "user", "content": "x"}], "chat"),
     "a key that is not an op": ([{"ctxkit": 3, "role": "user"}], "chat"),
     "claude code": ([CLAUDE], "claude-code"),
+    "items": ([REASONING], "responses"),
+    "items after an easy one": ([{"role": "user", "content": "x"}, REASONING], "responses"),
+    "messages with a type": ([{"role": "user", "content": "x", "type": "message"}], "chat"),
+    "contents": ([{"role": "user", "parts": [{"text": "x"}]}], "gemini"),
 }
 
 
@@ -56,3 +62,38 @@ def test_every_name_in_the_registry_is_that_format() -> None:
         assert registry.by_name(name).name == name
     with pytest.raises(Usage):
         registry.by_name("nonsense")
+
+
+@pytest.mark.parametrize(
+    ("asked", "head", "name"),
+    [
+        ("openai", {"role": "user", "content": "x"}, "chat"),
+        ("openai", REASONING, "responses"),
+        ("anthropic", {"role": "user", "content": "x"}, "chat"),
+        ("pi", {"role": "user", "content": "x"}, "pi"),
+        ("auto", REASONING, "responses"),
+    ],
+)
+def test_chosen(asked: str, head: dict[str, Any], name: str) -> None:
+    """A format that was asked for is that one; a provider's name stands for what its APIs take and give."""
+    assert registry.chosen(asked, [head]).name == name
+
+
+@pytest.mark.parametrize(("asked", "head"), [("openai", CLAUDE), ("anthropic", REASONING), ("openai", {"a": 1})])
+def test_what_is_of_no_provider(asked: str, head: dict[str, Any]) -> None:
+    """Is refused, with what was seen."""
+    with pytest.raises(UnknownFormat, match=next(iter(head))) as error:
+        registry.chosen(asked, [head])
+    assert asked in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "expected"),
+    [
+        ("auto", "messages", True), ("messages", "messages", True), ("openai", "responses", True),
+        ("anthropic", "messages", True), ("anthropic", "responses", False), ("chat", "messages", False),
+    ],
+)  # fmt: skip
+def test_fits(asked: str, found: str, expected: bool) -> None:
+    """A container's format against the one that was asked for."""
+    assert registry.fits(asked, found) is expected

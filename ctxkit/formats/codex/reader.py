@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
+from ctxkit.formats import response_kinds
 from ctxkit.formats.base import Block
 from ctxkit.formats.codex.history import History
 from ctxkit.formats.codex.rows import PayloadHead, Piece, items, pieces
@@ -20,8 +21,9 @@ from ctxkit.formats.heads import head as read_head
 from ctxkit.formats.heads import value
 
 NAME = "codex"
-CALLS = {"function_call", "custom_tool_call", "tool_search_call", "local_shell_call"}
-MODEL = CALLS | {"reasoning", "web_search_call", "image_generation_call", "compaction", "context_compaction"}
+CALLS = frozenset(name for name in response_kinds.CALLS if response_kinds.KINDS[name].codex)
+_SAID = frozenset(name for name, kind in response_kinds.KINDS.items() if kind.codex and kind.side == "said")
+MODEL = CALLS | _SAID | {"context_compaction"}
 """Items that the model's side makes. What is in no table opens no message, as Codex sends none (ghost_snapshot)."""
 EVENTS = ("thread_rolled_back", "task_started", "turn_aborted")
 """Events that count."""

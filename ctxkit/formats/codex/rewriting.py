@@ -19,12 +19,13 @@ from ctxkit.core.messages import Call, Repairs
 from ctxkit.core.shapes import NoObject
 from ctxkit.core.splice import Path, spliced
 from ctxkit.formats.base import Edited, Kept, NewSession, Written
-from ctxkit.formats.codex.content import item_of, parts_of
+from ctxkit.formats.codex.content import item_of
 from ctxkit.formats.codex.reader import CALLS, MODEL, CodexReader
 from ctxkit.formats.codex.rows import CodexRow, PayloadHead
 from ctxkit.formats.codex.sessions import file_name, items_of, line
 from ctxkit.formats.patching import Patch, patched
 from ctxkit.formats.response_items import Items
+from ctxkit.formats.response_parts import parts_of
 
 _LAST = 1 << 60
 """The order of a row's own patch: what is put in before it comes first."""

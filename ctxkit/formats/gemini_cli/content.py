@@ -5,10 +5,10 @@ Pipeline: the format's `content` -> `cli show`, `formats` writers, which put res
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from ctxkit.core.messages import Call, Content, Image, Message, Other, Part, Result, Text, Thinking
+from ctxkit.core.messages import Call, Content, Message, Other, Part, Result, Text, Thinking
+from ctxkit.formats.gemini_parts import parts_of, response
 
 
 def content_of(message: Message, rows: list[dict[str, Any]]) -> Content:
@@ -18,7 +18,7 @@ def content_of(message: Message, rows: list[dict[str, Any]]) -> Content:
     made = list(zip(message.calls, calls, strict=False))
     parts = [
         *map(_thought, _objects(record.get("thoughts"))),
-        *_parts(record.get("content")),
+        *parts_of(record.get("content")),
         *(_call(key, call) for key, call in made),
         *(_result(key, call) for key, call in made if call.get("result") is not None),
     ]
@@ -35,30 +35,6 @@ def _thought(thought: dict[str, Any]) -> Thinking:
     return Thinking("\n".join(said), thought)
 
 
-def _parts(content: Any) -> list[Part]:
-    """A content: text, one part, or a list of either."""
-    listed = content if isinstance(content, list) else [content]
-    return [_part(one) for one in listed if isinstance(one, str | dict)]
-
-
-def _part(part: str | dict[str, Any]) -> Part:
-    """A part of Gemini's API; one that lacks what its kind needs is carried unread."""
-    match part:
-        case str():
-            return Text(part)
-        case {"text": str() as words, "thought": True}:
-            return Thinking(words, part)
-        case {"text": str() as words}:
-            return Text(words)
-        case {"inlineData": {"mimeType": str() as kind, "data": str() as pixels}} if kind.startswith("image/"):
-            return Image(kind, pixels, raw=part)
-        case {"functionCall": {"id": str() as key, "name": str() as name, **rest}}:
-            return Call(key, name, rest.get("args"), part)
-        case {"functionResponse": {"id": str() as key, **rest}}:
-            return Result(key, *_response(rest.get("response")), raw=part)
-    return Other(next(iter(part), ""), part)
-
-
 def _call(key: str, call: dict[str, Any]) -> Call:
     name = call.get("name")
     raw = {field: value for field, value in call.items() if field != "result"}
@@ -70,25 +46,13 @@ def _result(key: str, call: dict[str, Any]) -> Result:
     failed = call.get("status") == "error"
     parts: list[Part] = []
     result = call["result"]
-    for part in _parts(result):
+    for part in parts_of(result):
         if isinstance(part, Result) or (isinstance(part, Other) and "functionResponse" in part.raw):
-            response = (part.raw or {}).get("functionResponse")
-            inner, wrong = _response(response.get("response") if isinstance(response, dict) else None)
+            answer = (part.raw or {}).get("functionResponse")
+            inner, wrong = response(answer.get("response") if isinstance(answer, dict) else None)
             parts += [Text(inner)] if isinstance(inner, str) else inner
             failed = failed or wrong
         else:
             parts.append(part)
     alone = parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else None
     return Result(key, parts if alone is None else alone, failed, {"result": result})
-
-
-def _response(response: Any) -> tuple[str | list[Part], bool]:
-    """The words of a response, and whether they tell of an error; JSON where it is neither."""
-    match response:
-        case {"output": str() as words}:
-            return words, False
-        case {"error": str() as words}:
-            return words, True
-        case None:
-            return "", False
-    return json.dumps(response, ensure_ascii=False), False

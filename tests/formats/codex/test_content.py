@@ -2,79 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from ctxkit.core.messages import Call, Message, Text
+from ctxkit.formats.codex.content import content_of, item_of
 
-import pytest
-
-from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
-from ctxkit.formats.codex.content import parts_of
-
-
-@pytest.mark.parametrize(
-    ("item", "expected"),
-    [
-        ({"type": "message", "content": "hi"}, [Text("hi")]),
-        ({"type": "message", "content": [{"type": "output_text", "text": "hi"}, 3]}, [Text("hi")]),
-        (
-            {"type": "message", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}]},
-            [Image("image/png", "AAAA", raw={"type": "input_image", "image_url": "data:image/png;base64,AAAA"})],
-        ),
-        (
-            {"type": "message", "content": [{"type": "input_image", "image_url": "https://x/y.png"}]},
-            [Image(url="https://x/y.png", raw={"type": "input_image", "image_url": "https://x/y.png"})],
-        ),
-        ({"type": "ghost_snapshot"}, [Other("ghost_snapshot", {"type": "ghost_snapshot"})]),
-    ],
-)
-def test_parts(item: dict[str, Any], expected: list[Part]) -> None:
-    """Texts, images by their bytes or address, and what is carried unread."""
-    assert parts_of(item) == expected
+SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 
 
-@pytest.mark.parametrize(
-    ("item", "words"),
-    [
-        ({"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}, {"text": "b"}]}, "a\n\nb"),
-        ({"type": "reasoning", "summary": [], "content": [{"text": "c"}]}, "c"),
-        ({"type": "reasoning"}, ""),
-    ],
-)
-def test_reasoning(item: dict[str, Any], words: str) -> None:
-    """What of it can be read; the item itself stays as it is."""
-    assert parts_of(item) == [Thinking(words, item)]
+def test_a_message_is_the_items_of_its_rows() -> None:
+    """Lines of the file, or items that a compaction lists."""
+    rows = [{"type": "response_item", "payload": SAID}, CALL]
+    content = content_of(Message(1, 0, 0, "assistant"), rows)
+    assert content.parts == [Text("a"), Call("c", "f", {}, CALL)]
+    assert content.rows == rows
 
 
-@pytest.mark.parametrize(
-    ("item", "name", "arguments"),
-    [
-        ({"type": "function_call", "call_id": "c", "name": "run", "arguments": '{"a":1}'}, "run", {"a": 1}),
-        ({"type": "function_call", "call_id": "c", "name": "run", "arguments": "not json"}, "run", "not json"),
-        ({"type": "function_call", "call_id": "c", "name": "run", "arguments": "[1]"}, "run", "[1]"),
-        ({"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": "***"}, "apply_patch", "***"),
-        ({"type": "tool_search_call", "call_id": "c", "arguments": {"query": "x"}}, "tool_search", {"query": "x"}),
-        (
-            {"type": "local_shell_call", "call_id": "c", "action": {"command": ["ls"]}},
-            "local_shell",
-            {"command": ["ls"]},
-        ),
-    ],
-)
-def test_calls(item: dict[str, Any], name: str, arguments: Any) -> None:
-    """The four kinds of calls."""
-    assert parts_of(item) == [Call("c", name, arguments, item)]
-
-
-@pytest.mark.parametrize(
-    ("output", "content", "failed"),
-    [
-        ("done", "done", False),
-        ([{"type": "input_text", "text": "a"}], [Text("a")], False),
-        ({"content": "no", "success": False}, "no", True),
-        ({"content": "yes", "success": True}, "yes", False),
-        (None, "", False),
-    ],
-)
-def test_outputs(output: Any, content: Any, failed: bool) -> None:
-    """Texts, lists of items, and the older form that says whether it worked."""
-    item = {"type": "function_call_output", "call_id": "c", "output": output}
-    assert parts_of(item) == [Result("c", content, failed, item)]
+def test_the_summary_of_an_old_compaction() -> None:
+    """It is what the user says."""
+    item = item_of({"type": "compacted", "payload": {"message": "so far"}})
+    assert item == {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "so far"}]}

@@ -1,0 +1,91 @@
+"""The parts of a content of Gemini's API, which Gemini CLI keeps in its sessions too.
+
+Pipeline: `formats/gemini_log.py`, `formats/gemini_cli/content.py` -> `parts_of`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
+
+_CAMEL = {
+    "function_call": "functionCall",
+    "function_response": "functionResponse",
+    "inline_data": "inlineData",
+    "file_data": "fileData",
+    "executable_code": "executableCode",
+    "code_execution_result": "codeExecutionResult",
+}
+_KINDS = frozenset({"text", *_CAMEL, *_CAMEL.values()})
+
+
+def is_content(record: dict[str, Any]) -> bool:
+    """Whether a record is a content of Gemini: parts that are named by their key, and no `content`."""
+    parts = record.get("parts")
+    return (
+        isinstance(parts, list)
+        and "content" not in record
+        and isinstance(record.get("role", ""), str)
+        and any(isinstance(part, dict) and "type" not in part and part.keys() & _KINDS for part in parts)
+    )
+
+
+def parts_of(content: Any, *, body: bool = False) -> list[Part]:
+    """A content: text, one part, or a list of either.
+
+    `body`: of a request, where calls may have no id ("" here) and keys be written as in Python (`function_call`).
+    """
+    listed = content if isinstance(content, list) else [content]
+    return [_part(one, body) for one in listed if isinstance(one, str | dict)]
+
+
+def _part(part: str | dict[str, Any], body: bool) -> Part:
+    """A part; one that lacks what its kind needs is carried unread."""
+    if isinstance(part, str):
+        return Text(part)
+    match _spelt(part) if body else part:
+        case {"text": str() as words, "thought": True}:
+            return Thinking(words, part)
+        case {"text": str() as words}:
+            return Text(words)
+        case {"inlineData": {"mimeType": str() as kind, "data": str() as pixels}} if kind.startswith("image/"):
+            return Image(kind, pixels, raw=part)
+        case {"functionCall": {"id": str() as key, "name": str() as name, **rest}}:
+            return Call(key, name, rest.get("args"), part)
+        case {"functionResponse": {"id": str() as key, **rest}}:
+            return Result(key, *_answer(rest), raw=part)
+    return Other(next(iter(part), ""), part)
+
+
+def _spelt(part: dict[str, Any]) -> dict[str, Any]:
+    """The same part with the keys that the API has, and with an id for a call and its response."""
+    found = {_CAMEL.get(key, key): value for key, value in part.items()}
+    for key, value in found.items():
+        if key in ("functionCall", "functionResponse") and isinstance(value, dict):
+            found[key] = value if isinstance(value.get("id"), str) else value | {"id": ""}
+        elif key == "inlineData" and isinstance(value, dict) and "mime_type" in value:
+            found[key] = value | {"mimeType": value["mime_type"]}
+    return found
+
+
+def _answer(answer: dict[Any, Any]) -> tuple[str | list[Part], bool]:
+    """What a response says, and the pictures beside it."""
+    words, failed = response(answer.get("response"))
+    beside = answer.get("parts")
+    if not (isinstance(beside, list) and beside and isinstance(words, str)):
+        return words, failed
+    return [*([Text(words)] if words else []), *parts_of(beside)], failed
+
+
+def response(value: Any) -> tuple[str | list[Part], bool]:
+    """The words of a response, and whether they tell of an error; JSON where it is neither."""
+    match value:
+        case {"output": str() as words}:
+            return words, False
+        case {"error": str() as words}:
+            return words, True
+        case None:
+            return "", False
+    return json.dumps(value, ensure_ascii=False), False
