@@ -1,6 +1,7 @@
 """check: what is wrong with a log, its ops and its pairs; fsck for a transcript. It changes nothing.
 
-Damage comes from reading, misfits from `core/fit.py`, pairs from `core/steps.py`.
+Damage comes from reading, misfits from `core/fit.py`, pairs from `core/steps.py`, proofs from the log's format: what
+its program noted of the requests that it sent, beside the context that the log gives.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import msgspec
 
 from ctxkit.core.fit import dangling, faults
 from ctxkit.core.ledger import LedgerEntry
+from ctxkit.formats.base import Noted, Proofs
 from ctxkit.opened import OpenedLog
+from ctxkit.store.jsonl import read_blocks
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -22,9 +25,21 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
 
 
-def check(log: OpenedLog) -> list[Finding]:
-    """Everything that is wrong, in the order: lines, ops, messages. Reads every op, void ones too."""
-    return [*_lines(log), *_ops(log), *_pairs(log)]
+def check(log: OpenedLog, proved: Proofs | None = None) -> list[Finding]:
+    """Everything that is wrong, in the order: lines, ops, messages, requests. Reads every op, void ones too.
+
+    `proved`: what `proofs` says of the log, where that is known already.
+    """
+    requests = (proofs(log) if proved is None else proved).wrong
+    wrong = [Finding(f"line {one.line}", one.code, one.text) for one in requests]
+    return [*_lines(log), *_ops(log), *_pairs(log), *wrong]
+
+
+def proofs(log: OpenedLog) -> Proofs:
+    """What the program's own notes of its requests prove of the log's own context, before any op."""
+    source = log.opening.laid_out
+    noted = Noted(source.size, source.read, lambda row: read_blocks(source, row, []))
+    return log.opening.format.proofs(noted) or Proofs()
 
 
 def _lines(log: OpenedLog) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ctxkit.checking import Finding
     from ctxkit.comparing import Diff
     from ctxkit.exporting import Exported
-    from ctxkit.formats.base import Written
+    from ctxkit.formats.base import Proofs, Written
     from ctxkit.status import Status
 
 Numbers = str | int | Iterable[str | int] | Selection
@@ -161,11 +161,20 @@ class Log(AppendingLog):
 
         return status(self, tokens=tokens, limit=limit, assembly=assembly)
 
-    def check(self) -> list[Finding]:
-        """What is damaged, does not fit, or is unpaired; an empty list for a sound log."""
+    def check(self, proved: Proofs | None = None) -> list[Finding]:
+        """What is damaged, does not fit, is unpaired, or not what was sent; an empty list for a sound log.
+
+        `proved`: what `proofs()` gave, where that was asked already.
+        """
         from ctxkit.checking import check
 
-        return check(self)
+        return check(self, proved)
+
+    def proofs(self) -> Proofs:
+        """What the log's own notes of the requests that were sent prove of its context, before any op."""
+        from ctxkit.checking import proofs
+
+        return proofs(self)
 
     def diff(self, a: str | Log | None = None, b: str | None = None) -> Diff:
         """What differs between two states of this log, or between its context and that of another log.

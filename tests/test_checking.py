@@ -13,6 +13,7 @@ from ctxkit.checking import check
 from tests.build import lines as spec
 from tests.cli.runner import SMALL, call, lines, message
 from tests.damage.sessions import ALL
+from tests.formats.claude_code.noting import raw
 
 
 def found(raw: bytes) -> list[tuple[str, str]]:
@@ -81,3 +82,16 @@ def test_an_unanswered_call_before_later_talk_is_found(tmp_path: Path) -> None:
 def test_sound_sessions(name: str) -> None:
     """Nothing is found in a sound session of any format; some keep a call and its result in one message."""
     assert found(ALL[name].clean) == []
+
+
+def test_requests() -> None:
+    """What the log's own program noted of its requests: proved, or a finding, whatever ops came since."""
+    log = Log.open(io.BytesIO(raw("talk")))
+    proofs = log.proofs()
+    assert (proofs.requests, proofs.proved, proofs.messages) == (9, 9, 116)
+    log.forget(3)
+    assert check(log) == [] and log.proofs() == proofs
+    spoilt = raw("talk").replace(b'"command":"echo a"', b'"command":"echo z"', 1)
+    findings = Log.open(io.BytesIO(spoilt)).check()
+    assert {(one.where, one.code) for one in findings[:1]} == {("line 34", "not-as-sent")}
+    assert Log.open(io.BytesIO(SMALL)).proofs().requests == 0

@@ -1,29 +1,59 @@
-"""ctxkit check: find damage in a log and its ops."""
+"""ctxkit check: find damage in a log and its ops, and prove its context."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.errors import ExitCode
+from ctxkit.formats.base import Proofs
+
+_REASONS = 8
+"""So many reasons why requests are not proved are named."""
 
 
 @takes(Reading)
 def command(log: LogArgument = "-", *, reading: Reading) -> int:
     """Look for damaged lines, ops that do not fit or cannot be read, and calls and results without each other.
 
-    Exit 0: nothing was found; 1: what was found is printed, a line each. Nothing is changed, ever.
+    Where the log's own program noted the hashes of the messages that it sent, its context is proved by them. Exit 0:
+    nothing was found; 1: what was found is printed, a line each. Nothing is changed, ever.
     """
     target = opened(log, reading, command="check", report=False)
-    findings = target.check()
+    proofs = target.proofs()
+    findings = target.check(proofs)
     for finding in findings:
         if reading.json:
             io.out_json({"where": finding.where, "code": finding.code, "text": finding.text})
         else:
             place = Ink(finding.where, "bold")
             io.out(f"{target.opening.name}: ", place, ": ", Ink(finding.code, "red"), f": {finding.text}", hang=2)
+    if proofs.requests and reading.json:
+        unproved = [{"where": f"line {o.line}", "request": o.request, "text": o.text} for o in proofs.unproved]
+        found = {"requests": proofs.requests, "proved": proofs.proved, "messages": proofs.messages}
+        io.out_json({**found, "given": proofs.given, "unproved": unproved})
+    elif proofs.requests:
+        for line in _proved(proofs):
+            io.out(line, hang=2)
     io.flush()
     ops, messages = render.count(len(target.ledger.entries), "op"), render.count(len(target.messages), "message")
     io.say(f"{messages}, {ops}: {render.count(len(findings), 'problem') if findings else 'nothing'} found")
     return int(ExitCode.NO) if findings else int(ExitCode.DONE)
+
+
+def _proved(proofs: Proofs) -> Iterator[str]:
+    """How many requests the context is proved by, and why the others say nothing."""
+    copies = f" ({proofs.given:,} of them by its copies)" if proofs.given else ""
+    requests, messages = render.count(proofs.requests, "request"), render.count(proofs.messages, "message")
+    yield f"proved: {proofs.proved:,} of {requests}, {messages}{copies}"
+    reasons: dict[str, list[int]] = {}
+    for one in proofs.unproved:
+        reasons.setdefault(one.text, []).append(one.line)
+    for text, lines in list(reasons.items())[:_REASONS]:
+        where = f"on line {lines[0]:,}" if len(lines) == 1 else f"the first on line {lines[0]:,}"
+        yield f"unproved: {render.count(len(lines), 'request')}, {where}: {text}"
+    if len(reasons) > _REASONS:
+        yield f"unproved: {len(reasons) - _REASONS:,} more reasons (--json names all)"

@@ -92,6 +92,50 @@ class Format(Protocol):
         """
         return list(contents), Repairs()
 
+    def proofs(self, log: Noted) -> Proofs | None:
+        """What the program's own notes of its requests prove of the context; None where a log holds no such notes."""
+        return None
+
+
+class Disproof(msgspec.Struct):
+    """Something that was noted of what was sent, and that the log does not bear out. `code` is stable."""
+
+    line: int
+    code: str
+    text: str
+
+
+class Unproved(msgspec.Struct):
+    """A request of which the log does not hold enough to say what was sent. `line`: where it is noted."""
+
+    line: int
+    request: str
+    text: str
+
+
+class Proofs(msgspec.Struct):
+    """What a log's own notes of its requests say of its context.
+
+    `requests`: how many are noted; `proved`: for how many every message is what was sent; `messages`: how many these
+    hold, a message once per request; `given`: as many of them hold words that the log has nowhere else but in a copy
+    of what was sent.
+    """
+
+    requests: int = 0
+    proved: int = 0
+    messages: int = 0
+    given: int = 0
+    wrong: list[Disproof] = []
+    unproved: list[Unproved] = []
+
+
+class Noted(msgspec.Struct):
+    """A log that is proved: `size` bytes, of which `read(offset, size)` gives any, `blocks(row_type)` the records."""
+
+    size: int
+    read: Callable[[int, int], bytes]
+    blocks: Callable[[type[Row]], Iterable[Block]]
+
 
 class NewSession(msgspec.Struct):
     """What a session file says of itself, all of it injected.

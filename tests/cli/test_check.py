@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.runner import FOREIGN, SMALL, call, ctxkit, good, lines, message, small
+from tests.formats.claude_code.noting import raw, worked
 
 
 def test_sound(tmp_path: Path) -> None:
@@ -56,3 +57,39 @@ def test_streams() -> None:
     """A pipe is checked like a file."""
     assert good("check", "-", stdin=SMALL).out == b""
     assert ctxkit("check", "-", stdin=SMALL + b"x\n").code == 1
+
+
+def test_proofs(tmp_path: Path) -> None:
+    """A log that notes its requests: how many are proved, on stdout; what is not as it was sent is a finding."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(raw("talk"))
+    ran = good("check", path)
+    assert ran.text == "proved: 9 of 9 requests, 116 messages\n"
+    assert good("check", path, "-q").text == ran.text
+    assert good("check", path, "--json").values == [
+        {"requests": 9, "proved": 9, "messages": 116, "given": 0, "unproved": []}
+    ]
+    good("forget", path, "3")
+    assert good("check", path).text == ran.text
+    path.write_bytes(raw("talk").replace(b"Both at once.", b"None at all."))
+    ran = ctxkit("check", path)
+    first, *_, last = ran.text.splitlines()
+    assert ran.code == 1
+    assert first.startswith(f"{path}: line 34: not-as-sent: request ")
+    assert last == "proved: 3 of 9 requests, 35 messages"
+
+
+def test_what_is_not_proved(tmp_path: Path) -> None:
+    """Notes that are damaged are told by reason, and are no finding; all of them as JSON."""
+    session = worked(4)
+    for row in session.rows[5:]:
+        row.pop("base", None)
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(session.bytes())
+    first = "it shares 1 messages with a base that has 0"
+    ran = good("check", path)
+    assert ran.text.splitlines()[0] == "proved: 1 of 5 requests, 1 message"
+    assert ran.text.splitlines()[1] == f"unproved: 1 request, on line 6: {first}"
+    value = good("check", path, "--json").values[0]
+    assert value["unproved"][0] == {"where": "line 6", "request": "r0000005", "text": first}
+    assert len(value["unproved"]) == 4

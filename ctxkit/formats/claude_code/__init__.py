@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Written
+from ctxkit.formats.base import Edited, Format, Kept, NewSession, Noted, Proofs, Row, Written
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow
@@ -58,6 +58,16 @@ class ClaudeCode(Format):
         from ctxkit.formats.claude_code.wire import handed
 
         return handed(contents, answered)
+
+    def proofs(self, log: Noted) -> Proofs | None:
+        """The requests that Claude Code noted (TRUTH rule 13), beside the context that the log gives."""
+        from ctxkit.formats.claude_code.requests import noted
+
+        if not noted(log.read, log.size):
+            return None
+        from ctxkit.formats.claude_code.proofs import prove
+
+        return prove(log)
 
     def write(self, context: Sequence[Kept], session: NewSession) -> Written:
         """A new session."""

@@ -32,18 +32,24 @@ def is_sent(row: ClaudeRow) -> bool:
     return kind in SENT
 
 
-def blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """The content blocks that stand for an attachment row (its full JSON): text, and images that came with it."""
+def items(row: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """The blocks of each message that an attachment row (its full JSON) became when its program sent it."""
     rendered = row.get("rendered")
-    if isinstance(rendered, list) and rendered:
-        return [block for item in rendered for block in _verbatim(item)]
+    return [_verbatim(item) for item in rendered] if isinstance(rendered, list) else []
+
+
+def blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content blocks that stand for an attachment row: text, and images that came with it."""
+    verbatim = items(row)
+    if verbatim:
+        return [block for item in verbatim for block in item]
     attachment = row.get("attachment")
     body: dict[str, Any] = attachment if isinstance(attachment, dict) else {}
     prompt = body.get("prompt")
     images: list[dict[str, Any]] = []
     if isinstance(prompt, list):
         images = [b for b in prompt if isinstance(b, dict) and b.get("type") == "image"]
-    return [{"type": "text", "text": reminder(_words(body))}, *images]
+    return [{"type": "text", "text": reminder(_words(body))}, *images, *_picture(body)]
 
 
 def reminder(words: str) -> str:
@@ -77,6 +83,8 @@ def _words(body: dict[str, Any]) -> str:
             return f"{text(body.get('hookEvent'))} hook additional context: " + "\n".join(content)
         case "nested_memory", {"content": str() as memory}:
             return f"Contents of {text(body.get('path'))}:\n\n{memory}"
+        case "file", {"type": "image", "file": {"base64": str(), "type": str()}}:
+            return f"Called the Read tool on {text(body.get('filename'))}. Result of calling the Read tool: an image"
         case "file", {"file": {"content": str() as lines, "filePath": str() as path}}:
             return f"Called the Read tool on {path}. Result of calling the Read tool:\n{lines}"
         case "critical_system_reminder", str():
@@ -90,6 +98,14 @@ def _words(body: dict[str, Any]) -> str:
             return f"The date has changed. It is now {body['newDate']}."
     rest = {key: item for key, item in body.items() if key != "type"}
     return f"{kind or 'attachment'}: {json.dumps(rest, ensure_ascii=False)}"
+
+
+def _picture(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The image that was attached as a file."""
+    match body:
+        case {"type": "file", "content": {"type": "image", "file": {"base64": str() as pixels, "type": str() as kind}}}:
+            return [{"type": "image", "source": {"type": "base64", "data": pixels, "media_type": kind}}]
+    return []
 
 
 def _prompt(prompt: Any) -> str:

@@ -8,6 +8,7 @@ stretch between two compactions after another. Rule numbers are those of what Cl
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Container
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any
@@ -152,7 +153,7 @@ class Chain:
             if self.links[i].kind is _BOUNDARY:
                 boundary = i
                 break
-            i = self._up(i, limit, relinks, seen)
+            i = self.up(i, limit, relinks, seen)
         path.reverse()
         anchor, kept = relinks.kept.get(boundary, (-1, []))
         return Path(path, boundary, kept, anchor)
@@ -161,8 +162,8 @@ class Chain:
         """Whether link i can be on the chain at all."""
         return self.side or not self.links[i].side
 
-    def _up(self, i: int, limit: int, relinks: Relinks, seen: set[int]) -> int:
-        """The parent after relinking; a missing one is bridged by time."""
+    def up(self, i: int, limit: int, relinks: Relinks, seen: Container[int]) -> int:
+        """The link above `i` after relinking; a missing one is bridged by time, to none of `seen`."""
         if i in relinks.parents:
             return relinks.parents[i]
         up = self.parent(i, limit)
@@ -197,7 +198,7 @@ class Chain:
             i = self.parent(i, limit)
         return []
 
-    def bridge(self, i: int, limit: int, seen: set[int]) -> int:
+    def bridge(self, i: int, limit: int, seen: Container[int]) -> int:
         """The newest row that is not later than row `i` and at most 5 s older, on whatever branch (rule 3)."""
         at = milliseconds(self.links[i].ts)
         if at is None:

@@ -32,7 +32,8 @@ class Piece(msgspec.Struct):
     """One row (or one message without rows) as it would be sent.
 
     `response`: message.id; `model`: who said it. `kind`: "row", "own" (ctxkit brought it in), "local" (output of a
-    local command) or "reminder" (an attachment). `row`: the row that it is.
+    local command) or "reminder" (an attachment). `row`: the row that it is. `loose`: words of ours stand for the
+    program's. `n`, `place`: its message, and where on the path it stands, as far as somebody asks.
     """
 
     role: str
@@ -41,6 +42,9 @@ class Piece(msgspec.Struct):
     response: str = ""
     model: str = ""
     row: dict[str, Any] | None = None
+    loose: bool = False
+    n: int = 0
+    place: int = -1
 
 
 def pieces_of(contents: list[Content], model: str, repairs: Repairs) -> list[Piece]:
@@ -88,7 +92,7 @@ def _row(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | None:
     blocks = [block for raw in blocks_of(row) if (block := _clean(raw, kind == "assistant", repairs))]
     if kind != "assistant":
         if _origin(row) == "task-notification":
-            blocks = [_wrapped(block) for block in blocks]
+            return Piece("user", [_wrapped(block) for block in blocks], loose=True)
         return Piece("user", blocks)
     message = _message(row)
     return Piece("assistant", blocks, "row", text(message.get("id")), text(message.get("model")))
@@ -102,7 +106,8 @@ def _attachment(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | No
             repairs.leave_out("task reminder")
             return None
         repairs.leave_out("Claude Code's wording of an attachment")
-    return Piece("user", [b for b in blocks_of(row) if not is_blank(b)], "reminder")
+    blocks = [b for b in blocks_of(row) if not is_blank(b)]
+    return Piece("user", blocks, "reminder", loose=not row.get("rendered"))
 
 
 def _clean(block: dict[str, Any], assistant: bool, repairs: Repairs) -> dict[str, Any] | None:

@@ -100,6 +100,16 @@ class ClaudeReader:
         return self._spans
 
     @property
+    def messages(self) -> list[Message]:
+        """The messages so far."""
+        return self._messages
+
+    @property
+    def groups(self) -> Groups:
+        """The rows so far by what they belong to."""
+        return self._groups
+
+    @property
     def responses(self) -> dict[int, str]:
         """Message number -> the id of the response it is of."""
         return self._groups.response

@@ -73,13 +73,13 @@ def _seen(chain: Chain, groups: Groups, messages: list[Message]) -> tuple[View, 
 
 def _stretches(chain: Chain, groups: Groups, messages: list[Message]) -> list[Stretch]:
     """The stretches of the history, oldest first."""
-    answers = _answers(chain)
+    answers = answers_of(chain)
     found: list[Stretch] = []
     limit = len(chain.links)
     leaf = chain.leaf(limit)
     while leaf >= 0:
         path = chain.path(leaf, limit)
-        found.append(Stretch(_numbers(chain, path, limit, groups, answers, messages), path))
+        found.append(Stretch(numbers_of(chain, path, limit, groups, answers, messages), path))
         if path.boundary < 0:
             break
         above = chain.parent(path.boundary, path.boundary)
@@ -88,25 +88,28 @@ def _stretches(chain: Chain, groups: Groups, messages: list[Message]) -> list[St
     return found[::-1]
 
 
-def _answers(chain: Chain) -> dict[str, list[int]]:
-    """Result rows by the uuid of the row they hang on, file order."""
+def answers_of(chain: Chain) -> dict[str, list[int]]:
+    """Result rows, and attachments of results, by the uuid of the row they hang on, file order."""
     found: dict[str, list[int]] = {}
-    kind = Kind.RESULT
+    result, attachment = Kind.RESULT, Kind.ATTACHMENT
+    of_result: set[int] = set()
     for i, link in enumerate(chain.links):
-        if link.kind is kind and chain.index.get(link.uuid) == i:
+        if (link.kind is result or link.kind is attachment) and chain.index.get(link.uuid) == i:
             up = chain.parent(i, len(chain.links))
-            if up >= 0:
+            if up >= 0 and (link.kind is result or chain.links[up].kind is result or up in of_result):
                 found.setdefault(chain.links[up].uuid, []).append(i)
+                if link.kind is attachment:
+                    of_result.add(i)
     return found
 
 
-def _numbers(
+def numbers_of(
     chain: Chain, path: Path, limit: int, groups: Groups, answers: dict[str, list[int]], messages: list[Message]
 ) -> list[int]:
     """The messages of a path as they are sent (rule 4).
 
     Rows of a response that the chain misses are put back beside it in file order, results that hang on them after its
-    last row.
+    last row, with the attachments that hang on these.
     """
     links = chain.links
     on_path = {links[i].n for i in path.links}
@@ -134,7 +137,10 @@ def _numbers(
         numbers.setdefault(link.n)
         if final:
             hanging = [k for row in rows for k in answers.get(links[row].uuid, ()) if allowed(k)]
-            numbers.update(dict.fromkeys(links[k].n for k in sorted(hanging) if links[k].n not in on_path))
+            hanging = [k for k in hanging if links[k].n not in on_path and links[k].kind is Kind.RESULT]
+            for k in hanging:  # grows: what hangs on what hangs there
+                hanging += [more for more in answers.get(links[k].uuid, ()) if allowed(more) and more not in hanging]
+            numbers.update(dict.fromkeys(links[k].n for k in sorted(hanging) if links[k].n))
     return _results_in_file_order(list(numbers), messages)
 
 

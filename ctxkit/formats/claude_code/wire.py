@@ -29,11 +29,7 @@ def repair(contents: list[Content], answered: frozenset[str], model: str = "") -
     """
     repairs = Repairs(left_out={})
     model = model or last_model(contents)
-    pieces = pieces_of(contents, model, repairs)
-    pieces = _without_foreign_thinking(pieces, model, repairs)
-    pieces = _without_blank_texts(pieces, repairs)
-    pieces = _without_unanswered(pieces, answered, repairs)
-    pieces = _without_bare_thinking(pieces, repairs)
+    pieces = spoken(pieces_of(contents, model, repairs), answered, model, repairs)
     sent = pair(merge(pieces), answered, repairs)
     if sent and _ends_with_prompt(pieces, sent):
         sent.append(Sent("assistant", [{"type": "text", "text": NO_RESPONSE}]))
@@ -62,6 +58,22 @@ def handed(contents: list[Content], answered: frozenset[str]) -> tuple[list[Cont
         else:
             found.append(content)
     return found, repairs
+
+
+def spoken(
+    pieces: list[Piece], answered: frozenset[str], model: str, repairs: Repairs, *, unanswered: bool = False
+) -> list[Piece]:
+    """Without what is never sent. `unanswered`: calls without a result stay, wherever they stand."""
+    pieces = _without_foreign_thinking(pieces, model, repairs)
+    pieces = _without_blank_texts(pieces, repairs)
+    if not unanswered:
+        pieces = _without_unanswered(pieces, answered, repairs)
+    return _without_bare_thinking(pieces, repairs)
+
+
+def plain_name(model: str) -> str:
+    """A model's name without its date: dated and undated are one model (rule 7)."""
+    return _DATE.sub("", model)
 
 
 def block_of(part: Part) -> dict[str, Any]:
@@ -127,10 +139,10 @@ def _repeats_calls(blocks: list[dict[str, Any]]) -> bool:
 
 def _without_foreign_thinking(pieces: list[Piece], model: str, repairs: Repairs) -> list[Piece]:
     """Thinking is sent to the model that thought it only; dated and undated names are one model (rule 7)."""
-    ours = _DATE.sub("", model)
+    ours = plain_name(model)
     kept = []
     for piece in pieces:
-        if piece.role == "assistant" and _DATE.sub("", piece.model) != ours:
+        if piece.role == "assistant" and plain_name(piece.model) != ours:
             blocks = [b for b in piece.blocks if b.get("type") not in THINKING]
             if len(blocks) < len(piece.blocks):
                 repairs.leave_out("thinking of another model", len(piece.blocks) - len(blocks))

@@ -51,6 +51,18 @@ def test_long_content_is_carried_whole() -> None:
     assert words(body)[0].endswith(text)
 
 
+def test_a_picture_that_was_attached_as_a_file_stays() -> None:
+    """Its row holds it in another shape, and no words."""
+    body = {
+        "type": "file",
+        "filename": "/x/i.png",
+        "content": {"type": "image", "file": {"base64": "AA", "type": "image/png"}},
+    }
+    [said, picture] = blocks({"attachment": body})
+    assert "Called the Read tool on /x/i.png" in said["text"] and "AA" not in said["text"]
+    assert picture == IMAGE
+
+
 def test_a_picture_of_a_queued_prompt_stays() -> None:
     """Words and pictures that the user sent while the agent ran."""
     body = {"type": "queued_command", "prompt": [{"type": "text", "text": "look"}, IMAGE]}

@@ -35,6 +35,12 @@ def turn(k: int, parent: str | None, at: float) -> Rows:
     return [user(f"q{k}", parent, f"q{k}", at), assistant(f"a{k}", f"q{k}", f"a{k}", at + 1)]
 
 
+def hook(uuid: str, parent: str, at: float, sent: bool = True) -> dict[str, Any]:
+    """An attachment that says its own name, or is not sent."""
+    rendered = {"rendered": [{"content": uuid}]} if sent else {}
+    return other("attachment", uuid, parent, at, attachment={"type": "hook_note"}, **rendered)
+
+
 OLD = [*turn(1, None, 1), *turn(2, "a1", 3)]
 SUMMARY = user("s", "b", "SUM", 8, isCompactSummary=True)
 KEEP = {"preservedMessages": {"anchorUuid": "s", "uuids": ["q2", "a2"]}}
@@ -48,6 +54,21 @@ CHAINS: dict[str, tuple[Rows, str]] = {
         "q1 a1",
     ),
     "a rewound turn is not on the path": ([*OLD, *turn(3, "a1", 9)], "q1 a1 q3 a3"),
+    "what hangs on a result that is put back comes with it": (
+        [
+            user("q1", None, "q1", 1),
+            assistant("a1", "q1", call("c1"), 2, response="m"),
+            assistant("a2", "a1", call("c2"), 3, response="m"),
+            user("r1", "a1", [result("c1")], 4),
+            hook("h0", "r1", 5, False),
+            hook("h1", "h0", 5.5),
+            user("r2", "a2", [result("c2")], 6),
+            hook("h2", "r2", 7),
+            assistant("a3", "h2", "a3", 8),
+            hook("h3", "a1", 9),
+        ],
+        "q1 +c1 +c2 -c1 h1 -c2 h2 a3",
+    ),
     "a progress row is looked through": (
         [*turn(1, None, 1), other("progress", "p", "a1", 3), other("progress", "r", "p", 4), *turn(2, "r", 5)],
         "q1 a1 q2 a2",

@@ -1,0 +1,175 @@
+"""The history that each request of a log goes out with: the rows of its path, and the turns that they make.
+
+Pipeline: `requests.py` (rows and tree) -> `History.move` (what is new on the path) -> `open` -> `proofs.py`. A path is
+walked up only as far as it is not known yet.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import msgspec
+
+from ctxkit.core.messages import Content, Repairs
+from ctxkit.formats.claude_code.chain import Chain, Kind, Path, Relinks
+from ctxkit.formats.claude_code.pieces import Piece, pieces_of
+from ctxkit.formats.claude_code.requests import Records, Request
+from ctxkit.formats.claude_code.view import answers_of, numbers_of
+from ctxkit.formats.claude_code.wire import spoken
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    """A message that is not what was sent. `key`: the same for every request that repeats it."""
+
+    key: str
+    text: str
+
+
+class Turn(msgspec.Struct):
+    """An answer and what followed it: the places `start` to `end` of a path, and how it stood beside what was sent.
+
+    `reached`: how many messages were sent up to its end; `given`: how many of them only a copy has.
+    """
+
+    start: int
+    end: int
+    reached: int
+    given: int = 0
+    wrong: Wrong | None = None
+    missing: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether every message of it is what was sent."""
+        return self.wrong is None and not self.missing
+
+
+class Tree:
+    """The rows of a log as two trees, without and with its sidechains."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        reader = records.reader
+        main = reader.tree
+        sides = (False, True)
+        self.chains = [Chain(main.links, main.index, main.preserved, side, unique=main.unique) for side in sides]
+        self.answers = answers_of(main)
+        self._boundaries = sorted(main.preserved)
+        self._relinks: dict[tuple[bool, int], Relinks] = {}
+
+    def relinks(self, chain: Chain, limit: int) -> Relinks:
+        """What the compactions before `limit` moved."""
+        key = chain.side, bisect_left(self._boundaries, limit)
+        if key not in self._relinks:
+            self._relinks[key] = chain.relinks(limit)
+        return self._relinks[key]
+
+
+class History:
+    """The path of one thread for one model, as it was at the last request that went out from it."""
+
+    def __init__(self, tree: Tree, chain: Chain, model: str) -> None:
+        self.tree, self.chain, self.model = tree, chain, model
+        self.turns: list[Turn] = []
+        self.sent: list[str] = []
+        self.request = ""
+        self.path: list[int] = []
+        self._at: dict[int, int] = {}
+        self._relinks: Relinks | None = None
+        self._limit = 0
+
+    def move(self, request: Request) -> None:
+        """To the path of a request; turns that are not on it any more are forgotten."""
+        chain = self.chain
+        self._limit = limit = request.answer if request.answer >= 0 else request.links
+        relinks = self.tree.relinks(chain, limit)
+        if relinks is not self._relinks:
+            self._relinks, self.path, self._at = relinks, [], {}
+        leaf = chain.up(request.answer, limit, relinks, ()) if request.answer >= 0 else chain.leaf(limit)
+        new: dict[int, None] = {}
+        i = relinks.behind.get(leaf, leaf) if request.answer < 0 else leaf
+        while i >= 0 and i not in new and i not in self._at:
+            new[i] = None
+            if chain.links[i].kind is Kind.BOUNDARY:
+                i = -1
+                break
+            i = chain.up(i, limit, relinks, new)
+        shared = self._at.get(i, -1) + 1
+        for gone in self.path[shared:]:
+            del self._at[gone]
+        del self.path[shared:]
+        for link in reversed(new):
+            self._at[link] = len(self.path)
+            self.path.append(link)
+        self.keep(shared, len(self.sent))
+
+    def keep(self, places: int, messages: int) -> None:
+        """Forget the turns beyond so many places of the path, and beyond so many messages that were sent."""
+        while self.turns and (self.turns[-1].end > places or self.turns[-1].reached > messages):
+            self.turns.pop()
+
+    def open(self) -> list[Piece]:
+        """The rows behind the last turn, as said; that turn is opened again where they belong to it."""
+        while True:
+            start = self.turns[-1].end if self.turns else 0
+            pieces = self._pieces(start) if start < len(self.path) else []
+            if not self.turns or start == len(self.path) or self._opens(pieces, start):
+                return pieces
+            self.turns.pop()
+
+    def _opens(self, pieces: list[Piece], start: int) -> bool:
+        """Whether rows open a turn of their own: an answer, none of whose rows stands before them."""
+        said = self.said(pieces, unanswered=False)
+        if not said or said[0].role != "assistant":
+            return False
+        groups = self.tree.records.reader.groups
+        responses = {groups.response[piece.n] for piece in pieces if piece.n in groups.response}
+        rows = (k for response in responses for n in groups.numbers[response] for k in groups.links[n])
+        return all(self._at.get(k, start) >= start for k in rows)
+
+    def said(self, pieces: list[Piece], *, unanswered: bool) -> list[Piece]:
+        """Without what is never sent to this model. `unanswered`: calls without a result are sent all the same."""
+        asked = {str(b.get("id")) for piece in pieces for b in piece.blocks if b.get("type") == "tool_use"}
+        results = self.tree.records.answered
+        known = frozenset(call for call in asked if results.get(call, self._limit) < self._limit)
+        return spoken(pieces, known, self.model, Repairs(), unanswered=unanswered)
+
+    def _pieces(self, start: int) -> list[Piece]:
+        """What the rows from a place of the path on say, and the rows that are put back beside them (rule 4)."""
+        chain, records, limit = self.chain, self.tree.records, self._limit
+        reader, first = records.reader, self.path[0]
+        boundary = first if chain.links[first].kind is Kind.BOUNDARY else -1
+        anchor, kept = self._relinks.kept.get(boundary, (-1, [])) if self._relinks else (-1, [])
+        path = Path(self.path[start:], boundary, kept, anchor)
+        numbers = numbers_of(chain, path, limit, reader.groups, self.tree.answers, reader.messages)
+        stays = set(kept)
+        found = []
+        for n in numbers:
+            live = {}
+            for k in records.links_of[n]:
+                if k < limit and (k > boundary or k in stays):
+                    live[chain.links[k].uuid or k] = k
+            for k in live.values():
+                content = Content(reader.messages[n - 1].role, [], rows=[records.row(k)])
+                for piece in pieces_of([content], self.model, Repairs()):
+                    piece.n, piece.place = n, self._at.get(k, -1)
+                    found.append(piece)
+        return found
+
+
+def turns_of(pieces: list[Piece]) -> list[list[Piece]]:
+    """Pieces by turns: a new one with each answer, whose rows come together until the user says something (rule 5)."""
+    turns: list[list[Piece]] = []
+    responses: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        if piece.role == "assistant" and piece.response in responses:
+            responses[piece.response].append(piece)
+            continue
+        if piece.role == "assistant" or not turns:
+            turns.append([])
+            if piece.response:
+                responses[piece.response] = turns[-1]
+        elif piece.kind != "reminder" and any(b.get("type") != "tool_result" for b in piece.blocks):
+            responses.clear()  # a user's words end a response (p113)
+        turns[-1].append(piece)
+    return turns

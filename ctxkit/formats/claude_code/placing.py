@@ -1,0 +1,218 @@
+"""The messages of one turn as a live Claude Code sends them: where reminders stand, and in which role (TRUTH 4-11).
+
+Pipeline: `pieces.py` -> here -> `hashing.py`, to prove a context by the hashes that its program noted. An export goes
+through `wire.py` instead, which gives every provider something valid.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.messages import Repairs
+from ctxkit.formats.claude_code import attachments
+from ctxkit.formats.claude_code.hashing import LOOSE
+from ctxkit.formats.claude_code.pairing import LOST, NO_CONTENT, NO_RESULT, Sent, pair
+from ctxkit.formats.claude_code.pieces import Piece, is_blank
+from ctxkit.formats.claude_code.rows import text
+
+Json = dict[str, Any]
+OPEN, CLOSE = "<system-reminder>\n", "\n</system-reminder>"
+_LOADED = "Tool loaded."
+_SPACE = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+"""What JavaScript trims."""
+
+
+class Style(Enum):
+    """How a model is told what is not the user's: a message of role "system", with or without tags, or inside."""
+
+    BARE = "bare"
+    TAGGED = "tagged"
+    INSIDE = "inside"
+
+
+class Placed(msgspec.Struct):
+    """A message to send. `n`: the log's message that it begins with, or 0.
+
+    `rows`: how many rows it is of; `spoken`: it begins with what is no reminder.
+    """
+
+    role: str
+    blocks: list[Json]
+    n: int = 0
+    rows: int = 1
+    spoken: bool = False
+
+    @property
+    def json(self) -> Json:
+        """The message."""
+        return {"role": self.role, "content": self.blocks}
+
+
+def turn(pieces: list[Piece], style: Style) -> list[Placed]:
+    """The messages of a turn: an answer, if there is one, and what followed it."""
+    answer = [piece for piece in pieces if piece.role == "assistant"]
+    said = [b for piece in answer for b in piece.blocks]
+    calls = [text(b.get("id")) for b in said if b.get("type") == "tool_use"]
+    if len(set(calls)) < len(calls):  # a copied history: words go before calls
+        said.sort(key=lambda block: block.get("type") == "tool_use")
+    placed = [Placed("assistant", said, answer[0].n)] if answer else []
+    first = len(placed)
+    for piece in _ordered([piece for piece in pieces if piece.role != "assistant"]):
+        _add(placed, first, piece, style)
+    return _paired(_collapsed(placed), style)
+
+
+def _ordered(said: list[Piece]) -> list[Piece]:
+    """Reminders go up to the results or the answer that they follow."""
+    ordered: list[Piece] = []
+    held: list[Piece] = []
+    for piece in reversed(said):
+        if piece.kind == "reminder":
+            held.append(piece)
+            continue
+        if any(b.get("type") == "tool_result" for b in piece.blocks):
+            ordered += held
+            held = []
+        ordered.append(piece)
+    return [*ordered, *held][::-1]
+
+
+def _add(placed: list[Placed], first: int, piece: Piece, style: Style) -> None:
+    """One row's words, put to the message before them where that is the same speaker's."""
+    blocks = [{**b, LOOSE: True} if piece.loose and b.get("type") == "text" else b for b in piece.blocks]
+    last, n = placed[-1] if len(placed) > first else None, piece.n
+    if piece.kind == "reminder":
+        row = piece.row or {}
+        items = attachments.items(row) or [[block] for block in blocks]
+        role = "user" if style is Style.INSIDE else text(row.get("renderedRole")) or "system"
+        if role == "system":
+            if last is None or last.role != "system":
+                placed.append(last := Placed("system", [], n))
+            last.blocks.append(_one([b for item in items for b in item], "\n", style))
+        elif last is None or last.role != "user":
+            placed += [Placed("user", list(item), n) for item in items]
+        else:
+            last.rows += 1
+            for item in items:
+                if style is Style.INSIDE:
+                    _inside(last.blocks, item)
+                else:
+                    _join(last.blocks, item)
+        return
+    if any(_loads(block) for block in blocks):
+        blocks = [*blocks, {"type": "text", "text": _LOADED}]
+    if last is None or last.role != "user":
+        placed.append(Placed("user", list(blocks), n, spoken=True))
+        return
+    last.rows += 1
+    _join(last.blocks, blocks)
+    last.blocks.sort(key=_is_no_result)
+
+
+def _join(blocks: list[Json], more: list[Json]) -> None:
+    """A newline where texts of two rows meet."""
+    if blocks and more and blocks[-1].get("type") == more[0].get("type") == "text":
+        blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"] + "\n"}
+    blocks += more
+
+
+def _inside(blocks: list[Json], reminder: list[Json]) -> None:
+    """A reminder into the result that it follows; without one, beside what stands there."""
+    last = blocks[-1] if blocks else {}
+    if last.get("type") != "tool_result":
+        blocks += reminder
+        return
+    content = last.get("content")
+    if isinstance(content, str) and all(block.get("type") == "text" for block in reminder):
+        words = "\n\n".join(filter(None, [content.strip(_SPACE), *(block["text"] for block in reminder)]))
+        blocks[-1] = {**last, "content": words}
+    else:
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) and content else content
+        parts = list(parts) if isinstance(parts, list) else []
+        _join(parts, [{key: item for key, item in block.items() if key != LOOSE} for block in reminder])
+        blocks[-1] = {**last, "content": parts}
+    if any(LOOSE in block for block in reminder):
+        blocks[-1][LOOSE] = True
+
+
+def _collapsed(placed: list[Placed]) -> list[Placed]:
+    """One message of role "system" behind the user's words of a turn; words that it stood between come together."""
+    found: list[Placed] = []
+    system: Placed | None = None
+    between = False
+    for message in placed:
+        if message.role == "system":
+            if system is None:
+                system = message
+            else:
+                system.blocks += message.blocks
+            between = True
+        elif message.role == "user" and between and found and found[-1].role == "user":
+            before = found[-1]
+            before.rows += message.rows
+            if message.spoken:
+                _join(before.blocks, message.blocks)
+            else:
+                before.blocks += message.blocks
+            between = False
+        else:
+            found.append(message)
+            between = False
+    for message in found:
+        message.blocks = [b for b in message.blocks if not is_blank(b)] or message.blocks[:1]
+        if message.role == "user" and message.rows > 1:
+            message.blocks.sort(key=_is_no_result)
+    return [*found, *([system] if system is not None else [])]
+
+
+def _is_no_result(block: Json) -> bool:
+    """Sort key: results in front."""
+    return block.get("type") != "tool_result"
+
+
+def _paired(placed: list[Placed], style: Style) -> list[Placed]:
+    """Every call with its result, and the words of role "system" as one text."""
+    talk = [message for message in placed if message.role != "system"]
+    numbers = {role: iter([message.n for message in talk if message.role == role]) for role in ("user", "assistant")}
+    found = []
+    for sent in pair([Sent(message.role, message.blocks) for message in talk], frozenset(), Repairs()):
+        n = next(numbers[sent.role], talk[-1].n)
+        found.append(Placed(sent.role, [_marked(block) for block in sent.blocks], n))
+    system = [message for message in placed if message.role == "system"]
+    return [*found, *(Placed("system", [_one(one.blocks, "\n\n", style)], one.n) for one in system)]
+
+
+def _marked(block: Json) -> Json:
+    """A block that `pair` made up is not what was sent."""
+    made = block.get("content") in (LOST, NO_RESULT) or block.get("text") == NO_CONTENT
+    return {**block, LOOSE: True} if made else block
+
+
+def _loads(block: Json) -> bool:
+    """Whether a result brings tools with it."""
+    content = block.get("content")
+    return isinstance(content, list) and any(
+        isinstance(part, dict) and part.get("type") == "tool_reference" for part in content
+    )
+
+
+def _one(blocks: list[Json], between: str, style: Style) -> Json:
+    """The texts of role "system" as one; LOOSE holds those of them that are surely the program's."""
+    texts = [text(block.get("text")) for block in blocks]
+    if style is Style.BARE:
+        texts = [bare(words) for words in texts]
+    one: Json = {"type": "text", "text": between.join(texts)}
+    if any(LOOSE in block for block in blocks):
+        sure = [block.get(LOOSE, [words]) for block, words in zip(blocks, texts, strict=True)]
+        one[LOOSE] = [words for some in sure if isinstance(some, list) for words in some]
+    return one
+
+
+def bare(words: str) -> str:
+    """A reminder's words without its tags."""
+    if words.startswith(OPEN) and words.endswith(CLOSE):
+        return words[len(OPEN) : -len(CLOSE)]
+    return words

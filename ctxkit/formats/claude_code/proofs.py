@@ -1,0 +1,263 @@
+"""Proves a context by what Claude Code noted of its requests: the hashes of the messages that it sent (TRUTH rule 13).
+
+Pipeline: `requests.py` (what is noted) and `histories.py` (what the log gives, turn by turn) -> here -> `checking.py`.
+A turn is built and hashed once; the next request goes on where its messages begin to differ, so that the work grows
+with the log and not with its requests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ctxkit.formats.base import Disproof, Noted, Proofs, Unproved
+from ctxkit.formats.claude_code.copies import gives, is_all_loose, is_loose, made_up
+from ctxkit.formats.claude_code.hashing import message_hash
+from ctxkit.formats.claude_code.histories import History, Tree, Turn, Wrong, turns_of
+from ctxkit.formats.claude_code.pieces import Piece
+from ctxkit.formats.claude_code.placing import Placed, Style, turn
+from ctxkit.formats.claude_code.requests import ProofRow, Records, Request
+from ctxkit.formats.claude_code.wire import plain_name
+
+_LISTS = 16
+"""So many requests are kept with all their hashes, for those that go on from them."""
+_OVER_AGAIN = 20
+"""So many times all rows of a log may be gone through for requests that, turn by turn, are not borne out."""
+_SPLITS = 8
+_INSIDE = re.compile(r"claude-(3|opus-4($|-[0-7]($|-)|-2)|sonnet-4|haiku-4)")
+_TAGGED = re.compile(r"claude-sonnet-5")
+
+
+def prove(log: Noted) -> Proofs:
+    """Every request that the log notes, beside the context that the log gives at that point."""
+    records = Records(log.blocks(ProofRow), log.read)
+    proofs = Proofs(len(records.requests))
+    for kept in records.damaged():
+        words = f"its {kept.field} does not have the hash that it is kept under ({kept.hash[:12] or 'none'})"
+        proofs.wrong.append(Disproof(kept.line, "damaged-copy", words))
+    prover = _Prover(records)
+    told: set[str] = set()
+    for request in records.requests:
+        sent = prover.sent(request)
+        if request.fault:
+            proofs.unproved.append(Unproved(request.line, request.id, request.fault))
+            continue
+        turns = prover.judge(request, sent)
+        bad = [one for one in turns if not one.good]
+        if not bad:
+            proofs.proved += 1
+            proofs.messages += len(sent)
+            proofs.given += sum(one.given for one in turns)
+            continue
+        known = request.answer >= 0 and not request.cut
+        wrong = [one.wrong for one in bad if one.wrong is not None and known]
+        for one in wrong:
+            if one.key not in told:
+                told.add(one.key)
+                proofs.wrong.append(Disproof(request.line, "not-as-sent", f"request {request.id[:8]}: {one.text}"))
+        if not wrong:
+            proofs.unproved.append(Unproved(request.line, request.id, _why(request, bad[0])))
+    return proofs
+
+
+def _why(request: Request, bad: Turn) -> str:
+    if request.cut:
+        return "what was sent was cut down"
+    return bad.missing or "no answer to it is in the log, so that its place is not known"
+
+
+class _Prover:
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self.tree = Tree(records)
+        self.histories: dict[tuple[str, str], History] = {}
+        self.styles: dict[str, Style] = {}
+        self.known: dict[str, Request] = {}
+        self.lists: dict[str, list[str]] = {}
+        self.budget = _OVER_AGAIN * (len(records.reader.spans) + 100)
+
+    def sent(self, request: Request) -> list[str]:
+        """The hashes of all messages of a request; where that cannot be said, its `fault` says why."""
+        steps = [request]
+        while not steps[-1].fault and steps[-1].base and steps[-1].base not in self.lists:
+            base = self.known.get(steps[-1].base)
+            if base is None:
+                steps[-1].fault = f"its base {steps[-1].base[:8]} is not in the log before it"
+                break
+            steps.append(base)
+        hashes: list[str] = []
+        for step in reversed(steps):
+            hashes = self.lists.get(step.base, hashes) if step.base else []
+            if step.fault:
+                request.fault = step.fault if step is request else f"its base: {step.fault}"
+                break
+            if step.keep > len(hashes):
+                step.fault = f"it shares {step.keep} messages with a base that has {len(hashes)}"
+                request.fault = step.fault if step is request else f"its base: {step.fault}"
+                break
+            hashes = hashes[: step.keep] + step.tail
+        self.known[request.id] = request
+        if not request.fault:
+            self.lists.pop(request.id, None)
+            self.lists[request.id] = hashes
+            if len(self.lists) > _LISTS:
+                del self.lists[next(iter(self.lists))]
+        return hashes
+
+    def judge(self, request: Request, sent: list[str]) -> list[Turn]:
+        """The turns of a request's history, beside what was sent."""
+        history = self._history(request)
+        history.move(request)
+        history.keep(len(history.path), _common(history, request, sent))
+        history.sent, history.request = sent, request.id
+        style = self._style(request.model)
+        new = self._best(history, history.open(), style)
+        if not all(one.good for one in new) or self._more(sent, history, new):
+            new = self._anew(history, request.model, style, new)
+        history.turns += new
+        more = self._more(sent, history, [])
+        return [*history.turns, more] if more is not None else history.turns
+
+    def _history(self, request: Request) -> History:
+        links = self.records.reader.tree.links
+        answer = links[request.answer] if request.answer >= 0 else None
+        side = answer.side if answer is not None else False
+        key = answer.thread if answer is not None and side else "", plain_name(request.model)
+        if key not in self.histories:
+            side = side or self.records.reader.tree.side
+            self.histories[key] = History(self.tree, self.tree.chains[side], request.model)
+        return self.histories[key]
+
+    def _style(self, model: str) -> Style:
+        guess = Style.INSIDE if _INSIDE.search(model) else Style.TAGGED if _TAGGED.search(model) else Style.BARE
+        return self.styles.get(model, guess)
+
+    def _anew(self, history: History, model: str, style: Style, new: list[Turn]) -> list[Turn]:
+        """The whole history at once, in the ways that are not excluded yet; `new` where that is no better."""
+        before = history.turns
+        if any(not one.good for one in before):
+            return new
+        if self.budget < 0:
+            return [Turn(0, len(history.path), len(history.sent), missing="there was too much to go through again")]
+        styles = [style, *(one for one in Style if one is not style and model not in self.styles)]
+        for other in styles:
+            self.budget -= len(history.path)
+            history.turns = []
+            whole = self._best(history, history.open(), other)
+            if all(one.good for one in whole) and self._more(history.sent, history, whole) is None:
+                self.styles[model] = other
+                return whole
+        history.turns = before
+        return new
+
+    def _best(self, history: History, pieces: list[Piece], style: Style) -> list[Turn]:
+        """The turns that pieces make: those that were sent, if one way gives them."""
+        first: list[Turn] = []
+        for unanswered in (False, True):
+            said = history.said(pieces, unanswered=unanswered)
+            found = list(self._turns(history, said, style))
+            if all(one.good for one in found):
+                return found
+            first = first or found
+        return first
+
+    def _turns(self, history: History, said: list[Piece], style: Style) -> Iterator[Turn]:
+        """Turn by turn; after two that are wrong in a row there is nothing to hold on to."""
+        start, at = (history.turns[-1].end, history.turns[-1].reached) if history.turns else (0, 0)
+        turns = turns_of(said)
+        bad = 0
+        for i, pieces in enumerate(turns):
+            end = _start(turns[i + 1], start) if i + 1 < len(turns) else len(history.path)
+            found = self._split(history.sent, pieces, Turn(start, end, at), style)
+            bad = bad + 1 if found.wrong is not None else 0
+            if bad > 1:
+                yield Turn(start, len(history.path), at, wrong=found.wrong)
+                return
+            yield found
+            start, at = end, found.reached
+
+    def _split(self, sent: list[str], pieces: list[Piece], here: Turn, style: Style) -> Turn:
+        """A turn; where a session was resumed after a prompt without an answer, something was said in between."""
+        found = self._held(sent, turn(pieces, style), here)
+        if found.good:
+            return found
+        prompts = [i for i, p in enumerate(pieces) if i and p.role == "user" and p.kind == "row" and not _results(p)]
+        for i in prompts[-_SPLITS:]:
+            one = self._held(sent, turn(pieces[:i], style), here)
+            if one.good:
+                other = self._held(sent, turn(pieces[i:], style), one)
+                if other.good:
+                    return other
+        bare = [piece for piece in pieces if piece.kind != "reminder"]
+        if len(bare) < len(pieces):
+            without = self._held(sent, turn(bare, style), here)
+            beyond = self.records.blob(sent[without.reached]) if without.reached < len(sent) else None
+            if without.good and without.given == here.given and (beyond is None or beyond.get("role") != "system"):
+                n = next(piece.n for piece in pieces if piece.kind == "reminder")
+                without.missing = f"it was sent without attachments of the log (from message {n} on)"
+                return without
+        return found
+
+    def _held(self, sent: list[str], placed: list[Placed], here: Turn) -> Turn:
+        """Messages beside what was sent from `here.reached` on."""
+        at, given, wrong, missing = here.reached, here.given, None, ""
+        for message in placed:
+            own = message_hash(message.json)
+            while at < len(sent) and sent[at] != own:
+                copy = self.records.blob(sent[at])
+                if copy is None or gives(copy, message) or not made_up(copy):
+                    break
+                at, given = at + 1, given + 1
+            if at < len(sent) and sent[at] == own:
+                at += 1
+                continue
+            copy = self.records.blob(sent[at]) if at < len(sent) else None
+            if copy is not None and gives(copy, message):
+                at, given = at + 1, given + 1
+            elif is_all_loose(message):
+                continue
+            elif copy is None and is_loose(message) and at < len(sent):
+                missing = missing or f"message {at + 1} holds words of Claude Code's own that are not in the log"
+                at += 1
+            else:
+                wrong = wrong or _wrong(sent, at, own, message)
+                at = min(at + 1, len(sent))
+        return Turn(here.start, here.end, at, given, wrong, missing)
+
+    def _more(self, sent: list[str], history: History, new: list[Turn]) -> Turn | None:
+        """What was sent behind the last turn and is not the program's own: none of it is in the log."""
+        turns = new or history.turns
+        reached = turns[-1].reached if turns else 0
+        for at in range(reached, len(sent)):
+            copy = self.records.blob(sent[at])
+            if copy is None or not made_up(copy):
+                words = f"message {at + 1} of {len(sent)}, sent as {sent[at][:12]}, is not in the log's context"
+                return Turn(0, 0, at, wrong=Wrong(f"{sent[at]} ", words))
+        return None
+
+
+def _common(history: History, request: Request, sent: list[str]) -> int:
+    """How many messages a request shares with the one before it."""
+    if request.base and request.base == history.request:
+        return request.keep
+    for at, (one, other) in enumerate(zip(history.sent, sent, strict=False)):
+        if one != other:
+            return at
+    return min(len(history.sent), len(sent))
+
+
+def _start(pieces: list[Piece], default: int) -> int:
+    """Where on the path a turn begins."""
+    return min((piece.place for piece in pieces if piece.place >= 0), default=default)
+
+
+def _results(piece: Piece) -> bool:
+    return any(block.get("type") == "tool_result" for block in piece.blocks)
+
+
+def _wrong(sent: list[str], at: int, own: str, message: Placed) -> Wrong:
+    key = f"{sent[at] if at < len(sent) else ''} {own}"
+    ours = f"message {message.n} of the log ({message.role}) gives {own[:12]}"
+    if at >= len(sent):
+        return Wrong(key, f"{len(sent)} messages were sent; {ours} beyond them")
+    return Wrong(key, f"message {at + 1} of {len(sent)} was sent as {sent[at][:12]}, {ours}")

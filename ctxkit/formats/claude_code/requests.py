@@ -1,0 +1,166 @@
+"""What Claude Code 2.1.329 notes down of its own requests: which messages it sent, by their hashes (TRUTH rule 13).
+
+Pipeline: the log's rows are read once more -> `Records` (the requests, the blobs, the tree) -> `proofs.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import loads
+from ctxkit.core.messages import Span
+from ctxkit.formats.base import Block
+from ctxkit.formats.claude_code.hashing import message_hash, value_hash
+from ctxkit.formats.claude_code.reader import ClaudeReader
+from ctxkit.formats.claude_code.rows import ClaudeRow, text, value
+
+MARK = b'"api-request"'
+"""What a file without such rows does not hold."""
+_STEP = 1 << 20
+
+
+class ProofRow(ClaudeRow):
+    """A row with what the program notes of a request."""
+
+    id: Any = None
+    base: Any = None
+    keep: Any = None
+    tail: msgspec.Raw = msgspec.Raw(b"")
+    params: msgspec.Raw = msgspec.Raw(b"")
+    hash: Any = None
+    shapeHash: Any = None
+    requestRef: Any = None
+    cut: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Request(msgspec.Struct):
+    """A request as noted. `links`: how many chain rows stood before it; `answer`: index of its answer's first, or -1.
+
+    `base`: the request whose first `keep` messages it begins with, "" for none. `cut`: what was sent was cut down.
+    """
+
+    id: str
+    line: int
+    links: int
+    base: str
+    keep: int
+    tail: list[str]
+    model: str
+    cut: bool
+    answer: int = -1
+    fault: str = ""
+
+
+class Kept(msgspec.Struct):
+    """Where a blob or a shape stands, and the hash that it is said to have."""
+
+    line: int
+    hash: str
+    span: Span
+    field: str
+
+
+class Records:
+    """The requests of a log in file order, its blobs by hash, and its tree."""
+
+    def __init__(self, blocks: Iterable[Block], read: Callable[[int, int], bytes]) -> None:
+        self.read = read
+        self.reader = ClaudeReader()
+        self.requests: list[Request] = []
+        self.kept: list[Kept] = []
+        self.blobs: dict[str, Span] = {}
+        self.links_of: dict[int, list[int]] = {}
+        self.answered: dict[str, int] = {}
+        """Id of a call -> the first chain row with its result."""
+        answers: dict[str, int] = {}
+        names: dict[str, str] = {}
+        for block in blocks:
+            self._take(block, answers, names)
+        for index, link in enumerate(self.reader.tree.links):
+            if link.n:
+                self.links_of.setdefault(link.n, []).append(index)
+        for message in self.reader.messages:
+            for call in message.results:
+                self.answered.setdefault(call, self.links_of[message.n][0])
+        for request in self.requests:
+            request.answer = answers.get(request.id, -1)
+
+    def _take(self, block: Block, answers: dict[str, int], names: dict[str, str]) -> None:
+        """The rows of one block, given to the reader a run at a time: what is noted stands between them."""
+        start = 0
+        for i, row in enumerate(block.rows):
+            kind = row.type
+            if type(kind) is not str or isinstance(row.ctxkit, str):
+                continue
+            if kind == "assistant" and type(row.requestRef) is str:
+                self._feed(block, start, i)
+                start = i
+                answers.setdefault(row.requestRef, len(self.reader.tree.links))
+            elif kind == "api-request":
+                self._feed(block, start, i)
+                start = i
+                self.requests.append(_request(row, block.lines[i], len(self.reader.tree.links), names))
+            elif kind in ("api-request-blob", "api-request-shape"):
+                field, named = ("message", row.hash) if kind == "api-request-blob" else ("shape", row.shapeHash)
+                span = block.offsets[i], block.sizes[i]
+                self.kept.append(Kept(block.lines[i], text(named), span, field))
+                if field == "message" and text(named):
+                    self.blobs.setdefault(named, span)
+        self._feed(block, start, len(block.rows))
+
+    def _feed(self, block: Block, start: int, stop: int) -> None:
+        if start < stop:
+            part = slice(start, stop)
+            rows, offsets, sizes, lines = block.rows[part], block.offsets[part], block.sizes[part], block.lines[part]
+            self.reader.feed(Block(rows, offsets, sizes, lines, block.data, block.base))
+
+    def damaged(self) -> list[Kept]:
+        """The blobs and shapes whose content does not have the hash that they are said to have."""
+        return [kept for kept in self.kept if self._hash(kept) != kept.hash]
+
+    def blob(self, hash: str) -> dict[str, Any] | None:
+        """The message of a blob, if there is a whole one with this hash."""
+        span = self.blobs.get(hash)
+        message = self._row(span).get("message") if span is not None else None
+        return message if isinstance(message, dict) and message_hash(message) == hash else None
+
+    def row(self, link: int) -> dict[str, Any]:
+        """A row of the chain in full."""
+        return self._row(self.reader.spans[link])
+
+    def _hash(self, kept: Kept) -> str:
+        content = self._row(kept.span).get(kept.field)
+        if kept.field == "message":
+            return message_hash(content) if isinstance(content, dict) else ""
+        return value_hash(content)
+
+    def _row(self, span: Span) -> dict[str, Any]:
+        try:
+            row = loads(self.read(*span))
+        except ValueError:
+            return {}
+        return row if isinstance(row, dict) else {}
+
+
+def noted(read: Callable[[int, int], bytes], size: int) -> bool:
+    """Whether a file of `size` bytes may hold requests: its bytes are looked through, nothing is decoded."""
+    return any(MARK in read(at, min(_STEP + len(MARK), size - at)) for at in range(0, size, _STEP))
+
+
+def _request(row: ProofRow, line: int, links: int, names: dict[str, str]) -> Request:
+    """A request, with what is wrong with its row. `names`: each hash once, however often it is named."""
+    tail, params = value(row.tail), value(row.params)
+    found = Request(
+        text(row.id), line, links, text(row.base), row.keep if type(row.keep) is int else 0, [],
+        text(params.get("model")) if isinstance(params, dict) else "", bool(value(row.cut)),
+    )  # fmt: skip
+    if not isinstance(tail, list) or not all(isinstance(one, str) for one in tail):
+        found.fault = "its row names no messages"
+    elif type(row.keep) is not int or row.keep < 0:
+        found.fault = "its row does not say how many messages it shares with its base"
+    else:
+        found.tail = [names.setdefault(one, one) for one in tail]
+    return found
