@@ -20,6 +20,10 @@ docs:
 bench:
     python -m tests.bench
 
+# How well tokens are told, against what providers counted of recorded sessions; --write puts it into docs/tokens.md
+bench-tokens:
+    python -m tests.bench.usage
+
 # The wheel works with its runtime dependencies alone, in an empty environment
 smoke:
     sh tests/smoke.sh

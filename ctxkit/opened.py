@@ -22,13 +22,14 @@ from ctxkit.core.head import Head
 from ctxkit.core.identity import identity
 from ctxkit.core.jsontext import loads
 from ctxkit.core.ledger import Ledger, LedgerEntry, build
-from ctxkit.core.messages import Call, Content, Message, Result, Text, Thinking
+from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
 from ctxkit.core.names import Name, Names
 from ctxkit.core.replay import fold
 from ctxkit.core.select import Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
+from ctxkit.core.usage import Usage, usage
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
@@ -289,14 +290,22 @@ class OpenedLog:
         return held[n - 1]
 
     def _content(self, message: Message, *, recorded: bool = False) -> Content:
-        source = self.opening.laid_out
-        spans = ((message.offset, message.size), *message.more)
         try:
-            rows = [row for offset, size in spans if isinstance(row := loads(source.read(offset, size)), dict)]
+            rows = self._rows([(message.offset, message.size), *message.more])
         except ValueError:  # nested too deeply: decoding that does not look inside had accepted it (RELIABILITY J12)
             return Content(message.role, [Text(UNREADABLE)])
         made_by = self.opening.format
         return made_by.recorded(message, rows) if recorded else made_by.content(message, rows)
+
+    def _rows(self, spans: Iterable[Span]) -> list[dict[str, Any]]:
+        source = self.opening.laid_out
+        return [row for offset, size in spans if isinstance(row := loads(source.read(offset, size)), dict)]
+
+    def usage(self, n: int) -> Usage | None:
+        """What the provider counted of the request that message n answers, and of n; None where nothing is recorded."""
+        message = self._held(n)
+        beside = self.transcript.counts.get(n)
+        return usage(self._rows([(message.offset, message.size), *message.more] if beside is None else [beside]))
 
     def assembled(self, status: str | None = None) -> Assembly:
         """What stands around the context when it is shown or sent: system prompt, docs, status of the threads.

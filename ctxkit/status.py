@@ -18,6 +18,7 @@ from ctxkit.core.standing import IN, Standings
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import MAIN
+from ctxkit.core.usage import Measured
 from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.opened import OpenedLog
@@ -35,7 +36,8 @@ class Budget(msgspec.Struct, frozen=True):
     """Tokens. `used` and `counter` are None where nothing was counted; what follows from a limit, where none is known.
 
     `available`: limit − reserve − used, not below 0; `over`: how much of it is missing. `percent`: used of the limit;
-    `level`: where that lies between `status.yellow` and `status.red`; red where anything is missing.
+    `level`: where that lies between `status.yellow` and `status.red`; red where anything is missing. `measured`: what
+    of it the provider counted; without what is put around the messages.
     """
 
     used: int | None
@@ -46,6 +48,7 @@ class Budget(msgspec.Struct, frozen=True):
     over: int | None = None
     percent: float | None = None
     level: Level | None = None
+    measured: Measured | None = None
 
 
 class LiveMark(msgspec.Struct, frozen=True):
@@ -163,19 +166,21 @@ def budget(log: OpenedLog, around: Assembly | None = None, limit: int | None = N
     if not tokens:
         return Budget(None, None, held, config["reserve"])
     from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+    from ctxkit.measuring import measure
 
     counting = Counting(log)
     if held.value is None and counting.limit is not None:
         held = Held(counting.limit, f"model {counting.model}")
-    counted = counting.of(log.listed()) + counting.of_texts(one.text for one in around or ())
-    counter = counting.counter.name
+    measured = measure(counting, log.listed())
+    counted = measured.tokens + counting.of_texts(one.text for one in around or ())
+    counter = measured.counter
     if held.value is None:
-        return Budget(counted, counter, held, config["reserve"])
+        return Budget(counted, counter, held, config["reserve"], measured=measured)
     left = held.value - config["reserve"] - counted
     percent = 100 * counted / held.value
     return Budget(
         counted, counter, held, config["reserve"], max(0, left), max(0, -left), round(percent, 2),
-        "red" if left < 0 else level(percent, config["status.yellow"], config["status.red"]),
+        "red" if left < 0 else level(percent, config["status.yellow"], config["status.red"]), measured,
     )  # fmt: skip
 
 

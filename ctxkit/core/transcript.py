@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.messages import Damage, Message
+from ctxkit.core.messages import Damage, Message, Span
 from ctxkit.core.ranges import Ranges
 
 
@@ -68,7 +68,10 @@ class View(msgspec.Struct):
 
 
 class Transcript(msgspec.Struct):
-    """The log, read. `row_of[n - 1]` is the row that opened message n (0-based, non-op rows only)."""
+    """The log, read. `row_of[n - 1]` is the row that opened message n (0-based, non-op rows only).
+
+    `counts`: rows with what the provider counted, where they are no rows of a message, by the message they tell of.
+    """
 
     format: str
     messages: Sequence[Message]
@@ -78,3 +81,4 @@ class Transcript(msgspec.Struct):
     damage: list[Damage]
     view: View | None = None
     model: str = ""
+    counts: dict[int, Span] = {}

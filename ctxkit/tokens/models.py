@@ -29,12 +29,12 @@ class Model(NamedTuple):
     limit: int | None
 
 
-# Factors: Claude's are medians of increments of 1,000 tokens and more in recorded sessions (FORMATS section 9, counted
-# by o200k_base), rounded up, since too low a figure is what hurts; DeepSeek's likewise. The others' are published
-# comparisons of vocabularies, rounded up. docs/tokens.md has the figures.
+# Factors: Claude's are measured on recorded sessions, and raised until stretches of 10,000 tokens are hardly ever told
+# too low, since that is what hurts; DeepSeek's likewise. The others' are published comparisons of vocabularies, rounded
+# up. docs/tokens.md has the figures.
 MODELS = (
-    Model(r"claude-(opus|sonnet|haiku|fable)-5", "claude-5", "o200k_base", 1.6, 1_000_000),
-    Model(r"claude", "claude", "o200k_base", 1.25, 200_000),
+    Model(r"claude-(opus|sonnet|haiku|fable)-5", "claude-5", "o200k_base", 1.7, 1_000_000),
+    Model(r"claude", "claude", "o200k_base", 1.3, 200_000),
     Model(r"gpt-5|codex", "gpt-5", "o200k_base", 1.0, 272_000),
     Model(r"gpt-4\.1", "gpt-4.1", "o200k_base", 1.0, 1_047_576),
     Model(r"gpt-4o|chatgpt-4o|gpt-4\.5", "gpt-4o", "o200k_base", 1.0, 128_000),

@@ -42,6 +42,7 @@ def test_json_keys(tmp_path: Path) -> None:
         assert list(value) == KEYS
         assert list(value["tokens"]) == [
             "used", "counter", "limit", "reserve", "available", "over", "percent", "level",
+            "measured",
         ]  # fmt: skip
 
 

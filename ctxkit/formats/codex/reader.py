@@ -27,6 +27,8 @@ MODEL = CALLS | _SAID | {"context_compaction"}
 """Items that the model's side makes. What is in no table opens no message, as Codex sends none (ghost_snapshot)."""
 EVENTS = ("thread_rolled_back", "task_started", "turn_aborted")
 """Events that count."""
+COUNT = "token_count"
+"""The event in which Codex records what the provider counted."""
 NO_HEAD = PayloadHead()
 SCAFFOLDING = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
@@ -60,6 +62,9 @@ class CodexReader:
         self._known: dict[int, list[int]] = {}
         """Hash of role and words -> the messages that have them."""
         self._model = ""
+        self._spoke = 0
+        self._counts: dict[int, Span] = {}
+        """Message of the model -> the row with what the provider counted of it: the last one before it speaks again."""
         self.lists: list[HistoryList] = []
         """What each compaction lists."""
 
@@ -76,7 +81,10 @@ class CodexReader:
             if kind == "response_item":
                 self._item(head, (offsets[i], sizes[i]), row.timestamp)
             elif kind == "event_msg":
-                if head.type in EVENTS:
+                if head.type == COUNT:
+                    if self._spoke:
+                        self._counts[self._spoke] = offsets[i], sizes[i]
+                elif head.type in EVENTS:
                     self._event(head, block.lines[i])
             elif kind == "compacted":
                 self._compacted(block.raw(i), head, row.timestamp, (offsets[i], sizes[i]), block.lines[i])
@@ -89,7 +97,8 @@ class CodexReader:
         self._settle()
         messages, row_of = list(self._messages), array("q", self._row_of)
         view = self._history.view(len(messages))
-        return Transcript(NAME, messages, row_of, self._rows, list(self._ops.ops), [], view=view, model=self._model)
+        ops, counts = list(self._ops.ops), dict(self._counts)
+        return Transcript(NAME, messages, row_of, self._rows, ops, [], view=view, model=self._model, counts=counts)
 
     def _item(self, head: PayloadHead, span: Span, stamp: Any) -> None:
         """A response item: a message of its own, or more of the one the model is at."""
@@ -98,6 +107,7 @@ class CodexReader:
             if self._speaking is None:
                 message = self._open("assistant", span, stamp, head)
                 self._speaking = message
+                self._spoke = message.n
                 self._history.add(message.n)
             else:
                 message = self._speaking

@@ -1,0 +1,77 @@
+"""Usage: what a provider counted of a request and its reply, as programs record it beside the reply.
+
+`measuring.py` tells the size of a context by it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+
+class Usage(NamedTuple):
+    """Tokens. `request`: of all that was sent, the cached part included; `reply`: of what came back, thinking included.
+
+    A `reply` that was written while it streamed may be a fraction of the real one: `Calibration` finds out.
+    """
+
+    request: int
+    reply: int
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A context's size in tokens. `known` of them the provider counted, up to message `at`; None where no usage is
+    recorded. `estimated`: the rest, negative where ops took more out than came. `overhead`: what the provider counted
+    beyond the log's messages: system prompt, tools, reminders. `error`: of a size told one request ahead, in percent,
+    the median of this session so far.
+    """
+
+    tokens: int
+    counter: str
+    known: int | None = None
+    at: int | None = None
+    estimated: int = 0
+    overhead: int | None = None
+    error: float | None = None
+
+
+def usage(rows: list[dict[str, Any]]) -> Usage | None:
+    """The usage that the rows of one message record, in whichever of the shapes below, from the last row that has one.
+
+    A streamed reply repeats it in each of its rows (FORMATS section 1), so it is taken once a message.
+    """
+    for row in reversed(rows):
+        for held in (_at(row, "message"), row, _at(row, "extra", "response"), _at(row, "payload", "info")):
+            for key in ("usage", "last_token_usage", "tokens"):
+                found = _at(held, key)
+                if found is not None and (counted := _read(found)) is not None:
+                    return counted
+    return None
+
+
+def _read(found: dict[str, Any]) -> Usage | None:
+    match found:
+        case {"prompt_tokens": request, "completion_tokens": reply}:  # OpenAI's chat completions, and many others
+            parts = [request], [reply]
+        case {"cached_input_tokens": _, "input_tokens": request, "output_tokens": reply}:  # Codex: cached among input
+            parts = [request], [reply]
+        case {"input_tokens": new, "output_tokens": reply}:  # Anthropic: cached beside input
+            cached = [found.get("cache_creation_input_tokens", 0), found.get("cache_read_input_tokens", 0)]
+            parts = [new, *cached], [reply]
+        case {"input": new, "cacheRead": read, "cacheWrite": written, "output": reply}:  # pi
+            parts = [new, read, written], [reply]
+        case {"input": new, "output": reply, "cache": {"read": read, "write": written}}:  # opencode
+            parts = [new, read, written], [reply, found.get("reasoning", 0)]
+        case {"input": request, "output": reply, "total": _}:  # Gemini CLI: cached among input
+            parts = [request], [reply, found.get("thoughts", 0)]
+        case _:
+            return None
+    request, reply = (sum(n for n in part if isinstance(n, int) and n > 0) for part in parts)
+    return Usage(request, reply) if request else None
+
+
+def _at(value: Any, *keys: str) -> dict[str, Any] | None:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None

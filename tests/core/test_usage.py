@@ -1,0 +1,53 @@
+"""Usage is read in the shapes in which programs record it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ctxkit.core.usage import Usage, usage
+
+ANTHROPIC = {
+    "input_tokens": 10, "cache_creation_input_tokens": 500, "cache_read_input_tokens": 4000, "output_tokens": 7,
+}  # fmt: skip
+OPENAI = {"prompt_tokens": 1742, "completion_tokens": 93, "prompt_tokens_details": {"cached_tokens": 1000}}
+CODEX = {"input_tokens": 17790, "cached_input_tokens": 2432, "output_tokens": 232, "reasoning_output_tokens": 66}
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"type": "assistant", "message": {"usage": ANTHROPIC}}, (4510, 7)),
+        ({"role": "assistant", "usage": ANTHROPIC}, (4510, 7)),
+        ({"role": "assistant", "usage": {"input_tokens": 5, "output_tokens": 1}}, (5, 1)),
+        ({"role": "assistant", "usage": OPENAI}, (1742, 93)),
+        ({"role": "assistant", "extra": {"response": {"usage": OPENAI}}}, (1742, 93)),
+        ({"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": CODEX}}}, (17790, 232)),
+        ({"message": {"usage": {"input": 3, "output": 191, "cacheRead": 20, "cacheWrite": 1684}}}, (1707, 191)),
+        ({"tokens": {"input": 90, "output": 5, "cached": 40, "thoughts": 6, "tool": 0, "total": 101}}, (90, 11)),
+        ({"tokens": {"input": 9, "output": 5, "reasoning": 2, "cache": {"read": 100, "write": 1}}}, (110, 7)),
+    ],
+)
+def test_shapes(row: dict[str, Any], expected: tuple[int, int]) -> None:
+    """What is sent includes what was cached; what came back includes thinking."""
+    assert usage([row]) == Usage(*expected)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {}, {"usage": None}, {"usage": "12"}, {"usage": {}}, {"usage": {"input_tokens": "5", "output_tokens": None}},
+        {"message": {"usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}},
+        {"payload": {"info": None}}, {"usage": {"prompt_tokens": -4, "completion_tokens": 1}}, {"tokens": 12},
+    ],
+)  # fmt: skip
+def test_none(row: dict[str, Any]) -> None:
+    """Nothing recorded, nothing sent, or something else of that name."""
+    assert usage([row]) is None
+
+
+def test_streamed_replies_repeat_it() -> None:
+    """The last row that has one counts, once."""
+    rows = [{"message": {"usage": {**ANTHROPIC, "output_tokens": n}}} for n in (1, 7)]
+    assert usage([*rows, {"message": {}}]) == Usage(4510, 7) and usage([]) is None

@@ -1,0 +1,107 @@
+"""Measuring: the provider's own count where there is one, and what changed since by the session's calibration."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit.core.usage import Measured
+from ctxkit.counting import Counting
+from ctxkit.log import Log
+from ctxkit.measuring import Session, measure
+from tests.cli.runner import SMALL, lines
+from tests.shared import SHARED
+
+FOLDERS = {"claude": "claude-code", "codex": "codex", "pi": "pi", "mini": "mini-swe-agent"}
+COLUMNS = {"claude": ("context_in", "output_tokens_last"), "codex": ("last_input", "last_output"),
+           "pi": ("context_in", "output"), "mini": ("prompt_tokens", "completion_tokens")}  # fmt: skip
+
+
+def chat(*usages: tuple[int, int] | None) -> bytes:
+    """Exchanges of a question and an answer each; the answers with these usages."""
+    rows: list[dict[str, Any]] = []
+    for found in usages:
+        rows.append({"role": "user", "content": "what is the weather like in Paris today? " * 20})
+        told = {} if found is None else {"usage": {"prompt_tokens": found[0], "completion_tokens": found[1]}}
+        rows.append({"role": "assistant", "content": "It rains. " * 5, **told})
+    return lines(*rows)
+
+
+def of(raw: bytes, *ops: str) -> tuple[Measured, Counting]:
+    log = Log.open(io.BytesIO(raw), env={})
+    counting = Counting(log)
+    return measure(counting, log.names()), counting
+
+
+def test_nothing_recorded() -> None:
+    """The counter alone."""
+    found, counting = of(SMALL)
+    assert found == Measured(counting.of(range(1, 12)), counting.counter.name)
+
+
+def test_the_newest_reply_is_counted() -> None:
+    """Its request and itself: exactly what the provider said."""
+    found, _ = of(chat((1000, 20), (1300, 21)))
+    assert (found.tokens, found.known, found.at, found.estimated) == (1321, 1321, 4, 0)
+    assert found.counter == "the provider's count at message 4"
+    assert found.overhead is not None and 600 < found.overhead < 1321
+
+
+def test_what_came_since_is_estimated() -> None:
+    """By the session's own factor, which stands in the name."""
+    found, counting = of(chat((1000, 20), (1300, 21), None))
+    assert found.at == 4 and found.tokens == 1321 + found.estimated
+    assert 0.8 * counting.of([5, 6]) < found.estimated < 1.6 * counting.of([5, 6])
+    assert "then o200k_base ×" in found.counter
+
+
+def test_what_ops_took_out_is_taken_off(tmp_path: Path) -> None:
+    """And comes back with an undo, to the token."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(chat((1000, 20), (1300, 21)))
+    log = Log.open(path)
+    before = measure(Counting(log), log.names())
+    log.forget(["1"])
+    less = measure(Counting(log), log.names())
+    assert less.known == before.known and less.estimated < -100 and less.tokens == 1321 + less.estimated
+    log.undo()
+    assert measure(Counting(log), log.names()) == before
+
+
+def test_another_model_is_counted_for_itself() -> None:
+    """The log's usage is of its own model."""
+    log = Log.open(io.BytesIO(chat((1000, 20))), env={"CTXKIT_MODEL": "gpt-4o"})
+    assert measure(Counting(log), log.names()).known is None
+
+
+def test_few_replies_are_looked_at() -> None:
+    """A long log without usage costs a few rows."""
+    log = Log.open(io.BytesIO(chat(*[(1, 1)] * 5, *[None] * 200)), env={})
+    looked: list[int] = []
+    log.usage = lambda n: looked.append(n)  # type: ignore[method-assign]  # counts the calls
+    assert Session(Counting(log)).steps == [] and len(looked) == 8
+
+
+REAL = sorted((SHARED / "transcripts/usage").glob("*.csv"))
+
+
+@pytest.mark.skipif(not REAL, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("table", REAL, ids=lambda path: path.stem)
+def test_real_usage(table: Path) -> None:
+    """What is read of a real session is what its provider counted, call by call."""
+    kind, _, stem = table.stem.partition("-")
+    [path] = (SHARED / "transcripts" / FOLDERS[kind]).glob(f"{stem}*")
+    log = Log.open(path)
+    read = [found for message in log.messages if message.role == "assistant" and (found := log.usage(message.n))]
+    request, reply = COLUMNS[kind]
+    told = []
+    with open(table, newline="") as file:
+        for row in csv.DictReader(file):
+            if row[request].isdigit() and int(row[request]) > 0:
+                told.append((int(row[request]), int(row[reply])))
+    missing = set(told) - set(map(tuple, read))
+    assert len(missing) <= len(told) // 50, missing
