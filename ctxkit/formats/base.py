@@ -64,7 +64,10 @@ class Format(Protocol):
     row: type[Row]
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
-        """Whether the first records of a file (ops left out, at most 50) look like this format."""
+        """Whether the first records of a file (ops left out, at most 50) look like this format.
+
+        What stands inside of their values may be undecoded (`msgspec.Raw`).
+        """
 
     def reader(self) -> Reader:
         """A new reader."""

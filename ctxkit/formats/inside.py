@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+_COMMAS = re.compile(rb"[\s,]*")
 _BETWEEN = re.compile(r"[\s,]*")
 _one = JSONDecoder(parse_int=str, strict=False).raw_decode
 _list = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -29,13 +30,20 @@ def items(raw: Any, line: bytes, key: str) -> list[tuple[int, bytes]]:
     found: list[tuple[int, bytes]] = []
     at = 0
     for item in map(bytes, listed):
-        at = line.find(item, at)
+        begin = _begin(line, at)
+        at = begin if found and line.startswith(item, begin) else line.find(item, at)
         if at < 0:
             return _by_hand(line, key)
         if item.startswith(b"{"):
             found.append((at, item))
         at += len(item)
     return found
+
+
+def _begin(line: bytes, at: int) -> int:
+    """Where the next item of a list begins."""
+    between = _COMMAS.match(line, at)
+    return between.end() if between is not None else at
 
 
 def _by_hand(line: bytes, key: str) -> list[tuple[int, bytes]]:

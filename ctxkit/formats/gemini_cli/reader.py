@@ -15,7 +15,7 @@ from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.gemini_cli.history import History
-from ctxkit.formats.gemini_cli.rows import NO_RAW, CallHead, GeminiRow, calls, carried, record, update, words
+from ctxkit.formats.gemini_cli.rows import NO_RAW, CallHead, GeminiRow, Update, calls, carried, record, words
 
 NAME = "gemini-cli"
 ROLES = {"user": "user", "gemini": "assistant"}
@@ -50,8 +50,10 @@ class GeminiReader:
                 self._history.put(*self._record(row, (block.offsets[i], block.sizes[i])))
             elif row.document is True:
                 self._listed = True
-            elif row.set_ or row.messages:
-                self._replace(row, block.raw(i), block.offsets[i], block.lines[i])
+            elif type(row.set_) is Update:
+                self._replace(row.set_.messages, block.raw(i), block.offsets[i], block.lines[i])
+            elif row.set_ is None and row.messages:
+                self._replace(row.messages, block.raw(i), block.offsets[i], block.lines[i])
             self._rows += 1
 
     def finish(self) -> Transcript:
@@ -62,9 +64,9 @@ class GeminiReader:
         row_of = array("q", self._row_of)
         return Transcript(NAME, messages, row_of, self._rows, ops, [], view=view, model=self._model)
 
-    def _replace(self, row: GeminiRow, raw: bytes, offset: int, line: int) -> None:
-        """An update, or a header; where it holds messages, these are all there are."""
-        found = update(row.set_, raw) if row.set_ else carried(row.messages, raw)
+    def _replace(self, messages: msgspec.Raw, raw: bytes, offset: int, line: int) -> None:
+        """The list of an update, or of a header; where it is one, its messages are all there are."""
+        found = carried(messages, raw)
         if found is not None:
             records = [(record(one), (offset + at, len(one))) for at, one in found]
             put = [self._record(one, span) for one, span in records if isinstance(one.type, str)]

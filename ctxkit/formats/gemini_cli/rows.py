@@ -25,6 +25,12 @@ class CallHead(msgspec.Struct, gc=False):
     result: msgspec.Raw = NO_RAW
 
 
+class Update(msgspec.Struct, gc=False):
+    """What a `$set` changes, as far as it counts."""
+
+    messages: msgspec.Raw = NO_RAW
+
+
 class GeminiRow(Row):
     """One line: the header, a message, an update (`$set`) or a rewind (`$rewindTo`).
 
@@ -39,22 +45,13 @@ class GeminiRow(Row):
     toolCalls: list[CallHead | NoObject] | NoList = None
     messages: msgspec.Raw = NO_RAW
     document: Any = None
-    set_: msgspec.Raw = msgspec.field(default=NO_RAW, name="$set")
+    set_: Update | NoObject = msgspec.field(default=None, name="$set")
     rewind_to: Any = msgspec.field(default=None, name="$rewindTo")
-
-
-class _Update(msgspec.Struct, gc=False):
-    messages: msgspec.Raw = NO_RAW
 
 
 def record(raw: bytes) -> GeminiRow:
     """A record that stands inside another; one of an unexpected shape has no fields."""
     return head(raw, GeminiRow)
-
-
-def update(raw: Any, line: bytes) -> list[tuple[int, bytes]] | None:
-    """The messages of a `$set`, each with its offset in `line`; None where it changes none."""
-    return carried(head(raw, _Update).messages, line)
 
 
 def carried(messages: Any, line: bytes) -> list[tuple[int, bytes]] | None:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from ctxkit.formats.gemini_cli.rows import calls, record, update, words
+from ctxkit.formats.gemini_cli.rows import GeminiRow, Update, calls, carried, record, words
 
 
 def test_update() -> None:
     """A list of messages, also an empty one; None for an update of something else."""
-    raw = b'{"messages":[{"id":"a"}]}'
-    assert update(raw, b'{"$set":' + raw + b"}") == [(21, b'{"id":"a"}')]
-    assert update(b'{"messages":[]}', b"") == []
-    assert update(b'{"summary":"x"}', b"") is None
-    assert update(b"3", b"") is None
+    for raw, expected in (
+        (b'{"messages":[{"id":"a"}]}', [(22, b'{"id":"a"}')]),
+        (b'{"messages":[{"id":"a"} ,\t3, {"id":"a"}]}', [(22, b'{"id":"a"}'), (39, b'{"id":"a"}')]),
+        (b'{"messages":[]}', []),
+        (b'{"messages":3}', None),
+        (b'{"summary":"x"}', None),
+    ):
+        line = b'{"$set": ' + raw + b"}"
+        found = msgspec.json.decode(line, type=GeminiRow).set_
+        assert isinstance(found, Update)
+        assert carried(found.messages, line) == expected
+    assert msgspec.json.decode(b'{"$set":3}', type=GeminiRow).set_ == 3
 
 
 @pytest.mark.parametrize(("raw", "text"), [(b'"a"', "a"), (b'[{"text":"a"},"b",3]', "ab"), (b"", ""), (b"{", "")])
