@@ -15,7 +15,7 @@ from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.gemini_cli.history import History
-from ctxkit.formats.gemini_cli.rows import NO_RAW, CallHead, GeminiRow, Update, calls, carried, record, words
+from ctxkit.formats.gemini_cli.rows import CallHead, GeminiRow, Update, calls, carried, record, words
 
 NAME = "gemini-cli"
 ROLES = {"user": "user", "gemini": "assistant"}
@@ -91,10 +91,11 @@ class GeminiReader:
             self._row_of.append(self._rows)
             self._messages.append(message)
         made = calls(row)
-        ids = [call_id(head.id, n, k) for k, head in enumerate(made, 1)]
-        message.calls = tuple(ids)
-        message.tools = tuple([head.name if isinstance(head.name, str) else "" for head in made])
-        message.results = tuple([key for key, head in zip(ids, made, strict=True) if _answered(head)])
+        if made or message.calls:
+            ids = [call_id(head.id, n, k) for k, head in enumerate(made, 1)]
+            message.calls = tuple(ids)
+            message.tools = tuple([head.name if isinstance(head.name, str) else "" for head in made])
+            message.results = tuple([key for key, head in zip(ids, made, strict=True) if _answered(head)])
         command = row.type == "user" and words(row.content).lstrip().startswith(("/", "?"))
         if command or role is None:
             self._commands.add(n)
@@ -107,7 +108,8 @@ class GeminiReader:
 
 
 def _answered(head: CallHead) -> bool:
-    return head.result is not NO_RAW and bytes(head.result) not in (b"", b"null")
+    size = len(head.result)  # a result is long: it is not copied
+    return size > len(b"null") or (size > 0 and bytes(head.result) != b"null")
 
 
 def call_id(value: object, n: int, k: int) -> str:

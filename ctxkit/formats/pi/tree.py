@@ -5,8 +5,8 @@ Pipeline: `reader.py` -> here (`View` of the transcript) -> `core/replay.py`. So
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
+from itertools import accumulate, count
 from typing import Any
 
 import msgspec
@@ -35,69 +35,64 @@ class Entry(msgspec.Struct, gc=False):
 def path_of(entries: list[Entry]) -> list[int]:
     """Indices of the entries from the root to the last one, whatever its type (a label moves the leaf too)."""
     found: list[int] = []
-    at, seen = len(entries) - 1, set[int]()
-    while at >= 0 and at not in seen:
-        seen.add(at)
+    at = len(entries) - 1
+    while at >= 0:
         found.append(at)
-        at = entries[at].parent
+        above = entries[at].parent
+        at = above if above < at else -1  # nothing hangs on what comes later
     return found[::-1]
 
 
-class _Line:
-    """The messages on the path so far, ascending: as numbers, and as runs of numbers without a gap."""
-
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
-        self._first: list[int] = []
-        self._last: list[int] = []
-
-    def add(self, n: int) -> None:
-        """Message n comes next."""
-        self.numbers.append(n)
-        if self._last and self._last[-1] == n - 1:
-            self._last[-1] = n
-        else:
-            self._first.append(n)
-            self._last.append(n)
-
-    def before(self, count: int) -> Ranges:
-        """The first `count` messages."""
-        if not count:
-            return Ranges()
-        last = self.numbers[count - 1]
-        runs = bisect_right(self._first, last)
-        return Ranges(zip(self._first[:runs], [*self._last[: runs - 1], last], strict=True))
-
-
-def view_of(entries: list[Entry], count: int) -> tuple[View, list[int]]:
+def view_of(entries: list[Entry], messages: int) -> tuple[View, list[int]]:
     """The view, and the entries on the path (in which context edits that replace content are looked for)."""
     path = path_of(entries)
-    line = _Line()
-    order = line.numbers
-    held = array("q")
-    places: dict[int, int] = {}
+    chain = [entries[at] for at in path]
+    order = [entry.n for entry in chain if entry.n and not entry.hidden]
+    inactive: dict[int, str] = {}
+    if len(order) < messages:
+        inactive = dict.fromkeys(sorted(set(range(1, messages + 1)).difference(order)), "branch")
+        inactive.update((entry.n, entry.hidden) for entry in entries if entry.hidden)
+    what = [place for place, entry in enumerate(chain) if entry.kept != -1 or entry.target >= 0]
+    return View(order, inactive, _cuts(entries, path, order, what) if what else []), path
+
+
+def _cuts(entries: list[Entry], path: list[int], order: list[int], what: list[int]) -> list[Cut]:
+    """What the entries at the places `what` of the path, compactions and edits, took out; `order`: its messages."""
+    places = dict(zip(path, count()))
+    chain = [entries[at] for at in path]
+    held = list(accumulate((entry.n > 0 and not entry.hidden for entry in chain), initial=0))
+    told = _Runs(order)
     cuts: list[tuple[Cut, int]] = []
     removed: list[tuple[Cut, int]] = []
-    edits = {entries[at].target: at for at in path if entries[at].target >= 0}
-    for place, at in enumerate(path):
-        entry = entries[at]
-        held.append(len(order))
-        places[at] = place
+    edits = {chain[place].target: place for place in what if chain[place].target >= 0}
+    for place in what:
+        entry = chain[place]
         if entry.kept != -1:
             kept = places.get(entry.kept, place)
             while cuts and cuts[-1][1] > kept:  # an earlier summary goes, and what it stood for is back
                 cuts.pop()
-            cuts.append((_compaction(entry, [entries[i] for i in path[kept:place]], line.before(held[kept])), place))
-        elif entry.removes and edits.get(entry.target) == at and entries[entry.target].n:  # the last edit counts
+            cuts.append((_compaction(entry, chain[kept:place], told.first(held[kept])), place))
+        elif entry.removes and edits[entry.target] == place and entries[entry.target].n:  # the last edit counts
             label = f"taken out by a context edit of pi at line {entry.line}"
             removed.append((Cut(entry.row, [entries[entry.target].n], label), place))
-        if entry.n and not entry.hidden:
-            line.add(entry.n)
-    inactive: dict[int, str] = {}
-    if len(order) < count:
-        inactive = dict.fromkeys(sorted(set(range(1, count + 1)).difference(order)), "branch")
-        inactive.update((entry.n, entry.hidden) for entry in entries if entry.hidden)
-    return View(order, inactive, [cut for cut, _ in sorted(cuts + removed, key=lambda one: one[1])]), path
+    return [cut for cut, _ in sorted(cuts + removed, key=lambda one: one[1])]
+
+
+class _Runs:
+    """Ascending numbers, of which the first so many are wanted as ranges, again and again."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        self._numbers = numbers
+        self._low = [n for n, before in zip(numbers, [-1, *numbers], strict=False) if n != before + 1]
+        self._high = [n for n, behind in zip(numbers, [*numbers[1:], -1], strict=False) if n + 1 != behind]
+
+    def first(self, wanted: int) -> Ranges:
+        """The first `wanted` numbers."""
+        if not wanted:
+            return Ranges()
+        last = self._numbers[wanted - 1]
+        runs = bisect_right(self._low, last)
+        return Ranges(zip(self._low[:runs], [*self._high[: runs - 1], last], strict=True))
 
 
 def _compaction(compaction: Entry, kept: list[Entry], before: Ranges) -> Cut:

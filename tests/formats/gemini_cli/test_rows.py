@@ -12,7 +12,7 @@ def test_update() -> None:
     """A list of messages, also an empty one; None for an update of something else."""
     for raw, expected in (
         (b'{"messages":[{"id":"a"}]}', [(22, b'{"id":"a"}')]),
-        (b'{"messages":[{"id":"a"} ,\t3, {"id":"a"}]}', [(22, b'{"id":"a"}'), (39, b'{"id":"a"}')]),
+        (b'{"messages":[{"id":"a"} ,\t3, {"id":"a"}]}', [(22, b'{"id":"a"}'), (38, b'{"id":"a"}')]),
         (b'{"messages":[]}', []),
         (b'{"messages":3}', None),
         (b'{"summary":"x"}', None),
