@@ -51,9 +51,7 @@ Progress = Callable[[int, int], None]
 """Told how far a long piece of work is: what is done, and all there is."""
 
 
-_record = msgspec.json.Decoder(
-    dict[str, dict[str, msgspec.Raw] | list[msgspec.Raw] | str | int | float | bool | None]
-).decode
+_record = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw] | list[Any] | str | int | float | bool | None]).decode
 
 
 class Opening(msgspec.Struct):

@@ -66,7 +66,7 @@ class Format(Protocol):
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
         """Whether the first records of a file (ops left out, at most 50) look like this format.
 
-        What stands inside of their values may be undecoded (`msgspec.Raw`).
+        What stands inside of objects in them may be undecoded (`msgspec.Raw`).
         """
 
     def reader(self) -> Reader:
