@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from ctxkit import Log
-from ctxkit.errors import CtxkitError, NothingToSend
+from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, NothingToSend
 from tests.resume.agents import AGENTS
 from tests.resume.blocks import Block
 from tests.resume.compare import Compared
@@ -68,7 +68,10 @@ def judge(agent: str, export: Export, answer: Answer) -> Compared | None:
     with tempfile.TemporaryDirectory(prefix="ctxkit-edit-") as folder:
         copy = Path(folder) / export.path.name
         copy.write_bytes(export.path.read_bytes())
-        log = export.edit(copy)
+        try:
+            log = export.edit(copy)
+        except (NothingMatched, NothingChanges):
+            return None
         if log is None:
             return None
         try:
