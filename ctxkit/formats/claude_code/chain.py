@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Container
 from datetime import UTC, datetime
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -130,15 +131,90 @@ class Chain:
         return -1
 
     def leaf(self, limit: int) -> int:
-        """The last user or assistant row in file order, or what is chained after it that is neither (rule 2)."""
-        links = self.links
-        leaf = limit - 1
-        while leaf >= 0 and not (links[leaf].kind <= _ASSISTANT and self.counts(leaf)):
-            leaf -= 1
-        for i in range(leaf + 1, limit if leaf >= 0 else 0):
-            if links[i].kind in (_SYSTEM, _ATTACHMENT) and self.counts(i) and self.parent(i, limit) == leaf:
-                leaf = i
-        return leaf
+        """The user or assistant row that is gone on with (rule 2); -1 where there is none.
+
+        It is looked for at the last row of the file that is one or hangs on one: of that and all below it, the newest.
+        """
+        links, dead = self.links, set[int]()
+        for last in range(limit - 1, -1, -1):
+            if links[last].kind is _PROGRESS or not self.counts(last):
+                continue
+            up = last
+            while up >= 0 and links[up].kind > _ASSISTANT and up not in dead:
+                dead.add(up)
+                up = self.parent(up, limit)
+            if up >= 0 and links[up].kind <= _ASSISTANT and self.counts(up):
+                leaf = self._newest(last, limit)
+                while links[leaf].kind > _ASSISTANT:
+                    leaf = self.parent(leaf, limit)
+                return leaf
+        return -1
+
+    def _newest(self, top: int, limit: int) -> int:
+        """Of `top`, the last row, and the rows below it, the newest; only a parent that comes late has rows below."""
+        if self.unique and not self._early.get(top):
+            return top
+        below, stack = set[int](), [top]
+        while stack:
+            at = stack.pop()
+            if at not in below:
+                below.add(at)
+                stack += (i for i in self._children.get(at, ()) if i < limit)
+        found, newest = top, milliseconds(self.links[top].ts) or 0
+        for i in sorted(below):
+            at = milliseconds(self.links[i].ts) or 0
+            if i != top and at >= newest and self.counts(i):
+                found, newest = i, at
+        return found
+
+    @cached_property
+    def _early(self) -> dict[int, list[int]]:
+        """Rows that come before their parent, by the latter."""
+        found: dict[int, list[int]] = {}
+        for i, link in enumerate(self.links):
+            if link.above == UNKNOWN and link.parent and (up := self.parent(i, len(self.links))) > i:
+                found.setdefault(up, []).append(i)
+        return found
+
+    @cached_property
+    def _children(self) -> dict[int, list[int]]:
+        """The rows below each row."""
+        found: dict[int, list[int]] = {}
+        for i, link in enumerate(self.links):
+            if link.kind is not _PROGRESS and self.index.get(link.uuid) == i:
+                found.setdefault(self.parent(i, len(self.links)), []).append(i)
+        return found
+
+    def newest(self, limit: int) -> Path:
+        """What is gone on with: the path of the leaf, and all that hangs on that and is nobody's words."""
+        leaf = self.leaf(limit)
+        if leaf < 0:
+            return Path([])
+        path, hanging = self.path(leaf, limit), self._hanging(leaf, limit)
+        cuts = [place for place, i in enumerate(hanging) if self.links[i].kind is _BOUNDARY]
+        if cuts:
+            return Path(hanging[cuts[-1] :], hanging[cuts[-1]])
+        path.links += hanging
+        return path
+
+    def end(self, limit: int) -> int:
+        """The last row of what is gone on with; -1 where there is none."""
+        return next(reversed(self.newest(limit).links), -1)
+
+    def _hanging(self, leaf: int, limit: int) -> list[int]:
+        """The attachments and system rows below `leaf`, each above its own, siblings by time."""
+        on: dict[int, list[int]] = {leaf: []}
+        for i in range(leaf + 1 if self.unique and not self._early else 0, limit):
+            if self.links[i].kind in (_SYSTEM, _BOUNDARY, _ATTACHMENT) and self.counts(i):
+                on.setdefault(self.parent(i, limit), []).append(i)
+        found: list[int] = []
+        stack = [leaf]
+        while stack:
+            at = stack.pop()
+            if at != leaf:
+                found.append(at)
+            stack += sorted(on.pop(at, ()), key=lambda i: (milliseconds(self.links[i].ts) or 0, i), reverse=True)
+        return found
 
     def path(self, leaf: int, limit: int) -> Path:
         """From `leaf` up to a root or to the first compaction met, which cuts whatever its parent is (rule 10)."""

@@ -85,7 +85,7 @@ class History:
         relinks = self.tree.relinks(chain, limit)
         if relinks is not self._relinks:
             self._relinks, self.path, self._at = relinks, [], {}
-        leaf = chain.up(request.answer, limit, relinks, ()) if request.answer >= 0 else chain.leaf(limit)
+        leaf = chain.up(request.answer, limit, relinks, ()) if request.answer >= 0 else chain.end(limit)
         new: dict[int, None] = {}
         i = relinks.behind.get(leaf, leaf) if request.answer < 0 else leaf
         while i >= 0 and i not in new and i not in self._at:

@@ -20,7 +20,7 @@ from ctxkit.formats.claude_code.chain import Chain, Kind
 from ctxkit.formats.claude_code.chains import anew, as_one
 from ctxkit.formats.claude_code.reader import ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow, text
-from ctxkit.formats.claude_code.sessions import blocks_of, row_of
+from ctxkit.formats.claude_code.sessions import blocks_of, marker, row_of
 from ctxkit.formats.patching import Patch, patched
 
 PARENT: Path = ("parentUuid",)
@@ -161,7 +161,7 @@ class Plan:
         self.added: list[Patch] = []
         self.keys: list[str] = []
         self.relinks = self.chain.relinks(self.limit)
-        self.path = self.chain.path(self.chain.leaf(self.limit), self.limit).links
+        self.path = self.chain.newest(self.limit).links
         self.out = {i for i, link in enumerate(self.links) if link.n in edited.gone and link.n}
         self.context = [self._as_row(kept) for kept in edited.context]
         self.stubs = [kept for kept in self.context if kept.n and kept.content is not None]
@@ -314,7 +314,7 @@ class Plan:
         return parent
 
     def _end(self) -> None:
-        """The last row of the context is the last in the file, too: or another branch would be gone on with."""
+        """Where another branch would be gone on with, a last row that speaks of nothing hangs on the context's last."""
         staying = [i for i in self.path if i not in self.out]
         if self.tail:
             self._put(self.tail, self.edited.size, self.links[staying[-1]].uuid if staying else None, -1)
@@ -322,15 +322,22 @@ class Plan:
         spoken = [k for k, i in enumerate(staying) if self.links[i].kind <= Kind.ASSISTANT]
         if not spoken:
             raise _NotInPlace
-        end = staying[spoken[-1] :]
-        later = range(end[0] + 1, self.limit)
-        if not any(i not in self.out and self.links[i].kind <= Kind.ASSISTANT and self.chain.counts(i) for i in later):
-            return
-        for i in end:
-            entry = self.rows.of_link[i]
-            asked = {**(self.changes.get(entry.offset) or {}), SESSION: self.session.id}
-            if not entry.session:
-                del asked[SESSION]
-            raw = changed(self.edited.read(entry.offset, entry.size), asked)
-            self.changes[entry.offset] = None
-            self.added.append(Patch(self.edited.size, len(self.added), 0, raw + b"\n"))
+        on_path = set(staying)
+        leaf = staying[spoken[-1]]
+        if self._led_away(leaf, on_path):
+            row = marker(self.session, self.links[leaf].uuid)
+            self.added.append(Patch(self.edited.size, len(self.added), 0, _json(row) + b"\n"))
+
+    def _led_away(self, leaf: int, on_path: set[int]) -> bool:
+        """Whether the program would go on elsewhere: from another branch, or from rows that hang on the leaf."""
+        for i in range(self.limit - 1, leaf, -1):
+            if i in self.out or self.links[i].kind is Kind.PROGRESS or not self.chain.counts(i):
+                continue
+            if i in on_path:
+                return False
+            up = i
+            while up >= 0 and (up in self.out or self.links[up].kind > Kind.ASSISTANT):
+                up = self.chain.parent(up, self.limit)
+            if up >= 0:
+                return True
+        return any(i not in self.out and self.chain.parent(i, self.limit) == leaf for i in range(leaf))

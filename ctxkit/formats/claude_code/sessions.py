@@ -90,6 +90,24 @@ def row_of(
     return row
 
 
+def marker(session: NewSession, parent: str) -> dict[str, Any]:
+    """A row that is never sent, below the row that the session is to go on with: how long a turn took."""
+    return {
+        "parentUuid": parent,
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": session.cwd,
+        "sessionId": session.id,
+        "version": VERSION,
+        "type": "system",
+        "subtype": "turn_duration",
+        "durationMs": 0,
+        "uuid": session.fresh(),
+        "timestamp": session.time,
+        "isMeta": False,
+    }
+
+
 def blocks_of(content: Content, repairs: Repairs) -> list[dict[str, Any]]:
     """The blocks of a content; what has no place is counted."""
     own = speaker(content) == "assistant"

@@ -76,15 +76,14 @@ def _stretches(chain: Chain, groups: Groups, messages: list[Message]) -> list[St
     answers = answers_of(chain)
     found: list[Stretch] = []
     limit = len(chain.links)
-    leaf = chain.leaf(limit)
-    while leaf >= 0:
-        path = chain.path(leaf, limit)
+    path = chain.newest(limit)
+    while path.links:
         found.append(Stretch(numbers_of(chain, path, limit, groups, answers, messages), path))
         if path.boundary < 0:
             break
         above = chain.parent(path.boundary, path.boundary)
         limit = path.boundary
-        leaf = above if above >= 0 else chain.leaf(limit)
+        path = chain.path(above, limit) if above >= 0 else chain.newest(limit)
     return found[::-1]
 
 

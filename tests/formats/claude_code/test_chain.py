@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -28,13 +29,50 @@ def names(chain: Chain, path: Path) -> list[str]:
     return [chain.links[i].uuid for i in path.links]
 
 
-def test_the_leaf_is_the_last_in_file_order_with_what_hangs_on_it() -> None:
-    """System rows chained after the leaf count, boundaries and rows of other branches do not."""
-    chain = tree(("u1", None, 0), ("a1", "u1", 1), ("s1", "a1", 2), ("s2", "u1", 3), ("s3", "s1", 4), ("b1", "s3", 5))
-    assert chain.leaf(6) == 4
-    assert chain.leaf(4) == 2
-    assert chain.leaf(1) == 0
-    assert chain.leaf(0) == -1
+Rows = list[tuple[str, str | None, float]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sent"),
+    [
+        pytest.param("u1 a1<u1 u2<a1 a2<u2 u3<a1", "u1 a1 u3", id="the last of the file"),
+        pytest.param("u1@9 a1<u1@8 u2@1", "u2", id="whatever its time"),
+        pytest.param("u1 a1<u1 s1<a1 s2<s1", "u1 a1 s1 s2", id="with what hangs on it"),
+        pytest.param("u1 a1<u1 u2<a1 a2<u2 s1<a1", "u1 a1 s1", id="or the row on which the last hangs"),
+        pytest.param("u1 a1<u1 u2<a1 a2<u2 p1<a1 s1<p1", "u1 a1 s1", id="by way of progress"),
+        pytest.param("u1 a1<u1 u2<a1 p1<a1", "u1 a1 u2", id="progress alone is none"),
+        pytest.param("u1 a1<u1 s1 s2<s1", "u1 a1", id="nor what hangs on nobody's words"),
+        pytest.param("u1 a1<u1 s1<gone", "u1 a1", id="nor on what is missing"),
+        pytest.param("u1 a1<u1 -u2<a1", "u1 a1", id="nor a sidechain"),
+        pytest.param("u1 a1<u1 s1<a1@9 s2<a1@8 s3<s1@7", "u1 a1 s2 s1 s3", id="siblings by time, each above its own"),
+        pytest.param("u1 a1<u1 s1<a1 s2<a1 u2<s2", "u1 a1 s2 u2", id="but those of the path alone before the leaf"),
+        pytest.param("u1 u2<a1@3 a2<u2@4 a1<u1@2", "u1 a1 u2 a2", id="of the last and those below, the newest"),
+        pytest.param("u1 u2<a1@3 a2<u2@4 a1<u1@9", "u1 a1", id="which it may be itself"),
+        pytest.param("u1 u2<a1@9 a2<u2@5 a1<u1@2", "u1 a1 u2", id="not the lowest"),
+        pytest.param("u1 u2<a1@2 a2<u2@2 u3<a1@2 a1<u1@2", "u1 a1 u3", id="of several the last"),
+        pytest.param("u1 u2<a1@3 s1<u2@4 a1<u1@2", "u1 a1 u2 s1", id="with what hangs on that"),
+        pytest.param("u1 u2<s1@9 a1<u1@2 s1<a1@3", "u1 a1 s1 u2", id="below a system row"),
+        pytest.param("u1 a1<u1 b1<a1", "b1", id="a compaction that hangs there cuts"),
+        pytest.param("u1 a1<u1 s1<a1 b1<s1 s2<b1", "b1 s2", id="and what hangs on it stays"),
+        pytest.param("u1 a1<u1 b1", "u1 a1", id="one that hangs nowhere does not"),
+        pytest.param("s1", "", id="nobody's words"),
+    ],
+)
+def test_what_is_gone_on_with(rows: str, sent: str) -> None:
+    """Rule 2, as it was seen: each of these sessions was resumed by Claude Code 2.1.329."""
+    made: Rows = []
+    for place, row in enumerate(rows.split()):
+        found = re.fullmatch(r"(-?\w+)(?:<(\w+))?(?:@(\d+))?", row)
+        assert found
+        made.append((found[1], found[2], float(found[3] or place + 1)))
+    chain = tree(*made)
+    assert " ".join(names(chain, chain.newest(len(made)))) == sent
+
+
+def test_before_a_row_there_was_another_leaf() -> None:
+    """What comes later does not count."""
+    chain = tree(("u1", None, 0), ("a1", "u1", 1), ("s1", "a1", 2), ("s2", "u1", 3))
+    assert [chain.leaf(limit) for limit in range(5)] == [-1, 0, 1, 1, 0]
 
 
 def test_sidechains_have_no_leaf_unless_asked_for() -> None:

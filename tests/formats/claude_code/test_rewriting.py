@@ -70,11 +70,23 @@ def test_some_are_forgotten(numbers: str) -> None:
 
 
 def test_a_rewind() -> None:
-    """What came after the mark goes; the last row of the context is the last of the file."""
+    """What came after the mark goes; a last row, which is never sent, hangs on the last of the context."""
     one = opened(FILE)
     one.forget("6,8-9")
     made = rows(written(one))
-    assert made[-1]["uuid"] == "d" and "x" in [row.get("uuid") for row in made]
+    assert (made[-1]["type"], made[-1]["parentUuid"]) == ("system", "d")
+    assert "x" in [row.get("uuid") for row in made] and told(opened(written(one))) == told(one)
+
+
+def test_a_branch_that_hangs_on_the_last_row() -> None:
+    """Rows that were left, newer than the context's last row, which they hang on, are not gone on with (rule 2)."""
+    branches = [user("u1", None, "q1", 1), assistant("a1", "u1", "r1", 2), user("u2", "a1", "left", 3),
+                assistant("a2", "u2", "left too", 4), user("u3", "a1", "q3", 5)]  # fmt: skip
+    one = opened(log(*branches))
+    one.forget("5")
+    again = opened(written(one))
+    assert told(again) == told(one)
+    assert b"left too" in written(one)
 
 
 def test_preserved_messages() -> None:

@@ -111,8 +111,8 @@ def test_progress_rows_are_looked_through() -> None:
 
 
 def test_rows_written_twice() -> None:
-    """A repeated row begins no other sidechain: it is the same message, and the leaf."""
-    assert threads(*MAIN, *ask("x"), ask("x")[0]) == {"sidechain-1": [3]}
+    """A repeated row begins no other sidechain: it is the same message, and what hangs on it is newer."""
+    assert threads(*MAIN, *ask("x"), ask("x")[0]) == {"sidechain-1": [3, 4]}
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,13 @@ HALF = {"preservedMessages": {"anchorUuid": "s", "uuids": ["gone", "a2"]}}
 SECOND = [boundary("c", at=20), user("t", "c", "SUM2", 21, isCompactSummary=True)]
 
 CHAINS: dict[str, tuple[Rows, str]] = {
-    "the last row in the file is the leaf, though it has a child above it": (
-        [user("q1", None, "q1", 1), user("q2", "a1", "q2", 3), assistant("a1", "q1", "a1", 2)],
+    "the last row in the file is the leaf, though it has an older child above it": (
+        [user("q1", None, "q1", 1), user("q2", "a1", "q2", 3), assistant("a1", "q1", "a1", 4)],
         "q1 a1",
+    ),
+    "a newer child above it is gone on with": (
+        [user("q1", None, "q1", 1), user("q2", "a1", "q2", 3), assistant("a1", "q1", "a1", 2)],
+        "q1 a1 q2",
     ),
     "a rewound turn is not on the path": ([*OLD, *turn(3, "a1", 9)], "q1 a1 q3 a3"),
     "what hangs on a result that is put back comes with it": (
