@@ -1,7 +1,7 @@
 """check: what is wrong with a log, its ops and its pairs; fsck for a transcript. It changes nothing.
 
-Damage comes from reading, misfits from `core/fit.py`, pairs from `core/steps.py`, proofs from the log's format: what
-its program noted of the requests that it sent, beside the context that the log gives.
+Damage comes from reading and `soundness.py`, misfits from `core/fit.py`, pairs from `core/steps.py`, proofs from the
+log's format: what its program noted of the requests that it sent, beside the context that the log gives.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ctxkit.core.fit import dangling, faults
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.formats.base import Noted, Proofs
 from ctxkit.opened import OpenedLog
+from ctxkit.soundness import soundness
 from ctxkit.store.jsonl import read_blocks
 
 
@@ -23,6 +24,10 @@ class Finding(msgspec.Struct, frozen=True):
     where: str
     code: str
     text: str
+    line: int | None = None
+    """Of what is wrong with a line: its number, from 1."""
+    byte: int | None = None
+    """And where it stands, in bytes from the start of the log (of a container: of the messages laid out as lines)."""
 
 
 def check(log: OpenedLog, proved: Proofs | None = None) -> list[Finding]:
@@ -31,7 +36,7 @@ def check(log: OpenedLog, proved: Proofs | None = None) -> list[Finding]:
     `proved`: what `proofs` says of the log, where that is known already.
     """
     requests = (proofs(log) if proved is None else proved).wrong
-    wrong = [Finding(f"line {one.line}", one.code, one.text) for one in requests]
+    wrong = [Finding(f"line {one.line}", one.code, one.text, one.line) for one in requests]
     return [*_lines(log), *_ops(log), *_pairs(log), *wrong]
 
 
@@ -43,10 +48,10 @@ def proofs(log: OpenedLog) -> Proofs:
 
 
 def _lines(log: OpenedLog) -> Iterator[Finding]:
-    for one in (*log.transcript.damage, *log.ledger.damage):
-        yield Finding(f"line {one.line}", one.code, one.text)
+    for one in (*log.transcript.damage, *log.ledger.damage, *soundness(log)):
+        yield Finding(f"line {one.line}", one.code, one.text, one.line, one.offset)
     for one in log.opening.sidecar_damage:
-        yield Finding(f"ops.jsonl line {one.line}", one.code, one.text)
+        yield Finding(f"ops.jsonl line {one.line}", one.code, one.text, one.line, one.offset)
 
 
 def _ops(log: OpenedLog) -> Iterator[Finding]:

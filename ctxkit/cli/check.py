@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Reading, takes
@@ -27,7 +29,7 @@ def command(log: LogArgument = "-", *, reading: Reading) -> int:
     findings = target.check(proofs)
     for finding in findings:
         if reading.json:
-            io.out_json({"where": finding.where, "code": finding.code, "text": finding.text})
+            io.out_json(msgspec.to_builtins(finding))
         else:
             place = Ink(finding.where, "bold")
             io.out(f"{target.opening.name}: ", place, ": ", Ink(finding.code, "red"), f": {finding.text}", hang=2)

@@ -7,7 +7,7 @@ Pipeline: `store/jsonl.py` turns bytes into `Block`s of a format's `Row`; the fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -55,6 +55,19 @@ class Reader(Protocol):
         """The transcript of all that was fed; `damage` is left empty for the caller."""
 
 
+class Ties(NamedTuple):
+    """What ties a record to others: its own id, that of the record it hangs on, its session's; "" for none."""
+
+    id: str = ""
+    parent: str = ""
+    session: str = ""
+
+    @classmethod
+    def of(cls, id: Any = None, parent: Any = None, session: Any = None) -> Ties:
+        """The same of whatever stands in a record."""
+        return cls(*(value if isinstance(value, str) else "" for value in (id, parent, session)))
+
+
 class Format(Protocol):
     """One shape of transcript. A format derives from it, and says otherwise where its program does."""
 
@@ -74,6 +87,10 @@ class Format(Protocol):
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full, from the JSON objects of its rows (the opening one first)."""
+
+    def ties(self, record: dict[str, Any]) -> Ties | None:
+        """What ties a record to others, for `check`; None where nothing does. Ids that may stand twice are left out."""
+        return None
 
     def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The same for a search: the words that the rows hold, and no others, also those that are not shown."""

@@ -149,12 +149,12 @@ CODE = re.compile(r"[a-z]+[a-z0-9]*(-[a-z0-9]+)*")
 
 
 def codes_in(path: Path) -> set[str]:
-    """The codes that a module can report: in calls of Damage, report, _lost, Finding, Disproof; _NOTES; `code = …`."""
+    """The codes that a module can report: in calls of Damage, Finding and their makers, in _NOTES, and `code = …`."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if called in ("Damage", "report", "_lost", "Finding", "Disproof"):
+            if called in ("Damage", "report", "_lost", "_note", "_place", "Finding", "Disproof"):
                 values = [*node.args, *(word.value for word in node.keywords if word.arg == "code")]
                 found |= {value.value for value in values if isinstance(value, ast.Constant) and _is_code(value.value)}
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -175,6 +175,7 @@ def test_damage_codes() -> None:
     """The page has the codes that the code reports, all of them and no others."""
     places = [*(ROOT / "ctxkit/store").glob("*.py"), ROOT / "ctxkit/core/ledger.py", ROOT / "ctxkit/checking.py"]
     places.append(ROOT / "ctxkit/formats/claude_code/proofs.py")
+    places += [ROOT / "ctxkit/soundness.py", ROOT / "ctxkit/formats/mending.py"]
     found = set().union(*map(codes_in, places))
     found |= {f"{code}-void" for code in ("misfit", "damaged-op")}  # checking.py: ops that are undone
     part = PAGE.read_text(encoding="utf-8").partition("<!-- codes -->")[2].partition("\n## ")[0]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Edited, Format, Kept, NewSession, Noted, Proofs, Row, Written
+from ctxkit.formats.base import Edited, Format, Kept, NewSession, Noted, Proofs, Row, Ties, Written
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow
@@ -40,6 +40,10 @@ class ClaudeCode(Format):
     def reader(self) -> ClaudeReader:
         """A new reader."""
         return ClaudeReader()
+
+    def ties(self, record: dict[str, Any]) -> Ties | None:
+        """Rows hang on one another by uuid."""
+        return Ties.of(record.get("uuid"), record.get("parentUuid"), record.get("sessionId"))
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
-from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Written
+from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Ties, Written
 from ctxkit.formats.codex.content import content_of
 from ctxkit.formats.codex.reader import NAME, CodexReader
 from ctxkit.formats.codex.rows import CodexRow
@@ -36,6 +36,13 @@ class Codex(Format):
     def reader(self) -> CodexReader:
         """A new reader."""
         return CodexReader()
+
+    def ties(self, record: dict[str, Any]) -> Ties | None:
+        """Each `session_meta` names the session."""
+        meta = record.get("payload")
+        if record.get("type") != "session_meta" or not isinstance(meta, dict):
+            return None
+        return Ties.of(session=meta.get("id"))
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

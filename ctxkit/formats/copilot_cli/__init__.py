@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
-from ctxkit.formats.base import Format, Row
+from ctxkit.formats.base import Format, Row, Ties
 from ctxkit.formats.copilot_cli.content import content_of
 from ctxkit.formats.copilot_cli.reader import NAME, CopilotReader
 from ctxkit.formats.copilot_cli.rows import CopilotRow
@@ -37,6 +37,12 @@ class CopilotCli(Format):
     def reader(self) -> CopilotReader:
         """A new reader."""
         return CopilotReader()
+
+    def ties(self, record: dict[str, Any]) -> Ties | None:
+        """Events hang on one another by id; the first names the session."""
+        body = record.get("data")
+        session = body.get("sessionId") if record.get("type") == "session.start" and isinstance(body, dict) else None
+        return Ties.of(record.get("id"), record.get("parentId"), session)
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
-from ctxkit.formats.base import Format, Row
+from ctxkit.formats.base import Format, Row, Ties
 from ctxkit.formats.gemini_cli.content import content_of
 from ctxkit.formats.gemini_cli.reader import NAME, GeminiReader
 from ctxkit.formats.gemini_cli.rows import GeminiRow
@@ -38,6 +38,10 @@ class GeminiCli(Format):
     def reader(self) -> GeminiReader:
         """A new reader."""
         return GeminiReader()
+
+    def ties(self, record: dict[str, Any]) -> Ties | None:
+        """The header names the session; an id that stands twice is an update."""
+        return Ties.of(session=record.get("sessionId"))
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
-from ctxkit.formats.base import Format, Row
+from ctxkit.formats.base import Format, Row, Ties
 from ctxkit.formats.opencode.content import content_of
 from ctxkit.formats.opencode.reader import NAME, OpencodeReader
 from ctxkit.formats.opencode.rows import OpencodeRow
@@ -32,6 +32,11 @@ class Opencode(Format):
     def reader(self) -> OpencodeReader:
         """A new reader."""
         return OpencodeReader()
+
+    def ties(self, record: dict[str, Any]) -> Ties | None:
+        """Messages have ids."""
+        info = record.get("info")
+        return Ties.of(info.get("id")) if isinstance(info, dict) and not record.get("document") else None
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Written
+from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Ties, Written
 from ctxkit.formats.pi.content import content_of, recorded_of
 from ctxkit.formats.pi.reader import NAME, PiReader
 from ctxkit.formats.pi.rows import PiRow
@@ -35,6 +35,12 @@ class Pi(Format):
     def reader(self) -> PiReader:
         """A new reader."""
         return PiReader()
+
+    def ties(self, record: dict[str, Any]) -> Ties | None:
+        """Entries hang on one another by id; the header names the session."""
+        if record.get("type") == "session":
+            return Ties.of(session=record.get("id"))
+        return Ties.of(record.get("id"), record.get("parentId"))
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
