@@ -20,8 +20,9 @@ from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats import containers, registry
 from ctxkit.formats.base import Block, Format, Reader, Row
 from ctxkit.store.jsonl import BlockReader, read_blocks
+from ctxkit.store.records import LaidOut, RecordReader
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.source import Source, of_bytes, open_log, spool
+from ctxkit.store.source import Source, open_log, spool
 
 FRAGMENTS = frozenset({"torn-tail", "torn-line", "torn-prefix", "nul-block"})
 """Damage that a log without any whole record may have: its first append was cut off."""
@@ -116,15 +117,15 @@ def read_source(
 ) -> Opening:  # fmt: skip
     """The same for bytes that are open already. `format`: its name; `auto`: by its content."""
     registry.known(format)
-    start = source.read(0, FIRST_LINE)
-    laid_out, format_ = source, cast(Format | None, None)
+    laid_out, format_, records = source, cast(Format | None, None), list[bytes]()
     damage: list[Damage] = []
-    if format != NATIVE and containers.may_be(start if b"\n" in start else source.read(0, source.size)):
+    if format != NATIVE and _may_be_container(source):
         container = containers.find(source.read(0, source.size))
         if container is not None:
-            laid_out = of_bytes(name, containers.lay_out(container, conversation, name))
+            chosen = containers.choose(container, conversation, name)
+            records, rest, found = chosen.records, container.rest, chosen.format
+            laid_out = LaidOut(name, records, rest, containers.lay_out)
             damage += container.damage
-            found = containers.choose(container, conversation, name).format
             if not registry.fits(format, found):
                 raise UnknownFormat(f"{name} is no log of the format {format}: it is of {found}", "leave --from out")
             if sidecar is not None and len(container.conversations) > 1:
@@ -142,6 +143,8 @@ def read_source(
             raise UnknownFormat(f"{name}: {error.message}", error.hint) from error
     reader = format_.reader()
     blocks = BlockReader(laid_out, format_.row, damage)
+    if isinstance(laid_out, LaidOut):
+        blocks = RecordReader(laid_out, format_.row, damage, records)
     for block in limited(iter(blocks), rows):
         reader.feed(block)
         if progress is not None:
@@ -155,6 +158,16 @@ def read_source(
     )  # fmt: skip
     _merge_sidecar(opening)
     return opening
+
+
+def _may_be_container(source: Source) -> bool:
+    """Whether the file is worth being read as a whole, by its first line; one long line always is."""
+    size = FIRST_LINE
+    while b"\n" not in (start := source.read(0, size)) and size < source.size:
+        size *= 4
+    if size > FIRST_LINE and start.find(b"\n") in (-1, source.size - 1):
+        return True
+    return containers.may_be(start)
 
 
 def reread(opening: Opening) -> Opening:
@@ -248,8 +261,8 @@ def limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
         for i, row in enumerate(block.rows):
             if not isinstance(row.ctxkit, str):
                 if not left:
-                    kept = (block.rows[:i], block.offsets[:i], block.sizes[:i], block.lines[:i])
-                    yield Block(*kept, block.data, block.base)
+                    kept = {name: getattr(block, name)[:i] for name in ("rows", "offsets", "sizes", "lines")}
+                    yield msgspec.structs.replace(block, **kept)
                     return
                 left -= 1
         yield block

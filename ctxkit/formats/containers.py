@@ -1,13 +1,15 @@
 """Files that hold chat messages in something bigger: an array, `{"messages": [...]}`, runs, a conversation per line.
 
-Pipeline: `find` takes the bytes of such a file (a pipe may have added op lines), `lay_out` gives one conversation of it
-as JSONL, which the reader of `formats/chat.py` then reads: offsets and identities refer to that buffer. Another program
-owns these files, so `FORMAT` is not native: ops go to the sidecar.
+Pipeline: `find` takes the bytes of such a file (a pipe may have added op lines), `choose` gives one conversation of it,
+whose records the reader of `formats/chat.py` then reads: offsets refer to the JSONL that `lay_out` makes of them.
+Another program owns these files, so `FORMAT` is not native: ops go to the sidecar.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -16,7 +18,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage, Text
 from ctxkit.errors import ManyConversations, Usage
 from ctxkit.formats.chat import ChatFormat, content_of
-from ctxkit.formats.heads import items, one_line
+from ctxkit.formats.heads import items, one_line, views
 
 FORMAT = ChatFormat("messages", native=False)
 """How the laid out lines are read."""
@@ -24,6 +26,8 @@ FORMAT = ChatFormat("messages", native=False)
 _ABSENT = msgspec.Raw(b"")
 _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n"
+_BLANKS = re.compile(rb"[ \t\r\n]*")
+_LONG = 1 << 16
 _LOOKED_AT = 50
 _FIRST = 3
 """Lines looked at to tell whether each holds a conversation: the first may be damaged."""
@@ -38,33 +42,36 @@ _LABELS = ("custom_id", "instance_id", "task_id", "conversation_id", "id", "titl
 
 
 class Conversation(msgspec.Struct):
-    """One conversation: what its container calls it ("task_id 3, trial 0", or ""); its messages, raw, a line each."""
+    """One conversation: what its container calls it ("task_id 3, trial 0", or ""); its messages, as they are written.
+
+    Those of a session document are views (`msgspec.Raw`): such files are long.
+    """
 
     label: str
-    lines: list[bytes]
+    records: list[bytes]
     format: str = "messages"
-    """Whose lines they are: session documents (`formats/documents.py`) and `BODIES` have formats of their own."""
+    """Whose records they are: session documents (`formats/documents.py`) and `BODIES` have formats of their own."""
 
     @property
     def count(self) -> int:
         """How many messages it has."""
         if self.format == "messages":
-            return sum(_role(line) is not None for line in self.lines)
+            return sum(_role(record) is not None for record in self.records)
         if self.format in BODIES:
             from ctxkit.formats import exchanges
 
-            return exchanges.count(self.format, self.lines)
-        return len(self.lines) - 1
+            return exchanges.count(self.format, self.records)
+        return len(self.records) - 1
 
     @property
     def title(self) -> str:
         """The start of its first user message, on one line."""
-        for line in self.lines:
-            if _role(line) == "user":
-                record = loads(line)
-                if "parts" in record:
-                    record["content"] = record["parts"]
-                words = " ".join(part.text for part in content_of(record).parts if isinstance(part, Text)).split()
+        for record in self.records:
+            if _role(record) == "user":
+                told = loads(bytes(record))
+                if "parts" in told:
+                    told["content"] = told["parts"]
+                words = " ".join(part.text for part in content_of(told).parts if isinstance(part, Text)).split()
                 return " ".join(words)[:_TITLE]
         return ""
 
@@ -115,17 +122,15 @@ def may_be(start: bytes) -> bool:
     line = start.partition(b"\n")[0].rstrip(_BLANK)
     if line.startswith(b"["):
         return True
-    head = _head(line)
-    found = head is not None and (_messages(head) or _document(head, line) or _bodies(head, line, 0))
-    return bool(found) or (line.startswith(b"{") and line[-1:] in b"{[,")
+    return bool(_held(line)) or (line.startswith(b"{") and line[-1:] in b"{[,")
 
 
 def find(raw: bytes) -> Container | None:
     """The conversations of a file, or None where it is no such container (a log, another format, not JSON)."""
     body, ops = _split_ops(raw.removeprefix(_BOM))
-    lines = [line for line in body.split(b"\n") if line.strip(_BLANK)]
-    if len(lines) > 1 and any(map(_is_one, lines[: 1 if body.startswith(b"[") else _FIRST])):
-        return _per_line(lines, ops)
+    first = list(islice(_lines(body), _FIRST))
+    if len(first) > 1 and any(map(_is_one, first[: 1 if body.startswith(b"[") else _FIRST])):
+        return _per_line(_lines(body), ops)
     if _sound(body):
         found = _conversations(body) or _lone(body)
         return None if found is None else Container(found, ops)
@@ -146,9 +151,20 @@ def _sound(raw: bytes) -> bool:
     return True
 
 
-def lay_out(container: Container, number: int | None, name: str = "the input") -> bytes:
-    """One conversation as JSONL, with the lines that follow it. Takes and raises what `choose` does."""
-    return b"".join(line + b"\n" for line in choose(container, number, name).lines) + container.rest
+def _lines(raw: bytes) -> Iterator[bytes]:
+    """The lines that are not blank."""
+    start = 0
+    while start < len(raw):
+        end = raw.find(b"\n", start)
+        end = len(raw) if end < 0 else end
+        if (line := raw[start:end]).strip(_BLANK):
+            yield line
+        start = end + 1
+
+
+def lay_out(records: Iterable[bytes], rest: bytes) -> bytes:
+    """The records of a conversation as JSONL, with the lines that follow it."""
+    return b"\n".join([*map(one_line, records), rest])
 
 
 def choose(container: Container, number: int | None, name: str = "the input") -> Conversation:
@@ -179,38 +195,43 @@ def _split_ops(raw: bytes) -> tuple[bytes, bytes]:
     while end:
         start = raw.rfind(b"\n", 0, end - 1 if raw.endswith(b"\n", 0, end) else end) + 1
         line = raw[start:end].strip(_BLANK)
-        if line:
-            head = _head(line)
-            if head is None or not isinstance(head.ctxkit, str):
-                break
+        if line and not _is_op(line):
+            break
         end = start
     return raw[:end], raw[end:]
+
+
+def _is_op(line: bytes) -> bool:
+    """Whether a line is an op; the last line of a document is long."""
+    head = _head(line) if len(line) < _LONG or b"ctxkit" in line else None
+    return head is not None and isinstance(head.ctxkit, str)
 
 
 def _per_line(lines: Iterable[bytes], ops: bytes) -> Container:
     """A conversation on each line. A line that is none is left to the reader of the rest, which reports it."""
     conversations: list[Conversation] = []
-    other = b""
+    other: list[bytes] = []
     for line in lines:
         one = _conversations(line)
         if one is None:
-            other += line + b"\n"
+            other.append(line + b"\n")
         else:
             conversations += one
-    return Container(conversations, other + ops)
+    return Container(conversations, b"".join([*other, ops]))
 
 
 def _conversations(raw: bytes) -> list[Conversation] | None:
     """The conversations in one JSON text; None where it holds none."""
-    raw = raw.strip(_BLANK)
-    if raw.startswith(b"["):
+    blank = _BLANKS.match(raw)
+    start = blank.end() if blank else 0
+    if raw.startswith(b"[", start):
         listed = items(raw)
         if listed is None:
             return None
         if whose := _whose(listed):
-            return [Conversation("", list(map(one_line, listed)), whose)]
+            return [Conversation("", listed, whose)]
         return [run for item in listed for run in _held(item)] or None
-    return (_held(raw) if raw.startswith(b"{") else []) or None
+    return (_held(raw) if raw.startswith(b"{", start) else []) or None
 
 
 def _lone(raw: bytes) -> list[Conversation] | None:
@@ -220,7 +241,7 @@ def _lone(raw: bytes) -> list[Conversation] | None:
         return None
     from ctxkit.formats import exchanges
 
-    return [Conversation("", [one_line(raw)])] if exchanges.is_message(raw) else None
+    return [Conversation("", [raw])] if exchanges.is_message(raw) else None
 
 
 def _held(raw: bytes, depth: int = 0) -> list[Conversation]:
@@ -228,16 +249,16 @@ def _held(raw: bytes, depth: int = 0) -> list[Conversation]:
     head = _head(raw)
     if head is None:
         return []
-    found = _messages(head)
+    messages = None if head.messages is _ABSENT else views(head.messages)
+    found = _messages(head, messages)
     if found is None:
-        document = _document(head, raw)
+        document = _document(raw, messages)
         return [Conversation("", document[1], document[0])] if document else _bodies(head, raw, depth)
     whose, listed = found
-    lines = list(map(one_line, listed))
     system = bytes(head.system)
     if system[:1] in (b'"', b"[") and system not in (b'""', b"[]"):
-        lines.insert(0, one_line(b'{"role":"system","content":' + system + b"}"))
-    return [Conversation(_label(raw), lines, whose)]
+        listed.insert(0, b'{"role":"system","content":' + system + b"}")
+    return [Conversation(_label(raw), listed, whose)]
 
 
 def _bodies(head: _Head, raw: bytes, depth: int) -> list[Conversation]:
@@ -251,39 +272,40 @@ def _bodies(head: _Head, raw: bytes, depth: int) -> list[Conversation]:
     talks = exchanges.lay_out(raw)
     if talks:
         label = _label(raw)
-        return [
-            Conversation(", ".join(filter(None, (label, talk.label))), list(map(one_line, talk.lines)), talk.format)
-            for talk in talks
-        ]
+        return [Conversation(", ".join(filter(None, (label, talk.label))), talk.lines, talk.format) for talk in talks]
     found: list[Conversation] = []
     for inner in exchanges.inside(raw) if depth < _DEEPEST else ():
         said = _held(inner, depth + 1)
         if not said and exchanges.is_message(inner):
-            said = [Conversation("", [one_line(inner)])]
+            said = [Conversation("", [inner])]
         if found and said and {one.format for one in found} == {one.format for one in said}:
-            found = [Conversation(one.label, found[0].lines + one.lines, one.format) for one in said]
+            found = [Conversation(one.label, found[0].records + one.records, one.format) for one in said]
         else:
             found = found or said
-    return [Conversation(one.label or _label(raw), one.lines, one.format) for one in found]
+    return [Conversation(one.label or _label(raw), one.records, one.format) for one in found]
 
 
-def _document(head: _Head, raw: bytes) -> tuple[str, list[bytes]] | None:
-    """The format and lines of a session document (`formats/documents.py`); None where the object is none."""
-    if head.messages is _ABSENT:
+def _document(raw: bytes, messages: list[bytes] | None) -> tuple[str, list[bytes]] | None:
+    """The format and records of a session document (`formats/documents.py`); None where the object is none."""
+    if messages is None:
         return None
     from ctxkit.formats import documents
 
-    return documents.lay_out(raw)
+    return documents.lay_out(raw, messages)
 
 
-def _messages(head: _Head) -> tuple[str, list[bytes]] | None:
-    """The items of one of the lists, and whose they are; None where none are messages. Not of a message or an op."""
+def _messages(head: _Head, messages: list[bytes] | None) -> tuple[str, list[bytes]] | None:
+    """The items of one of the lists, and whose they are; None where none are messages. Not of a message or an op.
+
+    `messages`: those under that key.
+    """
     if isinstance(head.role, str) or isinstance(head.ctxkit, str):
         return None
-    for raw in (getattr(head, key) for key in _LISTS):
-        listed = items(raw) if raw is not _ABSENT else None
+    for key in _LISTS:
+        raw = getattr(head, key)
+        listed = messages if key == "messages" else views(raw) if raw is not _ABSENT else None
         if listed and (whose := _whose(listed)):
-            return whose, listed
+            return whose, list(map(bytes, listed))
     return None
 
 
@@ -330,7 +352,7 @@ def _broken(body: bytes, rest: bytes) -> Container | None:
         found += one
         damage += piece.damage
         odd = not (piece.damage or mending.sound(piece.text))
-        if odd and all(mending.sound(line) for each in one for line in each.lines):
+        if odd and all(mending.sound(line) for each in one for line in each.records):
             damage.append(mending.around(body, piece))
     if not found:
         return None

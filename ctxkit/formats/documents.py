@@ -14,17 +14,20 @@ from ctxkit.formats import heads, mending
 _LOOKED_AT = 50
 
 
-def lay_out(raw: bytes) -> tuple[str, list[bytes]] | None:
-    """The name of the format and the lines of a document; None where it is none."""
-    fields = heads.fields(raw)
-    if fields is None or "messages" not in fields or not fields.keys() & {"sessionId", "info"}:
+def lay_out(raw: bytes, messages: list[bytes] | None) -> tuple[str, list[bytes]] | None:
+    """The name of the format and the records of a document; None where it is none.
+
+    `messages`: the items under that key, which go on as they are written.
+    """
+    found = heads.field_views(raw)
+    if found is None or messages is None or not found.keys() & {"sessionId", "info"}:
         return None
-    messages = heads.items(fields.pop("messages"))
-    name = None if messages is None else _format(fields, messages[:_LOOKED_AT])
-    if name is None or messages is None:
+    fields = {key: bytes(value) for key, value in found.items() if key != "messages"}
+    name = _format(fields, messages[:_LOOKED_AT])
+    if name is None:
         return None
     head = {key: loads(value) for key, value in fields.items() if mending.sound(value)} | {"document": True}
-    return name, [json.dumps(head).encode("ascii"), *map(heads.one_line, messages)]
+    return name, [json.dumps(head).encode("ascii"), *messages]
 
 
 def _format(fields: dict[str, bytes], messages: list[bytes]) -> str | None:

@@ -66,8 +66,25 @@ def items(raw: Any) -> list[bytes] | None:
         return mending.items(bytes(raw)) if raw else None
 
 
+def views(raw: Any) -> list[bytes] | None:
+    """As `items`, but not copied: `msgspec.Raw`, which `bytes` and decoders take."""
+    try:
+        return list[bytes](_list(raw))
+    except _ERRORS:
+        return items(raw)
+
+
+def field_views(raw: Any) -> dict[str, bytes] | None:
+    """As `fields`, but not copied."""
+    try:
+        return dict[str, bytes](_fields(raw))
+    except _ERRORS:
+        return fields(raw)
+
+
 def one_line(raw: bytes) -> bytes:
     """The same JSON on one line: in sound JSON a raw line break can only stand between tokens."""
+    raw = bytes(raw)
     if b"\n" not in raw and b"\r" not in raw:
         return raw
     try:

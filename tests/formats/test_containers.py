@@ -28,7 +28,12 @@ def laid_out(raw: bytes, number: int | None = None) -> bytes:
     assert containers.may_be(raw.partition(b"\n")[0] + b"\n")
     found = containers.find(raw)
     assert found is not None
-    return containers.lay_out(found, number)
+    return lines_of(found, number)
+
+
+def lines_of(found: containers.Container, number: int | None = None, name: str = "x") -> bytes:
+    """One conversation as JSONL."""
+    return containers.lay_out(containers.choose(found, number, name).records, found.rest)
 
 
 SINGLE: dict[str, Any] = {
@@ -58,6 +63,21 @@ def test_raw_bytes_are_kept() -> None:
     assert laid_out(raw) == b'{"role":"user","content":"\\u00e9","t":1E5 , "k" : 0.10}\n'
 
 
+def test_line_ends_between_tokens_become_blanks() -> None:
+    """Of a record over several lines, whatever they end with; those in texts are escaped, and stay."""
+    raw = b'[\r\n{"role":"user",\r\n"content":"a\\nb"},\n{"role":\r"user","content":"c"}]\n' + OPS
+    assert laid_out(raw) == b'{"role":"user",  "content":"a\\nb"}\n{"role": "user","content":"c"}\n' + OPS
+
+
+def test_a_long_last_line_is_looked_at_for_ops() -> None:
+    """A document on one line is none, an op is one however long."""
+    talk = json.dumps({"messages": [*TALK, {"role": "user", "content": "x" * 70_000}]}).encode() + b"\n"
+    long = json.dumps({"id": "c", "label": "x" * 70_000, "ctxkit": "mark"}).encode() + b"\n"
+    for raw, ops in ((talk, 0), (talk + OPS, 2), (talk + OPS + long, 3)):
+        got = read(containers.FORMAT, laid_out(raw))
+        assert (len(got.messages), len(got.ops)) == (4, ops)
+
+
 MANY: dict[str, bytes] = {
     "a conversation per line": b"".join(
         json.dumps({"messages": TALK, "tools": "[]"}).encode() + b"\n" for _ in range(12)
@@ -74,16 +94,16 @@ def test_many_conversations_ask_for_one(raw: bytes) -> None:
     assert found is not None
     assert [one.count for one in found.conversations] == [3] * 12
     with pytest.raises(ManyConversations) as error:
-        containers.lay_out(found, None, "x.json")
+        lines_of(found, None, "x.json")
     lines = error.value.message.split("\n")
     assert lines[0] == "x.json holds 12 conversations and none is chosen:"
     assert len(lines) == 12
     assert "3 messages: hello there" in lines[1]
     assert lines[11] == "  and 2 more"
-    assert len(read(containers.FORMAT, containers.lay_out(found, 12)).ops) == 2
+    assert len(read(containers.FORMAT, lines_of(found, 12)).ops) == 2
     for number in (0, 13):
         with pytest.raises(Usage):
-            containers.lay_out(found, number)
+            lines_of(found, number)
 
 
 def test_conversations_are_named_as_the_file_names_them() -> None:
@@ -128,7 +148,7 @@ def test_what_only_the_tolerant_decoder_reads() -> None:
     ):
         found = containers.find(raw)
         assert found is not None
-        line = containers.lay_out(found, None)
+        line = lines_of(found, None)
         assert line.startswith(b'{"role":"user","content":"\\ud83d"')
 
 
@@ -176,7 +196,7 @@ def test_real_files(name: str, figures: tuple[int, int, int, int]) -> None:
     found = containers.find(raw)
     assert found is not None
     count = len(found.conversations)
-    read_all = [read(containers.FORMAT, containers.lay_out(found, number + 1)) for number in range(count)]
+    read_all = [read(containers.FORMAT, lines_of(found, number + 1)) for number in range(count)]
     messages = [message for one in read_all for message in one.messages]
     calls = sum(len(message.calls) for message in messages)
     assert (count, len(messages), calls, sum(len(message.results) for message in messages)) == figures
@@ -189,7 +209,7 @@ def test_real_files_go_out_valid(name: str) -> None:
     found = containers.find(Path(shared("transcripts") / name).read_bytes())
     assert found is not None
     for number in range(len(found.conversations)):
-        everything = contents(containers.FORMAT, containers.lay_out(found, number + 1))
+        everything = contents(containers.FORMAT, lines_of(found, number + 1))
         assert anthropic_rules.problems(anthropic.write(everything)[0]) == []
         assert openai_rules.problems(openai.write(everything)[0]) == []
         assert [line["role"] for line in lines(everything)] == [content.role for content in everything]

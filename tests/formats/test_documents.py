@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.formats import documents
+from ctxkit.formats import containers, documents
 
 GEMINI = {"sessionId": "s", "projectHash": "p", "messages": [{"type": "user", "content": "a"}]}
 
@@ -15,9 +15,9 @@ GEMINI = {"sessionId": "s", "projectHash": "p", "messages": [{"type": "user", "c
 @pytest.mark.parametrize("indent", [None, 4])
 def test_lines(indent: int | None) -> None:
     """The header without its messages, then each message on one line, as it is written."""
-    found = documents.lay_out(json.dumps(GEMINI, indent=indent).encode())
+    found = containers.find(json.dumps(GEMINI, indent=indent).encode())
     assert found is not None
-    name, lines = found
+    name, lines = found.conversations[0].format, containers.lay_out(found.conversations[0].records, b"").splitlines()
     assert name == "gemini-cli"
     assert [json.loads(line) for line in lines] == [
         {"sessionId": "s", "projectHash": "p", "document": True},
@@ -37,10 +37,25 @@ def test_lines(indent: int | None) -> None:
 )  # fmt: skip
 def test_what_is_none(value: Any) -> None:
     """Other objects are left to others."""
-    assert documents.lay_out(json.dumps(value).encode()) is None
+    found = containers.find(json.dumps(value).encode())
+    assert found is None or found.conversations[0].format not in ("gemini-cli", "opencode")
 
 
 def test_what_only_the_tolerant_decoder_reads() -> None:
     """NaN, and a number that is too long, end nothing."""
     raw = json.dumps(GEMINI | {"x": [float("nan"), 10**400]}).encode()
-    assert documents.lay_out(raw) is not None
+    found = containers.find(raw)
+    assert found is not None
+    assert found.conversations[0].format == "gemini-cli"
+
+
+def test_messages_go_on_as_they_are() -> None:
+    """The object is looked at but for them."""
+    message = b'{"type":  "user"}'
+    head = b'{"sessionId": "s", "projectHash": "p", "document": true}'
+    assert documents.lay_out(b'{"sessionId":"s","messages":[],"projectHash":"p"}', [message]) == (
+        "gemini-cli",
+        [head, message],
+    )
+    assert documents.lay_out(b'{"sessionId":"s"}', [message]) is None
+    assert documents.lay_out(b'{"sessionId":"s","projectHash":"p"}', None) is None

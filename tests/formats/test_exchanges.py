@@ -29,7 +29,7 @@ def read(value: Any, number: int | None = None, indent: int | None = None) -> tu
     found = containers.find(raw)
     assert found is not None
     one = containers.choose(found, number)
-    data = containers.lay_out(found, number)
+    data = containers.lay_out(containers.choose(found, number).records, found.rest)
     fmt = registry.by_name(one.format)
     said = [
         f"{content.role}:{''.join(getattr(part, 'text', '') for part in content.parts)}"
@@ -164,4 +164,4 @@ def test_bytes_are_kept() -> None:
     raw = b'{"input": [ {"role":"user","content":"\\u00e9","x":1E5} ], "output":[]}'
     found = containers.find(raw)
     assert found is not None
-    assert containers.lay_out(found, None) == b'{"role":"user","content":"\\u00e9","x":1E5}\n'
+    assert containers.lay_out(found.conversations[0].records, b"") == b'{"role":"user","content":"\\u00e9","x":1E5}\n'
