@@ -22,9 +22,9 @@ class Loss(NamedTuple):
     """What becomes of each kind of thing on the way into a format; what is not named here is kept as it is."""
 
     system: str
-    """Of words of the system: "kept", "user", or "lead" (kept at the start, the user's later on)."""
+    """Of words of the system: "kept", "user", "lead" or "apart" (kept at the start, in one or not; later the user's)."""
     thinking: str
-    """"out", "words" (kept where it has words), "own" (kept where this format wrote it), "signed", or "kept"."""
+    """"out", "words" (kept where it has words), "own" (kept where this format wrote it), "gemini", "signed", "kept"."""
     errors: bool
     """Whether the flag of a failed result stays."""
     blank: bool
@@ -47,11 +47,17 @@ class Loss(NamedTuple):
     """Kinds of other parts that stay, whoever they are of: those that this format made itself."""
     names: bool = False
     """Whether the name of a speaker stays."""
+    in_order: bool = False
+    """Whether results stand in the order of their calls, their words in one, then their pictures."""
 
 
 DOCUMENTS = frozenset({"document", "search_result"})
 EVERYTHING = frozenset({"*"})
 OPENAI = frozenset({"compaction", "web_search_call", "image_generation_call"})
+RESPONSES = OPENAI | {
+    "file_search_call", "code_interpreter_call", "mcp_list_tools", "mcp_call", "mcp_approval_request",
+    "mcp_approval_response", "item_reference",
+}  # fmt: skip
 LOSSES = {
     "claude-code": Loss("user", "out", True, True, False, "kept", "https", "out", DOCUMENTS, "out", DOCUMENTS),
     "codex": Loss(
@@ -65,6 +71,13 @@ LOSSES = {
     "anthropic": Loss(
         "lead", "signed", True, False, False, "unfailed", "https", "named", DOCUMENTS, "out",
         DOCUMENTS | {"tool_reference"},
+    ),
+    "responses": Loss(
+        "kept", "own", False, True, False, "kept", "kept", "named", frozenset({"file", "input_file"}), "named",
+        frozenset({"input_file"}), own_kinds=RESPONSES,
+    ),
+    "gemini": Loss(
+        "apart", "gemini", True, False, False, "kept", "kept", "named", frozenset(), "named", in_order=True,
     ),
 }  # fmt: skip
 TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -111,7 +124,7 @@ def _plain(part: Part, said_by: str, loosely: bool) -> Atom:
             return ("image", said_by, fits(kind, data) if data else "", data or url)
         case Thinking(text=words, raw=raw):
             openai = raw.get("type") == "reasoning" and isinstance(raw.get("summary"), list)
-            own = "reasoning" if openai else "thinking"
+            own = "reasoning" if openai else "gemini" if raw.get("thought") is True else "thinking"
             return ("thinking", words, own, raw.get("signature") or raw.get("thinkingSignature") or raw.get("data"))
         case Other(kind=kind, raw=raw):
             return ("other", said_by, kind)
@@ -142,8 +155,11 @@ def unwrapped(arguments: Any) -> Any:
     return {} if arguments is None or (isinstance(arguments, str) and not arguments.strip()) else arguments
 
 
-def left(listed: Sequence[Atom], to: str) -> list[Atom]:
-    """What is left of a context that goes into format `to`, by the declaration."""
+def left(listed: Sequence[Atom], to: str, *, as_sent: bool = False) -> list[Atom]:
+    """What is left of a context that goes into format `to`, by the declaration.
+
+    `as_sent`: a program was recorded to send it so, be it as documented or not.
+    """
     loss = LOSSES[to]
     found: list[Atom] = []
     lead = True
@@ -155,12 +171,13 @@ def left(listed: Sequence[Atom], to: str) -> list[Atom]:
             lead = False
             continue
         if atom[0] in ("text", "image", "other") and atom[1] == "system":
-            to_user = loss.system == "user" or (loss.system == "lead" and not lead)
+            to_user = loss.system == "user" or (loss.system in ("lead", "apart") and not lead)
             atom = (atom[0], "user" if to_user else "system", *atom[2:])
         else:
             lead = False
         found += _kept(atom, loss)
-    found = _led(found) if loss.thinking == "own" else found
+    found = _led(found) if loss.thinking == "own" and not as_sent else found
+    found = _ordered(found) if loss.in_order else found
     return _in_one(found) if loss.system == "lead" else found
 
 
@@ -172,6 +189,7 @@ def _kept(atom: Atom, loss: Loss) -> list[Atom]:
     if kind == "thinking":
         stays = {
             "kept": True, "out": False, "words": bool(atom[1]), "own": atom[2] == "reasoning", "signed": atom[3],
+            "gemini": atom[2] == "gemini" and atom[1].strip(),
         }[loss.thinking]  # fmt: skip
         return [("thinking", atom[1], atom[2] if loss.thinking != "words" else "thinking", atom[3])] if stays else []
     if kind == "other":
@@ -228,3 +246,20 @@ def _in_one(listed: list[Atom]) -> list[Atom]:
     """The words of the system at the start as one text."""
     lead = list(takewhile(lambda atom: atom[:2] == ("text", "system"), listed))
     return [("text", "system", "\n\n".join(atom[2] for atom in lead))] * bool(lead) + listed[len(lead) :]
+
+
+def _ordered(listed: list[Atom]) -> list[Atom]:
+    """With the results of a step in the order of its calls, each with its words in one, then its pictures."""
+    found: list[Atom] = []
+    for atom in listed:
+        if atom[0] != "result":
+            found.append(atom)
+            continue
+        words = [one[2] for one in atom[3] if one[0] == "text"]
+        rest = tuple(one for one in atom[3] if one[0] != "text")
+        at = len(found)
+        while at and found[at - 1][0] == "result" and found[at - 1][1] > atom[1]:
+            at -= 1
+        said = (("text", "user", "\n".join(words)),) if "".join(words) else ()
+        found.insert(at, (*atom[:3], said + rest))
+    return found

@@ -51,7 +51,7 @@ def _bytes_of(part: Part) -> tuple[str, Any]:
             return kind, data
         case Other("input_audio", {"input_audio": {"format": str() as kind, "data": data}}):
             return _SOUNDS.get(kind, ""), data
-        case Other("file", {"file": {"file_data": str() as link}}):
+        case Other("file", {"file": {"file_data": str() as link}}) | Other("input_file", {"file_data": str() as link}):
             head, _, data = link.partition(";base64,")
             return head.removeprefix("data:"), data
     return "", None

@@ -17,8 +17,10 @@ _CAMEL = {
     "file_data": "fileData",
     "executable_code": "executableCode",
     "code_execution_result": "codeExecutionResult",
+    "mime_type": "mimeType",
+    "file_uri": "fileUri",
 }
-_KINDS = frozenset({"text", *_CAMEL, *_CAMEL.values()})
+_KINDS = frozenset({"text", *_CAMEL, *_CAMEL.values()}) - {"mime_type", "file_uri", "mimeType", "fileUri"}
 
 
 def is_content(record: dict[str, Any]) -> bool:
@@ -52,6 +54,8 @@ def _part(part: str | dict[str, Any], body: bool) -> Part:
             return Text(words)
         case {"inlineData": {"mimeType": str() as kind, "data": str() as pixels}} if kind.startswith("image/"):
             return Image(kind, pixels, raw=part)
+        case {"fileData": {"mimeType": str() as kind, "fileUri": str() as url}} if body and kind.startswith("image/"):
+            return Image(kind, url=url, raw=part)
         case {"functionCall": {"id": str() as key, "name": str() as name, **rest}}:
             return Call(key, name, rest.get("args"), part)
         case {"functionResponse": {"id": str() as key, **rest}}:
@@ -65,8 +69,8 @@ def _spelt(part: dict[str, Any]) -> dict[str, Any]:
     for key, value in found.items():
         if key in ("functionCall", "functionResponse") and isinstance(value, dict):
             found[key] = value if isinstance(value.get("id"), str) else value | {"id": ""}
-        elif key == "inlineData" and isinstance(value, dict) and "mime_type" in value:
-            found[key] = value | {"mimeType": value["mime_type"]}
+        elif key in ("inlineData", "fileData") and isinstance(value, dict):
+            found[key] = {_CAMEL.get(name, name): one for name, one in value.items()}
     return found
 
 

@@ -89,6 +89,10 @@ class _Writer:
                 return {"type": "text", "text": "[image]"}
             case Other(kind, raw) if side == "user" and _is_whole(kind, raw.get(kind)):
                 return {"type": kind, kind: raw[kind]}
+            case Other("input_file", raw) if side == "user":  # as Responses has it
+                file = {key: raw[key] for key in ("file_id", "file_data", "filename") if raw.get(key)}
+                if _is_whole("file", file):
+                    return {"type": "file", "file": file}
         self._leave_out(part)
         return None
 

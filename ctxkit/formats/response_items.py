@@ -28,7 +28,7 @@ from ctxkit.formats.bodies import (
 )
 from ctxkit.formats.chat_parts import arguments_of
 from ctxkit.formats.codex.content import item_of
-from ctxkit.formats.response_kinds import CALLS, KINDS, LOOSE, PIECES, WORDS
+from ctxkit.formats.response_kinds import CALLS, KINDS, LOOSE, ROLES, WORDS, piece_that_goes_on, sound_piece
 from ctxkit.formats.response_parts import parts_of
 
 Json = dict[str, Any]
@@ -123,10 +123,16 @@ class Items:
             return False
         if not all(isinstance(item.get(key), of) for key, of in kind.keys.items() if of is not None):
             return False
-        listed = item.get("output", item.get("content"))
-        if kind.keys.get("output", kind.keys.get("content")) is not WORDS or not isinstance(listed, list):
+        key = "content" if item["type"] == "message" else "output"
+        if kind.keys.get(key) is not WORDS:
             return True
-        return bool(listed) and all(isinstance(one, dict) and one.get("type") in PIECES for one in listed)
+        if key == "content" and item["role"] not in ROLES:
+            return False
+        said = item.get("role") == "assistant"
+        if isinstance(item[key], str):
+            return key == "output" or bool(item[key])
+        sides = {said, not said} if self._session else {said}
+        return bool(item[key]) and all(any(sound_piece(one, said=side) for side in sides) for one in item[key])
 
     def _stays(self, item: Json) -> bool:
         """Whether it is such an item and, if it is a call, may be answered by what answers it."""
@@ -138,6 +144,9 @@ class Items:
         """An item with the keys that go on. `identity`: id of its call in the log."""
         kind = item["type"]
         found = {"type": kind} | {key: item[key] for key in item if key in KINDS[kind].keys and item[key] is not None}
+        for key in ("content", "output"):
+            if KINDS[kind].keys.get(key) is WORDS and isinstance(item[key], list):
+                found[key] = [piece_that_goes_on(one) for one in item[key]]
         if kind == "reasoning":
             found.setdefault("encrypted_content", None)
         if kind in CALLS:
@@ -195,6 +204,9 @@ class Items:
                     continue
                 case Other("file", {"file": dict(file)}) if side == "user" and (held := _file(file)):
                     found.append(held)
+                    continue
+                case Other("input_file" | "input_image", raw) if side == "user" and sound_piece(raw, said=False):
+                    found.append(piece_that_goes_on(raw))
                     continue
             self._repairs.leave_out(kind_of(part))
             if named or (side == "user" and isinstance(part, Image)):

@@ -99,8 +99,35 @@ KINDS: dict[str, Kind] = {
 CALLS = frozenset(name for name, kind in KINDS.items() if kind.side == "call")
 LOOSE = frozenset(name for name, kind in KINDS.items() if kind.side in ("said", "asked")) - {"reasoning"}
 """Items that neither make a call of ours nor answer one."""
-PIECES = frozenset({"input_text", "output_text", "input_image", "input_file", "refusal"})
-"""Kinds of what stands in the content of a message, and in an output."""
+ROLES = frozenset({"user", "assistant", "system", "developer"})
+PIECES: dict[str, dict[str, Any]] = {
+    "input_text": {"text": str},
+    "input_image": {"image_url": None, "file_id": None, "detail": None},
+    "input_file": {"file_data": None, "file_id": None, "file_url": None, "filename": None},
+    "output_text": {"text": str, "annotations": None},
+    "refusal": {"refusal": str},
+}
+"""Kinds of what stands in the content of a message, and in an output -> its keys, as those of items."""
+SAID = frozenset({"output_text", "refusal"})
+"""Pieces of the model; the others are of everybody else, and of outputs."""
+
+
+def sound_piece(piece: Any, *, said: bool) -> bool:
+    """Whether it is such a piece and may stand among what the model said, or elsewhere."""
+    kind = piece.get("type") if isinstance(piece, dict) else None
+    if not isinstance(kind, str) or kind not in PIECES or (kind in SAID) != said:
+        return False
+    keys = PIECES[kind]
+    held = any(isinstance(piece.get(key), str) and piece[key] for key in keys if key not in ("detail", "filename"))
+    return (held or kind == "input_text" or kind == "output_text") and all(
+        isinstance(piece.get(key), of) for key, of in keys.items() if of is not None
+    )
+
+
+def piece_that_goes_on(piece: dict[str, Any]) -> dict[str, Any]:
+    """A piece with the keys that go on."""
+    keys = PIECES[piece["type"]]
+    return {key: piece[key] for key in piece if key == "type" or (key in keys and piece[key] is not None)}
 
 
 def kind_of_item(kind: object, role: object) -> str:

@@ -72,6 +72,26 @@ def anthropic() -> dict[str, Any]:
     return {"model": "claude-opus-4-6", "system": "be brief", "messages": body}
 
 
+def items() -> list[dict[str, Any]]:
+    """Items of Responses."""
+    return [codex.item(word.strip()) for word in _CODEX.split("|") if word.strip().partition(":")[0] in _ITEMS]
+
+
+def _contents() -> list[dict[str, Any]]:
+    """Contents of Gemini's."""
+    call, answer = {"name": "run", "args": {}}, {"name": "run", "response": {"output": "print(1)"}}
+    return [
+        {"role": "user", "parts": [{"text": SAID[0]}]},
+        {"role": "model", "parts": [{"functionCall": call}]},
+        {"role": "user", "parts": [{"functionResponse": answer}]},
+        {"role": "model", "parts": [{"text": SAID[1]}]},
+        {"role": "user", "parts": [{"text": SAID[2]}]},
+        {"role": "model", "parts": [{"text": SAID[3]}]},
+        {"role": "user", "parts": [{"text": "third question"}]},
+        {"role": "model", "parts": [{"text": SAID[4]}]},
+    ]
+
+
 def _gemini_document() -> dict[str, Any]:
     head, *rows = gemini_cli.rows(_GEMINI)
     return {**head, "messages": rows}
@@ -98,6 +118,8 @@ _OPENCODE = (
     f" | user:third question | say:{SAID[4]}"
 )
 
+_ITEMS = ("user", "say", "call", "out")
+
 LINES = {
     "chat": Session("chat", "chat.jsonl", SMALL),
     "claude-code": Session("claude-code", "5e551011-0000-4000-8000-000000000000.jsonl", _claude_code()),
@@ -105,6 +127,7 @@ LINES = {
     "pi": Session("pi", "2026-02-01T10-00-00_s1.jsonl", pi.raw(_PI)),
     "gemini-cli": Session("gemini-cli", "session-s1.jsonl", gemini_cli.raw(_GEMINI)),
     "copilot-cli": Session("copilot-cli", "events.jsonl", copilot_cli.raw(_COPILOT)),
+    "responses": Session("responses", "items.jsonl", b"".join(json.dumps(one).encode() + b"\n" for one in items())),
 }
 """Sessions of a record a line."""
 
@@ -112,6 +135,10 @@ DOCUMENTS = {
     "gemini-cli.json": Session("gemini-cli", "session-s1.json", json.dumps(_gemini_document(), indent=2).encode()),
     "opencode": Session("opencode", "ses_1.json", json.dumps(opencode.export(_OPENCODE), indent=2).encode()),
     "anthropic": Session("messages", "request.json", json.dumps(anthropic()).encode()),
+    "responses.json": Session(
+        "responses", "request.json", json.dumps({"model": "gpt-5", "instructions": "i", "input": items()}).encode()
+    ),
+    "gemini": Session("gemini", "request.json", json.dumps({"contents": _contents()}, indent=1).encode()),
     "array": Session("messages", "array.json", b"[" + b",\n".join(SMALL.split(b"\n")[:-1]) + b"]\n"),
 }
 """Sessions that are one JSON text."""
