@@ -7,6 +7,7 @@ not have in a row. The rows keep their bytes but for ids and links; what the con
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,25 +28,34 @@ _TITLES = frozenset({"custom-title", "ai-title", "agent-name", "mode", "permissi
 """Rows that speak of the session as a whole: they stay."""
 
 
-def anew(edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> tuple[Iterator[bytes], list[str]]:
-    """The lines, and the keys that reading them gives."""
+def anew(
+    edited: Edited, rows: Rows, session: NewSession, repairs: Repairs
+) -> tuple[Iterator[bytes], list[str], list[Kept]]:
+    """The lines, the keys that reading them gives, and the messages that these are of."""
     chain = _Anew(edited, rows, session, repairs)
     if not any(chain.spoken(kept) for kept in edited.context):  # nobody's words: there would be nothing to resume
         edited = msgspec.structs.replace(edited, context=[chain.told(kept) for kept in edited.context])
     again = list(_again(edited.context, rows))
-    found = [piece for kept, apart in zip(edited.context, again, strict=True) for piece in chain.lines(kept, apart)]
+    found: list[bytes] = []
+    for run in chain.runs(edited.context):
+        found += chain.lines(run, apart=again[0])
+        del again[: len(run)]
     heads = list(_titles(edited, rows, session))
     left = len(rows.of_link) - chain.taken - sum(link.n in edited.gone and link.n > 0 for link in rows.chain.links)
     if left > 0:
         repairs.leave_out("row of branches and other history of its program", left)
-    return iter([*heads, *found]), chain.keys
+    return iter([*heads, *found]), chain.keys, chain.said
 
 
 class _Anew:
     def __init__(self, edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> None:
         self.edited, self.rows, self.session, self.repairs = edited, rows, session, repairs
         self.keys: list[str] = []
+        self.said: list[Kept] = []
+        """The messages that `keys` are of."""
         self.taken = 0
+        self._made: set[str] = set()
+        self._given: set[str] = set()
         self._parent: str | None = None
 
     def spoken(self, kept: Kept) -> bool:
@@ -60,9 +70,26 @@ class _Anew:
         row = [loads(self.edited.read(offset, size)) for offset, size in self._spans(kept.n)]
         return Kept(0, content_of(message, row), self._ts(kept))
 
-    def lines(self, kept: Kept, apart: bool) -> Iterator[bytes]:
-        """The rows of one message. `apart`: its response gets another id, or it would be one with what stands above."""
-        response = "msg_" + self.session.fresh().replace("-", "") if apart else ""
+    def runs(self, context: Sequence[Kept]) -> Iterator[list[Kept]]:
+        """The messages; neighbours that make the same calls, as where a history was copied into itself, together."""
+        for makes_calls, group in groupby(context, key=lambda kept: bool(self._calls(kept))):
+            run = list(group)
+            calls = [call for kept in run for call in self._calls(kept)]
+            if makes_calls and len(set(calls)) < len(calls):
+                yield run
+            else:
+                yield from ([kept] for kept in run)
+
+    def _calls(self, kept: Kept) -> tuple[str, ...]:
+        """The calls of a message that stands as it is."""
+        return self.edited.transcript.messages[kept.n - 1].calls if kept.n and kept.content is None else ()
+
+    def lines(self, run: list[Kept], *, apart: bool) -> Iterator[bytes]:
+        """The rows of one message; of several that make the same calls, as one: what they say, then each call once.
+
+        `apart`: its response gets another id, or it would be one with what stands above.
+        """
+        kept = run[0]
         if not kept.n or kept.content is not None:
             row = row_of(kept.content, self.session, self.repairs, parent=self._parent, ts=self._ts(kept)) if (
                 kept.content is not None
@@ -70,27 +97,50 @@ class _Anew:
             if row is not None:
                 self._parent = row["uuid"]
                 self.keys.append(row["uuid"])
+                self.said.append(kept)
                 yield line(row)
             return
+        rows = [(raw, loads(raw)) for one in run for raw in (self.edited.read(*span) for span in self._spans(one.n))]
+        if len(run) > 1:
+            rows.sort(key=lambda row: bool(_ids(row[1], "tool_use")))
+        response = rows[0][1]["message"].get("id") if len(run) > 1 else None
+        if apart:
+            response = "msg_" + self.session.fresh().replace("-", "")
+        first = True
+        for raw, row in rows:
+            if repeated := self._repeated(row):
+                self.repairs.leave_out(repeated)
+                continue
+            yield self._chained(raw, row, response) + b"\n"
+            if first:
+                self.keys.append(self._parent or "")
+                self.said.append(kept)
+                first = False
+
+    def _repeated(self, row: dict[str, Any]) -> str:
+        """What a row repeats if it is nothing but calls that were made, or results that were given, already."""
+        for kind, seen in (("tool_use", self._made), ("tool_result", self._given)):
+            ids = _ids(row, kind)
+            if ids and seen.issuperset(ids) and len(ids) == len(row["message"]["content"]):
+                return "repeated call" if kind == "tool_use" else "repeated result"
+            seen.update(ids)
+        return ""
+
+    def _chained(self, raw: bytes, row: dict[str, Any], response: Any) -> bytes:
+        """The row below the one before. `response`: the id of the response that it is of now; None: its own."""
         from ctxkit.formats.claude_code.rewriting import changed
 
-        spans = self._spans(kept.n)
-        for first, (offset, size) in enumerate(spans):
-            raw = self.edited.read(offset, size)
-            row = loads(raw)
-            uuid = text(row.get("uuid")) or self.session.fresh()
-            asked: Changes = {("parentUuid",): self._parent, ("sessionId",): self.session.id}
-            if row.get("isSidechain") is True:
-                asked[("isSidechain",)] = False
-            if uuid != row.get("uuid"):
-                asked[("uuid",)] = uuid
-            if response:
-                asked[("message", "id")] = response
-            self._parent = uuid
-            self.taken += 1
-            if not first:
-                self.keys.append(uuid)
-            yield changed(raw, asked) + b"\n"
+        uuid = text(row.get("uuid")) or self.session.fresh()
+        asked: Changes = {("parentUuid",): self._parent, ("sessionId",): self.session.id}
+        if row.get("isSidechain") is True:
+            asked[("isSidechain",)] = False
+        if uuid != row.get("uuid"):
+            asked[("uuid",)] = uuid
+        if response is not None:
+            asked[("message", "id")] = response
+        self._parent = uuid
+        self.taken += 1
+        return changed(raw, asked)
 
     def _spans(self, n: int) -> list[tuple[int, int]]:
         """Where the rows of message n stand; of several with one uuid the last, at the place of the first."""
@@ -106,6 +156,15 @@ class _Anew:
         if kept.ts or not kept.n:
             return kept.ts
         return text(self.rows.chain.links[self.rows.links_of[kept.n][0]].ts) or None
+
+
+def _ids(row: dict[str, Any], kind: str) -> list[str]:
+    """The ids of the calls that a row makes, or of those that it answers."""
+    message = row.get("message")
+    blocks = message.get("content") if isinstance(message, dict) else None
+    name = "id" if kind == "tool_use" else "tool_use_id"
+    listed = blocks if isinstance(blocks, list) else []
+    return [text(block.get(name)) for block in listed if isinstance(block, dict) and block.get("type") == kind]
 
 
 def as_one(context: Sequence[Kept], rows: Rows, keys: Sequence[str]) -> list[str]:

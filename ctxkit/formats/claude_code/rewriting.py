@@ -90,6 +90,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     identity, renamed = session.id or rows.session, bool(session.id)
     session = msgspec.structs.replace(session, id=identity)
     keys: list[str] = []
+    said = edited.context
     pieces: Iterable[bytes]
     if not edited.changed:
         pieces = patched(edited.read, edited.size, _patches(edited, rows, session, {}, renamed=renamed))
@@ -104,8 +105,8 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
             keys = plan.keys
         except _NotInPlace:
             repairs = Repairs()
-            pieces, keys = anew(edited, rows, session, repairs)
-    readings = [keys, as_one(edited.context, rows, keys)] if len(keys) == len(edited.context) else [keys]
+            pieces, keys, said = anew(edited, rows, session, repairs)
+    readings = [keys, as_one(said, rows, keys)] if len(keys) == len(said) else [keys]
     return Written(identity, f"{identity}.jsonl", pieces, repairs, len(edited.context), readings if keys else [])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ from ctxkit.formats.base import Edited, Kept, NewSession, Written
 from ctxkit.formats.codex.content import item_of
 from ctxkit.formats.codex.reader import CALLS, MODEL, CodexReader
 from ctxkit.formats.codex.rows import CodexRow, PayloadHead
-from ctxkit.formats.codex.sessions import file_name, items_of, line
+from ctxkit.formats.codex.sessions import file_name, items_of, line, meta
 from ctxkit.formats.patching import Patch, patched
 from ctxkit.formats.response_items import Items
 from ctxkit.formats.response_parts import parts_of
@@ -71,16 +71,20 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     """The session after ops."""
     rows = Rows(edited)
     repairs = Repairs()
-    identity = session.id or rows.session
+    identity = session.id or rows.session or (session.fresh() if edited.changed else "")
     name = file_name(msgspec.structs.replace(session, id=identity))
     if not edited.changed:
         pieces = patched(edited.read, edited.size, _patches(edited, rows, session))
         return Written(identity, name, pieces, repairs, len(edited.context))
     plan = _Plan(edited, rows, session, repairs)
+    head: list[bytes] = []
+    if not rows.metas:  # Codex knows no file without one
+        repairs.put_in("session_meta, which was lost")
+        head.append(meta(msgspec.structs.replace(session, id=identity)))
     if edited.moved:
-        pieces = plan.anew()
+        pieces = chain(head, plan.anew())
     else:
-        pieces = patched(edited.read, edited.size, [*_patches(edited, rows, session), *plan.in_place()])
+        pieces = chain(head, patched(edited.read, edited.size, [*_patches(edited, rows, session), *plan.in_place()]))
     return Written(identity, name, pieces, repairs, len(edited.context))
 
 

@@ -30,7 +30,7 @@ def write(context: Sequence[Kept], session: NewSession) -> Written:
         listed = items_of(made, kept.content or Content("user", []), repairs)
         items += [(kept.ts or session.time, item) for item in listed]
     stay = {id(item) for item in followed([item for _, item in items], repairs)}
-    lines = [line(session.time, "session_meta", _meta(session))]
+    lines = [meta(session)]
     for ts, item in items:
         if id(item) in stay:
             lines += _lines(ts, item)
@@ -60,8 +60,9 @@ def file_name(session: NewSession) -> str:
     return f"rollout-{session.time[:19].replace(':', '-')}-{session.id}.jsonl"
 
 
-def _meta(session: NewSession) -> Json:
-    return {
+def meta(session: NewSession) -> bytes:
+    """The first row of a session: what it says of itself."""
+    payload = {
         "id": session.id,
         "session_id": session.id,
         "timestamp": session.time,
@@ -72,6 +73,7 @@ def _meta(session: NewSession) -> Json:
         "model_provider": PROVIDER,
         "base_instructions": None,
     }
+    return line(session.time, "session_meta", payload)
 
 
 def _lines(ts: str, item: Json) -> Iterator[bytes]:

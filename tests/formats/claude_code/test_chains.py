@@ -88,3 +88,26 @@ def test_a_response_that_stands_twice() -> None:
     assert [row["message"].get("id") == "m" for row in rows(made)] == [False, True, False, False]
     before, after = log(twice[0]).strip(), made.split(b"\n")[3]
     assert json.loads(before)["message"]["content"] == json.loads(after)["message"]["content"]
+
+
+def test_a_history_that_was_copied_into_itself() -> None:
+    """Neighbours that make the same calls become one response that makes each once, and a call has one result."""
+    raw = log(
+        user("q", None, "first"),
+        assistant("a", "q", "words", response="m"),
+        assistant("b", "a", call("A"), response="m"),
+        assistant("c", "b", "words", response="n"),
+        assistant("d", "c", call("A"), response="n"),
+        user("r", "d", [result("A")]),
+        user("s", "r", [result("A")]),
+        assistant("e", "s", "end"),
+    )
+    one = opened(raw)
+    numbers = [n for n in one.names() if isinstance(n, int)]
+    one.commit("edit", lambda: Decision(Edit(at=one.here(), items=[Item(n=n) for n in [*numbers[:-1], 1]]), ""))
+    asked = one.session("claude-code")
+    made = rows(b"".join(asked.pieces))
+    assert problems(b"".join(asked.pieces)) == []
+    assert [row["uuid"] for row in made] == ["a", "c", "b", "r", "q"]
+    assert {row["message"]["id"] for row in made if row["type"] == "assistant"} == {"m"}
+    assert asked.repairs.left_out["repeated call"] == asked.repairs.left_out["repeated result"] == 1

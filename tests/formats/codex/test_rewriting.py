@@ -73,3 +73,17 @@ def test_the_new_id_is_in_every_row_that_says_it() -> None:
         row["payload"]["id"] for row in map(json.loads, b"".join(made.pieces).splitlines()) if "id" in row["payload"]
     ]
     assert ids == [made.id, made.id, "other"]
+
+
+@pytest.mark.parametrize("session", ["user:q | say:a | user:r", "user:p | user:q | say:a | rollback:1 | user:r"])
+def test_a_session_meta_that_was_lost(session: str) -> None:
+    """After an op there is one again, in place or anew, or Codex would not know the file; without an op none."""
+    log = opened(logs.raw(session))
+    assert b"session_meta" not in written(log)
+    log = trimmed(log, "1")
+    made = log.session("codex")
+    row = json.loads(b"".join(made.pieces).splitlines()[0])
+    assert (row["type"], row["payload"]["id"]) == ("session_meta", made.id)
+    assert made.repairs.added == {"session_meta, which was lost": 1}
+    kept = log.session("codex", keep_id=True)
+    assert kept.id and kept.id in kept.name
