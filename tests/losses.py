@@ -22,7 +22,7 @@ class Loss(NamedTuple):
     """What becomes of each kind of thing on the way into a format; what is not named here is kept as it is."""
 
     system: str
-    """Of words of the system: "kept", "user", "lead" or "apart" (kept at the start, in one or not; later the user's)."""
+    """Of words of the system: "kept", "user", "lead", "apart" (kept at the start, in one or not; later the user's)."""
     thinking: str
     """"out", "words" (kept where it has words), "own" (kept where this format wrote it), "gemini", "signed", "kept"."""
     errors: bool
@@ -47,6 +47,8 @@ class Loss(NamedTuple):
     """Kinds of other parts that stay, whoever they are of: those that this format made itself."""
     names: bool = False
     """Whether the name of a speaker stays."""
+    documents: str = ""
+    """What kind documents become, if not kept as such."""
     in_order: bool = False
     """Whether results stand in the order of their calls, their words in one, then their pictures."""
 
@@ -70,16 +72,19 @@ LOSSES = {
     ),
     "anthropic": Loss(
         "lead", "signed", True, False, False, "unfailed", "https", "named", DOCUMENTS, "out",
-        DOCUMENTS | {"tool_reference"},
+        DOCUMENTS | {"tool_reference"}, frozenset({"server_tool_use", "web_search_tool_result"}),
     ),
     "responses": Loss(
-        "kept", "own", False, True, False, "kept", "kept", "named", frozenset({"file", "input_file"}), "named",
-        frozenset({"input_file"}), own_kinds=RESPONSES,
+        "kept", "own", False, True, False, "kept", "kept", "named", frozenset({"file"}), "named",
+        own_kinds=RESPONSES,
     ),
     "gemini": Loss(
-        "apart", "gemini", True, False, False, "kept", "kept", "named", frozenset(), "named", in_order=True,
+        "apart", "gemini", True, False, False, "kept", "kept", "named", frozenset({"file"}), "named",
+        documents="file", in_order=True,
     ),
 }  # fmt: skip
+FILES = ("file", "input_file", "inlineData")
+"""A file of the user's, as Chat Completions, Responses and Gemini have it."""
 TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 MADE_UP = ("(no content)", "No response requested.")
@@ -108,6 +113,10 @@ def atoms(contents: Iterable[Content], *, loosely: bool = False) -> list[Atom]:
                 case Result(id=identity, content=inner, is_error=failed):
                     parts = [Text(inner)] if isinstance(inner, str) else inner
                     held = tuple(_plain(one, "user", loosely) for one in parts if one != Text(""))
+                    if loosely:  # nor where their lines end
+                        held = tuple(
+                            ("text", *one[1:2], " ".join(one[2].split())) if one[0] == "text" else one for one in held
+                        )
                     found.append(("result", calls.get(identity, 0), failed, held))
                 case _ if part != Text(""):
                     atom = _plain(part, said_by, loosely)
@@ -127,7 +136,7 @@ def _plain(part: Part, said_by: str, loosely: bool) -> Atom:
             own = "reasoning" if openai else "gemini" if raw.get("thought") is True else "thinking"
             return ("thinking", words, own, raw.get("signature") or raw.get("thinkingSignature") or raw.get("data"))
         case Other(kind=kind, raw=raw):
-            return ("other", said_by, kind)
+            return ("other", said_by, "file" if kind in FILES else kind)
     return ("odd", said_by, type(part).__name__)
 
 
@@ -158,9 +167,11 @@ def unwrapped(arguments: Any) -> Any:
 def left(listed: Sequence[Atom], to: str, *, as_sent: bool = False) -> list[Atom]:
     """What is left of a context that goes into format `to`, by the declaration.
 
-    `as_sent`: a program was recorded to send it so, be it as documented or not.
+    `as_sent`: what it is made of goes as it stands, be it as documented or not.
     """
     loss = LOSSES[to]
+    if as_sent:
+        loss = loss._replace(unfit="kept")
     found: list[Atom] = []
     lead = True
     for atom in listed:
@@ -193,6 +204,7 @@ def _kept(atom: Atom, loss: Loss) -> list[Atom]:
         }[loss.thinking]  # fmt: skip
         return [("thinking", atom[1], atom[2] if loss.thinking != "words" else "thinking", atom[3])] if stays else []
     if kind == "other":
+        atom = (*atom[:2], loss.documents) if loss.documents and atom[2] == "document" else atom
         of_the_user = atom[1] == "user" and atom[2] in loss.others
         return [atom] if "*" in loss.others or of_the_user or atom[2] in loss.own_kinds else []
     if kind == "image":
@@ -260,6 +272,6 @@ def _ordered(listed: list[Atom]) -> list[Atom]:
         at = len(found)
         while at and found[at - 1][0] == "result" and found[at - 1][1] > atom[1]:
             at -= 1
-        said = (("text", "user", "\n".join(words)),) if "".join(words) else ()
+        said = (("text", "user", " ".join(words)),) if "".join(words) else ()
         found.insert(at, (*atom[:3], said + rest))
     return found

@@ -13,7 +13,8 @@ from typing import Any
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.formats.bodies import clean
-from ctxkit.formats.chat_parts import RESULT_ROLES, parts_of
+from ctxkit.formats.chat_parts import RESULT_ROLES, part_of, parts_of
+from ctxkit.formats.response_kinds import is_item
 
 _CONTENT_KEYS = (
     "content",
@@ -38,6 +39,8 @@ def lines(contents: Iterable[Content]) -> Iterator[Json]:
 
 def _line(content: Content) -> Json:
     record = content.rows[0] if content.rows else {}
+    if is_item(record):  # it would be read as an item of Responses, not as a message of a chat
+        record = {}
     if isinstance(record.get("role"), str):
         rest = {key: value for key, value in record.items() if key != "ctxkit"}
         if record["role"] == content.role and parts_of(record) == content.parts:
@@ -64,7 +67,7 @@ def _body(role: str, parts: list[Part]) -> Json:
         return body | {"is_error": True} if result.is_error else body
     body = {}
     first = parts[0] if parts else None
-    if isinstance(first, Thinking) and "type" not in first.raw:
+    if isinstance(first, Thinking) and "type" not in first.raw and not _reads(first.raw, first):
         body = {"reasoning_content": first.text}
         parts = parts[1:]
     words: list[Part] = [part for part in parts if not isinstance(part, Call)]
@@ -86,7 +89,7 @@ def _block(part: Part) -> Any:
         case Text(text):
             return {"type": "text", "text": text}
         case Thinking(text, raw):
-            return raw if "type" in raw else {"type": "reasoning", "text": text}
+            return raw if "type" in raw or _reads(raw, part) else {"type": "reasoning", "text": text}
         case Call(identity, name, arguments, raw):
             return (_extra(raw, "tool_use")) | {"type": "tool_use", "id": identity, "name": name, "input": arguments}
         case Result(identity, content, is_error, raw):
@@ -94,11 +97,16 @@ def _block(part: Part) -> Any:
             block = _extra(raw, "tool_result") | {"type": "tool_result", "tool_use_id": identity, "content": said}
             return block | {"is_error": True} if is_error else block
         case Image(media_type, data, url, raw):
-            if raw is not None:
+            if raw is not None and _reads(raw, part):
                 return raw
             return {"type": "image_url", "image_url": {"url": url or f"data:{media_type};base64,{data}"}}
-        case Other(_, raw):
-            return raw
+        case Other(kind, raw):
+            return raw if "type" in raw or kind == "unknown" else {"type": kind} | raw
+
+
+def _reads(raw: Json, part: Part) -> bool:
+    """Whether a block, as it stands, is read as this part."""
+    return part_of(raw) == part
 
 
 def _call(call: Call) -> Json:

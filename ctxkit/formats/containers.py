@@ -18,7 +18,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage, Text
 from ctxkit.errors import ManyConversations, Usage
 from ctxkit.formats.chat import ChatFormat, content_of
-from ctxkit.formats.heads import items, one_line, views
+from ctxkit.formats.heads import fields, items, one_line, value, views
 
 FORMAT = ChatFormat("messages", native=False)
 """How the laid out lines are read."""
@@ -366,9 +366,7 @@ def _role(raw: bytes) -> str | None:
 
 def _label(raw: bytes) -> str:
     """What the container calls the conversation: the first of its ids, and the trial."""
-    try:
-        record = loads(raw)
-    except ValueError:
-        return ""
-    found = [(key, record[key]) for key in _LABELS if isinstance(record.get(key), str | int)]
-    return ", ".join(f"{key} {value}" for key, value in found if key == found[0][0] or key == "trial")
+    record = fields(raw) or {}
+    told = [(key, value(record[key])) for key in _LABELS if key in record and record[key][:1] not in b"{["]
+    found = [(key, one) for key, one in told if isinstance(one, str | int)]
+    return ", ".join(f"{key} {one}" for key, one in found if key == found[0][0] or key == "trial")

@@ -54,6 +54,8 @@ def _part(part: str | dict[str, Any], body: bool) -> Part:
             return Text(words)
         case {"inlineData": {"mimeType": str() as kind, "data": str() as pixels}} if kind.startswith("image/"):
             return Image(kind, pixels, raw=part)
+        case {"inlineData": {"mimeType": str() as kind, "data": str() as held}} if body:
+            return Other("file", {"type": "file", "file": {"file_data": f"data:{kind};base64,{held}"}})
         case {"fileData": {"mimeType": str() as kind, "fileUri": str() as url}} if body and kind.startswith("image/"):
             return Image(kind, url=url, raw=part)
         case {"functionCall": {"id": str() as key, "name": str() as name, **rest}}:

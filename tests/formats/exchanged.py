@@ -46,7 +46,7 @@ ITEMS: list[dict[str, Any]] = [
         {"stdout": "a.py", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]},
     {"type": "apply_patch_call", "id": "ap_1", "call_id": "c4", "status": "completed",
      "operation": {"type": "delete_file", "path": "a.py"}},
-    {"type": "apply_patch_call_output", "call_id": "c4", "status": "failed", "output": "no such file"},
+    {"type": "apply_patch_call_output", "call_id": "c4", "status": "completed", "output": "gone"},
     {"type": "computer_call", "id": "cu_1", "call_id": "c5", "status": "completed", "pending_safety_checks": [],
      "action": {"type": "screenshot"}},
     {"type": "computer_call_output", "call_id": "c5", "output": {
@@ -82,11 +82,12 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "user", "content": [
         {"type": "text", "text": "look", "cache_control": {"type": "ephemeral"}},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXELS}},
-        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}, "title": "d"},
+        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"}},
     ]},
     {"role": "assistant", "content": [
         {"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "redacted_thinking", "data": "cmVk"},
-        {"type": "text", "text": "let me see"}, {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a"}},
+        {"type": "text", "text": "let me see"},
+        {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a"}},
         {"type": "tool_use", "id": "t2", "name": "read", "input": {}},
     ]},
     {"role": "user", "content": [

@@ -11,6 +11,7 @@ from ctxkit.formats.gemini_parts import is_content, parts_of, response
 
 PIXELS = {"inlineData": {"mimeType": "image/png", "data": "AA"}}
 SNAKE = {"inline_data": {"mime_type": "image/png", "data": "AA"}}
+LINK = {"fileData": {"mimeType": "image/png", "fileUri": "https://x/y"}}
 CALL = {"functionCall": {"name": "f", "args": {"a": 1}}}
 OLD = {"function_call": {"name": "f", "id": "c"}}
 ANSWER = {"functionResponse": {"id": "c", "name": "f", "response": {"output": "r"}, "parts": [PIXELS]}}
@@ -24,6 +25,11 @@ ANSWER = {"functionResponse": {"id": "c", "name": "f", "response": {"output": "r
         ({"text": "a", "thought": True}, Thinking("a", {"text": "a", "thought": True})),
         (PIXELS, Image("image/png", "AA", raw=PIXELS)),
         (SNAKE, Image("image/png", "AA", raw=SNAKE)),
+        (
+            {"inlineData": {"mimeType": "application/pdf", "data": "AA"}},
+            Other("file", {"type": "file", "file": {"file_data": "data:application/pdf;base64,AA"}}),
+        ),
+        (LINK, Image("image/png", url="https://x/y", raw=LINK)),
         (CALL, Call("", "f", {"a": 1}, CALL)),
         (OLD, Call("c", "f", None, OLD)),
         (ANSWER, Result("c", [Text("r"), Image("image/png", "AA", raw=PIXELS)], raw=ANSWER)),
