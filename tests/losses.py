@@ -164,13 +164,13 @@ def unwrapped(arguments: Any) -> Any:
     return {} if arguments is None or (isinstance(arguments, str) and not arguments.strip()) else arguments
 
 
-def left(listed: Sequence[Atom], to: str, *, as_sent: bool = False) -> list[Atom]:
+def left(listed: Sequence[Atom], to: str, *, items: bool = False, as_sent: bool = False) -> list[Atom]:
     """What is left of a context that goes into format `to`, by the declaration.
 
-    `as_sent`: what it is made of goes as it stands, be it as documented or not.
+    `items`: it is made of items of Responses, which go as they stand; `as_sent`: reasoning too, whatever follows.
     """
     loss = LOSSES[to]
-    if as_sent:
+    if items:
         loss = loss._replace(unfit="kept")
     found: list[Atom] = []
     lead = True

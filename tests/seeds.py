@@ -14,6 +14,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ctxkit.core.jsontext import dumps
+from tests.formats.exchanged import CONTENTS, ITEMS, MESSAGES
+from tests.formats.opencode import logs as opencode
 from tests.shared import SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,6 +52,16 @@ FAMILIES: dict[str, list[Path]] = {
         *sorted((SHARED / "transcripts/sharegpt").glob("04*")),
         *sorted((SHARED / "transcripts/openai-chat").glob("*")),
     ],
+    "responses": [
+        *sorted((ROOT / "fixtures/truth-codex").glob("*.jsonl")),
+        *sorted((SHARED / "transcripts/codex").glob("*.jsonl")),
+    ],
+    "anthropic": [
+        *sorted((ROOT / "fixtures/truth-claude-code").glob("p*.jsonl")),
+        *sorted((SHARED / "transcripts/claude-code").glob("*.jsonl")),
+    ],
+    "gemini-cli": sorted((ROOT / "fixtures/truth-gemini-cli").glob("*.jsonl")),
+    "copilot-cli": sorted((SHARED / "transcripts/copilot-cli").glob("*.jsonl")),
 }  # fmt: skip
 
 Records = list[dict[str, Any]]
@@ -94,6 +106,13 @@ def _cut(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: one if key == "signature" else _cut(one) for key, one in value.items()}
     return value
+
+
+def _bodies(family: str, records: Records) -> Records:
+    """What a program's rows hold of its API: items of Responses from Codex, messages of Anthropic from Claude Code."""
+    if family == "responses":
+        return [row["payload"] for row in records if row.get("type") == "response_item"]
+    return [row["message"] for row in records if isinstance(row.get("message"), dict) and "role" in row["message"]]
 
 
 @cache
@@ -170,6 +189,24 @@ def oddities(draw: st.DrawFn) -> bytes:
 
 
 @st.composite
+def exchanged(draw: st.DrawFn, name: str) -> bytes:
+    """A run of what an API takes and gives, made by hand, with pieces in any order."""
+    listed = {"items": ITEMS, "contents": CONTENTS}[name]
+    begin = draw(st.integers(0, len(listed) - 1))
+    run = listed[begin : begin + draw(st.integers(1, len(listed)))]
+    run = draw(st.one_of(st.just(run), st.permutations(run), st.lists(st.sampled_from(listed), max_size=12)))
+    return dumps({"input": run, "output": ITEMS[-1:]} if name == "items" else {"contents": run}).encode("ascii")
+
+
+@st.composite
+def of_opencode(draw: st.DrawFn) -> bytes:
+    """An export of opencode."""
+    words = ("user:a", "say:b", "say:+c1+c2", "fail:d+c3", "compact", "summary:1", "failed", "aborted:half", "user:e")
+    spec = "|".join(draw(st.lists(st.sampled_from(words), min_size=1, max_size=12)))
+    return dumps(opencode.export(spec)).encode("ascii")
+
+
+@st.composite
 def slices(draw: st.DrawFn, family: str) -> bytes:
     """A log: a run of up to 24 rows of a file of the family."""
     path = draw(st.sampled_from(FAMILIES[family]))
@@ -178,6 +215,10 @@ def slices(draw: st.DrawFn, family: str) -> bytes:
     begin = draw(st.one_of(st.integers(0, len(records) - 1), st.sampled_from(special(path, which))))
     begin = max(0, begin - draw(st.integers(0, 3)))
     run = records[begin : begin + draw(st.integers(2, 24))]
+    if family in ("responses", "anthropic"):
+        run = _bodies(family, run) or (ITEMS if family == "responses" else MESSAGES)
+    if family == "anthropic":
+        return dumps({"system": "S", "messages": run}).encode("ascii")
     if family == "messages":
         return dumps({"messages": run}).encode("ascii")
     return b"".join(dumps(record).encode("ascii") + b"\n" for record in run)

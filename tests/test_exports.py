@@ -20,7 +20,7 @@ from ctxkit import Log
 from ctxkit.core.jsontext import dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
 from tests.lawful import COMMANDS, TO_COME, Command, as_bytes, opened, tried
-from tests.seeds import FAMILIES, ODD, oddities, slices
+from tests.seeds import FAMILIES, ODD, exchanged, oddities, of_opencode, slices
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules, typed
 from tests.validators.thoughts import Thought, calls_signed, signed_calls, thoughts_of_log
 from tests.validators.thoughts import thoughts as thoughts_sent
@@ -39,7 +39,15 @@ ANY = st.one_of(
         changed=CHANGED,
     ),
 )  # fmt: skip
-SOURCES: dict[str, st.SearchStrategy[bytes]] = {"odd": oddities()} | {family: slices(family) for family in FAMILIES}
+SOURCES: dict[str, st.SearchStrategy[bytes]] = {
+    "odd": oddities(),
+    **{family: slices(family) for family in FAMILIES if FAMILIES[family]},
+    "items": exchanged("items"),
+    "contents": exchanged("contents"),
+    "opencode": of_opencode(),
+}
+FEW = ("responses", "anthropic", "gemini-cli", "copilot-cli", "items", "contents", "opencode")
+"""Families of which a quarter of the sequences is run."""
 PROGRAMS = ("claude-code", "codex", "pi")
 """Formats with a program of their own, which was recorded."""
 AS_SENT = (
@@ -129,7 +137,7 @@ def check(log: Log, as_sent: bool, thoughts: set[Thought], signed: set[tuple[str
 def test_every_export_is_valid(family: str) -> None:
     """After any sequence of ops."""
 
-    @settings(max_examples=SEQUENCES, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=SEQUENCES // (4 if family in FEW else 1), suppress_health_check=list(HealthCheck))
     @given(SOURCES[family], st.lists(ANY, min_size=1, max_size=6))
     def sequence(content: bytes, commands: list[Command]) -> None:
         try:

@@ -92,8 +92,8 @@ def test_there_and_back(a: str, b: str, path: Path | str) -> None:
     assert log.transcript.format == a
     loosely = b in REQUESTS
     first = goes_on(log, b)
-    as_sent = (a, b) in AS_ITEMS
-    expected = left(first, b, as_sent=as_sent) if (a, b) not in AS_SENT else first
+    items = (a, b) in AS_ITEMS
+    expected = left(first, b, items=items, as_sent=items) if (a, b) not in AS_SENT else first
     if not expected:
         with pytest.raises(NothingToSend):
             into(log, b)
@@ -104,5 +104,5 @@ def test_there_and_back(a: str, b: str, path: Path | str) -> None:
         back = into(there, a)
         assert back.transcript.format == a
         loosely = loosely or a in REQUESTS
-        expected = left(goes_on(there, a, loosely), a, as_sent=a == b)
+        expected = left(goes_on(there, a, loosely), a, items=items, as_sent=a == b)
         assert atoms(integrity.repair(context(back))[0], loosely=loosely) == expected

@@ -66,11 +66,11 @@ CONTENTS: list[dict[str, Any]] = [
     ]},
     {"role": "model", "parts": [
         {"text": "hm", "thought": True, "thoughtSignature": "QUJD"}, {"text": "let me see"},
-        {"functionCall": {"name": "read", "args": {"path": "a"}}, "thoughtSignature": "QUJD"},
+        {"functionCall": {"id": "k", "name": "read", "args": {"path": "a"}}, "thoughtSignature": "QUJD"},
         {"functionCall": {"name": "read", "args": {"path": "b"}}},
     ]},
     {"role": "user", "parts": [
-        {"functionResponse": {"name": "read", "response": {"output": "of a"}}},
+        {"functionResponse": {"id": "k", "name": "read", "response": {"output": "of a"}}},
         {"functionResponse": {"name": "read", "response": {"error": "no b"}}},
     ]},
     {"role": "model", "parts": [{"text": "done"}, {"executableCode": {"language": "PYTHON", "code": "1"}}]},

@@ -25,6 +25,19 @@ ITEMS: dict[str, tuple[set[str], set[str]]] = {
     "web_search_call": ({"action", "status"}, {"id"}),
     "image_generation_call": ({"id", "result", "status"}, {"revised_prompt"}),
     "compaction": ({"encrypted_content"}, {"id"}),
+    "shell_call": ({"call_id", "action"}, {"id", "status", "environment"}),
+    "shell_call_output": ({"call_id", "output"}, {"id", "status", "max_output_length"}),
+    "apply_patch_call": ({"call_id", "operation", "status"}, {"id"}),
+    "apply_patch_call_output": ({"call_id", "status"}, {"id", "output"}),
+    "computer_call": ({"id", "call_id", "action", "pending_safety_checks", "status"}, set()),
+    "computer_call_output": ({"call_id", "output"}, {"id", "status", "acknowledged_safety_checks"}),
+    "file_search_call": ({"id", "queries", "status"}, {"results"}),
+    "code_interpreter_call": ({"id", "container_id"}, {"code", "outputs", "status"}),
+    "mcp_list_tools": ({"id", "server_label", "tools"}, {"error"}),
+    "mcp_call": ({"id", "server_label", "name", "arguments"}, {"output", "error", "status", "approval_request_id"}),
+    "mcp_approval_request": ({"id", "server_label", "name", "arguments"}, set()),
+    "mcp_approval_response": ({"approval_request_id", "approve"}, {"id", "reason"}),
+    "item_reference": ({"id"}, set()),
 }
 PIECES: dict[str, set[str]] = {
     "input_text": {"text"},
@@ -40,8 +53,14 @@ ANSWERS = {
     "local_shell_call": {"function_call_output"},
     "custom_tool_call": {"custom_tool_call_output"},
     "tool_search_call": {"tool_search_output"},
+    "shell_call": {"shell_call_output"},
+    "apply_patch_call": {"apply_patch_call_output"},
+    "computer_call": {"computer_call_output"},
 }
-MADE = {*ANSWERS, "message", "web_search_call", "image_generation_call", "compaction"}
+MADE = {
+    *ANSWERS, "message", "web_search_call", "image_generation_call", "compaction", "file_search_call",
+    "code_interpreter_call", "mcp_list_tools", "mcp_call", "mcp_approval_request", "item_reference",
+}  # fmt: skip
 """What may follow on reasoning."""
 TOOL = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 LONGEST_ID = 64
@@ -89,6 +108,13 @@ def _item(item: Any) -> list[str]:
             return found + _output(item["output"])
         case "tool_search_output":
             return found + ([] if isinstance(item["tools"], list) else ["tools is no list"])
+        case "shell_call_output":
+            return found + [text for one in item["output"] for text in _printed(one)]
+        case "apply_patch_call_output":
+            return found + ([] if item["status"] in ("completed", "failed") else ["status of a patch"])
+        case "computer_call_output":
+            shot = item["output"]
+            return found + ([] if shot.get("type") == "computer_screenshot" else ["an output that is no screen"])
         case "compaction":
             return found + ([] if isinstance(item["encrypted_content"], str) else ["compaction without its content"])
     return found
@@ -116,7 +142,9 @@ def _piece(piece: Any, *, said: bool) -> list[str]:
         found.append(f"{kind} without text")
     if kind == "input_image":
         url = piece.get("image_url")
-        if not (isinstance(url, str) and url.startswith(("https://", "http://", "data:image/"))):
+        if not (isinstance(url, str) and url.startswith(("https://", "http://", "data:image/"))) and not (
+            isinstance(piece.get("file_id"), str) and url is None
+        ):
             found.append("image url")
         found += ["image detail"] if piece.get("detail", "auto") not in ("auto", "low", "high", "original") else []
     if kind == "input_file" and not any(piece.get(key) for key in ("file_data", "file_id", "file_url")):
@@ -140,6 +168,11 @@ def _output(output: Any) -> list[str]:
     if isinstance(output, list):
         return [text for piece in output for text in _piece(piece, said=False)]
     return [] if isinstance(output, str) else ["output is neither text nor parts"]
+
+
+def _printed(one: Any) -> list[str]:
+    sound = isinstance(one, dict) and {"stdout", "stderr", "outcome"} == set(one)
+    return [] if sound else ["an output of a shell of an unknown shape"]
 
 
 def _is_object(text: Any) -> bool:
@@ -167,6 +200,10 @@ def _pairs(items: list[dict[str, Any]]) -> list[str]:
         elif kind == "message" and item["role"] != "assistant":
             found += [f"{n}: {key!r} is not answered before this message" for key in due]
             due = {}
+    asked_for = [item["id"] for item in items if item["type"] == "mcp_approval_request"]
+    for n, item in enumerate(items):
+        if item["type"] == "mcp_approval_response" and item["approval_request_id"] not in asked_for:
+            found.append(f"{n}: permission for what nothing asks for")
     return [*found, *(f"{key!r} is not answered" for key in due)]
 
 

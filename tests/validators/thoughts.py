@@ -60,9 +60,15 @@ def calls_signed(body: dict[str, Any]) -> set[tuple[str, str]]:
 
 
 def signed_calls(raw: bytes) -> set[tuple[str, str]]:
-    """Ids and signatures of the calls of a log, where an OpenAI record has them."""
+    """Ids and signatures of the calls of a log, where an OpenAI record has them, or a content of Gemini."""
+    parts = [part for row in _rows(raw) for one in row.get("contents") or [] for part in one["parts"]]
+    own = {
+        (part["functionCall"]["id"], part["thoughtSignature"])
+        for part in parts
+        if "thoughtSignature" in part and "functionCall" in part
+    }
     calls = [call for row in _rows(raw) for call in row.get("tool_calls") or [] if isinstance(call, dict)]
-    return {
+    return own | {
         (call.get("id", ""), call["extra_content"]["google"]["thought_signature"])
         for call in calls
         if "extra_content" in call
