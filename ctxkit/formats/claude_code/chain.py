@@ -1,8 +1,8 @@
 """The chain of a Claude Code log: from its last row back to a root or a compaction.
 
-Pipeline: `reader.py` collects a `Link` per chain row; `view.py` asks `Chain` for the leaf and the path, one
-stretch between two compactions after another. Rule numbers are those of what Claude Code 2.1.329 was seen to do
-(TRUTH rules 1-3 and 10).
+Pipeline: `reader.py` collects the rows in `Links`; `view.py` asks `Chain` for the leaf and the path, one stretch
+between two compactions after another. Rule numbers are those of what Claude Code 2.1.329 was seen to do (TRUTH rules
+1-3 and 10).
 """
 
 from __future__ import annotations
@@ -10,53 +10,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Container
 from datetime import UTC, datetime
-from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from ctxkit.formats.claude_code.links import UNKNOWN, Kind, Links
+
 GRACE_MS = 5000
 """A row whose parent is missing is attached to the newest row that is at most this much older (rule 3)."""
-
-
-class Kind(IntEnum):
-    """What a chain row is. Progress rows are looked through (rule 1)."""
-
-    USER = 0
-    RESULT = 1
-    ASSISTANT = 2
-    SYSTEM = 3
-    BOUNDARY = 4
-    ATTACHMENT = 5
-    PROGRESS = 6
-
-
-UNKNOWN = -2
-_ASSISTANT, _SYSTEM, _BOUNDARY, _ATTACHMENT, _PROGRESS = (
-    Kind.ASSISTANT, Kind.SYSTEM, Kind.BOUNDARY, Kind.ATTACHMENT, Kind.PROGRESS,
-)  # fmt: skip
-# a member looked up in its class for each of many rows costs as much as all the rest
-
-
-class Link(msgspec.Struct, gc=False):
-    """A row of the chain. `n`: its message, or 0. `older`: index of an earlier row with its uuid, or -1.
-
-    `side`: it belongs to a sidechain, whose name is `thread`. `above`: index of the link above, progress rows looked
-    through, as known when the row was read: -1 at a root, UNKNOWN where its parent had not been read.
-    """
-
-    kind: Kind
-    uuid: str
-    parent: str | None
-    ts: Any
-    n: int
-    row: int
-    line: int
-    side: bool = False
-    older: int = -1
-    thread: str = ""
-    above: int = UNKNOWN
+_ASSISTANT, _SYSTEM, _BOUNDARY, _ATTACHMENT, _PROGRESS = map(
+    int, (Kind.ASSISTANT, Kind.SYSTEM, Kind.BOUNDARY, Kind.ATTACHMENT, Kind.PROGRESS)
+)
 
 
 class Preserved(msgspec.Struct):
@@ -89,45 +54,31 @@ class Relinks(msgspec.Struct):
 
 
 class Chain:
-    """The tree of `links` (file order). `limit` everywhere: only links before that index exist."""
+    """The tree of `links`. `limit` everywhere: only rows before that index exist."""
 
-    def __init__(
-        self, links: list[Link], index: dict[str, int], preserved: dict[int, Preserved], side: bool,
-        *, unique: bool = False,
-    ) -> None:  # fmt: skip
-        """`index`: uuid -> newest link. `preserved`: boundary link -> what it kept. `side`: walk sidechains as well.
-
-        `unique`: no uuid stands twice, so that what is above a link is what was above it when it was read.
-        """
-        self.unique = unique
+    def __init__(self, links: Links, preserved: dict[int, Preserved], side: bool) -> None:
+        """`preserved`: index of a boundary -> what it kept. `side`: walk sidechains as well."""
         self.links = links
-        self.index = index
         self.preserved = preserved
         self.side = side
+        self._unique = not links.older  # then what is above a row is what was above it when it was read
         self._clock: tuple[list[int], list[int]] | None = None
 
-    def find(self, uuid: str | None, limit: int) -> int:
-        """The link of `uuid`: the last row with it counts (rule 1); -1 where there is none."""
-        found = self.index.get(uuid, -1) if uuid else -1
-        while found >= limit:
-            found = self.links[found].older
-        return found
-
     def parent(self, i: int, limit: int) -> int:
-        """The link above `i`, progress rows looked through; -1 at a root, -2 where the parent is not in the file."""
-        link = self.links[i]
-        if self.unique and link.above != UNKNOWN:
-            return link.above
-        up = link.parent
+        """The row above `i`, progress rows looked through; -1 at a root, -2 where the parent is not in the file."""
+        links = self.links
+        if self._unique and links.above[i] != UNKNOWN:
+            return links.above[i]
+        up = links.parent(i)
         for _ in range(limit):  # a cycle of progress rows ends here
             if not up:
                 return -1
-            found = self.find(up, limit)
+            found = links.find(up, limit)
             if found < 0:
                 return -2
-            if self.links[found].kind is not _PROGRESS:
+            if links.kinds[found] != _PROGRESS:
                 return found
-            up = self.links[found].parent
+            up = links.parent(found)
         return -1
 
     def leaf(self, limit: int) -> int:
@@ -135,24 +86,24 @@ class Chain:
 
         It is looked for at the last row of the file that is one or hangs on one: of that and all below it, the newest.
         """
-        links, dead = self.links, set[int]()
+        kinds, dead = self.links.kinds, set[int]()
         for last in range(limit - 1, -1, -1):
-            if links[last].kind is _PROGRESS or not self.counts(last):
+            if kinds[last] == _PROGRESS or not self.counts(last):
                 continue
             up = last
-            while up >= 0 and links[up].kind > _ASSISTANT and up not in dead:
+            while up >= 0 and kinds[up] > _ASSISTANT and up not in dead:
                 dead.add(up)
                 up = self.parent(up, limit)
-            if up >= 0 and links[up].kind <= _ASSISTANT and self.counts(up):
+            if up >= 0 and kinds[up] <= _ASSISTANT and self.counts(up):
                 leaf = self._newest(last, limit)
-                while links[leaf].kind > _ASSISTANT:
+                while kinds[leaf] > _ASSISTANT:
                     leaf = self.parent(leaf, limit)
                 return leaf
         return -1
 
     def _newest(self, top: int, limit: int) -> int:
         """Of `top`, the last row, and the rows below it, the newest; only a parent that comes late has rows below."""
-        if self.unique and not self._early.get(top):
+        if self._unique and not self._early.get(top):
             return top
         below, stack = set[int](), [top]
         while stack:
@@ -160,9 +111,9 @@ class Chain:
             if at not in below:
                 below.add(at)
                 stack += (i for i in self._children.get(at, ()) if i < limit)
-        found, newest = top, milliseconds(self.links[top].ts) or 0
+        found, newest = top, milliseconds(self.links.times[top]) or 0
         for i in sorted(below):
-            at = milliseconds(self.links[i].ts) or 0
+            at = milliseconds(self.links.times[i]) or 0
             if i != top and at >= newest and self.counts(i):
                 found, newest = i, at
         return found
@@ -171,8 +122,9 @@ class Chain:
     def _early(self) -> dict[int, list[int]]:
         """Rows that come before their parent, by the latter."""
         found: dict[int, list[int]] = {}
-        for i, link in enumerate(self.links):
-            if link.above == UNKNOWN and link.parent and (up := self.parent(i, len(self.links))) > i:
+        for i in self.links.orphans():
+            up = self.parent(i, len(self.links))
+            if up > i:
                 found.setdefault(up, []).append(i)
         return found
 
@@ -180,9 +132,10 @@ class Chain:
     def _children(self) -> dict[int, list[int]]:
         """The rows below each row."""
         found: dict[int, list[int]] = {}
-        for i, link in enumerate(self.links):
-            if link.kind is not _PROGRESS and self.index.get(link.uuid) == i:
-                found.setdefault(self.parent(i, len(self.links)), []).append(i)
+        links = self.links
+        for i, uuid in enumerate(links.uuids):
+            if links.kinds[i] != _PROGRESS and links.find(uuid, len(links)) == i:
+                found.setdefault(self.parent(i, len(links)), []).append(i)
         return found
 
     def newest(self, limit: int) -> Path:
@@ -191,7 +144,7 @@ class Chain:
         if leaf < 0:
             return Path([])
         path, hanging = self.path(leaf, limit), self._hanging(leaf, limit)
-        cuts = [place for place, i in enumerate(hanging) if self.links[i].kind is _BOUNDARY]
+        cuts = [place for place, i in enumerate(hanging) if self.links.kinds[i] == _BOUNDARY]
         if cuts:
             return Path(hanging[cuts[-1] :], hanging[cuts[-1]])
         path.links += hanging
@@ -204,8 +157,8 @@ class Chain:
     def _hanging(self, leaf: int, limit: int) -> list[int]:
         """The attachments and system rows below `leaf`, each above its own, siblings by time."""
         on: dict[int, list[int]] = {leaf: []}
-        for i in range(leaf + 1 if self.unique and not self._early else 0, limit):
-            if self.links[i].kind in (_SYSTEM, _BOUNDARY, _ATTACHMENT) and self.counts(i):
+        for i in range(leaf + 1 if self._unique and not self._early else 0, limit):
+            if self.links.kinds[i] in (_SYSTEM, _BOUNDARY, _ATTACHMENT) and self.counts(i):
                 on.setdefault(self.parent(i, limit), []).append(i)
         found: list[int] = []
         stack = [leaf]
@@ -213,45 +166,62 @@ class Chain:
             at = stack.pop()
             if at != leaf:
                 found.append(at)
-            stack += sorted(on.pop(at, ()), key=lambda i: (milliseconds(self.links[i].ts) or 0, i), reverse=True)
+            stack += sorted(on.pop(at, ()), key=lambda i: (milliseconds(self.links.times[i]) or 0, i), reverse=True)
         return found
 
     def path(self, leaf: int, limit: int) -> Path:
         """From `leaf` up to a root or to the first compaction met, which cuts whatever its parent is (rule 10)."""
         relinks = self.relinks(limit)
+        links, parents, behind = self.links, relinks.parents, relinks.behind
+        kinds, above = links.kinds, links.above if self._unique else [UNKNOWN] * limit
         path: list[int] = []
         seen: set[int] = set()
+        bridged: set[int] = set()
         boundary = -1
-        i = relinks.behind.get(leaf, leaf)  # a summary that nothing follows yet has its preserved rows all the same
-        while i >= 0 and i not in seen:
-            seen.add(i)
+        i = behind.get(leaf, leaf)  # a summary that nothing follows yet has its preserved rows all the same
+        while i >= 0:
             path.append(i)
-            if self.links[i].kind is _BOUNDARY:
+            if kinds[i] == _BOUNDARY:
                 boundary = i
                 break
-            i = self.up(i, limit, relinks, seen)
+            if i in parents:
+                i = parents[i]
+            else:
+                up = above[i]
+                if up == UNKNOWN:
+                    up = self.parent(i, limit)
+                    if up == UNKNOWN:
+                        if i in bridged:
+                            break
+                        bridged.add(i)
+                        seen.update(path[len(seen) :])
+                        up = self.bridge(i, limit, seen)
+                i = behind.get(up, up)
+            if len(path) > limit:
+                break
+        path = list(dict.fromkeys(path))  # a cycle ends where it began
         path.reverse()
         anchor, kept = relinks.kept.get(boundary, (-1, []))
         return Path(path, boundary, kept, anchor)
 
-    def counts(self, i: int) -> bool:
-        """Whether link i can be on the chain at all."""
-        return self.side or not self.links[i].side
-
     def up(self, i: int, limit: int, relinks: Relinks, seen: Container[int]) -> int:
-        """The link above `i` after relinking; a missing one is bridged by time, to none of `seen`."""
+        """The row above `i` after relinking; a missing one is bridged by time, to none of `seen`."""
         if i in relinks.parents:
             return relinks.parents[i]
         up = self.parent(i, limit)
-        if up == -2:
+        if up == UNKNOWN:
             up = self.bridge(i, limit, seen)
         return relinks.behind.get(up, up)
+
+    def counts(self, i: int) -> bool:
+        """Whether row i can be on the chain at all."""
+        return self.side or i not in self.links.threads
 
     def relinks(self, limit: int) -> Relinks:
         """Preserved rows stand right after their anchor; what followed the anchor follows them (rule 10)."""
         relinks = Relinks({}, {}, {})
         for boundary, preserved in self.preserved.items():
-            anchor = self.find(preserved.anchor, limit) if boundary < limit else -1
+            anchor = self.links.find(preserved.anchor, limit) if boundary < limit else -1
             kept = self._kept(preserved, limit) if anchor >= 0 else []
             if not kept or anchor in kept:
                 continue
@@ -263,9 +233,9 @@ class Chain:
     def _kept(self, preserved: Preserved, limit: int) -> list[int]:
         """The preserved links in order; none if one of them is missing (p69)."""
         if preserved.uuids:
-            found = [self.find(uuid, limit) for uuid in dict.fromkeys(preserved.uuids)]
+            found = [self.links.find(uuid, limit) for uuid in dict.fromkeys(preserved.uuids)]
             return [] if -1 in found else found
-        head, i = self.find(preserved.head, limit), self.find(preserved.tail, limit)
+        head, i = self.links.find(preserved.head, limit), self.links.find(preserved.tail, limit)
         found = []
         while head >= 0 and i >= 0 and len(found) < limit:
             found.append(i)
@@ -276,17 +246,18 @@ class Chain:
 
     def bridge(self, i: int, limit: int, seen: Container[int]) -> int:
         """The newest row that is not later than row `i` and at most 5 s older, on whatever branch (rule 3)."""
-        at = milliseconds(self.links[i].ts)
+        at = milliseconds(self.links.times[i])
         if at is None:
             return -1
         if self._clock is None:
+            links = self.links
             pairs = [
                 (ms, k)
-                for k, link in enumerate(self.links)
-                if link.kind is not _PROGRESS
+                for k, ts in enumerate(links.times)
+                if links.kinds[k] != _PROGRESS
                 and self.counts(k)
-                and (ms := milliseconds(link.ts)) is not None
-                and self.index.get(link.uuid) == k
+                and (ms := milliseconds(ts)) is not None
+                and links.find(links.uuids[k], len(links)) == k
             ]
             pairs.sort()
             self._clock = [ms for ms, _ in pairs], [k for _, k in pairs]

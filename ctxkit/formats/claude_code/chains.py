@@ -16,8 +16,8 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Repairs, Result
 from ctxkit.formats.base import Edited, Kept, NewSession
 from ctxkit.formats.bodies import speaker
-from ctxkit.formats.claude_code.chain import Kind
 from ctxkit.formats.claude_code.content import content_of
+from ctxkit.formats.claude_code.links import Kind
 from ctxkit.formats.claude_code.rows import text
 from ctxkit.formats.claude_code.sessions import line, row_of
 
@@ -41,7 +41,7 @@ def anew(
         found += chain.lines(run, apart=again[0])
         del again[: len(run)]
     heads = list(_titles(edited, rows, session))
-    left = len(rows.of_link) - chain.taken - sum(link.n in edited.gone and link.n > 0 for link in rows.chain.links)
+    left = len(rows.of_link) - chain.taken - sum(n > 0 and n in edited.gone for n in rows.chain.links.numbers)
     if left > 0:
         repairs.leave_out("row of branches and other history of its program", left)
     return iter([*heads, *found]), chain.keys, chain.said
@@ -62,7 +62,7 @@ class _Anew:
         """Whether a message is a row of the user or the assistant."""
         if kept.content is not None:
             return True
-        return self.rows.chain.links[self.rows.links_of[kept.n][0]].kind <= Kind.ASSISTANT
+        return self.rows.chain.links.kinds[self.rows.links_of[kept.n][0]] <= Kind.ASSISTANT
 
     def told(self, kept: Kept) -> Kept:
         """An attachment's words as the user's."""
@@ -147,7 +147,7 @@ class _Anew:
         message = self.edited.transcript.messages[n - 1]
         live: dict[Any, tuple[int, int]] = {}
         links = self.rows.chain.links
-        at = {self.rows.of_link[i].offset: links[i].uuid for i in self.rows.links_of[n]}
+        at = {self.rows.of_link[i].offset: links.uuids[i] for i in self.rows.links_of[n]}
         for span in ((message.offset, message.size), *message.more):
             live[at.get(span[0]) or span[0]] = span
         return list(live.values())
@@ -155,7 +155,7 @@ class _Anew:
     def _ts(self, kept: Kept) -> str | None:
         if kept.ts or not kept.n:
             return kept.ts
-        return text(self.rows.chain.links[self.rows.links_of[kept.n][0]].ts) or None
+        return text(self.rows.chain.links.times[self.rows.links_of[kept.n][0]]) or None
 
 
 def _ids(row: dict[str, Any], kind: str) -> list[str]:
@@ -176,12 +176,12 @@ def _again(context: Sequence[Kept], rows: Rows) -> Iterator[bool]:
     """For each message whether it goes on with a response that another one began, no words of the user between."""
     begun: set[str] = set()
     for kept in context:
-        link = rows.chain.links[rows.links_of[kept.n][0]] if kept.n and kept.content is None else None
-        response = rows.responses.get(kept.n, "") if link is not None else ""
+        row = rows.links_of[kept.n][0] if kept.n and kept.content is None else -1
+        response = rows.responses.get(kept.n, "") if row >= 0 else ""
         yield response in begun
         if response:
             begun.add(response)
-        elif link.kind is Kind.USER if link is not None else _is_prompt(kept):
+        elif rows.chain.links.kinds[row] == Kind.USER if row >= 0 else _is_prompt(kept):
             begun.clear()
 
 

@@ -11,10 +11,11 @@ from bisect import bisect_left
 import msgspec
 
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.formats.claude_code.chain import Chain, Kind, Path, Relinks
+from ctxkit.formats.claude_code.chain import Chain, Path, Relinks
+from ctxkit.formats.claude_code.links import Kind
 from ctxkit.formats.claude_code.pieces import Piece, pieces_of
 from ctxkit.formats.claude_code.requests import Records, Request
-from ctxkit.formats.claude_code.view import answers_of, numbers_of
+from ctxkit.formats.claude_code.view import Beside, numbers_of
 from ctxkit.formats.claude_code.wire import spoken
 
 
@@ -52,8 +53,8 @@ class Tree:
         reader = records.reader
         main = reader.tree
         sides = (False, True)
-        self.chains = [Chain(main.links, main.index, main.preserved, side, unique=main.unique) for side in sides]
-        self.answers = answers_of(main)
+        self.chains = [Chain(main.links, main.preserved, side) for side in sides]
+        self.beside = Beside(main, reader.responses, range(len(main.links)))
         self._boundaries = sorted(main.preserved)
         self._relinks: dict[tuple[bool, int], Relinks] = {}
 
@@ -90,7 +91,7 @@ class History:
         i = relinks.behind.get(leaf, leaf) if request.answer < 0 else leaf
         while i >= 0 and i not in new and i not in self._at:
             new[i] = None
-            if chain.links[i].kind is Kind.BOUNDARY:
+            if chain.links.kinds[i] == Kind.BOUNDARY:
                 i = -1
                 break
             i = chain.up(i, limit, relinks, new)
@@ -122,9 +123,9 @@ class History:
         said = self.said(pieces, unanswered=False)
         if not said or said[0].role != "assistant":
             return False
-        groups = self.tree.records.reader.groups
-        responses = {groups.response[piece.n] for piece in pieces if piece.n in groups.response}
-        rows = (k for response in responses for n in groups.numbers[response] for k in groups.links[n])
+        answers = self.tree.records.reader.responses
+        responses = {answers[piece.n] for piece in pieces if piece.n in answers}
+        rows = (k for response in responses for k in self.tree.beside.rows[response])
         return all(self._at.get(k, start) >= start for k in rows)
 
     def said(self, pieces: list[Piece], *, unanswered: bool) -> list[Piece]:
@@ -138,17 +139,17 @@ class History:
         """What the rows from a place of the path on say, and the rows that are put back beside them (rule 4)."""
         chain, records, limit = self.chain, self.tree.records, self._limit
         reader, first = records.reader, self.path[0]
-        boundary = first if chain.links[first].kind is Kind.BOUNDARY else -1
+        boundary = first if chain.links.kinds[first] == Kind.BOUNDARY else -1
         anchor, kept = self._relinks.kept.get(boundary, (-1, [])) if self._relinks else (-1, [])
         path = Path(self.path[start:], boundary, kept, anchor)
-        numbers = numbers_of(chain, path, limit, reader.groups, self.tree.answers, reader.messages)
+        numbers = numbers_of(chain, path, limit, reader.responses, reader.messages, self.tree.beside)
         stays = set(kept)
         found = []
         for n in numbers:
             live = {}
             for k in records.links_of[n]:
                 if k < limit and (k > boundary or k in stays):
-                    live[chain.links[k].uuid or k] = k
+                    live[chain.links.uuids[k] or k] = k
             for k in live.values():
                 content = Content(reader.messages[n - 1].role, [], rows=[records.row(k)])
                 for piece in pieces_of([content], self.model, Repairs()):

@@ -74,7 +74,7 @@ class _Prover:
         self.styles: dict[str, Style] = {}
         self.known: dict[str, Request] = {}
         self.lists: dict[str, list[str]] = {}
-        self.budget = _OVER_AGAIN * (len(records.reader.spans) + 100)
+        self.budget = _OVER_AGAIN * (len(records.reader.links) + 100)
 
     def sent(self, request: Request) -> list[str]:
         """The hashes of all messages of a request; where that cannot be said, its `fault` says why."""
@@ -119,10 +119,9 @@ class _Prover:
         return [*history.turns, more] if more is not None else history.turns
 
     def _history(self, request: Request) -> History:
-        links = self.records.reader.tree.links
-        answer = links[request.answer] if request.answer >= 0 else None
-        side = answer.side if answer is not None else False
-        key = answer.thread if answer is not None and side else "", plain_name(request.model)
+        threads = self.records.reader.links.threads
+        side = request.answer in threads
+        key = threads.get(request.answer, ""), plain_name(request.model)
         if key not in self.histories:
             side = side or self.records.reader.tree.side
             self.histories[key] = History(self.tree, self.tree.chains[side], request.model)

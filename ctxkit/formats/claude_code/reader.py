@@ -8,81 +8,89 @@ never depends on a later row, so that an op fits wherever it was appended.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import Any
 
 import msgspec
 
-from ctxkit.core.messages import Message, Span
+from ctxkit.core.messages import Message
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code.attachments import is_sent
-from ctxkit.formats.claude_code.chain import UNKNOWN, Chain, Kind, Link, Preserved
-from ctxkit.formats.claude_code.rows import BlockHead, ClaudeRow, MessageHead, message_head, text, value
+from ctxkit.formats.claude_code.chain import Chain, Preserved
+from ctxkit.formats.claude_code.links import Kind, Links
+from ctxkit.formats.claude_code.rows import BlockHead, ClaudeRow, MessageHead, text, value
 from ctxkit.formats.claude_code.sidechains import Sidechains, views
-from ctxkit.formats.claude_code.view import Groups, view_of
+from ctxkit.formats.claude_code.view import view_of
 
 NAME = "claude-code"
-_CHAIN = {
-    "user": Kind.USER, "assistant": Kind.ASSISTANT, "system": Kind.SYSTEM, "attachment": Kind.ATTACHMENT,
-    "progress": Kind.PROGRESS,
+_USER, _RESULT, _ASSISTANT, _SYSTEM, _BOUNDARY, _ATTACHMENT, _PROGRESS = map(int, Kind)
+CHAIN: dict[str | None, int] = {
+    "user": _USER, "assistant": _ASSISTANT, "system": _SYSTEM, "attachment": _ATTACHMENT, "progress": _PROGRESS,
 }  # fmt: skip
-_USER, _RESULT, _ASSISTANT, _PROGRESS = Kind.USER, Kind.RESULT, Kind.ASSISTANT, Kind.PROGRESS
+"""The types of rows that are links of the chain."""
 _STEPS = 1000
 """How far a row of a known response looks upwards for that response before file order decides."""
 _ROWS = 1000
 """More rows than this are not one response, whatever their ids say (redacted logs)."""
-NO_BLOCKS: Sequence[BlockHead] = ()
+_NO_HEAD = MessageHead()
 _NOT_PROMPTS = ("<local-command-", "<bash-", "[Request interrupted by user")
 """Starts of user rows that nobody typed for the model."""
 
 
 class ClaudeReader:
-    """A Reader (formats/base.py). Memory: one `Link` per chain row, no content."""
+    """A Reader (formats/base.py). Memory: some columns per chain row, no content."""
 
     def __init__(self) -> None:
-        self._messages: list[Message] = []
+        self.messages: list[Message] = []
+        """The messages so far."""
         self._row_of = array("q")
         self._rows = 0
         self._ops = OpCollector()
-        self._links: list[Link] = []
-        self._spans: list[Span] = []
-        self._index: dict[str, int] = {}
+        self.links = Links()
+        """The rows of the chain so far."""
         self._preserved: dict[int, Preserved] = {}
-        self._groups = Groups({}, {}, {})
+        self.responses: dict[int, str] = {}
+        """Message number -> the id of the response it is of."""
+        self._answers: dict[str, int] = {}
+        """The id of a response -> its newest message."""
+        self._ends: dict[int, int] = {}
+        """Where the newest row of a response stands, for messages that go on with rows of another kind."""
+        self._words: dict[str, str] = {}
         self._models: dict[int, str] = {}
         self._prompt: dict[str | None, int] = {}
+        """Thread -> where the newest prompt stands, in bytes."""
         self._main = False
-        self._unique = True
-        """Whether no uuid has come twice."""
         self._sidechains = Sidechains()
         self._sides: set[str] = set()
 
     def feed(self, block: Block) -> None:
         """Take the next rows."""
+        done = 0
         for i, row in enumerate(block.rows):
-            if isinstance(row.ctxkit, str):
-                self._ops.add(block, i, self._rows, len(self._messages))
-                continue
-            kind = _CHAIN.get(row.type) if type(row.type) is str else None
-            if kind is not None:
-                self._take(row, kind, (block.offsets[i], block.sizes[i]), block.lines[i])
-            self._rows += 1
+            if row.ctxkit is not None and isinstance(row.ctxkit, str):
+                self._run(block, done, i)
+                self._ops.add(block, i, self._rows, len(self.messages))
+                done = i + 1
+        self._run(block, done, len(block.rows))
 
     def finish(self) -> Transcript:
         """The transcript so far. The view is computed anew from the last row (rule 2)."""
         chain = self.tree
-        view, partial = view_of(chain, self._groups, self._messages)
+        view, partial = view_of(chain, self.responses, self.messages)
         if len(self._sides) > 1 or (self._sides and self._main):
-            view.threads, some = views(chain, self._groups, self._messages)
+            view.threads, some = views(chain, self.responses, self.messages)
             partial = {**some, **partial}
             for thread in view.threads.values():
                 view.inactive.update((n, why) for n, why in thread.inactive.items() if n in view.inactive)
-        messages = list(self._messages)
+        messages = list(self.messages)
         for n, rows in partial.items():
-            first, *more = [self._spans[i] for i in rows]
-            messages[n - 1] = msgspec.structs.replace(messages[n - 1], offset=first[0], size=first[1], more=tuple(more))
+            whole = messages[n - 1]
+            spans = dict(zip(self.links.of(n), ((whole.offset, whole.size), *whole.more), strict=True))
+            first, *more = [spans[i] for i in rows]
+            messages[n - 1] = msgspec.structs.replace(whole, offset=first[0], size=first[1], more=tuple(more))
         for one in (view, *view.threads.values()):
             one.model = next((self._models[n] for n in reversed(one.order) if n in self._models), "")
         return Transcript(
@@ -92,151 +100,147 @@ class ClaudeReader:
     @property
     def tree(self) -> Chain:
         """The chain of the rows so far."""
-        return Chain(self._links, self._index, self._preserved, side=not self._main, unique=self._unique)
+        return Chain(self.links, self._preserved, side=not self._main)
 
-    @property
-    def spans(self) -> list[Span]:
-        """Where each row of the chain stands."""
-        return self._spans
+    def _run(self, block: Block, start: int, end: int) -> None:
+        """Rows `start` to `end` of a block, none of them an op: those of the chain become links."""
+        rows: Sequence[Any] = block.rows[start:end]
+        if not rows:
+            return
+        kinds = [CHAIN.get(kind, 0) for kind in _texts([row.type for row in rows])]
+        places = range(self._rows, self._rows + len(rows))
+        columns = [rows, block.offsets[start:end], block.sizes[start:end], places, block.lines[start:end]]
+        self._rows += len(rows)
+        if 0 in kinds:
+            columns = [list(compress(column, kinds)) for column in columns]
+            kinds = list(filter(None, kinds))
+        rows = columns[0]
+        links = self.links
+        first = len(links)
+        uuids, parents = _texts([row.uuid for row in rows]), _texts([row.parentUuid for row in rows])
+        times = [None if kind == _PROGRESS else row.timestamp for kind, row in zip(kinds, rows, strict=True)]
+        links.extend(kinds, uuids, parents, times)
+        if True in [row.isSidechain for row in rows]:
+            self._name(rows, first)
+        if not self._main:
+            self._main = any(kind <= _ASSISTANT and i not in links.threads for i, kind in enumerate(kinds, first))
+        if _SYSTEM in kinds:
+            for i, row, place, line in zip(range(first, len(links)), rows, *columns[3:], strict=True):
+                if row.subtype == "compact_boundary" and links.kinds[i] == _SYSTEM:
+                    links.kinds[i] = _BOUNDARY
+                    links.places[i] = (place, line)
+                    self._boundary(i, row)
+        self._open(first, kinds, uuids, *columns[:4])
 
-    @property
-    def messages(self) -> list[Message]:
-        """The messages so far."""
-        return self._messages
-
-    @property
-    def groups(self) -> Groups:
-        """The rows so far by what they belong to."""
-        return self._groups
-
-    @property
-    def responses(self) -> dict[int, str]:
-        """Message number -> the id of the response it is of."""
-        return self._groups.response
-
-    def _take(self, row: ClaudeRow, kind: Kind, span: Span, line: int) -> None:
-        """One chain row: its message, if it makes one, and its link. A third of all rows is progress: no more work."""
-        links, index = self._links, self._index
-        side = row.isSidechain is True
-        uuid, parent = row.uuid, row.parentUuid
-        if type(uuid) is not str:
-            uuid = ""
-        above, up = -1, -1
-        if type(parent) is not str or not parent:
-            parent = None
-        else:
-            above = up = index.get(parent, UNKNOWN)
-            if up >= 0 and links[up].kind is _PROGRESS:
-                above = links[up].above
-        same = index.get(uuid, -1) if uuid else -1
-        link = Link(kind, uuid, parent, row.timestamp, 0, self._rows, line, side, same, "", above)
-        older = None
-        if same >= 0:
-            self._unique = False
-            older = links[same]
-        thread = None
-        if side:
-            thread = link.thread = self._sidechains.name(text(row.agentId), link, links[up] if up >= 0 else None, older)
-            self._sides.add(thread)
-        if kind is not _PROGRESS:
-            before = older.n if older is not None else 0
-            if kind is _ASSISTANT:
-                self._assistant(row, link, span, thread, before)
-            elif kind is _USER:
-                self._user(row, link, span, thread, before)
+    def _open(
+        self, first: int, kinds: list[int], uuids: list[str], rows: Sequence[ClaudeRow], offsets: Sequence[int],
+        sizes: Sequence[int], places: Sequence[int],
+    ) -> None:  # fmt: skip
+        """The messages of the rows from `first` on: each row opens one, or is one more of one, or is none's."""
+        links, messages = self.links, self.messages
+        older, threads, numbers = links.older, links.threads, links.numbers
+        row_of, answers, response_of, words = self._row_of, self._answers, self.responses, self._words
+        for i, kind, row, offset, size, place in zip(
+            range(first, len(links)), kinds, rows, offsets, sizes, places, strict=True
+        ):
+            if kind == _PROGRESS:
+                continue
+            head = row.message
+            if type(head) is not MessageHead:
+                head = _NO_HEAD
+            known = numbers[older[i]] if i in older else 0
+            if kind == _ASSISTANT:
+                response = head.id if type(head.id) is str else ""
+                if threads and response and i in threads:
+                    response = f"{threads[i]}\0{response}"
+                if response in answers and not known:
+                    known = self._same(i, response)
+            elif kind != _USER and not (is_sent(row) if kind == _ATTACHMENT else row.subtype == "local_command"):
+                continue
+            if known:
+                message = messages[known - 1]
+                if older:
+                    self._end(message, kind)
+                message.more += ((offset, size),)
             else:
-                self._other(row, link, span, thread, before)
-            if link.kind <= _ASSISTANT and not side:
-                self._main = True
-        if uuid:
-            index[uuid] = len(links)
-        links.append(link)
-        self._spans.append(span)
+                known = len(messages) + 1
+                role = "assistant" if kind == _ASSISTANT else "user"
+                agent, thread = text(row.agentId) or None, threads.get(i)
+                message = Message(known, offset, size, role, row.timestamp, agent, thread, uuids[i - first])
+                messages.append(message)
+                row_of.append(place)
+            numbers[i] = known
+            if type(head.content) is list:
+                for block in head.content:
+                    if type(block) is not BlockHead:
+                        continue
+                    if block.type == "tool_use":
+                        if type(block.id) is str and block.id not in message.calls:
+                            message.calls += (block.id,)
+                            name = text(block.name)
+                            message.tools += (words.setdefault(name, name),)
+                    elif block.type == "tool_result":
+                        if kind == _USER:
+                            kind = links.kinds[i] = _RESULT
+                        if type(block.tool_use_id) is str and block.tool_use_id not in message.results:
+                            message.results += (block.tool_use_id,)
+            if kind == _ASSISTANT:
+                if response and known not in response_of:
+                    response_of[known] = response
+                    answers[response] = known
+                model = head.model
+                if type(model) is str and model and model != "<synthetic>":
+                    self._models[known] = words.setdefault(model, model)
+            elif kind == _USER:
+                self._prompt[threads.get(i)] = offset
+                if not message.more:
+                    message.opens = _is_prompt(row, head)
 
-    def _other(self, row: ClaudeRow, link: Link, span: Span, thread: str | None, before: int) -> None:
-        """An attachment or a system row: what is sent of them is a message."""
-        if link.kind is Kind.ATTACHMENT:
-            if is_sent(row):
-                link.n = self._message(row, span, thread, before, NO_BLOCKS)
-        elif row.subtype == "local_command":
-            link.n = self._message(row, span, thread, before, NO_BLOCKS)
-        elif row.subtype == "compact_boundary":
-            link.kind = Kind.BOUNDARY
-            self._boundary(row)
+    def _name(self, rows: Iterable[ClaudeRow], first: int) -> None:
+        """The sidechains that the rows from `first` on are in."""
+        links = self.links
+        threads = links.threads
+        for i, row in enumerate(rows, first):
+            if row.isSidechain is not True:
+                continue
+            parent = links.parent(i)
+            up, older = links.find(parent, i), links.older.get(i, -1)
+            above = threads.get(up, "") if up >= 0 else None
+            threads[i] = self._sidechains.name(text(row.agentId), parent, above, threads.get(older))
+            self._sides.add(threads[i])
 
-    def _user(self, row: ClaudeRow, link: Link, span: Span, thread: str | None, before: int) -> None:
-        head = message_head(row.message)
-        blocks = head.content if type(head.content) is list else NO_BLOCKS
-        for block in blocks:
-            if block.type == "tool_result":
-                link.kind = _RESULT
-        link.n = self._message(row, span, thread, before, blocks)
-        if link.kind is _USER:
-            self._prompt[thread] = len(self._links)
-            if not before:
-                self._messages[link.n - 1].opens = _is_prompt(row, head)
-
-    def _assistant(self, row: ClaudeRow, link: Link, span: Span, thread: str | None, before: int) -> None:
-        head = message_head(row.message)
-        groups, known, response = self._groups, before, ""
-        if type(head.id) is str and head.id:
-            response = head.id if thread is None else f"{thread}\0{head.id}"
-            numbers = groups.numbers.setdefault(response, [])
-            if numbers and not before:
-                known = self._same(link, response, numbers, thread)
-        n = link.n = self._message(row, span, thread, known, head.content if type(head.content) is list else NO_BLOCKS)
-        groups.links.setdefault(n, []).append(len(self._links))
-        if response and n not in groups.response:
-            groups.numbers[response].append(n)
-            groups.response[n] = response
-        if type(head.model) is str and head.model != "<synthetic>":
-            self._models[n] = head.model
-
-    def _same(self, link: Link, response: str, numbers: list[int], thread: str | None) -> int:
-        """The message of this response that the row continues, 0 for none: a user's words between end it (p113)."""
-        if not numbers or len(self._groups.links[numbers[-1]]) >= _ROWS:
+    def _same(self, i: int, response: str) -> int:
+        """The message of the response that row i continues, 0 for none: a user's words between end it (p113)."""
+        links = self.links
+        newest = self._answers[response]
+        if len(self.messages[newest - 1].more) + 1 >= _ROWS:
             return 0
-        if link.above >= 0 and self._links[link.above].n == numbers[-1]:
-            return numbers[-1]
-        up = self._index.get(link.parent or "", -1)
+        above = links.above[i]
+        if above >= 0 and links.numbers[above] == newest:
+            return newest
+        up = links.find(links.parent(i), i)
         for _ in range(_STEPS):
             if up < 0:
                 break
-            above = self._links[up]
-            if above.n and self._groups.response.get(above.n) == response:
-                return above.n
-            if above.kind is Kind.USER:
+            n = links.numbers[up]
+            if n and self.responses.get(n) == response:
+                return n
+            if links.kinds[up] == _USER:
                 return 0
-            up = self._index.get(above.parent or "", -1)
-        newest = self._groups.links[numbers[-1]][-1]
-        return numbers[-1] if self._prompt.get(thread, -1) < newest else 0
+            up = links.find(links.parent(up), i)
+        message = self.messages[newest - 1]
+        last = self._ends.get(newest, _last(message))
+        return newest if self._prompt.get(links.threads.get(i), -1) < last else 0
 
-    def _message(self, row: ClaudeRow, span: Span, thread: str | None, known: int, blocks: Sequence[BlockHead]) -> int:
-        """Open a message with this row, or add the row to message `known`. Its number."""
-        if known:
-            message = self._messages[known - 1]
-            message.more += (span,)
+    def _end(self, message: Message, kind: int) -> None:
+        """A row of that kind is added to a message: what repeats a uuid need not be of the response."""
+        if kind == _ASSISTANT:
+            self._ends.pop(message.n, None)
         else:
-            role = "assistant" if row.type == "assistant" else "user"
-            key = row.uuid if type(row.uuid) is str else ""
-            agent = text(row.agentId) or None
-            message = Message(len(self._messages) + 1, span[0], span[1], role, row.timestamp, agent, thread, key)
-            self._messages.append(message)
-            self._row_of.append(self._rows)
-        for block in blocks:
-            if block.type == "tool_use" and type(block.id) is str and block.id not in message.calls:
-                message.calls += (block.id,)
-                message.tools += (text(block.name),)
-            elif (
-                block.type == "tool_result"
-                and type(block.tool_use_id) is str
-                and block.tool_use_id not in message.results
-            ):
-                message.results += (block.tool_use_id,)
-        return message.n
+            self._ends.setdefault(message.n, _last(message))
 
-    def _boundary(self, row: ClaudeRow) -> None:
-        """Remember what a compaction says that it preserved."""
+    def _boundary(self, i: int, row: ClaudeRow) -> None:
+        """Remember what the compaction at row i says that it preserved."""
         meta = value(row.compactMetadata)
         if not isinstance(meta, dict):
             return
@@ -245,7 +249,22 @@ class ClaudeReader:
         anchor = text((listed if uuids else segment).get("anchorUuid"))
         if anchor:
             head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
-            self._preserved[len(self._links)] = Preserved(anchor, uuids, head, tail)
+            self._preserved[i] = Preserved(anchor, uuids, head, tail)
+
+
+def on_chain(row: Any) -> bool:
+    """Whether a row is a link of the chain."""
+    return type(row.type) is str and row.type in CHAIN and not isinstance(row.ctxkit, str)
+
+
+def _texts(column: list[Any]) -> list[str]:
+    """A column with "" for what is no text."""
+    return column if set(map(type, column)) == {str} else list(map(text, column))
+
+
+def _last(message: Message) -> int:
+    """Where the newest row of a message stands."""
+    return message.more[-1][0] if message.more else message.offset
 
 
 def _dict(found: Any) -> dict[str, Any]:
@@ -260,8 +279,8 @@ def _is_prompt(row: ClaudeRow, head: MessageHead) -> bool:
         or _dict(value(row.origin)).get("kind") == "task-notification"
     ):
         return False
-    first = head.content
+    first: Any = head.content
     if isinstance(first, list):
-        words = [b for b in first if b.type == "text"] or [BlockHead()]
-        first = words[0].text
+        heads = (block for block in first if type(block) is BlockHead and block.type == "text")
+        first = next((value(block.text) for block in heads), None)
     return not (isinstance(first, str) and first.startswith(_NOT_PROMPTS))

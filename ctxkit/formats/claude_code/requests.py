@@ -14,7 +14,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Span
 from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code.hashing import message_hash, value_hash
-from ctxkit.formats.claude_code.reader import ClaudeReader
+from ctxkit.formats.claude_code.reader import ClaudeReader, on_chain
 from ctxkit.formats.claude_code.rows import ClaudeRow, text, value
 
 MARK = b'"api-request"'
@@ -69,6 +69,8 @@ class Records:
     def __init__(self, blocks: Iterable[Block], read: Callable[[int, int], bytes]) -> None:
         self.read = read
         self.reader = ClaudeReader()
+        self.spans: list[Span] = []
+        """Where each row of the chain stands."""
         self.requests: list[Request] = []
         self.kept: list[Kept] = []
         self.blobs: dict[str, Span] = {}
@@ -79,9 +81,9 @@ class Records:
         names: dict[str, str] = {}
         for block in blocks:
             self._take(block, answers, names)
-        for index, link in enumerate(self.reader.tree.links):
-            if link.n:
-                self.links_of.setdefault(link.n, []).append(index)
+        for index, n in enumerate(self.reader.links.numbers):
+            if n:
+                self.links_of.setdefault(n, []).append(index)
         for message in self.reader.messages:
             for call in message.results:
                 self.answered.setdefault(call, self.links_of[message.n][0])
@@ -98,11 +100,11 @@ class Records:
             if kind == "assistant" and type(row.requestRef) is str:
                 self._feed(block, start, i)
                 start = i
-                answers.setdefault(row.requestRef, len(self.reader.tree.links))
+                answers.setdefault(row.requestRef, len(self.reader.links))
             elif kind == "api-request":
                 self._feed(block, start, i)
                 start = i
-                self.requests.append(_request(row, block.lines[i], len(self.reader.tree.links), names))
+                self.requests.append(_request(row, block.lines[i], len(self.reader.links), names))
             elif kind in ("api-request-blob", "api-request-shape"):
                 field, named = ("message", row.hash) if kind == "api-request-blob" else ("shape", row.shapeHash)
                 span = block.offsets[i], block.sizes[i]
@@ -116,6 +118,9 @@ class Records:
             part = slice(start, stop)
             rows, offsets, sizes, lines = block.rows[part], block.offsets[part], block.sizes[part], block.lines[part]
             self.reader.feed(Block(rows, offsets, sizes, lines, block.data, block.base))
+            self.spans += [
+                (offset, size) for row, offset, size in zip(rows, offsets, sizes, strict=True) if on_chain(row)
+            ]
 
     def damaged(self) -> list[Kept]:
         """The blobs and shapes whose content does not have the hash that they are said to have."""
@@ -129,7 +134,7 @@ class Records:
 
     def row(self, link: int) -> dict[str, Any]:
         """A row of the chain in full."""
-        return self._row(self.reader.spans[link])
+        return self._row(self.spans[link])
 
     def _hash(self, kept: Kept) -> str:
         content = self._row(kept.span).get(kept.field)

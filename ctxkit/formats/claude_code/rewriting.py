@@ -16,9 +16,10 @@ from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Repairs
 from ctxkit.core.splice import Path, spliced
 from ctxkit.formats.base import Edited, Kept, NewSession, Written
-from ctxkit.formats.claude_code.chain import Chain, Kind
+from ctxkit.formats.claude_code.chain import Chain
 from ctxkit.formats.claude_code.chains import anew, as_one
-from ctxkit.formats.claude_code.reader import ClaudeReader
+from ctxkit.formats.claude_code.links import Kind
+from ctxkit.formats.claude_code.reader import ClaudeReader, on_chain
 from ctxkit.formats.claude_code.rows import ClaudeRow, text
 from ctxkit.formats.claude_code.sessions import blocks_of, marker, row_of
 from ctxkit.formats.patching import Patch, patched
@@ -57,26 +58,25 @@ class Rows:
     def __init__(self, edited: Edited) -> None:
         reader = ClaudeReader()
         self.entries: list[Entry] = []
+        self.of_link: list[Entry] = []
         self.session = ""
         for block in edited.blocks(SessionRow):
             reader.feed(block)
             for i, row in enumerate(block.rows):
+                op = isinstance(row.ctxkit, str)
                 entry = Entry(block.offsets[i], block.sizes[i], text(row.sessionId), text(row.leafUuid),
-                              text(row.logicalParentUuid), -1, isinstance(row.ctxkit, str))  # fmt: skip
+                              text(row.logicalParentUuid), -1, op)  # fmt: skip
                 self.session = entry.session or self.session
                 self.entries.append(entry)
+                if on_chain(row):
+                    entry.link = len(self.of_link)
+                    self.of_link.append(entry)
         self.chain: Chain = reader.tree
         self.responses = reader.responses
-        self.of_link: list[Entry] = []
-        at = {entry.offset: entry for entry in self.entries}
-        for index, (offset, _) in enumerate(reader.spans):
-            entry = at[offset]
-            entry.link = index
-            self.of_link.append(entry)
         self.links_of: dict[int, list[int]] = {}
-        for index, link in enumerate(self.chain.links):
-            if link.n:
-                self.links_of.setdefault(link.n, []).append(index)
+        for index, n in enumerate(self.chain.links.numbers):
+            if n:
+                self.links_of.setdefault(n, []).append(index)
 
 
 class _NotInPlace(Exception):
@@ -163,7 +163,7 @@ class Plan:
         self.keys: list[str] = []
         self.relinks = self.chain.relinks(self.limit)
         self.path = self.chain.newest(self.limit).links
-        self.out = {i for i, link in enumerate(self.links) if link.n in edited.gone and link.n}
+        self.out = {i for i, n in enumerate(self.links.numbers) if n and n in edited.gone}
         self.context = [self._as_row(kept) for kept in edited.context]
         self.stubs = [kept for kept in self.context if kept.n and kept.content is not None]
         for kept in self.stubs:
@@ -178,10 +178,10 @@ class Plan:
         if not kept.n or kept.content is None:
             return kept
         links = self.rows.links_of[kept.n]
-        if self.links[links[0]].kind <= Kind.ASSISTANT:
+        if self.links.kinds[links[0]] <= Kind.ASSISTANT:
             return kept
         self.out.update(links)
-        return Kept(0, kept.content, kept.ts or text(self.links[links[0]].ts) or None)
+        return Kept(0, kept.content, kept.ts or text(self.links.times[links[0]]) or None)
 
     def parent(self, i: int) -> str | None:
         """The uuid of the nearest row above link i that stays; None at a root."""
@@ -190,18 +190,18 @@ class Plan:
         while up in self.out and up not in seen:
             seen.add(up)
             up = self._up(up, seen)
-        return self.links[up].uuid if up >= 0 and up not in self.out else None
+        return self.links.uuids[up] if up >= 0 and up not in self.out else None
 
     def _up(self, i: int, seen: set[int]) -> int:
         """The link above, where the program would find it."""
         if i in self.relinks.parents:
             return self.relinks.parents[i]
-        uuid = self.links[i].parent
+        uuid = self.links.parent(i)
         if not uuid:
             return -1
         if self.chain.parent(i, self.limit) == -2:
             return self.chain.bridge(i, self.limit, seen)
-        return self.chain.find(uuid, self.limit)
+        return self.links.find(uuid, self.limit)
 
     def change(self, i: int, path: Path, value: Any) -> None:
         """A new value in the row of link i."""
@@ -217,12 +217,13 @@ class Plan:
         out_uuids: dict[str, int] = {}
         for i in self.out:
             self.changes[self.rows.of_link[i].offset] = None
-            out_uuids[self.links[i].uuid] = i
-        staying = {link.uuid for i, link in enumerate(self.links) if i not in self.out}
-        for i, link in enumerate(self.links):
-            if i in self.out or not link.parent:
+            out_uuids[self.links.uuids[i]] = i
+        staying = {uuid for i, uuid in enumerate(self.links.uuids) if i not in self.out}
+        for i in range(self.limit):
+            parent = self.links.parent(i)
+            if i in self.out or not parent:
                 continue
-            if (link.parent in out_uuids and link.parent not in staying) or (
+            if (parent in out_uuids and parent not in staying) or (
                 self.chain.parent(i, self.limit) == -2 and self.chain.bridge(i, self.limit, {i}) in self.out
             ):
                 self.change(i, PARENT, self.parent(i))
@@ -243,7 +244,7 @@ class Plan:
             return
         entry = self.rows.of_link[boundary]
         meta = loads(self.edited.read(entry.offset, entry.size)).get("compactMetadata", {})
-        uuids = [self.links[i].uuid for i in rest]
+        uuids = [self.links.uuids[i] for i in rest]
         for key in ("preservedMessages", "preservedSegment"):
             found = meta.get(key)
             if not isinstance(found, dict):
@@ -258,7 +259,7 @@ class Plan:
             new.update({name: uuid for name, uuid in ends.items() if name in found})
             for name in ("uuids", "allUuids"):
                 if isinstance(found.get(name), list):
-                    gone = {self.links[i].uuid for i in self.out}
+                    gone = {self.links.uuids[i] for i in self.out}
                     new[name] = [uuid for uuid in found[name] if uuid not in gone]
             self._change(entry.offset, ("compactMetadata", key), new)
 
@@ -281,7 +282,7 @@ class Plan:
         on_path = {}
         for i in reversed(self.path):
             if i not in self.out:
-                on_path[self.links[i].n] = i
+                on_path[self.links.numbers[i]] = i
         for kept in self.context:
             if not kept.n:
                 run.append(kept)
@@ -293,7 +294,7 @@ class Plan:
                 parent = self._put(run, self.rows.of_link[i].offset, self._linked(i), i)
                 self.change(i, PARENT, parent)
                 run = []
-            self.keys.append(self.links[self.rows.links_of[kept.n][0]].uuid)
+            self.keys.append(self.links.uuids[self.rows.links_of[kept.n][0]])
         self.tail = run
 
     def _linked(self, i: int) -> str | None:
@@ -306,7 +307,7 @@ class Plan:
         for kept in run:
             if kept.content is None:
                 continue
-            at = kept.ts or text(self.links[near].ts) if near >= 0 else kept.ts
+            at = kept.ts or text(self.links.times[near]) if near >= 0 else kept.ts
             row = row_of(kept.content, self.session, self.repairs, parent=parent, ts=at)
             if row is not None:
                 parent = row["uuid"]
@@ -318,26 +319,26 @@ class Plan:
         """Where another branch would be gone on with, a last row that speaks of nothing hangs on the context's last."""
         staying = [i for i in self.path if i not in self.out]
         if self.tail:
-            self._put(self.tail, self.edited.size, self.links[staying[-1]].uuid if staying else None, -1)
+            self._put(self.tail, self.edited.size, self.links.uuids[staying[-1]] if staying else None, -1)
             return
-        spoken = [k for k, i in enumerate(staying) if self.links[i].kind <= Kind.ASSISTANT]
+        spoken = [k for k, i in enumerate(staying) if self.links.kinds[i] <= Kind.ASSISTANT]
         if not spoken:
             raise _NotInPlace
         on_path = set(staying)
         leaf = staying[spoken[-1]]
         if self._led_away(leaf, on_path):
-            row = marker(self.session, self.links[leaf].uuid)
+            row = marker(self.session, self.links.uuids[leaf])
             self.added.append(Patch(self.edited.size, len(self.added), 0, _json(row) + b"\n"))
 
     def _led_away(self, leaf: int, on_path: set[int]) -> bool:
         """Whether the program would go on elsewhere: from another branch, or from rows that hang on the leaf."""
         for i in range(self.limit - 1, leaf, -1):
-            if i in self.out or self.links[i].kind is Kind.PROGRESS or not self.chain.counts(i):
+            if i in self.out or self.links.kinds[i] == Kind.PROGRESS or not self.chain.counts(i):
                 continue
             if i in on_path:
                 return False
             up = i
-            while up >= 0 and (up in self.out or self.links[up].kind > Kind.ASSISTANT):
+            while up >= 0 and (up in self.out or self.links.kinds[up] > Kind.ASSISTANT):
                 up = self.chain.parent(up, self.limit)
             if up >= 0:
                 return True

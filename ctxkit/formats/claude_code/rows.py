@@ -1,7 +1,7 @@
 """Claude Code rows: the light view of a line and of its `message`, decoded only as far as reading needs.
 
-Pipeline: `store/jsonl.py` decodes lines into `ClaudeRow`; `reader.py` asks `head` for ids and block kinds. What is
-not a field here (`toolUseResult`, `data`, most of the bytes) is skipped unread.
+Pipeline: `store/jsonl.py` decodes lines into `ClaudeRow`, the heads of a message and its blocks in the same go ->
+`reader.py`. What is not a field here (`toolUseResult`, `data`, most of the bytes) is skipped unread.
 """
 
 from __future__ import annotations
@@ -11,46 +11,47 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.jsontext import loads
+from ctxkit.core.shapes import NoList, NoObject
 from ctxkit.formats.base import Row
 
 NO_RAW = msgspec.Raw(b"")
 
 
-class ClaudeRow(Row):
-    """One line. Chain members have `uuid` and `parentUuid`; `message` is Anthropic's, with extras."""
-
-    type: Any = None
-    subtype: Any = None
-    uuid: Any = None
-    parentUuid: Any = None
-    isSidechain: Any = None
-    agentId: Any = None
-    timestamp: Any = None
-    isMeta: Any = None
-    isCompactSummary: Any = None
-    message: msgspec.Raw = NO_RAW
-    attachment: msgspec.Raw = NO_RAW
-    rendered: msgspec.Raw = NO_RAW
-    compactMetadata: msgspec.Raw = NO_RAW
-    origin: msgspec.Raw = NO_RAW
-
-
 class BlockHead(msgspec.Struct, gc=False):
-    """A content block without its content."""
+    """A content block without its content, but for a text, which is left as bytes."""
 
     type: Any = None
     id: Any = None
     name: Any = None
     tool_use_id: Any = None
-    text: Any = None
+    text: msgspec.Raw = NO_RAW
 
 
 class MessageHead(msgspec.Struct, gc=False):
     """A `message` without its content."""
 
-    id: Any = None
     model: Any = None
-    content: list[BlockHead] | str | None = None
+    id: Any = None
+    content: list[BlockHead | NoObject] | NoList = None
+
+
+class ClaudeRow(Row):
+    """One line. Chain members have `uuid` and `parentUuid`; `message` is Anthropic's, with extras."""
+
+    parentUuid: Any = None
+    isSidechain: Any = None
+    agentId: Any = None
+    type: Any = None
+    subtype: Any = None
+    message: MessageHead | NoObject = None
+    isMeta: Any = None
+    isCompactSummary: Any = None
+    attachment: msgspec.Raw = NO_RAW
+    rendered: msgspec.Raw = NO_RAW
+    compactMetadata: msgspec.Raw = NO_RAW
+    origin: msgspec.Raw = NO_RAW
+    uuid: Any = None
+    timestamp: Any = None
 
 
 class AttachmentHead(msgspec.Struct, gc=False):
@@ -61,7 +62,6 @@ class AttachmentHead(msgspec.Struct, gc=False):
     hookEvent: Any = None
 
 
-_message = msgspec.json.Decoder(MessageHead).decode
 _attachment = msgspec.json.Decoder(AttachmentHead).decode
 
 
@@ -85,25 +85,8 @@ def filled(raw: Any) -> bool:
     return bool(raw)
 
 
-def message_head(raw: Any) -> MessageHead:
-    """The head of a `message`, whatever stands there: unexpected shapes give empty fields, never an error."""
-    try:
-        return _message(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
-        pass
-    message = value(raw)
-    if not isinstance(message, dict):
-        return MessageHead()
-    content = message.get("content")
-    if isinstance(content, list):
-        blocks = [b for b in content if isinstance(b, dict)]
-        heads = [BlockHead(*(b.get(key) for key in BlockHead.__struct_fields__)) for b in blocks]
-        return MessageHead(message.get("id"), message.get("model"), heads)
-    return MessageHead(message.get("id"), message.get("model"), content if isinstance(content, str) else None)
-
-
 def attachment_head(raw: Any) -> AttachmentHead:
-    """The head of an `attachment`, as tolerant as `message_head`."""
+    """The head of an `attachment`, whatever stands there: unexpected shapes give empty fields, never an error."""
     try:
         return _attachment(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):

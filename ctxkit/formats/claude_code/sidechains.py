@@ -7,12 +7,10 @@ without a parent in a sidechain begins one, which is called `sidechain-1` and so
 
 from __future__ import annotations
 
-import msgspec
-
 from ctxkit.core.messages import Message
 from ctxkit.core.transcript import View
-from ctxkit.formats.claude_code.chain import UNKNOWN, Chain, Link
-from ctxkit.formats.claude_code.view import Groups, thread_of
+from ctxkit.formats.claude_code.chain import Chain
+from ctxkit.formats.claude_code.view import thread_of
 
 
 class Sidechains:
@@ -22,12 +20,14 @@ class Sidechains:
         self._begun = 0
         self._newest = ""
 
-    def name(self, agent: str, link: Link, parent: Link | None, older: Link | None) -> str:
-        """The sidechain of `link`. `parent`: the row above, None where it is not there; `older`: one with its uuid."""
-        for known in (parent, older):
-            if known is not None and known.side and not agent:
-                agent = known.thread
-        if not agent and link.parent and parent is None:
+    def name(self, agent: str, parent: str, above: str | None, older: str | None) -> str:
+        """The sidechain of a row.
+
+        `agent`: as the row names it. `parent`: the uuid that it hangs on; `above`: the sidechain of that row, None
+        where the row is not there, "" where it is in none; `older`: the same of an earlier row with its own uuid.
+        """
+        agent = agent or above or older or ""
+        if not agent and parent and above is None:
             agent = self._newest  # its parent is lost: the sidechain that was written last
         if not agent:
             self._begun += 1
@@ -36,40 +36,19 @@ class Sidechains:
         return agent
 
 
-def views(chain: Chain, groups: Groups, messages: list[Message]) -> tuple[dict[str, View], dict[int, list[int]]]:
+def views(
+    chain: Chain, answers: dict[int, str], messages: list[Message]
+) -> tuple[dict[str, View], dict[int, list[int]]]:
     """The view of each sidechain by name, and as `view_of` the messages of which it has some rows only."""
     found: dict[str, View] = {}
     partial: dict[int, list[int]] = {}
     rows: dict[str, list[int]] = {}
-    for i, link in enumerate(chain.links):
-        if link.side:
-            rows.setdefault(link.thread, []).append(i)
+    for i, thread in chain.links.threads.items():
+        rows.setdefault(thread, []).append(i)
     for name, taken in rows.items():
-        part, own = _part(chain, groups, taken)
-        found[name], some = thread_of(part, own, messages)
+        place = {i: k for k, i in enumerate(taken)}
+        preserved = {place[i]: kept for i, kept in chain.preserved.items() if i in place}
+        part = Chain(chain.links.part(taken), preserved, side=True)
+        found[name], some = thread_of(part, answers, messages)
         partial.update((n, [taken[k] for k in kept]) for n, kept in some.items())
     return found, partial
-
-
-def _part(chain: Chain, groups: Groups, taken: list[int]) -> tuple[Chain, Groups]:
-    """The rows `taken` of `chain` as a chain of their own."""
-    place = {i: k for k, i in enumerate(taken)}
-    links: list[Link] = []
-    index: dict[str, int] = {}
-    for k, i in enumerate(taken):
-        link = chain.links[i]
-        older = link.older
-        while older >= 0 and older not in place:
-            older = chain.links[older].older
-        links.append(msgspec.structs.replace(link, older=place.get(older, -1), above=UNKNOWN))
-        if link.uuid:
-            index[link.uuid] = k
-    numbers = {link.n for link in links if link.n}
-    response = {n: groups.response[n] for n in numbers if n in groups.response}
-    own = Groups(
-        {n: [place[i] for i in groups.links[n] if i in place] for n in numbers if n in groups.links},
-        {name: groups.numbers[name] for name in set(response.values())},
-        response,
-    )
-    preserved = {place[i]: kept for i, kept in chain.preserved.items() if i in place}
-    return Chain(links, index, preserved, side=True), own

@@ -12,15 +12,10 @@ import msgspec
 
 from ctxkit.core.messages import Message
 from ctxkit.core.transcript import Cut, View
-from ctxkit.formats.claude_code.chain import Chain, Kind, Path
+from ctxkit.formats.claude_code.chain import Chain, Path
+from ctxkit.formats.claude_code.links import Kind
 
-
-class Groups(msgspec.Struct):
-    """Rows by what they belong to: links of a message number, numbers of a response id, and the id of a number."""
-
-    links: dict[int, list[int]]
-    numbers: dict[str, list[int]]
-    response: dict[int, str]
+_RESULT, _ASSISTANT, _ATTACHMENT = map(int, (Kind.RESULT, Kind.ASSISTANT, Kind.ATTACHMENT))
 
 
 class Stretch(msgspec.Struct):
@@ -30,55 +25,49 @@ class Stretch(msgspec.Struct):
     path: Path
 
 
-def view_of(chain: Chain, groups: Groups, messages: list[Message]) -> tuple[View, dict[int, list[int]]]:
+def view_of(chain: Chain, answers: dict[int, str], messages: list[Message]) -> tuple[View, dict[int, list[int]]]:
     """The view, and for messages of which Claude Code sends only some rows the links of these.
 
     The latter happens where a compaction preserved some rows of a response and not others (p71).
     """
-    view, newest = _seen(chain, groups, messages)
-    side = {link.n for link in chain.links if link.side}
+    view, newest = _seen(chain, answers, messages)
+    links = chain.links
+    side = {links.numbers[i] for i in links.threads}
+    left = set(range(1, len(messages) + 1)).difference(view.order)
+    view.inactive = {n: "sidechain" if n in side else "branch" for n in sorted(left)}
+    return view, _partial(chain, newest)
+
+
+def thread_of(chain: Chain, answers: dict[int, str], messages: list[Message]) -> tuple[View, dict[int, list[int]]]:
+    """The same of a sidechain: `chain` holds its own rows, `answers` and `messages` are of the whole log."""
+    view, newest = _seen(chain, answers, messages)
     placed = set(view.order)
-    view.inactive = {m.n: "sidechain" if m.n in side else "branch" for m in messages if m.n not in placed}
-    return view, _partial(groups, newest)
+    view.inactive = {n: "branch" for n in _unique(chain.links.numbers) if n not in placed}
+    return view, _partial(chain, newest)
 
 
-def thread_of(chain: Chain, groups: Groups, messages: list[Message]) -> tuple[View, dict[int, list[int]]]:
-    """The same of a sidechain: `chain` and `groups` hold its own rows, `messages` those of the whole log."""
-    view, newest = _seen(chain, groups, messages)
-    placed = set(view.order)
-    mine = dict.fromkeys(link.n for link in chain.links if link.n)
-    view.inactive = {n: "branch" for n in mine if n not in placed}
-    return view, _partial(groups, newest)
-
-
-def _seen(chain: Chain, groups: Groups, messages: list[Message]) -> tuple[View, Stretch | None]:
+def _seen(chain: Chain, answers: dict[int, str], messages: list[Message]) -> tuple[View, Stretch | None]:
     """The order and the cuts of one chain, and its newest stretch."""
-    stretches = _stretches(chain, groups, messages)
-    order: list[int] = []
-    placed: set[int] = set()
+    order: dict[int, None] = {}
     cuts: list[Cut] = []
     before: Stretch | None = None
-    for stretch in stretches:
+    for stretch in _stretches(chain, answers, messages):
         if before is not None or stretch.path.boundary >= 0:
             cut = _cut(chain, stretch, before.numbers if before else [])
             if cut.out or cut.moved:
                 cuts.append(cut)
-        for n in stretch.numbers:
-            if n not in placed:
-                placed.add(n)
-                order.append(n)
+        order.update(dict.fromkeys(stretch.numbers))
         before = stretch
-    return View(order, {}, cuts), before
+    return View(list(order), {}, cuts), before
 
 
-def _stretches(chain: Chain, groups: Groups, messages: list[Message]) -> list[Stretch]:
+def _stretches(chain: Chain, answers: dict[int, str], messages: list[Message]) -> list[Stretch]:
     """The stretches of the history, oldest first."""
-    answers = answers_of(chain)
     found: list[Stretch] = []
     limit = len(chain.links)
     path = chain.newest(limit)
     while path.links:
-        found.append(Stretch(numbers_of(chain, path, limit, groups, answers, messages), path))
+        found.append(Stretch(numbers_of(chain, path, limit, answers, messages), path))
         if path.boundary < 0:
             break
         above = chain.parent(path.boundary, path.boundary)
@@ -87,64 +76,119 @@ def _stretches(chain: Chain, groups: Groups, messages: list[Message]) -> list[St
     return found[::-1]
 
 
-def answers_of(chain: Chain) -> dict[str, list[int]]:
-    """Result rows, and attachments of results, by the uuid of the row they hang on, file order."""
-    found: dict[str, list[int]] = {}
-    result, attachment = Kind.RESULT, Kind.ATTACHMENT
-    of_result: set[int] = set()
-    for i, link in enumerate(chain.links):
-        if (link.kind is result or link.kind is attachment) and chain.index.get(link.uuid) == i:
-            up = chain.parent(i, len(chain.links))
-            if up >= 0 and (link.kind is result or chain.links[up].kind is result or up in of_result):
-                found.setdefault(chain.links[up].uuid, []).append(i)
-                if link.kind is attachment:
-                    of_result.add(i)
-    return found
+class Beside:
+    """What may be put back beside a path, of the rows that are given.
+
+    `rows`: response -> rows of it, those that something hangs on among them. `below`: uuid -> the results that hang on
+    the row, and the attachments on these.
+    """
+
+    def __init__(self, chain: Chain, answers: dict[int, str], rows: Iterable[int]) -> None:
+        links = chain.links
+        self.rows: dict[str, list[int]] = {}
+        self.below: dict[str, list[int]] = {}
+        of_result: set[int] = set()
+        for i in rows:
+            kind = links.kinds[i]
+            if kind == _ASSISTANT and links.numbers[i] in answers:
+                self.rows.setdefault(answers[links.numbers[i]], []).append(i)
+            elif kind in (_RESULT, _ATTACHMENT) and links.find(links.uuids[i], len(links)) == i:
+                up = chain.parent(i, len(links))
+                if up >= 0 and (kind == _RESULT or links.kinds[up] == _RESULT or up in of_result):
+                    self.below.setdefault(links.uuids[up], []).append(i)
+                    if kind == _ATTACHMENT:
+                        of_result.add(i)
+        for uuid in self.below:
+            i = links.find(uuid, len(links))
+            while i >= 0:
+                if links.kinds[i] == _ASSISTANT and links.numbers[i] in answers:
+                    self.rows.setdefault(answers[links.numbers[i]], []).append(i)
+                i = links.older.get(i, -1)
 
 
 def numbers_of(
-    chain: Chain, path: Path, limit: int, groups: Groups, answers: dict[str, list[int]], messages: list[Message]
+    chain: Chain, path: Path, limit: int, answers: dict[int, str], messages: list[Message], beside: Beside | None = None
 ) -> list[int]:
     """The messages of a path as they are sent (rule 4).
 
     Rows of a response that the chain misses are put back beside it in file order, results that hang on them after its
-    last row, with the attachments that hang on these.
+    last row, with the attachments that hang on these. `beside`: where all of these are known already.
     """
     links = chain.links
-    on_path = {links[i].n for i in path.links}
-    kept = set(path.kept)
+    on_path = set(map(links.numbers.__getitem__, path.links))
+    own = path.links
+    if links.threads and not chain.side:
+        own = [i for i in own if i not in links.threads]
+    if beside is None:
+        missed = _missed(chain, path, limit, on_path)
+        if missed:
+            beside = Beside(chain, answers, missed)
+    if beside is None:
+        numbers = dict.fromkeys(map(links.numbers.__getitem__, own))
+    else:
+        numbers = _put_back(chain, path, limit, own, on_path, answers, beside)
+    numbers.pop(0, None)
+    return _results_in_file_order(list(numbers), messages)
+
+
+def _missed(chain: Chain, path: Path, limit: int, on_path: set[int]) -> list[int]:
+    """The rows in reach of the path whose messages it misses, and attachments that are none, file order."""
+    numbers, kinds = chain.links.numbers, chain.links.kinds
+    reach = numbers[path.boundary + 1 : limit]
+    off = {*reach, *map(numbers.__getitem__, path.kept)} - on_path - {0}
+    if not off:
+        return []
+    kept = [i for i in sorted(path.kept) if i < path.boundary]
+    near = enumerate(reach, path.boundary + 1)
+    return [i for i, n in (*((i, numbers[i]) for i in kept), *near) if n in off or (not n and kinds[i] == _ATTACHMENT)]
+
+
+def _put_back(
+    chain: Chain, path: Path, limit: int, own: list[int], on_path: set[int], answers: dict[int, str], beside: Beside
+) -> dict[int, None]:
+    """The messages of the rows `own`, and what stands beside them."""
+    links, kept = chain.links, set(path.kept)
+    numbers, kinds, uuids = links.numbers, links.kinds, links.uuids
 
     def allowed(i: int) -> bool:
-        in_reach = i < limit and (i > path.boundary or i in kept)
-        return in_reach and (chain.side or not links[i].side)
+        return i < limit and (i > path.boundary or i in kept) and chain.counts(i)
 
-    last = {groups.response[links[i].n]: i for i in path.links if links[i].n in groups.response}
-    numbers: dict[int, None] = {}
-    begun: set[str] = set()
-    for i in path.links:
-        link = links[i]
-        if not link.n or (link.side and not chain.side):
+    rows: dict[str, list[int]] = {}
+    for i in own:
+        if numbers[i] in answers:
+            rows.setdefault(answers[numbers[i]], []).append(i)
+    order: dict[int, None] = {}
+    for i in own:
+        n = numbers[i]
+        if n not in answers:
+            order.setdefault(n)
             continue
-        response = groups.response.get(link.n)
-        first, final = response is not None and response not in begun, response is not None and last[response] == i
-        if response is not None and (first or final):
-            rows = [k for n in groups.numbers[response] for k in groups.links[n] if allowed(k)]
-        if response is not None and first:
-            begun.add(response)
-            missed = {links[k].n for k in rows if links[k].n not in on_path}
-            numbers.update(dict.fromkeys(sorted({link.n, *missed})))
-        numbers.setdefault(link.n)
-        if final:
-            hanging = [k for row in rows for k in answers.get(links[row].uuid, ()) if allowed(k)]
-            hanging = [k for k in hanging if links[k].n not in on_path and links[k].kind is Kind.RESULT]
-            for k in hanging:  # grows: what hangs on what hangs there
-                hanging += [more for more in answers.get(links[k].uuid, ()) if allowed(more) and more not in hanging]
-            numbers.update(dict.fromkeys(links[k].n for k in sorted(hanging) if links[k].n))
-    return _results_in_file_order(list(numbers), messages)
+        mine = rows[answers[n]]
+        first, last = mine[0] == i, mine[-1] == i
+        if first or last:
+            others = [k for k in beside.rows.get(answers[n], ()) if allowed(k)]
+        if first:
+            missed = {numbers[k] for k in others} - on_path
+            order.update(dict.fromkeys(sorted({n, *missed})))
+        order.setdefault(n)
+        if last and beside.below:
+            below = (
+                k for row in (*mine, *others) if kinds[row] == _ASSISTANT for k in beside.below.get(uuids[row], ())
+            )
+            hanging = {k: None for k in below if allowed(k) and kinds[k] == _RESULT and numbers[k] not in on_path}
+            open_rows = list(hanging)
+            while open_rows:  # what hangs on what hangs there
+                more = [k for k in beside.below.get(uuids[open_rows.pop()], ()) if allowed(k) and k not in hanging]
+                hanging.update(dict.fromkeys(more))
+                open_rows += more
+            order.update(dict.fromkeys(numbers[k] for k in sorted(hanging) if numbers[k]))
+    return order
 
 
 def _results_in_file_order(numbers: list[int], messages: list[Message]) -> list[int]:
     """Within one turn of the user, results stand in file order, in the places that results take."""
+    if numbers == sorted(numbers):
+        return numbers
     done = list(numbers)
     places: list[int] = []
     for place, n in enumerate([*numbers, 0]):
@@ -160,30 +204,34 @@ def _results_in_file_order(numbers: list[int], messages: list[Message]) -> list[
 
 def _cut(chain: Chain, stretch: Stretch, before: list[int]) -> Cut:
     """What the compaction at the top of `stretch` took out of `before`, and where it moved what it kept."""
-    links, path = chain.links, stretch.path
-    boundary = links[path.boundary]
-    moved = _unique(links[i].n for i in path.kept)
+    numbers, path = chain.links.numbers, stretch.path
+    row, line = chain.links.places[path.boundary]
+    moved = _unique(numbers[i] for i in path.kept)
     stays = set(stretch.numbers)
     after = 0
     for i in path.links:
-        after = links[i].n or after
+        after = numbers[i] or after
         if i == path.anchor:
             break
-    label = f"compacted by Claude Code at line {boundary.line}"
-    return Cut(boundary.row, [n for n in before if n not in stays], label, moved, after if moved else 0)
+    label = f"compacted by Claude Code at line {line}"
+    return Cut(row, [n for n in before if n not in stays], label, moved, after if moved else 0)
 
 
-def _partial(groups: Groups, newest: Stretch | None) -> dict[int, list[int]]:
+def _partial(chain: Chain, newest: Stretch | None) -> dict[int, list[int]]:
     """Responses of which the newest compaction preserved some rows and not others."""
+    links = chain.links
     kept = set(newest.path.kept) if newest else set()
-    found: dict[int, list[int]] = {}
-    if not kept:
-        return found
-    for n, rows in groups.links.items():
-        some = [i for i in rows if i in kept]
-        if newest and some and any(i < newest.path.boundary and i not in kept for i in rows):
-            found[n] = [i for i in rows if i in kept or i > newest.path.boundary]
-    return found
+    rows: dict[int, list[int]] = {}
+    if newest and kept:
+        some = {links.numbers[i] for i in kept if links.kinds[i] == _ASSISTANT}
+        for i, n in enumerate(links.numbers):
+            if n in some and links.kinds[i] == _ASSISTANT:
+                rows.setdefault(n, []).append(i)
+    return {
+        n: [i for i in whole if i in kept or i > newest.path.boundary]
+        for n, whole in rows.items()
+        if newest and any(i < newest.path.boundary and i not in kept for i in whole)
+    }
 
 
 def _unique(numbers: Iterable[int]) -> list[int]:

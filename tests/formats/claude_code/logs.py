@@ -9,6 +9,7 @@ import msgspec
 
 from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Content, Message
+from ctxkit.core.shapes import shaped
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code import FORMAT
@@ -33,7 +34,7 @@ def block(raw: bytes, base: int = 0, line: int = 1) -> Block:
 
 
 def _row_of(piece: bytes) -> Any:
-    """A line as the store decodes it: strictly, or else with fields as plain values; None where it is no object."""
+    """A line as the store decodes it: strictly, or else as its recovery makes it; None where it is no object."""
     try:
         return _decode(piece)
     except msgspec.DecodeError:
@@ -42,8 +43,7 @@ def _row_of(piece: bytes) -> Any:
         found = loads(piece)
     except ValueError:
         return None
-    fields = FORMAT.row.__struct_fields__
-    return FORMAT.row(**{key: found[key] for key in fields if key in found}) if isinstance(found, dict) else None
+    return shaped(found, FORMAT.row) if isinstance(found, dict) else None
 
 
 def read(raw: bytes) -> Transcript:

@@ -7,26 +7,25 @@ from typing import Any
 
 import pytest
 
-from ctxkit.formats.claude_code.chain import Chain, Kind, Link, Path, Preserved, milliseconds
+from ctxkit.formats.claude_code.chain import Chain, Path, Preserved, milliseconds
+from ctxkit.formats.claude_code.links import Kind, Links
 
 
 def tree(*rows: tuple[str, str | None, float], side: bool = False, **kept: Preserved) -> Chain:
     """A chain of rows (uuid, parent, second): the first letter is the kind, "-" in front makes a sidechain."""
     kinds = {"u": Kind.USER, "a": Kind.ASSISTANT, "s": Kind.SYSTEM, "b": Kind.BOUNDARY, "p": Kind.PROGRESS}
-    links: list[Link] = []
-    index: dict[str, int] = {}
-    for i, (name, parent, at) in enumerate(rows):
-        uuid = name.lstrip("-")
-        ts = f"2026-01-01T00:00:{at:06.3f}Z" if at >= 0 else None
-        older = index.get(uuid, -1)
-        links.append(Link(kinds[uuid[0]], uuid, parent, ts, i + 1, i, i + 1, name[0] == "-", older))
-        index[uuid] = i
-    return Chain(links, index, {index[b]: what for b, what in kept.items()}, side)
+    uuids = [name.lstrip("-") for name, _, _ in rows]
+    times = [f"2026-01-01T00:00:{at:06.3f}Z" if at >= 0 else None for _, _, at in rows]
+    links = Links()
+    links.extend([kinds[uuid[0]] for uuid in uuids], uuids, [parent or "" for _, parent, _ in rows], times)
+    links.numbers = list(range(1, len(rows) + 1))
+    links.threads = {i: "x" for i, (name, _, _) in enumerate(rows) if name[0] == "-"}
+    return Chain(links, {links.index[b]: what for b, what in kept.items()}, side)
 
 
 def names(chain: Chain, path: Path) -> list[str]:
     """The rows of a path."""
-    return [chain.links[i].uuid for i in path.links]
+    return [chain.links.uuids[i] for i in path.links]
 
 
 Rows = list[tuple[str, str | None, float]]
@@ -91,7 +90,7 @@ def test_parents() -> None:
 def test_before_a_limit_the_earlier_row_of_a_uuid_counts() -> None:
     """A row that repeats a uuid replaces the earlier one only for what comes after it."""
     chain = tree(("u1", None, 0), ("u1", None, 1), ("u1", None, 2))
-    assert [chain.find("u1", limit) for limit in range(4)] == [-1, 0, 1, 2]
+    assert [chain.links.find("u1", limit) for limit in range(4)] == [-1, 0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxkit.core.messages import Text
 from ctxkit.formats.claude_code import FORMAT
 from ctxkit.formats.claude_code.reader import ClaudeReader
-from tests.formats.claude_code.logs import assistant, block, call, content, log, other, read, result, user
+from tests.formats.claude_code.logs import assistant, block, boundary, call, content, log, other, read, result, user
 from tests.shared import shared
 
 
@@ -123,6 +125,40 @@ def test_ops_are_not_rows() -> None:
     transcript = read(log(*rows))
     assert [(op.body["ctxkit"], op.rows, op.messages, op.line) for op in transcript.ops] == [("forget", 2, 2, 3)]
     assert (transcript.rows, len(transcript.messages)) == (4, 3)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("uaarrpsbAd"), st.integers(0, 5), st.integers(0, 3)), max_size=24),
+    st.lists(st.integers(1, 6), min_size=24, max_size=24),
+)
+def test_how_a_log_is_cut_up_says_nothing(drawn: list[tuple[str, int, int]], cuts: list[int]) -> None:
+    """Rows in any pieces, forked, repeated, orphaned, in sidechains: what comes later in a piece is not known yet."""
+    rows: list[dict[str, Any]] = []
+    for i, (kind, back, group) in enumerate(drawn):
+        parent = rows[-1 - back]["uuid"] if back < len(rows) else "gone" if back == 5 else None
+        uuid = parent if kind == "d" and parent and parent != "gone" else f"x{i}"
+        match kind:
+            case "a" | "d":
+                rows.append(assistant(uuid, parent, call(f"c{i}"), i, response=f"m{i // 4}-{group % 2}"))
+            case "A":
+                more: dict[str, Any] = {"agentId": "A"} if group else {}
+                rows.append(assistant(uuid, parent, f"a{i}", i, response="m", isSidechain=True, **more))
+            case "r":
+                rows.append(user(uuid, parent, [result(f"c{i - 1}")], i))
+            case "b":
+                rows.append(boundary(uuid, parent, i, preservedMessages={"anchorUuid": "x3", "uuids": ["x1", "x2"]}))
+            case _:
+                rows.append({"p": other("progress", uuid, parent, i), "s": other("system", uuid, parent, i)}.get(
+                    kind, user(uuid, parent, f"q{i}", i)))  # fmt: skip
+    lines = log(*rows).splitlines(keepends=True)
+    whole = read(b"".join(lines))
+    reader = ClaudeReader()
+    done = at = 0
+    for count in cuts:
+        piece = b"".join(lines[at : at + count])
+        reader.feed(block(piece, done, at + 1))
+        done, at = done + len(piece), at + count
+    assert reader.finish() == whole
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ctxkit.core.messages import Text
-from ctxkit.formats.claude_code.rows import BlockHead, ClaudeRow, attachment_head, filled, message_head, value
+from ctxkit.formats.claude_code.rows import ClaudeRow, attachment_head, filled, value
 from tests.formats.claude_code.logs import assistant, boundary, call, content, log, read, user
 
 ODD: list[Any] = [None, 7, "", "x", [], {}, [None], {"id": []}, [[1]], True]
@@ -49,14 +49,15 @@ def test_a_lone_surrogate_is_read() -> None:
     assert content(raw, messages[1]).parts[0] == Text("\ud83d")
 
 
-def test_heads_of_decoded_fields() -> None:
-    """A row that went through recovery may hold values where clean ones hold bytes: the heads are the same."""
-    message = {"id": "m", "model": "x", "content": [{"type": "tool_use", "id": "A", "name": "Bash", "input": {}}, 7]}
-    clean = {**message, "content": message["content"][:1]}
-    assert message_head(message) == message_head(msgspec.json.encode(clean))
-    assert message_head(message).content == [BlockHead("tool_use", "A", "Bash")]
-    assert message_head({"content": "words"}).content == "words"
+def test_the_head_of_a_decoded_attachment() -> None:
+    """A row that went through recovery may hold a value where clean ones hold bytes."""
     assert attachment_head({"type": "file", "content": 1}).type == "file"
+
+
+def test_blocks_of_odd_shapes_stand_beside_others() -> None:
+    """Heads are read as far as they can be; what is none is skipped."""
+    said = [None, "words", call("A"), {"type": ["tool_use"], "id": "B"}, {"type": "tool_use", "id": 7}, [call("C")]]
+    assert [m.calls for m in read(log(assistant("a", None, said))).messages] == [("A",)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""The rows of a Claude Code chain, in columns, and what each of them hangs on.
+
+Pipeline: `reader.py` adds the rows of a block at a time, with few steps per row; `chain.py` walks the tree.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from enum import IntEnum
+from itertools import repeat
+from operator import ge
+from typing import Any
+
+
+class Kind(IntEnum):
+    """What a chain row is. Progress rows are looked through (rule 1)."""
+
+    USER = 1
+    RESULT = 2
+    ASSISTANT = 3
+    SYSTEM = 4
+    BOUNDARY = 5
+    ATTACHMENT = 6
+    PROGRESS = 7
+
+
+UNKNOWN = -2
+"""In `above`: the parent had not been read."""
+_PROGRESS = int(Kind.PROGRESS)  # a member looked up in its class for each of many rows costs as much as all the rest
+
+
+class Links:
+    """The rows of a chain in file order, by index. As small as it can be: what is kept costs more than what is read.
+
+    `kinds`: `Kind`s. `times`: as written, those of progress rows left out. `numbers`: the message of a row, or 0.
+    `above`: index of the row above, progress rows looked through, as known when the row was read: -1 at a root.
+    `threads`: index -> the sidechain of a row that is in one. `older`: index -> that of an earlier row with its uuid.
+    `index`: uuid -> newest row. `places`: index -> row (0-based) and line (1-based) in the log, of boundaries alone.
+    """
+
+    def __init__(self) -> None:
+        self.kinds = bytearray()
+        self.uuids: list[str] = []
+        self.times: list[Any] = []
+        self.numbers: list[int] = []
+        self.above = array("i")
+        self.threads: dict[int, str] = {}
+        self.older: dict[int, int] = {}
+        self.index: dict[str, int] = {"": -1}
+        self.places: dict[int, tuple[int, int]] = {}
+        self._ups = array("i")
+        self._lost: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self.uuids)
+
+    def extend(self, kinds: Sequence[int], uuids: list[str], parents: list[str], times: list[Any]) -> None:
+        """Add rows, a column each, of one length; "" for what has no uuid or no parent."""
+        first = len(self.uuids)
+        end = first + len(uuids)
+        self.kinds += bytes(kinds)
+        self.uuids += uuids
+        self.times += times
+        self.numbers += repeat(0, len(uuids))
+        known = list(map(self.index.setdefault, uuids, range(first, end)))
+        if known != list(range(first, end)):
+            self._repeated(first, known)
+        self._hang(first, parents)
+
+    def _repeated(self, first: int, known: list[int]) -> None:
+        """Notes which rows from `first` on repeat a uuid; `known`: the row that had it, or the row itself."""
+        newest: dict[str, int] = {}
+        for i, older in enumerate(known, first):
+            uuid = self.uuids[i]
+            if older != i and uuid:
+                self.older[i] = newest.get(uuid, older)
+                newest[uuid] = i
+        self.index.update(newest)
+
+    def _hang(self, first: int, parents: list[str]) -> None:
+        """Finds what the rows from `first` on hang on."""
+        kinds, above = self.kinds, self.above
+        ups = list(map(self.index.get, parents, repeat(UNKNOWN)))
+        if UNKNOWN in ups or any(map(ge, ups, range(first, first + len(ups)))):
+            for k, up in enumerate(ups):
+                if up == UNKNOWN or up >= first + k:
+                    ups[k] = self.find(parents[k], first + k, UNKNOWN)
+                    if ups[k] == UNKNOWN:
+                        self._lost[first + k] = parents[k]
+        self._ups += array("i", ups)
+        take = above.append
+        for up in ups:
+            take(above[up] if up >= 0 and kinds[up] == _PROGRESS else up)
+
+    def parent(self, i: int) -> str:
+        """The uuid of the parent of row i, "" for none."""
+        up = self._ups[i]
+        return self.uuids[up] if up >= 0 else self._lost.get(i, "")
+
+    def find(self, uuid: str, limit: int, missing: int = -1) -> int:
+        """The last row with `uuid` of those before `limit` (rule 1); `missing` where there is none."""
+        found = self.index.get(uuid, missing)
+        while found >= limit:
+            found = self.older.get(found, missing)
+        return found
+
+    def of(self, n: int) -> list[int]:
+        """The rows of message n."""
+        return [i for i, number in enumerate(self.numbers) if number == n]
+
+    def orphans(self) -> list[int]:
+        """The rows for which it was not known, when they were read, what they hang on."""
+        return [i for i, up in enumerate(self.above) if up == UNKNOWN] if self._lost else []
+
+    def part(self, taken: Sequence[int]) -> Links:
+        """The rows `taken`, ascending, as a chain of their own."""
+        found = Links()
+        kinds = [self.kinds[i] for i in taken]
+        found.extend(
+            kinds, [self.uuids[i] for i in taken], [self.parent(i) for i in taken], [self.times[i] for i in taken]
+        )  # fmt: skip
+        found.numbers = [self.numbers[i] for i in taken]
+        found.threads = {k: self.threads[i] for k, i in enumerate(taken) if i in self.threads}
+        found.places = {k: self.places[i] for k, i in enumerate(taken) if i in self.places}
+        return found
