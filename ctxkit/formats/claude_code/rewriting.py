@@ -169,6 +169,7 @@ class Plan:
         for kept in self.stubs:
             self.out.update(rows.links_of[kept.n][1:])
         self._leave()
+        self._rejoin()
         self._shorten()
         self._come_in()
         self._end()
@@ -233,6 +234,35 @@ class Plan:
                     self._change(entry.offset, path, self.parent(out_uuids[uuid]))
         for boundary in self.chain.preserved:
             self._preserve(boundary)
+
+    def _rejoin(self) -> None:
+        """Rows of a response that were put back beside others of it (rule 4), which leave: they go into the chain.
+
+        Where one of two copies of a history leaves, the other is drawn in no more.
+        """
+        responses = self.rows.responses
+        first = {self.links[i].n: i for i in reversed(self.path) if i not in self.out}
+        last = {self.links[i].n: i for i in self.path if i not in self.out}
+        taken = {responses.get(n) for n in first}
+        above = ""
+        parted: list[int] = []
+        for kept in self.context:
+            if kept.n in first:
+                if parted:
+                    self._chain_in(parted, above, first[kept.n])
+                above, parted = self.links[last[kept.n]].uuid, []
+            elif (response := responses.get(kept.n)) is not None and response not in taken:
+                taken.add(response)
+                parted += [i for i in self.rows.links_of[kept.n] if i not in self.out]
+        if parted:
+            raise _NotInPlace
+
+    def _chain_in(self, rows: list[int], above: str, below: int) -> None:
+        """Rows one below the other, the first under `above`, and link `below` under the last."""
+        for i in [*rows, below]:
+            if above != self.links[i].parent or i in (rows[0], below):
+                self.change(i, PARENT, above or None)
+            above = self.links[i].uuid
 
     def _preserve(self, boundary: int) -> None:
         """What a compaction preserved, without what goes."""

@@ -234,13 +234,24 @@ class _Plan:
         """Patches of whole rows."""
         for span, items in self.new.items():
             if span not in self.inside:
-                ts = loads(self.edited.read(*span)).get("timestamp") or self.session.time
-                yield Patch(span[0], _LAST, span[1], b"".join(_row(ts, item) for item in items).rstrip(b"\n"))
+                row = loads(self.edited.read(*span))
+                ts = row.get("timestamp") or self.session.time
+                made = b"".join(_row(ts, item) for item in items) or self._untold(row, span)
+                yield Patch(span[0], _LAST, span[1], made.rstrip(b"\n"))
         for span, items in self.behind.items():
             if span not in self.inside:
                 start = self.rows.metas[0] if self.rows.metas else span
                 at = self.rows.after((start if span[0] < 0 else span)[0], self.edited.size)
                 yield Patch(at, 0, 0, b"".join(_row(self.session.time, item) for item in items))
+
+    def _untold(self, row: Json, span: Span) -> bytes:
+        """What is left of an old compaction whose summary goes: what it kept, as a list. Nothing of any other row."""
+        if row.get("type") != "compacted":
+            return b""
+        before = [kept for kept in self.edited.context if kept.n and self._live(kept.n)[0] < span[0]]
+        kept = [item_of(loads(self.edited.read(*one))) for each in before for one in self.spans(each.n)]
+        row["payload"] = {**row["payload"], "message": "", "replacement_history": kept}
+        return dumps(row).encode("ascii")
 
     def _lists(self) -> Iterator[Patch]:
         """Patches of compactions, of whose lists something changes."""

@@ -88,6 +88,8 @@ class _Plan:
         self.instead: dict[int, bytes] = {}
         self.added: list[tuple[int, list[Json]]] = []
         """Index of the entry (-1: the header) behind which entries come in."""
+        self.last = -1
+        """Index of an entry that goes to the end of the file."""
         self.head = b""
         names = {key: "" for m in edited.transcript.messages for key in m.results}
         names |= {key: name for m in edited.transcript.messages for key, name in zip(m.calls, m.tools, strict=True)}
@@ -139,6 +141,27 @@ class _Plan:
             if up != entry.parent or above != rows.key(up):
                 self._change(i, ("parentId",), above)
         self._compactions(out)
+        self._begin(out, behind.get(-1))
+        self._end(out)
+
+    def _begin(self, out: set[int], above: str | None) -> None:
+        """Where a summary leaves, what its compaction kept begins the session: or all before it would be back."""
+        rows = self.rows
+        places = [k for k, i in enumerate(rows.path) if rows.entries[i].kept != -1]
+        if not places or rows.path[places[-1]] not in out:
+            return
+        kept = rows.entries[rows.path[places[-1]]].kept
+        first = rows.path.index(kept) if kept in rows.path else places[-1]
+        staying = [i for i in rows.path[first:] if i not in out]
+        if staying and rows.key(staying[0]) is not None:
+            self._change(staying[0], ("parentId",), above)
+
+    def _end(self, out: set[int]) -> None:
+        """The last entry of the path is the last in the file, too: or another branch would be gone on with."""
+        staying = [i for i in self.rows.path if i not in out]
+        last = max((i for i in range(len(self.rows.entries)) if i not in out), default=-1)
+        if staying and staying[-1] != last and not self.added:
+            self.last = staying[-1]
 
     def _aims_at(self, i: int, out: set[int]) -> bool:
         """Whether a label or an edit is about an entry that leaves."""
@@ -194,7 +217,7 @@ class _Plan:
 
     def patches(self) -> Iterator[Patch]:
         """The changed entries, and those that come in."""
-        for i in {*self.changes, *self.instead}:
+        for i in {*self.changes, *self.instead, *((self.last,) if self.last >= 0 else ())}:
             offset, size = self.rows.spans[i]
             asked = self.changes.get(i, {})
             if asked is None:
@@ -202,7 +225,11 @@ class _Plan:
                 continue
             raw = self.instead.get(i) or self.edited.read(offset, size)
             changes = {path: dumps(value).encode("ascii") for path, value in asked.items()}
-            yield Patch(offset, _LAST, size, spliced(raw, changes) if changes else raw)
+            raw = spliced(raw, changes) if changes else raw
+            if i == self.last:
+                yield Patch(self.edited.size, 0, 0, raw + b"\n")
+                raw = b""
+            yield Patch(offset, _LAST, size, raw)
         if self.head:
             yield Patch(0, -1, 0, self.head)
         linear = bool(self.rows.entries) and self.rows.key(0) is None

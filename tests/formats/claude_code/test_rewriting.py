@@ -119,3 +119,20 @@ def test_a_missing_parent() -> None:
     one.forget("2")
     made = rows(written(one))
     assert [row["parentUuid"] for row in made] == [None, "a"]
+
+
+def test_one_of_two_copies_of_a_history_leaves() -> None:
+    """The other copy was drawn in by it: it goes into the chain, by two links, and every other line stays."""
+    copy = [assistant("a", "q", "one", response="m"), assistant("b", "a", call("B"), response="m")]
+    raw = log(
+        user("q", None, "first"), *copy, user("r", "b", [result("B")]), user("q2", None, "first", 5),
+        assistant("a2", "q2", "one", 6, response="m"), user("p", "a2", "more", 7),
+    )  # fmt: skip
+    one = opened(raw)
+    before = told(one)
+    [n] = [n for n in one.names() if isinstance(n, int) and one.messages[n - 1].key == "a2"]
+    one.forget(str(n))
+    made = written(one, keep_id=True)
+    assert problems(made) == [] and len(before) == 5 and told(opened(made)) == told(one)
+    assert [json.loads(piece)["uuid"] for piece in changed_lines(made, raw)] == ["a", "p"]
+    assert len(rows(raw)) - len(rows(made)) == 1

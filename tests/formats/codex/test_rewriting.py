@@ -54,6 +54,16 @@ def test_a_message_leaves(session: str, numbers: str, lines: list[int], words: l
     assert told(after) == words
 
 
+def test_the_summary_of_an_old_compaction_leaves() -> None:
+    """What it kept is listed in its row, in the place of the summary; every other row stays as it is."""
+    before = logs.raw("meta | user:q | say:a | legacy:told | user:r").splitlines(keepends=True)
+    after = written(trimmed(opened(b"".join(before)), "3")).splitlines(keepends=True)
+    assert told(b"".join(after)) == ["q", "r"]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, True, True, False, True]
+    payload = json.loads(after[3])["payload"]
+    assert payload["message"] == "" and payload["replacement_history"] == [json.loads(before[1])["payload"]]
+
+
 def test_what_comes_in_stands_where_it_belongs() -> None:
     """A summary behind what stays before it: in the file, or in the list that Codex goes on with."""
     for session, numbers, words in (

@@ -57,9 +57,26 @@ def test_an_entry_leaves(session: str, numbers: str, parents: dict[str, str | No
 
 
 def test_a_summary_that_leaves() -> None:
-    """What it stood for is not back: the chain is written anew."""
-    after = written(trimmed(opened(logs.raw("user:a | user:b | compaction:s>2 | user:c")), "3"))
+    """What it stood for is not back: what the compaction kept hangs on nothing, and all else stays as it is."""
+    before = logs.raw("user:a | user:b | compaction:s>2 | user:c")
+    after = written(trimmed(opened(before), "3"))
     assert told(after) == ["b", "c"]
+    assert links(after) == {"e1": None, "e2": None, "e4": "e2"}
+    assert after.splitlines()[1] == before.splitlines()[1]
+    assert told(written(trimmed(opened(logs.raw("user:a | compaction:s>- | user:c")), "2"))) == ["c"]
+    # of two compactions the earlier would cut again: the chain is written anew
+    twice = "user:a | user:b | compaction:s>2 | user:c | compaction:t>2 | user:d"
+    assert told(written(trimmed(opened(logs.raw(twice)), "5"))) == ["b", "c", "d"]
+
+
+def test_the_last_entry_leaves() -> None:
+    """Where another branch stands behind what is then the last, that goes to the end of the file, with its bytes."""
+    before = logs.raw("user:a | user:b | user:x^1 | user:c^2").splitlines(keepends=True)
+    after = written(trimmed(opened(b"".join(before)), "4"))
+    assert told(after) == ["a", "b"] and after.splitlines(keepends=True) == [*before[:2], before[3], before[2]]
+    labelled = logs.raw("user:a | user:b | user:x^1 | label:l^2@2").splitlines(keepends=True)
+    after = written(trimmed(opened(b"".join(labelled)), "2"))
+    assert told(after) == ["a"] and set(after.splitlines(keepends=True)) == {labelled[0], labelled[1], labelled[3]}
 
 
 def test_what_comes_in_hangs_where_it_belongs() -> None:

@@ -1,0 +1,221 @@
+"""Sessions to their own format: without a change no byte changes, and one message that goes takes nothing else along.
+
+What may change is said once, in `LINKS`: how rows point at one another. Everything else of a line that stays is
+compared byte by byte, and which lines may have another link is counted from the source, by what they point at.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from ctxkit import CtxkitError, Log
+from ctxkit.core.names import Names
+from ctxkit.errors import ExitCode, NothingToSend
+from tests.lawful import ROOT, Command, opened, tried
+from tests.shared import SHARED
+from tests.whole import rows
+
+FILES = {
+    "claude-code": [
+        ROOT / "fixtures/guide/session.jsonl",
+        *sorted((ROOT / "fixtures/truth-claude-code").glob("*.jsonl")),
+        *sorted((SHARED / "transcripts/claude-code").glob("*.jsonl")),
+        *sorted((SHARED / "transcripts/claude-code-subagents").glob("*.jsonl")),
+    ],
+    **{
+        name: [
+            *sorted((ROOT / f"fixtures/truth-{name}").glob("*.jsonl")),
+            *sorted((SHARED / f"transcripts/{name}").glob("*.jsonl")),
+        ]
+        for name in ("codex", "pi")
+    },
+}
+EACH = [(name, path) for name, paths in FILES.items() for path in paths]
+JOINTS = 2
+"""Further links that one message can cost: where a copy of a response, or a summary, leaves, what stays is joined."""
+WHOLE = "CTXKIT_EACH" in os.environ
+"""Every message of big files, too: minutes."""
+FEW = 40
+"""Messages of a file up to which each is forgotten; of a longer one some, all over it."""
+SESSION_KEYS = {"claude-code": {"sessionId"}, "codex": {"id", "session_id"}, "pi": {"id"}}
+LINKS = {
+    "claude-code": re.compile(
+        rb'"(parentUuid|leafUuid|logicalParentUuid)": ?("[^"]*"|null)'
+        rb'|"preserved(Messages|Segment)": ?({[^{}]*}|null)'
+    ),
+    "codex": re.compile(rb"(?!)"),
+    "pi": re.compile(rb'"(parentId|firstKeptEntryId|firstKeptEntryIndex)": ?("[^"]*"|null|[0-9]+)'),
+}
+
+
+def name_of(one: Any) -> str:
+    return one.stem[:24] if isinstance(one, Path) else str(one)
+
+
+def written(log: Log, name: str) -> bytes:
+    return b"".join(log.session(name, keep_id=True).pieces)
+
+
+@pytest.mark.parametrize(("name", "path"), EACH, ids=name_of)
+def test_without_an_op(name: str, path: Path) -> None:
+    """Every byte stays with --keep-id; else the id alone is another, in the rows that say it."""
+    raw = path.read_bytes()
+    log = opened(raw)
+    assert written(log, name) == raw
+    made = log.session(name)
+    old, new = raw.split(b"\n"), b"".join(made.pieces).split(b"\n")
+    assert len(old) == len(new)
+    for before, after in zip(old, new, strict=True):
+        if before != after:
+            [one], [other] = rows(before), rows(after)
+            if name == "codex":
+                one, other = one["payload"], other["payload"]
+            changed = {key for key in other if one.get(key) != other[key]}
+            assert list(one) == list(other) and changed and changed <= SESSION_KEYS[name]
+            assert {other[key] for key in changed} == {made.id}
+            names = "|".join(changed).encode()
+            masked = [re.sub(rb'"(%s)": ?"[^"]*"' % names, b"", line) for line in (before, after)]
+            assert masked[0] == masked[1]
+
+
+@pytest.mark.parametrize(("name", "path"), EACH, ids=name_of)
+def test_an_op_that_is_undone(name: str, path: Path) -> None:
+    """Whatever the op was: every byte is as it was."""
+    raw = path.read_bytes()
+    log = opened(raw)
+    for verb in ("forget", "compact", "trim", "edit", "restore", "clear"):
+        if tried(log, Command(verb, len(log.messages) // 2, 2)):
+            log.undo()
+            assert written(log, name) == raw
+    log.mark("here")
+    assert written(log, name) == raw
+
+
+class Line(NamedTuple):
+    """A line of a source: where its record begins, what is left of it without links, and what is asked about it."""
+
+    at: int
+    raw: bytes
+    bare: bytes
+    own: str
+    response: str
+    answers: frozenset[str]
+    links: frozenset[str]
+    target: str
+
+
+@cache
+def lines(name: str, raw: bytes) -> list[Line]:
+    """The lines that are not blank."""
+    at, found = 0, []
+    for piece in raw.split(b"\n"):
+        begin = at + len(piece) - len(piece.lstrip(b" \t\xef\xbb\xbf"))
+        at += len(piece) + 1
+        if piece.strip():
+            piece = piece.rstrip(b"\r")
+            row = next(iter(rows(piece)), {})
+            message = row.get("message") if isinstance(row.get("message"), dict) else {}
+            content = message.get("content") if isinstance(message.get("content"), list) else []
+            blocks = [message, *content, *([row.get("payload")] if b'_output"' in piece else [])]
+            keys = ("tool_use_id", "toolCallId", "call_id")
+            answered = {block.get(key) for block in blocks if isinstance(block, dict) for key in keys}
+            own = str(row.get("uuid") or row.get("id") or "")
+            links = re.findall(rb'"([^"]+)"', b"".join(one.group() for one in LINKS[name].finditer(piece)))
+            bare = LINKS[name].sub(b"", piece)
+            response = str(message.get("id") or "")
+            found.append(
+                Line(begin, piece, bare, own, response, frozenset(filter(None, answered)),
+                     frozenset(link.decode() for link in links),
+                     str(row.get("targetId") or "-"))
+            )  # fmt: skip
+    return found
+
+
+def chosen(log: Log) -> Iterator[int]:
+    """The messages that are forgotten, one at a time: those of other branches, too."""
+    total = len(log.messages)
+    step = 1 if WHOLE or total <= FEW else total // 10
+    return iter(range(1, total + 1, step))
+
+
+@pytest.mark.parametrize(("name", "path"), EACH, ids=name_of)
+def test_one_message_forgotten(name: str, path: Path) -> None:
+    """Its rows go, with those of its step; every other line is there in order, and differs in a link at most."""
+    raw = path.read_bytes()
+    for n in chosen(opened(raw)):
+        log = opened(raw)
+        try:
+            op = log.forget(str(n), include_protected=True)
+        except CtxkitError as error:
+            assert error.code in (ExitCode.NO, ExitCode.USAGE)
+            continue
+        assert op is not None
+        only_gone(name, log, raw, sorted(Names.parse(op.ids).numbers))
+
+
+def only_gone(name: str, log: Log, raw: bytes, numbers: list[int]) -> None:
+    """What was written is the source without the rows of these messages."""
+    try:
+        made = [line for line in lines(name, written(log, name))]
+    except NothingToSend:
+        assert not list(log.names())
+        return
+    source = lines(name, raw)
+    messages = [log.messages[n - 1] for n in numbers]
+    spans = {message.offset for message in messages} | {span[0] for message in messages for span in message.more}
+    told = {line.at for line in source if line.at in spans and b'"compacted"' in line.raw}  # its list stays
+    calls = {call for message in messages for call in message.calls}
+    calls -= {call for message in log.messages if message not in messages for call in message.calls}
+    responses = {line.response for line in source if line.at in spans} - {""}
+    owned = {at for message in log.messages for at in (message.offset, *(span[0] for span in message.more))}
+    gone = [line for line in source if line.at in spans or line.answers & calls]
+    gone += [line for line in source if line.response in responses and line.at not in owned]  # never sent, but of it
+    aims = {line.own for line in gone}
+    gone += [line for line in source if line.target in aims]
+    gone = [line for line in gone if line.at not in told]
+    stay = [line for line in source if line not in gone]
+    if [line.bare for line in stay] != [line.bare for line in made] and name != "codex":
+        stay = with_its_end_last(stay, made)
+    assert len(made) == len(stay), (numbers, len(made) - len(stay))
+    missing = {link for line in source for link in line.links} - {line.own for line in source}
+    more = 0
+    for before, after in zip(stay, made, strict=True):
+        if before.raw == after.raw:
+            continue
+        if name == "codex":
+            shorter(before.raw, after.raw)
+            continue
+        assert before.bare == after.bare, (numbers, before.raw[:300], after.raw[:300])
+        more += not before.links & (aims | missing)  # what hung on a row that is not there is bridged by time
+    assert more <= JOINTS, (numbers, more)
+
+
+def with_its_end_last(stay: list[Line], made: list[Line]) -> list[Line]:
+    """The lines with the last rows of the context at the end of the file: a branch stood behind them."""
+    for size in (1, 2, 3):
+        end = [next((line for line in stay if line.bare == one.bare), None) for one in made[-size:]]
+        if None not in end:
+            rest = [line for line in stay if line not in end]
+            if [line.bare for line in rest] == [line.bare for line in made[:-size]]:
+                return rest + [line for line in end if line]
+    return stay
+
+
+def shorter(before: bytes, after: bytes) -> None:
+    """A compaction lists less, or what it kept stands for the summary that went; nothing else of the row changes."""
+    [old], [new] = rows(before), rows(after)
+    assert old["type"] == new["type"] == "compacted"
+    one, other = (row["payload"].pop("replacement_history", None) for row in (old, new))
+    if one is None:
+        assert old["payload"].pop("message") and new["payload"].pop("message") == ""
+    else:
+        rest = iter(one)
+        assert len(other) < len(one) and all(item in rest for item in other)
+    assert old == new
