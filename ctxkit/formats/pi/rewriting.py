@@ -19,7 +19,7 @@ from ctxkit.formats.patching import Patch, patched
 from ctxkit.formats.pi.content import content_of
 from ctxkit.formats.pi.reader import PiReader
 from ctxkit.formats.pi.rows import PiRow
-from ctxkit.formats.pi.sessions import Entries, file_name, header, line
+from ctxkit.formats.pi.sessions import Entries, file_name, header, line, marker
 from ctxkit.formats.pi.tree import Entry, path_of
 
 _LAST = 1 << 60
@@ -88,8 +88,8 @@ class _Plan:
         self.instead: dict[int, bytes] = {}
         self.added: list[tuple[int, list[Json]]] = []
         """Index of the entry (-1: the header) behind which entries come in."""
-        self.last = -1
-        """Index of an entry that goes to the end of the file."""
+        self.marker: Json | None = None
+        """An entry for the end of the file."""
         self.head = b""
         names = {key: "" for m in edited.transcript.messages for key in m.results}
         names |= {key: name for m in edited.transcript.messages for key, name in zip(m.calls, m.tools, strict=True)}
@@ -157,11 +157,13 @@ class _Plan:
             self._change(staying[0], ("parentId",), above)
 
     def _end(self, out: set[int]) -> None:
-        """The last entry of the path is the last in the file, too: or another branch would be gone on with."""
+        """Where another branch would be gone on with, a last entry that speaks of nothing hangs on the path's last."""
         staying = [i for i in self.rows.path if i not in out]
         last = max((i for i in range(len(self.rows.entries)) if i not in out), default=-1)
-        if staying and staying[-1] != last and not self.added:
-            self.last = staying[-1]
+        if not staying or staying[-1] == last or self.rows.key(staying[-1]) is None:
+            return
+        above = self.added[-1][1][-1]["id"] if self.added and self.added[-1][0] >= staying[-1] else None
+        self.marker = marker(self.made.fresh(), above or self.rows.key(staying[-1]), self.session.time)
 
     def _aims_at(self, i: int, out: set[int]) -> bool:
         """Whether a label or an edit is about an entry that leaves."""
@@ -217,7 +219,7 @@ class _Plan:
 
     def patches(self) -> Iterator[Patch]:
         """The changed entries, and those that come in."""
-        for i in {*self.changes, *self.instead, *((self.last,) if self.last >= 0 else ())}:
+        for i in {*self.changes, *self.instead}:
             offset, size = self.rows.spans[i]
             asked = self.changes.get(i, {})
             if asked is None:
@@ -225,11 +227,9 @@ class _Plan:
                 continue
             raw = self.instead.get(i) or self.edited.read(offset, size)
             changes = {path: dumps(value).encode("ascii") for path, value in asked.items()}
-            raw = spliced(raw, changes) if changes else raw
-            if i == self.last:
-                yield Patch(self.edited.size, 0, 0, raw + b"\n")
-                raw = b""
-            yield Patch(offset, _LAST, size, raw)
+            yield Patch(offset, _LAST, size, spliced(raw, changes) if changes else raw)
+        if self.marker:
+            yield Patch(self.edited.size, 1, 0, line(self.marker))
         if self.head:
             yield Patch(0, -1, 0, self.head)
         linear = bool(self.rows.entries) and self.rows.key(0) is None

@@ -128,6 +128,11 @@ def header(session: NewSession, *, named: bool = True) -> Json:
     return head | {"version": VERSION} if named else head
 
 
+def marker(identity: str, above: str | None, ts: str) -> Json:
+    """An entry that pi sends to nobody, and goes on from where it is the last of the file."""
+    return {"type": "custom", "customType": "ctxkit", "id": identity, "parentId": above, "timestamp": ts}
+
+
 def line(entry: Json) -> bytes:
     """An entry as a line of the file."""
     return dumps(entry).encode("ascii") + b"\n"

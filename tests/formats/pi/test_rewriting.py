@@ -70,13 +70,15 @@ def test_a_summary_that_leaves() -> None:
 
 
 def test_the_last_entry_leaves() -> None:
-    """Where another branch stands behind what is then the last, that goes to the end of the file, with its bytes."""
-    before = logs.raw("user:a | user:b | user:x^1 | user:c^2").splitlines(keepends=True)
-    after = written(trimmed(opened(b"".join(before)), "4"))
-    assert told(after) == ["a", "b"] and after.splitlines(keepends=True) == [*before[:2], before[3], before[2]]
-    labelled = logs.raw("user:a | user:b | user:x^1 | label:l^2@2").splitlines(keepends=True)
-    after = written(trimmed(opened(b"".join(labelled)), "2"))
-    assert told(after) == ["a"] and set(after.splitlines(keepends=True)) == {labelled[0], labelled[1], labelled[3]}
+    """Where another branch stands behind what is then the last, an entry that nobody is sent comes behind it."""
+    for session, number, words in (
+        ("user:a | user:b | user:x^1 | user:c^2", "4", ["a", "b"]),
+        ("user:a | user:b | user:x^1 | label:l^2@2", "2", ["a"]),  # a label of what leaves goes with it
+    ):
+        before = logs.raw(session).splitlines()
+        *after, last = written(trimmed(opened(logs.raw(session)), number)).splitlines()
+        assert told(b"\n".join([*after, last])) == words and set(after) < set(before)
+        assert json.loads(last)["type"] == "custom" and json.loads(last)["parentId"] == f"e{len(words)}"
 
 
 def test_what_comes_in_hangs_where_it_belongs() -> None:
