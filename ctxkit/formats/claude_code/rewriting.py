@@ -241,8 +241,8 @@ class Plan:
         Where one of two copies of a history leaves, the other is drawn in no more.
         """
         responses = self.rows.responses
-        first = {self.links[i].n: i for i in reversed(self.path) if i not in self.out}
-        last = {self.links[i].n: i for i in self.path if i not in self.out}
+        first = {self.links.numbers[i]: i for i in reversed(self.path) if i not in self.out}
+        last = {self.links.numbers[i]: i for i in self.path if i not in self.out}
         taken = {responses.get(n) for n in first}
         above = ""
         parted: list[int] = []
@@ -250,7 +250,7 @@ class Plan:
             if kept.n in first:
                 if parted:
                     self._chain_in(parted, above, first[kept.n])
-                above, parted = self.links[last[kept.n]].uuid, []
+                above, parted = self.links.uuids[last[kept.n]], []
             elif (response := responses.get(kept.n)) is not None and response not in taken:
                 taken.add(response)
                 parted += [i for i in self.rows.links_of[kept.n] if i not in self.out]
@@ -260,9 +260,9 @@ class Plan:
     def _chain_in(self, rows: list[int], above: str, below: int) -> None:
         """Rows one below the other, the first under `above`, and link `below` under the last."""
         for i in [*rows, below]:
-            if above != self.links[i].parent or i in (rows[0], below):
+            if above != self.links.parent(i) or i in (rows[0], below):
                 self.change(i, PARENT, above or None)
-            above = self.links[i].uuid
+            above = self.links.uuids[i]
 
     def _preserve(self, boundary: int) -> None:
         """What a compaction preserved, without what goes."""
