@@ -141,6 +141,22 @@ JSON: dict[str, Row] = {
 }  # fmt: skip
 """Rows about JSON inside of a record (J)."""
 
+TEN: dict[str, Row] = {
+    "01 torn last line": Row("", lambda rows, _: lines(*rows) + rows[-1][:-9], ("torn-tail",)),
+    "02 cut off and spliced": FILES["F03 record behind a torn one"],
+    "03 no line end between records": FILES["F04 glued"],
+    "04 NUL run": FILES["F05 NULs before"],
+    "05 no final line end": FILES["F02 no line end"],
+    "06 CRLF and BOM": Row("", lambda rows, _: b"\xef\xbb\xbf" + lines(*(row + b"\r" for row in rows))),
+    "07 blank and comment lines": Row(
+        "", lambda rows, at: lines(b"# a comment", *rows[:at], b"", b"  ", *rows[at:], b""), ("not-json",)),
+    "08 U+2028 and a lone surrogate": Row(
+        "", instead("\u2028\u2029\x85\\ud83d".encode()), (), "", "\u2028\u2029\x85\ud83d"),
+    "09 invalid UTF-8": Row("", instead(b"\xff\xfe"), ("bad-utf8",), "", "\udcff\udcfe"),
+    "10 every line twice": Row("", lambda rows, _: lines(*(row for row in rows for _ in (0, 1)))),
+}  # fmt: skip
+"""What ten kinds of damage that users reported make of a session."""
+
 ALL = FILES | JSON
 
 
@@ -148,4 +164,4 @@ def damaged(row: str, session: Session | str) -> bytes:
     """The bytes of a session of a record a line after a row."""
     found = LINES[session] if isinstance(session, str) else session
     struck = next(i for i, line in enumerate(found.lines) if STRUCK.encode() in line)
-    return ALL[row].made(found.lines, struck)
+    return (ALL | TEN)[row].made(found.lines, struck)
