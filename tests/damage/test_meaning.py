@@ -161,7 +161,7 @@ def test_c07_a_first_line_of_any_length(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", LINES)
 def test_c08_unknown_records_stay(name: str) -> None:
-    """Of a type, and of a shape, that nobody knows: they are no messages, and go through to the byte."""
+    """Of a type, and of a shape, that nobody knows: they hold no words, and go through to the byte."""
     odd = [
         b'{"type":"from_the_future","payload":{"x":[1.0,1E5]},"timestamp":"2026-02-01T10:00:00Z"}',
         b'{"record":{"flattened":true}}',
@@ -171,7 +171,7 @@ def test_c08_unknown_records_stay(name: str) -> None:
     rows = LINES[name].lines
     raw = b"".join(line + b"\n" for line in [*rows[:3], *odd, *rows[3:]])
     log = read(raw)
-    assert told(log) == told(read(LINES[name].clean))
+    assert [one for one in told(log) if one[0] != "other"] == told(read(LINES[name].clean))
     assert sent(log) == told(log)
     if name in SESSIONS:
         assert b"".join(log.session(name, keep_id=True).pieces) == raw
