@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import islice
 
 from ctxkit.core.context import Entry, entry
-from ctxkit.core.messages import Image, Part, Result, Thinking
+from ctxkit.core.messages import Content, Image, Part, Result, Thinking
 from ctxkit.core.names import Name
 from ctxkit.opened import OpenedLog, words
 from ctxkit.tokens.cache import Cache, digest
@@ -67,6 +67,13 @@ class Counting:
     def of_texts(self, texts: Iterable[str]) -> int:
         """Tokens of texts that stand around the messages."""
         return sum(map(self.counter.tokens, self._texts(list(texts))))
+
+    def of_contents(self, some: Iterable[Content]) -> list[int]:
+        """Tokens of each of these messages, which no log need hold."""
+        listed = list(some)
+        counted = self.counter.counts(["\n".join(words(content)) for content in listed])
+        around = (PER_MESSAGE + _beside(content.parts) for content in listed)
+        return [self.counter.tokens(n + more) for n, more in zip(counted, around, strict=True)]
 
     def counted(self, names: Iterable[Name]) -> Iterator[int]:
         """Tokens of each of these messages; figures for many are sums of these, so that they add up.

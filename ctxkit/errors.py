@@ -91,6 +91,12 @@ class WindowOff(CtxkitError):
     code = ExitCode.NO
 
 
+class DoesNotFit(CtxkitError):
+    """A context that no trim makes small enough: nothing of it goes on, in a pipe either (DESIGN section 5)."""
+
+    code = ExitCode.NO
+
+
 class NothingToSend(CtxkitError):
     """An empty context for a provider format."""
 
@@ -149,6 +155,12 @@ class UnknownOp(CtxkitError):
 
 class ForeignLog(CtxkitError):
     """A message cannot be added to a log that another program owns."""
+
+    code = ExitCode.REFUSED
+
+
+class NoRefusal(CtxkitError):
+    """Text that should be a provider's refusal of a request that is too large, and is not."""
 
     code = ExitCode.REFUSED
 

@@ -101,6 +101,33 @@ class Log(AppendingLog):
         chosen = self.select(asked, list(self.state().everything()))
         return recalling.recall(self.state(), self.here(), chosen, self.lens(), named=not asked.criteria)
 
+    def trim(
+        self, max_tokens: int | None = None, *, keep: int | None = None, keep_results: int | None = None,
+        exclude_tools: Iterable[str] = (), clear_at_least: int = 0, overflow: str | None = None,
+    ) -> Op | None:  # fmt: skip
+        """Make the context fit `max_tokens`, else the limit less the reserve. None where it fits.
+
+        `keep`: newest exchanges, `keep_results`: newest results that stay while older ones can go (default: as the
+        config says); `exclude_tools`: whose results are not shortened; `clear_at_least`: tokens to save, once anything
+        is cut; `overflow`: a provider's refusal, whose figures count. Raises DoesNotFit, BadConfig where no limit is
+        known, NoRefusal.
+        """
+        from ctxkit.trimming import Asked, trim
+
+        asked = Asked(max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, overflow)
+        return self.commit("trim", lambda: trim(self, asked))
+
+    def fit(self, max_tokens: int | None) -> None:
+        """From now on this object's context is the one that a trim to `max_tokens` makes; nothing is appended.
+
+        Raises DoesNotFit.
+        """
+        from ctxkit.trimming import Asked, trim
+
+        op = trim(self, Asked(max_tokens)).op
+        if op is not None:
+            self._state = self.state_with(self.stamp(op, None))
+
     def undo(self, op: str | None = None) -> Op | None:
         """Void one op: the newest in force, or the one with this number, id or prefix. Raises NoSuchOp."""
         return self._void(lambda: undoing.undo(self.ledger, self.here(), op))

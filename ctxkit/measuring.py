@@ -23,6 +23,11 @@ from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 TRIES = 8
 """Replies without a recorded usage, from the newest on, after which none is looked for."""
 
+LARGEST, MADE_OF = 120_000, 2
+"""More tokens of system prompt and tools than any program has, and a size of more than so many times what its messages
+come to: rows that were taken from a larger context, by their program or by an export of ours, keep its usage.
+"""
+
 
 class Session:
     """A log's usage: the newest requests of its own context that were counted, and what they say of the counter."""
@@ -95,6 +100,9 @@ def measure(counting: Counting, names: Sequence[Name]) -> Measured:
     session = Session(counting) if counting.model == log.model else None
     if session is None or not session.steps:
         return Measured(counting.of(names), counter.name)
+    overhead, worth = session.overhead or 0, session.worth(session.known, as_read=True)
+    if overhead > LARGEST or session.after > MADE_OF * (overhead + worth):
+        return Measured(counting.of(names), counter.name)
     known, shown, stubbed = set(session.known), set(names), log.state().board.stubs.keys()
     came = session.worth([name for name in names if name not in known or name in stubbed])
     went = session.worth([n for n in session.known if n not in shown or n in stubbed], as_read=True)
@@ -111,7 +119,11 @@ def _name(counting: Counting, calibration: Calibration, at: int, moved: int) -> 
     told = f"the provider's count at message {at}"
     if not moved:
         return told
-    return f"{told}, then {counting.counter.base} × {calibration.inwards:.2f} as this session has it"
+    return f"{told}, then {_factor(counting, calibration)}"
+
+
+def _factor(counting: Counting, calibration: Calibration) -> str:
+    return f"{counting.counter.base} × {calibration.inwards:.2f} as this session has it"
 
 
 def _own(log: OpenedLog) -> Sequence[int]:

@@ -61,6 +61,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "remember": (("ctxkit remember chat.jsonl --last 2x --yes", "only the last two exchanges"),),
     "clear": (("ctxkit clear chat.jsonl", "start afresh"),),
+    "trim": (
+        ("ctxkit trim chat.jsonl --max-tokens 100k", "shorten old results, then let the oldest exchanges go"),
+        ("ctxkit trim chat.jsonl --max-tokens 100k --dry-run", "what would go, with the reason of each"),
+        ("ctxkit trim session.jsonl --overflow error.txt", "by what the provider said when it refused"),
+    ),
     "protect": (("ctxkit protect chat.jsonl 5", "what must not be lost"),),
     "unprotect": (("ctxkit unprotect chat.jsonl 13", "not any more"),),
     "window": (

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli import io, render
-from ctxkit.cli.params import Assembling, LogArgument, Looking, Reading, takes
+from ctxkit.cli.amounts import tokens
+from ctxkit.cli.params import Assembling, LogArgument, Looking, MaxTokens, Reading, takes
 from ctxkit.cli.run import assembly_of, finish_reading, opened
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Repairs
@@ -47,6 +48,7 @@ def command(
         str | None,
         typer.Option("-o", "--output", metavar="FILE", help="A new file, or a folder for one; not standard output."),
     ] = None,
+    max_tokens: MaxTokens = None,
     keep_id: Annotated[bool, typer.Option("--keep-id", help="The session keeps its id.")] = False,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
@@ -65,6 +67,8 @@ def command(
 
     claude-code, codex, pi: a session file that the program goes on with. Of a log of its own every record that stays
     keeps its bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
+
+    --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone.
     """
     if assembling.status is not None and (to in SESSIONS or to is To.chat):
         raise Usage(f"--status is for a provider's request, not for {to.value}", "leave it out")
@@ -72,6 +76,8 @@ def command(
     target.lens_agent, target.lens_thread = agent, thread
     if not skip_unknown:
         target.known_ops()
+    if max_tokens is not None:
+        target.fit(tokens("--max-tokens", max_tokens))
     if to in SESSIONS:
         with io.progress(f"exporting {target.opening.name}", "messages") as step:
             written = target.session(to.value, keep_id=keep_id, model=model, progress=step)

@@ -21,6 +21,9 @@ LogArgument = Annotated[
 
 Numbers = Annotated[list[str] | None, typer.Argument(metavar="[N]...", help="Messages: 45, 45-67, 7.1.")]
 
+MaxTokens = Annotated[str | None, typer.Option("--max-tokens", metavar="N", help="Tokens that fit (128000, 128k).")]
+"""`cli/amounts.py` reads it."""
+
 SidecarOption = Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Exit 78 where config of the log's folder would be ignored.")

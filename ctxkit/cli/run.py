@@ -18,7 +18,7 @@ from ctxkit.cli import io
 from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Writing
 from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
-from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
+from ctxkit.errors import CtxkitError, DoesNotFit, ExitCode, NoSuchLog, Usage
 from ctxkit.log import Log
 from ctxkit.opened import NOW
 from ctxkit.store.source import Source
@@ -157,16 +157,22 @@ def assembly_of(log: Log, asked: Assembling) -> tuple[bool, str | None]:
         if asked.status is not None:
             raise Usage("--status and --no-assembly exclude each other", "leave one of them out")
         return not asked.no_assembly, None
+    return True, words_given(log, "--status", asked.status)
+
+
+def words_given(log: Log, option: str, file: str) -> str:
+    """The text that an option names: of a file, or of standard input for -. Raises Usage and what they raise."""
     from ctxkit.assembling import LARGEST, decoded, words_of
 
-    if asked.status != "-":
-        return True, words_of(asked.status)
+    if file != "-":
+        return words_of(file)
     if log.opening.path is None:
-        raise Usage("standard input cannot be both the log and the status", "name a log, or a file for --status")
+        text = f"standard input cannot be both the log and the {option.lstrip('-')}"
+        raise Usage(text, f"name a log, or a file for {option}")
     try:
-        return True, decoded(_stdin("").read(LARGEST + 1))
+        return decoded(_stdin("").read(LARGEST + 1))
     except ValueError as error:
-        raise Usage(f"--status -: {error}: nothing was printed", "a file with text, or -") from error
+        raise Usage(f"{option} -: {error}: nothing was printed", "a file with text, or -") from error
 
 
 def finish_reading(log: Log, summary: str = "") -> None:
@@ -200,7 +206,7 @@ def write(log: str, reading: Reading, writing: Writing, command: str, action: Ca
             check_id(writing.op_id)
         op = action(target)
     except CtxkitError as error:
-        if piped and error.code is ExitCode.NO:
+        if piped and error.code is ExitCode.NO and not isinstance(error, DoesNotFit):
             io.out_bytes(target.copy_out())
             io.flush()
         if error.code in UNCHANGED and not _SAYS_SO.search(error.message):

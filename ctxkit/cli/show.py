@@ -9,7 +9,8 @@ import msgspec
 import typer
 
 from ctxkit.cli import io, render
-from ctxkit.cli.params import Assembling, LogArgument, Looking, Numbers, Reading, Selecting, takes
+from ctxkit.cli.amounts import tokens
+from ctxkit.cli.params import Assembling, LogArgument, Looking, MaxTokens, Numbers, Reading, Selecting, takes
 from ctxkit.cli.run import asked, assembly_of, finish_reading, opened
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
@@ -26,6 +27,7 @@ def command(
     numbers: Numbers = None,
     *,
     full: Annotated[bool, typer.Option("--full", help="Tool results and other parts in full.")] = False,
+    max_tokens: MaxTokens = None,
     oneline: Annotated[bool, typer.Option("--oneline", help="A line per message.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Why each message is in or out, and the parameters used.")
@@ -39,14 +41,17 @@ def command(
 
     Messages keep the numbers that the log gives them, so `ctxkit forget LOG 45` takes out what `show` calls 45.
     With numbers or criteria it prints these only; else what is assembled around them too (system prompt, docs, status
-    of the threads), without numbers. --json prints a JSON object per message. --explain tells of all messages of the
-    log, or of those named, why they are in the context or out of it, and then with which parameters it was made.
+    of the threads), without numbers. --max-tokens shows what `ctxkit trim` would leave. --json prints a JSON object per
+    message. --explain tells of all messages of the log, or of those named, why they are in the context or out of it,
+    and then with which parameters it was made.
     """
     opened_log = opened(log, reading, looking, command="show")
     wanted = asked(opened_log, numbers, selecting)
     if not selecting.invert:  # an agent or thread is a way to look, not a choice among what is shown
         opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
         wanted = msgspec.structs.replace(wanted, agent=None, thread=None)
+    if max_tokens is not None:
+        opened_log.fit(tokens("--max-tokens", max_tokens))
     if explain:
         from ctxkit.cli import explaining
 

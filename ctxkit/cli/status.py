@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli import gauge, io, render
+from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import opened
-from ctxkit.errors import Usage
 from ctxkit.status import as_json
-from ctxkit.store.keys import amount
 
 
 @takes(Looking, Reading)
@@ -42,7 +41,7 @@ def command(
     """
     target = opened(log, reading, looking, command="status", report=False)
     target.lens_agent, target.lens_thread = agent, thread
-    found = target.status(tokens=not no_tokens, limit=_tokens(limit), assembly=not no_assembly)
+    found = target.status(tokens=not no_tokens, limit=tokens_of("--limit", limit), assembly=not no_assembly)
     if reading.json:
         io.out_json(as_json(found))
     elif short:
@@ -50,10 +49,3 @@ def command(
     else:
         for line in gauge.lines(found, render.breadth()):
             io.out(*line)
-
-
-def _tokens(text: str | None) -> int | None:
-    found = None if text is None else amount(text)
-    if isinstance(found, str):
-        raise Usage(f"--limit {found!r} is no number of tokens", "128000, 128k, 1M")
-    return found

@@ -59,6 +59,8 @@ ROWS: dict[str, list[str]] = {
     "forget": ["LOG 3", "LOG --grep . --yes", "LOG --grep .", "LOG BAD", "LOG --tool BAD"],
     "remember": ["LOG 3", "LOG --role BAD"],
     "clear": ["LOG --agent BAD", "LOG"],
+    "trim": ["LOG --max-tokens 60", "LOG --max-tokens BAD", "LOG --max-tokens 90 --exclude-tool BAD --dry-run",
+             "LOG --overflow noBAD"],
     "protect": ["LOG 3", "LOG BAD"],
     "unprotect": ["LOG 1", "LOG 2"],
     "window": ["LOG", "LOG --agent BAD", "LOG BAD", "LOG 8h --agent BAD", "LOG add BAD"],

@@ -1,0 +1,14 @@
+"""Amounts as people type them: tokens as 128000, 128k or 1M."""
+
+from __future__ import annotations
+
+from ctxkit.errors import Usage
+from ctxkit.store.keys import amount
+
+
+def tokens(option: str, text: str | None) -> int | None:
+    """How many tokens an option names; None where it was not given. Raises Usage."""
+    found = None if text is None else amount(text)
+    if isinstance(found, str):
+        raise Usage(f"{option} {found!r} is no number of tokens", "128000, 128k, 1M")
+    return found

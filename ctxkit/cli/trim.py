@@ -1,0 +1,56 @@
+"""ctxkit trim: make the context fit a budget."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli.amounts import tokens
+from ctxkit.cli.params import LogArgument, MaxTokens, Reading, Writing, takes
+from ctxkit.cli.run import words_given, write
+from ctxkit.core.ops import Op
+from ctxkit.log import Log
+
+
+@takes(Writing, Reading)
+def command(
+    log: LogArgument = "-",
+    *,
+    max_tokens: MaxTokens = None,
+    keep: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Newest exchanges that stay while anything older can go.")
+    ] = None,
+    keep_results: Annotated[
+        int | None, typer.Option("--keep-results", metavar="N", min=0, help="Newest results that are not shortened.")
+    ] = None,
+    exclude_tool: Annotated[
+        list[str] | None,
+        typer.Option("--exclude-tool", metavar="NAME", help="A tool whose results are not shortened; can be repeated."),
+    ] = None,
+    clear_at_least: Annotated[
+        int, typer.Option("--clear-at-least", metavar="N", min=0, help="Tokens to save at least, once anything is cut.")
+    ] = 0,
+    overflow: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What the provider said when it refused; its figures count. - for stdin."),
+    ] = None,
+    reading: Reading,
+    writing: Writing,
+) -> None:
+    """Make the context fit: shorten old results, then let the oldest exchanges and steps go.
+
+    The budget is --max-tokens, else the limit (of the config, or of the model) less the reserve. What is superseded or
+    stale goes first; system prompt and protected messages never go, the current task and files that are being edited
+    last. A step is never split, and each cut has its reason: `ctxkit why LOG N`. Where it fits already nothing is
+    appended; where it cannot fit: exit 1, and in a pipe nothing comes out, so that nothing too large goes on.
+    """
+
+    def action(target: Log) -> Op | None:
+        told = None if overflow is None else words_given(target, "--overflow", overflow)
+        return target.trim(
+            tokens("--max-tokens", max_tokens), keep=keep, keep_results=keep_results, exclude_tools=exclude_tool or (),
+            clear_at_least=clear_at_least, overflow=told,
+        )  # fmt: skip
+
+    write(log, reading, writing, "trim", action)

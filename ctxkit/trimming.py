@@ -1,0 +1,281 @@
+"""Trim: a log's context made to fit a budget, as an op or for one look; what the policy needs is read here.
+
+`policies/trim.py` decides; this measures messages, ranks them, and words the stubs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import structs
+
+from ctxkit.core.context import entry
+from ctxkit.core.files import Touch, touches
+from ctxkit.core.messages import Call, Message, Result
+from ctxkit.core.names import Name, Names
+from ctxkit.core.ops import Trim
+from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.counting import Counting
+from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
+from ctxkit.measuring import measure
+from ctxkit.opened import stubbed, words
+from ctxkit.policies.decision import Decision
+from ctxkit.policies.trim import Cut, Plan, Rank, Unit, plan
+from ctxkit.tokens.overflow import Overflow, overflow
+
+if TYPE_CHECKING:
+    from ctxkit.log import Log
+
+HEAD, TAIL = 300, 200
+"""Characters of a result that a stub keeps from its start and its end."""
+WORTH = 2
+"""A result is shortened where that leaves at most one token of so many."""
+EXCHANGES, STEPS = 5, 30
+"""A file is being edited that was written in the newest so many exchanges or steps (issue 5)."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a trim was asked for. `budget`: tokens, None = limit less reserve. `keep`: newest exchanges that are left
+    alone while anything older is there; `results`: newest results that stay whole; `exclude`: tools whose results do;
+    `least`: tokens that shortening saves at least, once it begins. `refusal`: what a provider said of the context as it
+    is. None: as the config says.
+    """
+
+    budget: int | None = None
+    keep: int | None = None
+    results: int | None = None
+    exclude: tuple[str, ...] = ()
+    least: int = 0
+    refusal: str | None = None
+
+
+class Trimming:
+    """One log's context, measured and ranked."""
+
+    def __init__(self, log: Log, asked: Asked) -> None:
+        self.log, self.asked = log, asked
+        self.state = log.state()
+        self.names = log.names()
+        self.counting = Counting(log)
+        config = log.config
+        self.keep = config["trim.keep_last"] if asked.keep is None else asked.keep
+        self.results = config["trim.keep_results"] if asked.results is None else asked.results
+        self.exclude = {*config["trim.exclude_tools"], *asked.exclude}
+        self.told = _told(asked.refusal)
+        self.measured = measure(self.counting, self.names)
+        if self.told.sent is not None:
+            counter = f"the provider's count, {self.told.sent:,} tokens, as it was refused"
+            self.measured = structs.replace(self.measured, tokens=self.told.sent, known=self.told.sent, counter=counter)
+        counted = list(self.counting.counted(self.names))
+        whole = sum(counted)
+        self.fixed = min(self.measured.overhead or 0, self.measured.tokens) if self.measured.known is not None else 0
+        """Tokens that are there whatever leaves: system prompt and tools, where the provider counted them."""
+        self.scale = (self.measured.tokens - self.fixed) / whole if self.measured.known is not None and whole else 1.0
+        self.tokens = dict(zip(self.names, map(self.worth, counted), strict=True))
+
+    def worth(self, counted: int) -> int:
+        """Tokens as this session has them."""
+        return counted if self.scale == 1.0 else round(counted * self.scale)
+
+    @cached_property
+    def budget(self) -> int:
+        """Tokens that the context may have. Raises BadConfig where no limit is known."""
+        if self.asked.budget is not None:
+            return self.asked.budget
+        limit = self.told.limit or self.log.config["limit"] or self.counting.limit
+        if limit is None:
+            text = "no limit is known: neither the config nor the log's model names one: nothing was changed"
+            raise BadConfig(text, "--max-tokens N, or `limit` or `model` in the config")
+        return int(limit) - int(self.log.config["reserve"])
+
+    def plan(self) -> Plan | None:
+        """What fits; None where nothing does."""
+        return plan(self.units, self.cuts(), self.budget - self.fixed, least=self.asked.least)
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The context as steps and messages that stand alone, in order."""
+        groups: dict[int, list[Name]] = {}
+        for place, name in enumerate(self.names):
+            groups.setdefault(self.state.steps.leader(name) if isinstance(name, int) else -1 - place, []).append(name)
+        kept = list(groups.values())
+        exchanges = self._exchanges(kept)
+        newest = exchanges[-1] if exchanges else 0
+        task = max((place for place, group in enumerate(kept) if self._opens(group[0])), default=-1)
+        found = []
+        for place, (group, exchange) in enumerate(zip(kept, exchanges, strict=True)):
+            if any(self.state.guarded(name) for name in group) or not self._whole(group):
+                rank = Rank.NEVER
+            elif place == task:
+                rank = Rank.TASK
+            elif all(self._role(name) in PREAMBLE_ROLES for name in group):
+                rank = Rank.INSTRUCTION
+            elif self._edits(group):
+                rank = Rank.EDITED
+            elif exchange <= newest - self.keep:
+                rank = Rank.EXCHANGE
+            else:
+                rank = Rank.TALK if self._opens(group[0]) else Rank.STEP
+            found.append(Unit(tuple(group), sum(self.tokens[name] for name in group), rank, exchange))
+        return found
+
+    def cuts(self) -> Iterator[Cut]:
+        """Results that can be shortened: superseded ones, then stale ones, the oldest first."""
+        places = {name: place for place, unit in enumerate(self.units) for name in unit.names}
+        held = [name for name in self.names if self._message(name) is not None and self._message(name).results]  # type: ignore[union-attr]
+        open_ = [
+            name for name in held
+            if self.units[places[name]].rank < Rank.NEVER and name not in self.state.board.stubs
+            and not self.exclude.intersection(self._tools(name))
+        ]  # fmt: skip
+        newest = set(held[len(held) - self.results :]) if self.results else set()
+        superseded = [(name, by) for name in open_ if (by := self._superseded(name)) is not None]
+        for name, by in superseded:
+            yield from self._cut(name, f"superseded by message {by}", places[name])
+        done = {name for name, _ in superseded}
+        for name in open_:
+            if name not in newest and name not in done and self.units[places[name]].rank != Rank.EDITED:
+                yield from self._cut(name, "stale result", places[name])
+
+    def _cut(self, name: Name, reason: str, place: int) -> Iterator[Cut]:
+        content = self.log.full(entry(self.state, name))
+        if any(not isinstance(part, Result) for part in content.parts):
+            return  # words of the user beside results are nobody's to shorten
+        text = "\n".join(words(content))
+        stub = _shortened(text, reason, whole=len(content.parts) == 1 and not reason.startswith("superseded"))
+        [after] = self.counting.of_contents([stubbed(content, stub)])
+        saves = self.tokens[name] - self.worth(after)
+        if saves * WORTH >= self.tokens[name]:
+            yield Cut(name, stub, saves, reason, place)
+
+    def _exchanges(self, groups: Sequence[Sequence[Name]]) -> list[int]:
+        found, number = [], 0
+        for group in groups:
+            number += self._opens(group[0])
+            found.append(number)
+        return found
+
+    @cached_property
+    def _touched(self) -> dict[Name, list[Touch]]:
+        """Message with calls -> the files that they touch, in order of the context."""
+        found = {}
+        for name in self.names:
+            message = self._message(name)
+            if message is not None and message.calls:
+                content = self.log.full(entry(self.state, name))
+                found[name] = [touch for part in content.parts if isinstance(part, Call) for touch in touches(part)]
+        return {name: some for name, some in found.items() if some}
+
+    @cached_property
+    def _latest(self) -> dict[str, Name]:
+        """Path -> the newest message that touches it."""
+        return {touch.path: name for name, some in self._touched.items() for touch in some}
+
+    @cached_property
+    def _being_edited(self) -> set[str]:
+        """Paths that were written in the newest exchanges or steps."""
+        callers = [name for name in self.names if (one := self._message(name)) is not None and one.calls]
+        openings = [name for name in self.names if self._opens(name)]
+        recent = set(callers[-STEPS:])
+        start = openings[-EXCHANGES] if len(openings) >= EXCHANGES else None
+        position = {name: place for place, name in enumerate(self.names)}
+        since = position[start] if start is not None else 0 if openings else len(self.names)
+        return {
+            touch.path for name, some in self._touched.items() for touch in some
+            if touch.action == "write" and (name in recent or position[name] >= since)
+        }  # fmt: skip
+
+    def _edits(self, group: Sequence[Name]) -> bool:
+        """Whether a step is the newest that touches a file that is being edited."""
+        return any(
+            touch.path in self._being_edited and self._latest[touch.path] == name
+            for name in group for touch in self._touched.get(name, ())
+        )  # fmt: skip
+
+    def _superseded(self, name: Name) -> str | None:
+        """The message that reads or writes again all that this result shows; None where there is none."""
+        made_by = self._callers(name)
+        paths = [touch for caller in made_by for touch in self._touched.get(caller, ())]
+        if not paths or any(touch.action != "read" or self._latest[touch.path] in made_by for touch in paths):
+            return None
+        return self.state.label(self._latest[paths[0].path])
+
+    def _callers(self, name: Name) -> set[Name]:
+        message = self._message(name)
+        if message is None or not isinstance(name, int):
+            return set()
+        found = (self.state.steps.caller.get((name, call)) for call in message.results)
+        return {n for n in found if n is not None}
+
+    def _tools(self, name: Name) -> set[str]:
+        made_by = [self._message(caller) for caller in self._callers(name)]
+        return {tool for message in made_by if message is not None for tool in message.tools}
+
+    def _message(self, name: Name) -> Message | None:
+        return self.state.messages[name - 1] if isinstance(name, int) else None
+
+    def _role(self, name: Name) -> str:
+        return entry(self.state, name).role
+
+    def _opens(self, name: Name) -> bool:
+        message = self._message(name)
+        return message.opens if message is not None else False
+
+    def _whole(self, group: Sequence[Name]) -> bool:
+        """Whether nothing of the step is hidden, by a window or a filter: it cannot leave in part."""
+        return not isinstance(group[0], int) or len(self.state.steps.members(group[0])) <= len(group)
+
+
+def trim(log: Log, asked: Asked) -> Decision:
+    """The op that makes the context fit. Raises DoesNotFit, BadConfig where no limit is known, NoRefusal."""
+    found = Trimming(log, asked)
+    plan, counter = found.plan(), found.measured.counter
+    total = sum(unit.tokens for unit in found.units) + found.fixed
+    if plan is None:
+        raise DoesNotFit(_too_large(found, total), "unprotect what may go, or a larger --max-tokens")
+    after = plan.tokens + found.fixed
+    if not plan.dropped and not plan.stubs:
+        said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
+        return Decision(None, said)
+    label = log.state().label
+    ids = Names.of(plan.dropped)
+    op = Trim(
+        at=log.here(), ids=str(ids), stubs={str(name): stub for name, stub in plan.stubs.items()},
+        reasons={str(name): reason for name, reason in plan.reasons.items()}, budget=found.budget,
+        counter=counter,
+    )  # fmt: skip
+    first = next(place for place, name in enumerate(found.names) if name in plan.reasons)
+    lost = sum(found.tokens[name] for name in found.names[first:] if name not in plan.dropped)
+    note = f"first change at message {label(found.names[first])}: {lost:,} cached tokens behind it are lost"
+    parts = [f"{len(plan.dropped)} dropped"] * bool(plan.dropped) + [f"{len(plan.stubs)} shortened"] * bool(plan.stubs)
+    said = f"Trimmed ({total:,} → {after:,} tokens, {counter}): {', '.join(parts)}."
+    return Decision(op, said, [note])
+
+
+def _told(refusal: str | None) -> Overflow:
+    found = Overflow(None, None) if refusal is None else overflow(refusal)
+    if found is None:
+        shown = " ".join(str(refusal).split())[:80]
+        raise NoRefusal(
+            f"{shown!r} is no provider's refusal of a request that is too large: nothing was changed",
+            "`prompt is too long: 210345 tokens > 200000 maximum` is one; --max-tokens N needs none",
+        )
+    return found
+
+
+def _too_large(found: Trimming, total: int) -> str:
+    never = sum(unit.tokens for unit in found.units if unit.rank == Rank.NEVER)
+    kept = f"protected messages have {never:,} tokens"
+    beside = f", system prompt and tools {found.fixed:,}" if found.fixed else ""
+    return f"{total:,} tokens do not fit into {found.budget:,}: {kept}{beside}, which trim leaves: nothing was changed"
+
+
+def _shortened(text: str, reason: str, *, whole: bool) -> str:
+    """A result in brief. `whole`: with its start and end."""
+    cut = len(text) - HEAD - TAIL
+    if not whole or cut <= 0:
+        return f"[{reason}: {len(text):,} characters were cut]"
+    return f"{text[:HEAD]}\n[{reason}: {cut:,} characters were cut here]\n{text[-TAIL:]}"

@@ -1,0 +1,73 @@
+"""trim: the command, in files and pipes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import SMALL, ctxkit, good, ops, shown, small
+
+
+def test_words(tmp_path: Path) -> None:
+    """What it came to, by which counter, and what it costs; `why` has the reason; undo brings all back."""
+    path = small(tmp_path)
+    err = good("trim", path, "--max-tokens", "60").err
+    assert "first change at message 3: " in err and "cached tokens behind it are lost" in err
+    assert "Trimmed (112 → " in err and "estimate for unknown model" in err
+    assert ops(path)[-1]["budget"] == 60 and 3 not in shown(path)
+    assert "oldest step" in good("why", path, "3").text or "oldest exchange" in good("why", path, "3").text
+    good("undo", path)
+    assert len(shown(path)) == 11
+
+
+def test_fits(tmp_path: Path) -> None:
+    """Exit 0, nothing appended."""
+    path = small(tmp_path)
+    assert "it fits, nothing was changed" in good("trim", path, "--max-tokens", "10k").err
+    assert path.read_bytes() == SMALL
+
+
+def test_cannot_fit() -> None:
+    """Exit 1; in a pipe nothing comes out."""
+    ran = ctxkit("trim", "-", "--max-tokens", "5", stdin=SMALL)
+    assert ran.code == 1 and ran.out == b"" and "do not fit into 5" in ran.err and "hint:" in ran.err
+
+
+def test_pipe_and_file_agree(tmp_path: Path) -> None:
+    """The same op, behind the same bytes."""
+    path = small(tmp_path)
+    good("trim", path, "--max-tokens", "60")
+    piped = good("trim", "-", "--max-tokens", "60", stdin=SMALL).out
+    assert piped.startswith(SMALL)
+    keep = ("ids", "stubs", "reasons", "budget", "counter")
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(piped)
+    first, second = ({key: ops(one)[-1].get(key) for key in keep} for one in (path, other))
+    assert first == second
+
+
+def test_a_limit_is_needed(tmp_path: Path) -> None:
+    """Of the config, the model, or the flag: 78 with the flag to give."""
+    ran = ctxkit("trim", small(tmp_path))
+    assert ran.code == 78 and "--max-tokens N" in ran.err
+
+
+def test_overflow(tmp_path: Path) -> None:
+    """A provider's words, from a file or standard input; others are refused."""
+    path, told = small(tmp_path), tmp_path / "error.txt"
+    told.write_text("prompt is too long: 9000 tokens > 8000 maximum")
+    assert "9,000 → " in good("trim", path, "--overflow", told, "--dry-run").err
+    ran = ctxkit("trim", path, "--overflow", "-", stdin=b"it rains")
+    assert ran.code == 65 and "no provider's refusal" in ran.err
+    assert ctxkit("trim", "-", "--overflow", "-", stdin=SMALL).code == 2
+
+
+@pytest.mark.parametrize("command", [["show"], ["export", "--to", "chat"]])
+def test_a_look_that_fits(tmp_path: Path, command: list[str]) -> None:
+    """`--max-tokens` on what looks: nothing is appended; what cannot fit prints nothing."""
+    path = small(tmp_path)
+    whole, less = (good(*command, path, *words).out for words in ([], ["--max-tokens", "60"]))
+    assert 0 < len(less) < len(whole) and path.read_bytes() == SMALL
+    ran = ctxkit(*command, path, "--max-tokens", "5")
+    assert ran.code == 1 and ran.out == b""

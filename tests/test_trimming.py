@@ -1,0 +1,163 @@
+"""Trim on logs: what goes, why, what it costs, and that the context fits and stays whole."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit.core.names import Names
+from ctxkit.counting import Counting
+from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
+from ctxkit.log import Log
+from tests.cli.runner import lines
+from tests.shared import SHARED
+
+REAL = [
+    path
+    for folder in ("claude-code", "codex", "pi", "mini-swe-agent", "swe-agent")
+    for path in sorted((SHARED / "transcripts" / folder).iterdir())[:4]
+    if path.stat().st_size < 3_000_000
+] if (SHARED / "transcripts").is_dir() else []  # fmt: skip
+
+
+def step(n: int, tool: str, arguments: dict[str, Any], result: str) -> list[dict[str, Any]]:
+    call = {"id": f"c{n}", "type": "function", "function": {"name": tool, "arguments": json.dumps(arguments)}}
+    return [{"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{n}", "content": result}]  # fmt: skip
+
+
+def run(steps: int = 20, words: int = 400) -> bytes:
+    """One user message and many steps, as an agent leaves it."""
+    rows: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Mend it."}]
+    for n in range(steps):
+        rows += step(n, "bash", {"command": f"make {n}"}, f"result {n} " * words)
+    return lines(*rows)
+
+
+def opened(raw: bytes) -> Log:
+    return Log.open(io.BytesIO(raw), env={})
+
+
+def size(log: Log) -> int:
+    return Counting(log).of(log.names())
+
+
+def test_a_run_with_one_user_message_is_cut_at_steps() -> None:
+    """Results are shortened, then the oldest steps go, whole; the task stays."""
+    log = opened(run())
+    before = size(log)
+    log.trim(before // 10)
+    kept = log.names()
+    assert size(log) <= before // 10 and kept[:2] == [1, 2] and kept[-1] == 42
+    assert all(n + 1 in kept for n in kept if isinstance(n, int) and n > 2 and n % 2)
+    log.undo()
+    assert size(log) == before and len(log.names()) == 42
+
+
+def test_stale_results_keep_head_and_tail_and_say_why() -> None:
+    """The newest three stay whole."""
+    log = opened(run())
+    log.trim(size(log) - 500)
+    op = log.ledger.entries[-1].body
+    assert op["ids"] == "" and set(op["reasons"].values()) == {"stale result"}
+    first = op["stubs"]["4"]
+    assert (
+        first.startswith("result 0 result 0") and first.rstrip().endswith("result 0") and "characters were cut" in first
+    )
+    assert not {"38", "40", "42"} & op["stubs"].keys()
+
+
+def test_superseded_reads_go_first() -> None:
+    """Whatever their age; the newest read of a file stays."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
+    rows += step(0, "bash", {"command": "make"}, "old " * 900)
+    for n in range(1, 8):
+        rows += step(n, "Read", {"file_path": "a.py" if n in (1, 4) else f"{n}.py"}, f"text {n} " * 900)
+    log = opened(lines(*rows))
+    log.trim(size(log) - 100)
+    assert log.ledger.entries[-1].body["reasons"] == {"5": "superseded by message 10"}
+
+
+def test_files_being_edited_stay_longest() -> None:
+    """Their newest step outlives newer ones."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
+    rows += step(0, "Edit", {"file_path": "a.py", "old_string": "x"}, "done " * 300)
+    for n in range(1, 9):
+        rows += step(n, "bash", {"command": "make"}, f"text {n} " * 300)
+    log = opened(lines(*rows))
+    log.trim(900)
+    assert {2, 3} <= set(log.names()) and 4 not in log.names()
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [({"exclude_tools": ["bash"]}, "dropped"), ({"keep_results": 0}, "42"), ({"clear_at_least": 5000}, "12")],
+)
+def test_what_can_be_asked(asked: dict[str, Any], kept: str) -> None:
+    """Tools whose results stay whole, how many stay, how much is saved at least."""
+    log = opened(run())
+    log.trim(size(log) - (500 if kept != "42" else size(log) - 2500), **asked)
+    op = log.ledger.entries[-1].body
+    if kept == "dropped":
+        assert "stubs" not in op and op["ids"]
+    else:
+        assert kept in op["stubs"] or kept in op["ids"]
+
+
+def test_what_fits_appends_nothing() -> None:
+    """And says so."""
+    log = opened(run())
+    assert log.trim(10**6) is None and "it fits" in log.said
+
+
+def test_what_cannot_fit() -> None:
+    """Protected messages are never given up."""
+    log = opened(run())
+    log.protect("3-30")
+    with pytest.raises(DoesNotFit, match="protected messages have"):
+        log.trim(500)
+    with pytest.raises(BadConfig, match="no limit is known"):
+        log.trim()
+
+
+def test_a_refusal_gives_the_figures() -> None:
+    """The true size, and the limit; less the reserve."""
+    log = opened(run())
+    log.trim(overflow="prompt is too long: 21034 tokens > 20000 maximum")
+    op = log.ledger.entries[-1].body
+    assert op["budget"] == 20_000 - 4096 and "21,034" in op["counter"]
+    with pytest.raises(NoRefusal, match="no provider's refusal"):
+        opened(run()).trim(overflow="it rains")
+
+
+def test_fit_is_a_look() -> None:
+    """The context of this object alone; nothing is appended."""
+    log = opened(run())
+    before = len(log.ledger.entries)
+    log.fit(2000)
+    assert size(log) <= 2000 and len(log.ledger.entries) == before
+
+
+@pytest.mark.skipif(not REAL, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+def test_real_sessions(path: Path) -> None:
+    """At many budgets: it fits by the same counter, no pair is broken, or what is protected is too large alone."""
+    whole = Log.open(path, conversation=1 if path.suffix in (".json", ".traj") else None)
+    unpaired = whole.export("openai", model="gpt-4o").repairs.dropped
+    for share in (0.9, 0.5, 0.2, 0.05):
+        log = Log.open(path, conversation=1 if path.suffix in (".json", ".traj") else None)
+        log.config.set_flags({"model": "gpt-4o"})  # no usage: the figures are the counter's alone
+        budget = int(size(log) * share)
+        try:
+            log.fit(budget)
+        except DoesNotFit:
+            guarded = [name for name in log.names() if log.state().guarded(name)]
+            assert Counting(log).of(log.state().steps.close(Names.of(guarded))) > budget
+            continue
+        assert size(log) <= budget
+        exported = log.export("openai", model="gpt-4o")
+        assert exported.repairs.dropped <= unpaired
