@@ -95,7 +95,7 @@ def test_files_being_edited_stay_longest() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "kept"),
-    [({"exclude_tools": ["bash"]}, "dropped"), ({"keep_results": 0}, "42"), ({"clear_at_least": 5000}, "12")],
+    [({"exclude_tools": ["bash"]}, "dropped"), ({"keep_results": 0}, "42"), ({"clear_at_least": 5000}, "10")],
 )
 def test_what_can_be_asked(asked: dict[str, Any], kept: str) -> None:
     """Tools whose results stay whole, how many stay, how much is saved at least."""

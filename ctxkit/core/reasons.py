@@ -89,11 +89,20 @@ class Reasons:
                 found.append(_reason("compact", other.source, f"told by the summary {state.label(other.name)}"))
         return found + self._flags(name)
 
+    def _said(self, name: Name) -> str:
+        """What the newest op that shortened `name` says of it: `: stale result`."""
+        for entry in reversed(self.state.ledger.entries):
+            if not entry.void and str(name) in (entry.body.get("stubs") or ()):
+                words = _words(entry.body, name)
+                return f": {words}" if words else ""
+        return ""
+
     def _flags(self, name: Name) -> list[Reason]:
         state, found = self.state, []
         if name in state.board.stubs:
             back = "ctxkit log LOG names the compact or trim"
-            found.append(_reason("stub", None, "its content is shown shortened", back, "shortened"))
+            text = f"its content is shown shortened{self._said(name)}"
+            found.append(_reason("stub", None, text, back, "shortened"))
         if name in state.board.keys and name not in state.board.items:
             by = "an edit or restore" if name in state.board.effective else "the log's own program"
             found.append(_reason("moved", None, f"it stands where {by} put it", brief=f"put here by {by}"))
@@ -145,7 +154,8 @@ def _out(state: State, name: Name, out: Out) -> Reason:
     said = _words(entry.body, name)
     verb = taken_out(out.kind, out.source)
     brief = verb + (f" ({said})" if said else "")
-    return _reason(out.kind, out.source, f"{verb}{when}", back, brief)
+    chosen = f": {said}" if said and isinstance(entry.body.get("reasons"), dict) else ""
+    return _reason(out.kind, out.source, f"{verb}{when}{chosen}", back, brief)
 
 
 def _words(body: dict[str, Any], name: Name) -> str:

@@ -24,39 +24,39 @@ LOGS = {
 """Situation -> what is given as the log, of the files that `test_errors.world` makes."""
 
 TABLE = """
-                        good marked foreign empty missing folder text other many misfit damaged future config fifo dangling loop unnamed
-show LOG                   0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-status LOG                 0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
-log LOG                    0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-why LOG 2                  0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
-recall LOG a               0      0       1     1      66      1   65    65    0     65      65      0     78   66       66   66      66
-recall LOG 2 --apply       1      1       1     2      66     66   65    65    2     65      65      1     78   66       66   66      66
-diff LOG                   0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-cat LOG                    0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
-check LOG                  0      0       0     0      66     66   65    65    2      1       1      1     78   66       66   66      66
-export LOG --to chat       0      0       0     1      66     66   65    65    2     65      65     65     78   66       66   66      66
-init LOG                  73     73      73    73       0     73   73    73   73     73      73     73     73   73        0   73      66
-add LOG hi                 0      0      65     0      66     66   65    65    2      0       0      0     78   66       66   66      66
-mark LOG x                 0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-rewind LOG                 1      0       1     1      66     66   65    65    2     65      65      1     78   66       66   66      66
-forget LOG 2               0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
-remember LOG 2             0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
-clear LOG                  0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-protect LOG 2              0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
-unprotect LOG 2            0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
-trim LOG --max-tokens 1M   0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-window LOG 8h              0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
-undo LOG                   1      0       1     1      66     66   65    65    2     65      65      0     78   66       66   66      66
-config LOG get now         0      0       0     0      66     66    0     0    0      0       0      0     78   66       66   66      66
-redo LOG                   1      1       1     1      66     66   65    65    2      1       1      1     78   66       66   66      66
+                            good marked foreign empty missing folder text other many misfit damaged future config fifo dangling loop unnamed
+show LOG                       0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+status LOG                     0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
+log LOG                        0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+why LOG 2                      0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
+recall LOG a                   0      0       1     1      66      1   65    65    0     65      65      0     78   66       66   66      66
+recall LOG 2 --apply           1      1       1     2      66     66   65    65    2     65      65      1     78   66       66   66      66
+diff LOG                       0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+cat LOG                        0      0       0     0      66     66   65    65    2      0       0      0     78   66       66   66      66
+check LOG                      0      0       0     0      66     66   65    65    2      1       1      1     78   66       66   66      66
+export LOG --to chat           0      0       0     1      66     66   65    65    2     65      65     65     78   66       66   66      66
+init LOG                      73     73      73    73       0     73   73    73   73     73      73     73     73   73        0   73      66
+add LOG hi                     0      0      65     0      66     66   65    65    2      0       0      0     78   66       66   66      66
+mark LOG x                     0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+rewind LOG                     1      0       1     1      66     66   65    65    2     65      65      1     78   66       66   66      66
+forget LOG 2                   0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
+remember LOG 2                 0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
+clear LOG                      0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+protect LOG 2                  0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
+unprotect LOG 2                0      0       0     2      66     66   65    65    2     65      65      0     78   66       66   66      66
+trim LOG --max-tokens 1M       0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+window LOG 8h                  0      0       0     0      66     66   65    65    2     65      65      0     78   66       66   66      66
+undo LOG                       1      0       1     1      66     66   65    65    2     65      65      0     78   66       66   66      66
+config LOG get now             0      0       0     0      66     66    0     0    0      0       0      0     78   66       66   66      66
+redo LOG                       1      1       1     1      66     66   65    65    2      1       1      1     78   66       66   66      66
 """  # noqa: E501  # a table is read in columns
 """Rows: a call; columns: situations."""
 
 HEAD, *ROWS = [line for line in TABLE.splitlines() if line]
 CASES = [
-    (row[:22].strip(), situation, int(code))
+    (row[:26].strip(), situation, int(code))
     for row in ROWS
-    for situation, code in zip(HEAD.split(), row[22:].split(), strict=True)
+    for situation, code in zip(HEAD.split(), row[26:].split(), strict=True)
 ]
 
 NO_LOG = {"completion", "help"}
