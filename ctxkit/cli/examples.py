@@ -64,7 +64,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "trim": (
         ("ctxkit trim chat.jsonl --max-tokens 100k", "shorten old results, then let the oldest exchanges go"),
         ("ctxkit trim chat.jsonl --max-tokens 100k --dry-run", "what would go, with the reason of each"),
-        ("ctxkit trim session.jsonl --overflow error.txt", "by what the provider said when it refused"),
+        ("ctxkit trim session.jsonl --max-tokens 2k --exclude-tool Read", "what this tool showed stays whole"),
     ),
     "protect": (("ctxkit protect chat.jsonl 5", "what must not be lost"),),
     "unprotect": (("ctxkit unprotect chat.jsonl 13", "not any more"),),
