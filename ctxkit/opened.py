@@ -331,8 +331,19 @@ class OpenedLog:
 
     @property
     def answered(self) -> frozenset[str]:
-        """Ids of calls whose result stands anywhere in the log."""
-        return frozenset(call for message in self.state().messages for call in message.results)
+        """Ids of calls whose result stands anywhere in the log.
+
+        Not those that the log's program itself holds without their result: it knows of none.
+        """
+        transcript = self.transcript if self.at is None else self._back_to(self.at)[0]
+        messages, view = transcript.messages, transcript.view
+        found = frozenset(call for message in messages for call in message.results)
+        if view is None:
+            return found
+        held = set(view.order).difference(*(cut.out for cut in view.cuts))
+        calls = {call for n in held for call in messages[n - 1].calls}
+        results = {call for n in held for call in messages[n - 1].results}
+        return found - (calls - results)
 
 
 def stubbed(content: Content, stub: Any) -> Content:

@@ -123,6 +123,15 @@ def _item(item: Json) -> Iterator[Block]:
                     yield Block(item["role"], "image", _pixels(part["image_url"]))
                 else:
                     yield Block(item["role"], "text", fold(part["text"]))
+        case "agent_message":
+            yield from (Block("user", "text", fold(part["text"])) for part in item["content"] if "text" in part)
+        case "tool_search_call" | "local_shell_call" if item.get("call_id"):
+            asked = item.get("arguments", item.get("action"))
+            name = str(kind).removesuffix("_call")
+            yield Block("assistant", "tool_use", item["call_id"], name + as_json(without_nulls(asked)))
+        case "tool_search_output" if item.get("call_id"):
+            found = item.get("tools")
+            yield Block("user", "tool_result", item["call_id"], as_json(found), "" if found else "made up")
         case "reasoning":
             words = "\n".join(part["text"] for part in item.get("summary") or ())
             yield Block("assistant", "thinking", item.get("encrypted_content") or "", fold(words))
@@ -136,6 +145,11 @@ def _item(item: Json) -> Iterator[Block]:
         case _:
             known = {key: value for key, value in item.items() if key != "metadata" and "passthrough" not in key}
             yield Block("assistant", str(kind), as_json(known))
+
+
+def without_nulls(value: Any) -> Any:
+    """An object without the fields that say nothing, which Codex fills in."""
+    return {key: item for key, item in value.items() if item is not None} if isinstance(value, dict) else value
 
 
 def _output(output: Any) -> str:

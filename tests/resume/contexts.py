@@ -10,7 +10,7 @@ from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
 from ctxkit.formats.anthropic import write
-from tests.resume.blocks import ABORTED, MADE_RESULTS, Block, anthropic, as_json, fold
+from tests.resume.blocks import ABORTED, MADE_RESULTS, Block, anthropic, as_json, fold, without_nulls
 
 
 def context(agent: str, session: Path, model: str = "") -> list[Block]:
@@ -45,6 +45,8 @@ def _item(role: str, part: Part) -> Block:
             return Block(role, "text", fold(words))
         case Thinking(text=words, raw=raw):
             return Block(role, "thinking", str(raw.get("encrypted_content") or ""), fold(words))
+        case Call(id=key, name="local_shell", arguments=arguments):
+            return Block(role, "tool_use", key, "local_shell" + as_json(without_nulls(arguments)))
         case Call(id=key, name=name, arguments=arguments):
             raw = part.raw or {}
             written = raw.get("arguments", raw.get("input"))
@@ -57,4 +59,4 @@ def _item(role: str, part: Part) -> Block:
             return Block(role, "image", pixels or url)
         case Other(kind=kind, raw=raw):
             known = {key: value for key, value in raw.items() if key != "metadata" and "passthrough" not in key}
-            return Block(role, kind, as_json(known))
+            return Block("assistant", kind, as_json(known))

@@ -25,10 +25,13 @@ _ASSISTANT, _SYSTEM, _BOUNDARY, _ATTACHMENT, _PROGRESS = map(
 
 
 class Preserved(msgspec.Struct):
-    """What a compaction kept, as written: rows by uuid, or a segment head..tail; they follow `anchor`."""
+    """What a compaction kept, as written: rows by uuid (None: none are listed), or a segment head..tail.
+
+    They follow `anchor`.
+    """
 
     anchor: str
-    uuids: list[str]
+    uuids: list[str] | None
     head: str = ""
     tail: str = ""
 
@@ -46,11 +49,24 @@ class Path(msgspec.Struct):
 
 
 class Relinks(msgspec.Struct):
-    """What compactions with preserved rows did to the tree: new parents, and whose children moved behind a tail."""
+    """What compactions with preserved rows did to the tree: new parents, and whose children moved behind a tail.
+
+    Rows before the link `gone`, the last compaction, are gone, but for `stays`; their children hang on `tail`.
+    """
 
     parents: dict[int, int] = {}
     behind: dict[int, int] = {}
     kept: dict[int, tuple[int, list[int]]] = {}
+    gone: int = -1
+    stays: set[int] = set()
+    tail: int = UNKNOWN
+
+    def has(self, i: int) -> bool:
+        """Whether link i is still there."""
+        return i >= self.gone or i in self.stays
+
+
+_NONE = Relinks()
 
 
 class Chain:
@@ -63,6 +79,7 @@ class Chain:
         self.side = side
         self._unique = not links.older  # then what is above a row is what was above it when it was read
         self._clock: tuple[list[int], list[int]] | None = None
+        self._relinks: dict[int, Relinks] = {}
 
     def parent(self, i: int, limit: int) -> int:
         """The row above `i`, progress rows looked through; -1 at a root, -2 where the parent is not in the file."""
@@ -87,14 +104,15 @@ class Chain:
         It is looked for at the last row of the file that is one or hangs on one: of that and all below it, the newest.
         """
         kinds, dead = self.links.kinds, set[int]()
+        there = self.relinks(limit).has
         for last in range(limit - 1, -1, -1):
-            if kinds[last] == _PROGRESS or not self.counts(last):
+            if kinds[last] == _PROGRESS or not self.counts(last) or not there(last):
                 continue
             up = last
             while up >= 0 and kinds[up] > _ASSISTANT and up not in dead:
                 dead.add(up)
                 up = self.parent(up, limit)
-            if up >= 0 and kinds[up] <= _ASSISTANT and self.counts(up):
+            if up >= 0 and kinds[up] <= _ASSISTANT and self.counts(up) and there(up):
                 leaf = self._newest(last, limit)
                 while kinds[leaf] > _ASSISTANT:
                     leaf = self.parent(leaf, limit)
@@ -142,7 +160,8 @@ class Chain:
         """What is gone on with: the path of the leaf, and all that hangs on that and is nobody's words."""
         leaf = self.leaf(limit)
         if leaf < 0:
-            return Path([])
+            gone = self.relinks(limit).gone
+            return Path([gone], gone) if gone >= 0 else Path([])
         path, hanging = self.path(leaf, limit), self._hanging(leaf, limit)
         cuts = [place for place, i in enumerate(hanging) if self.links.kinds[i] == _BOUNDARY]
         if cuts:
@@ -190,12 +209,14 @@ class Chain:
                 up = above[i]
                 if up == UNKNOWN:
                     up = self.parent(i, limit)
-                    if up == UNKNOWN:
-                        if i in bridged:
-                            break
-                        bridged.add(i)
-                        seen.update(path[len(seen) :])
-                        up = self.bridge(i, limit, seen)
+                if 0 <= up < relinks.gone and up not in relinks.stays:
+                    up = relinks.tail
+                if up == UNKNOWN:
+                    if i in bridged:
+                        break
+                    bridged.add(i)
+                    seen.update(path[len(seen) :])
+                    up = self.bridge(i, limit, seen, relinks)
                 i = behind.get(up, up)
             if len(path) > limit:
                 break
@@ -209,8 +230,10 @@ class Chain:
         if i in relinks.parents:
             return relinks.parents[i]
         up = self.parent(i, limit)
+        if up >= 0 and not relinks.has(up):
+            up = relinks.tail
         if up == UNKNOWN:
-            up = self.bridge(i, limit, seen)
+            up = self.bridge(i, limit, seen, relinks)
         return relinks.behind.get(up, up)
 
     def counts(self, i: int) -> bool:
@@ -218,23 +241,39 @@ class Chain:
         return self.side or i not in self.links.threads
 
     def relinks(self, limit: int) -> Relinks:
-        """Preserved rows stand right after their anchor; what followed the anchor follows them (rule 10)."""
-        relinks = Relinks({}, {}, {})
-        for boundary, preserved in self.preserved.items():
-            anchor = self.links.find(preserved.anchor, limit) if boundary < limit else -1
-            kept = self._kept(preserved, limit) if anchor >= 0 else []
-            if not kept or anchor in kept:
-                continue
-            relinks.kept[boundary] = (anchor, kept)
+        """Preserved rows stand right after their anchor; what followed the anchor follows them (rule 10).
+
+        With a compaction that preserved rows, all that stands before the last compaction is gone but for what that one
+        preserved; what hung on it hangs on the last of these.
+        """
+        if not self.preserved:
+            return _NONE
+        found = self._relinks.get(limit)
+        if found is None:
+            found = self._relinks[limit] = self._relinked(limit)
+        return found
+
+    def _relinked(self, limit: int) -> Relinks:
+        valid = {b: kept for b, p in self.preserved.items() if b < limit and (kept := self._kept(p, limit)) is not None}
+        if not valid:
+            return _NONE
+        last = next(i for i in range(limit - 1, -1, -1) if self.links.kinds[i] == _BOUNDARY)
+        kept = valid.get(last, [])
+        relinks = Relinks({}, {}, {}, last, set(kept), kept[-1] if kept else UNKNOWN)
+        anchor = self.links.find(self.preserved[last].anchor, limit) if kept else -1
+        if anchor in kept:
+            anchor = -1
+        relinks.parents.update(zip(kept, [anchor, *kept], strict=False))
+        if anchor >= 0:
+            relinks.kept[last] = (anchor, kept)
             relinks.behind[anchor] = kept[-1]
-            relinks.parents.update(zip(kept, [anchor, *kept], strict=False))
         return relinks
 
-    def _kept(self, preserved: Preserved, limit: int) -> list[int]:
-        """The preserved links in order; none if one of them is missing (p69)."""
-        if preserved.uuids:
-            found = [self.links.find(uuid, limit) for uuid in dict.fromkeys(preserved.uuids)]
-            return [] if -1 in found else found
+    def _kept(self, preserved: Preserved, limit: int) -> list[int] | None:
+        """The preserved links in order; None if one of them is missing (p69), as progress rows always are."""
+        if preserved.uuids is not None:
+            found = [self.links.find(uuid, limit) for uuid in preserved.uuids]
+            return None if any(i < 0 or self.links.kinds[i] == _PROGRESS for i in found) else found
         head, i = self.links.find(preserved.head, limit), self.links.find(preserved.tail, limit)
         found = []
         while head >= 0 and i >= 0 and len(found) < limit:
@@ -242,9 +281,9 @@ class Chain:
             if i == head:
                 return found[::-1]
             i = self.parent(i, limit)
-        return []
+        return None
 
-    def bridge(self, i: int, limit: int, seen: Container[int]) -> int:
+    def bridge(self, i: int, limit: int, seen: Container[int], relinks: Relinks) -> int:
         """The newest row that is not later than row `i` and at most 5 s older, on whatever branch (rule 3)."""
         at = milliseconds(self.links.times[i])
         if at is None:
@@ -265,7 +304,7 @@ class Chain:
         for place in range(bisect_right(times, at) - 1, -1, -1):
             if times[place] < at - GRACE_MS:
                 break
-            if rows[place] < limit and rows[place] not in seen:
+            if rows[place] < limit and rows[place] not in seen and relinks.has(rows[place]):
                 return rows[place]
         return -1
 

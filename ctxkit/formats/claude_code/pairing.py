@@ -30,28 +30,33 @@ class Sent(msgspec.Struct):
 
 
 def pair(messages: list[Sent], answered: frozenset[str], repairs: Repairs) -> list[Sent]:
-    """Every call answered in the very next message, no result without its call, no message empty."""
+    """Every call answered in the very next message, no result anywhere else, no message empty.
+
+    A result before its call moves behind it. One that comes later is none for Claude Code: the call is said to have
+    none, and the result goes.
+    """
     _drop_repeated(messages, repairs)
-    blocks = [b for m in messages for b in m.blocks]
-    results = {_answers(b): b for b in blocks if b.get("type") == "tool_result"}
-    calls = {text(b.get("id")) for b in blocks if b.get("type") == "tool_use"}
-    repairs.dropped += len(results.keys() - calls)
     paired: list[Sent] = []
+    early: dict[str, dict[str, Any]] = {}
+    ahead = {text(b.get("id")) for m in messages for b in m.blocks if b.get("type") == "tool_use"}
     pending: dict[str, None] = {}
     for message in messages:
         if message.role == "assistant":
-            _answer(paired, pending, [], results, answered, repairs)
+            _answer(paired, pending, [], early, answered, repairs)
             paired.append(message)
             pending = dict.fromkeys(text(b.get("id")) for b in message.blocks if b.get("type") == "tool_use")
+            ahead -= pending.keys()
             continue
         here = [b for b in message.blocks if b.get("type") != "tool_result" or _answers(b) in pending]
-        elsewhere = bool(message.blocks) and all(_answers(b) in calls for b in message.blocks)
-        if not (here or pending or elsewhere):
+        away = {_answers(b): b for b in message.blocks if b.get("type") == "tool_result" and _answers(b) not in pending}
+        repairs.dropped += len(away)
+        early.update((call, block) for call, block in away.items() if call in ahead)
+        if not (here or pending or (away and away.keys() <= ahead)):
             here = [{"type": "text", "text": NO_CONTENT}]
             repairs.leave_out("content of an empty message")
-        _answer(paired, pending, here, results, answered, repairs)
+        _answer(paired, pending, here, early, answered, repairs)
         pending = {}
-    _answer(paired, pending, [], results, answered, repairs)
+    _answer(paired, pending, [], early, answered, repairs)
     return paired
 
 
@@ -59,7 +64,7 @@ def _answer(
     paired: list[Sent],
     pending: dict[str, None],
     blocks: list[dict[str, Any]],
-    results: dict[str, dict[str, Any]],
+    early: dict[str, dict[str, Any]],
     answered: frozenset[str],
     repairs: Repairs,
 ) -> None:
@@ -69,8 +74,9 @@ def _answer(
     for call in pending:
         if call in here:
             continue
-        if call in results:
-            front.append(results[call])
+        if call in early:
+            front.append(early[call])
+            repairs.dropped -= 1
             continue
         words = NO_RESULT if call in answered else LOST
         front.append({"type": "tool_result", "tool_use_id": call, "content": words, "is_error": True})

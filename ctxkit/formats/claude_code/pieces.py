@@ -19,6 +19,19 @@ from ctxkit.formats.claude_code.rows import text
 
 THINKING = ("thinking", "redacted_thinking")
 _KNOWN = {"text", "image", "document", "search_result", "server_tool_use", "container_upload", "mcp_tool_use"}
+TOOLS = frozenset({
+    "Agent", "Bash", "CronCreate", "CronDelete", "CronList", "DeferredToolPlaceholder", "Edit", "EnterWorktree",
+    "ExitWorktree", "ListAgents", "Monitor", "NotebookEdit", "Read", "ReportFindings", "ScheduleWakeup", "SendMessage",
+    "Skill", "TaskStop", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write",
+})  # fmt: skip
+"""What a resumed session of 2.1.329 has of itself: no tools of servers, none of a terminal."""
+DEFAULT = "claude-opus-5-5"
+"""What 2.1.329 goes on with where the session's model is retired or none that it knows."""
+_CURRENT = re.compile(
+    r"(^|[./])claude-(opus-(4[-.][5-8]|5|5-5)|sonnet-(4[-.][5-6]|5)|haiku-4[-.]5|fable-5)($|[@:[]|-(\d{8}|v\d))"
+)
+"""The models that it knows."""
+NO_TOOLS = "[Tool references removed - tools no longer available]"
 _OLD_MODELS = re.compile(r"claude-(3|opus-4($|-[0-6]($|-)|-2)|sonnet-4|haiku-4)")
 """Models that still get task reminders (rule 11)."""
 _NOTIFICATION = (
@@ -33,7 +46,8 @@ class Piece(msgspec.Struct):
 
     `response`: message.id; `model`: who said it. `kind`: "row", "own" (ctxkit brought it in), "local" (output of a
     local command) or "reminder" (an attachment). `row`: the row that it is. `loose`: words of ours stand for the
-    program's. `n`, `place`: its message, and where on the path it stands, as far as somebody asks.
+    program's. `meta`: the program said it in the user's name. `n`, `place`: its message, and where on the path it
+    stands, as far as somebody asks.
     """
 
     role: str
@@ -43,6 +57,7 @@ class Piece(msgspec.Struct):
     model: str = ""
     row: dict[str, Any] | None = None
     loose: bool = False
+    meta: bool = False
     n: int = 0
     place: int = -1
 
@@ -64,6 +79,20 @@ def pieces_of(contents: list[Content], model: str, repairs: Repairs) -> list[Pie
     return pieces
 
 
+def without_unknown_tools(piece: Piece) -> Piece:
+    """A piece without what searches found of tools that a resumed session does not have of itself (rule 12)."""
+    blocks = [_known_tools(block) if block.get("type") == "tool_result" else block for block in piece.blocks]
+    return msgspec.structs.replace(piece, blocks=blocks)
+
+
+def _known_tools(block: dict[str, Any]) -> dict[str, Any]:
+    content = block.get("content")
+    if not isinstance(content, list):
+        return block
+    kept = [p for p in content if p.get("type") != "tool_reference" or p.get("tool_name") in TOOLS]
+    return block if len(kept) == len(content) else {**block, "content": kept or [{"type": "text", "text": NO_TOOLS}]}
+
+
 def last_model(contents: list[Content]) -> str:
     """The model of the last assistant message: the one a resumed session goes on with (rule 7)."""
     for content in reversed(contents):
@@ -74,6 +103,18 @@ def last_model(contents: list[Content]) -> str:
     return ""
 
 
+def asked_model(pieces: list[Piece]) -> str:
+    """The model of the request: that of the last answer that is sent, `DEFAULT` where that one is gone (rule 7)."""
+    said = (piece.model for piece in reversed(pieces) if piece.model not in ("", "<synthetic>"))
+    last = next(said, "")
+    return last if not last or _CURRENT.search(last) else DEFAULT
+
+
+def is_error(row: dict[str, Any]) -> bool:
+    """Whether a row tells of a failed request: what no model said."""
+    return row.get("isApiErrorMessage") is True and _message(row).get("model") == "<synthetic>"
+
+
 def is_blank(block: dict[str, Any]) -> bool:
     """A text block that the provider refuses: no text, or white space only."""
     return block.get("type") == "text" and not text(block.get("text")).strip()
@@ -82,8 +123,11 @@ def is_blank(block: dict[str, Any]) -> bool:
 def _row(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | None:
     """The piece of one row, None where Claude Code does not send it."""
     kind = row.get("type")
-    if row.get("isApiErrorMessage") is True:
+    if is_error(row):
         repairs.leave_out("API error message")
+        return None
+    if row.get("isVirtual") is True:
+        repairs.leave_out("row that is on the screen only")
         return None
     if kind == "attachment":
         return _attachment(row, model, repairs)
@@ -93,7 +137,7 @@ def _row(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | None:
     if kind != "assistant":
         if _origin(row) == "task-notification":
             return Piece("user", [_wrapped(block) for block in blocks], loose=True)
-        return Piece("user", blocks)
+        return Piece("user", blocks, meta=row.get("isMeta") is True)
     message = _message(row)
     return Piece("assistant", blocks, "row", text(message.get("id")), text(message.get("model")))
 
@@ -116,7 +160,7 @@ def _clean(block: dict[str, Any], assistant: bool, repairs: Repairs) -> dict[str
     if kind == "tool_use" and assistant and isinstance(block.get("id"), str):
         return _call(block)
     if kind == "tool_result" and not assistant and isinstance(block.get("tool_use_id"), str):
-        return _answer(block)
+        return _answer(block, repairs)
     if kind in THINKING and assistant:
         return block
     if kind == "text" and not isinstance(block.get("text"), str):
@@ -146,12 +190,17 @@ def _call(block: dict[str, Any]) -> dict[str, Any]:
     return block if sent == given and name == block.get("name") else {**block, "name": name, "input": sent}
 
 
-def _answer(block: dict[str, Any]) -> dict[str, Any]:
-    """A tool result whose content is text or a list of blocks without empty texts."""
+def _answer(block: dict[str, Any], repairs: Repairs) -> dict[str, Any]:
+    """A tool result as it is sent: no empty texts, words alone where the call failed."""
     content = block.get("content")
     if isinstance(content, list):
         kept = [part for part in content if isinstance(part, dict) and not is_blank(part)]
-        return block if len(kept) == len(content) else {**block, "content": kept or ""}
+        if block.get("is_error") is True:
+            words = [part for part in kept if part.get("type") == "text"]
+            if len(words) < len(kept):
+                repairs.leave_out("picture or document in a failed result", len(kept) - len(words))
+                kept = words
+        return block if kept == content else {**block, "content": kept or ""}
     return block if isinstance(content, str) or "content" not in block else {**block, "content": ""}
 
 
@@ -167,7 +216,7 @@ def _own(part: Part, repairs: Repairs) -> list[dict[str, Any]]:
             if not isinstance(content, str):
                 content = [block for inner in content for block in _own(inner, repairs)]
             block = {"type": "tool_result", "tool_use_id": part.id, "content": content}
-            return [_answer({**block, "is_error": True} if part.is_error else block)]
+            return [_answer({**block, "is_error": True} if part.is_error else block, repairs)]
         case Image():
             source = {"type": "base64", "media_type": part.media_type, "data": part.data}
             return [{"type": "image", "source": source if part.data else {"type": "url", "url": part.url}}]

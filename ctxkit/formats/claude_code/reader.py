@@ -245,8 +245,11 @@ class ClaudeReader:
         if not isinstance(meta, dict):
             return
         listed, segment = _dict(meta.get("preservedMessages")), _dict(meta.get("preservedSegment"))
-        uuids = [u for u in listed.get("uuids") or () if isinstance(u, str)]
-        anchor = text((listed if uuids else segment).get("anchorUuid"))
+        known = listed.get("uuids")
+        uuids = [u for u in known if isinstance(u, str)] if isinstance(known, list) else None
+        if segment and not uuids:
+            uuids = None
+        anchor = text((segment if uuids is None else listed).get("anchorUuid"))
         if anchor:
             head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
             self._preserved[i] = Preserved(anchor, uuids, head, tail)

@@ -201,7 +201,7 @@ class Plan:
         if not uuid:
             return -1
         if self.chain.parent(i, self.limit) == -2:
-            return self.chain.bridge(i, self.limit, seen)
+            return self.chain.bridge(i, self.limit, seen, self.relinks)
         return self.links.find(uuid, self.limit)
 
     def change(self, i: int, path: Path, value: Any) -> None:
@@ -224,8 +224,9 @@ class Plan:
             parent = self.links.parent(i)
             if i in self.out or not parent:
                 continue
+            lost = self.chain.parent(i, self.limit) == -2
             if (parent in out_uuids and parent not in staying) or (
-                self.chain.parent(i, self.limit) == -2 and self.chain.bridge(i, self.limit, {i}) in self.out
+                lost and self.chain.bridge(i, self.limit, {i}, self.relinks) in self.out
             ):
                 self.change(i, PARENT, self.parent(i))
         for entry in self.rows.entries:

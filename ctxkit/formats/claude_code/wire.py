@@ -14,11 +14,21 @@ import msgspec
 from ctxkit.core.messages import Content, Part, Repairs, Text
 from ctxkit.formats.claude_code.content import blocks_of, part_of, unique_rows
 from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
-from ctxkit.formats.claude_code.pieces import THINKING, Piece, is_blank, last_model, pieces_of
+from ctxkit.formats.claude_code.pieces import (
+    THINKING,
+    Piece,
+    asked_model,
+    is_blank,
+    is_error,
+    last_model,
+    pieces_of,
+    without_unknown_tools,
+)
 from ctxkit.formats.claude_code.rows import text
 
 NO_RESPONSE = "No response requested."
-_DATE = re.compile(r"-\d{8}$|@\d{8}$")
+_DATE = re.compile(r"-\d{8}$|@\d{8}$|\[1m\]$")
+"""What a name of a model may end with: the same model without it is the same."""
 
 
 def repair(contents: list[Content], answered: frozenset[str], model: str = "") -> tuple[list[Content], Repairs]:
@@ -28,8 +38,8 @@ def repair(contents: list[Content], answered: frozenset[str], model: str = "") -
     whose result stands anywhere in the log. `model`: of the request, if it is not that of the last assistant message.
     """
     repairs = Repairs(left_out={})
-    model = model or last_model(contents)
-    pieces = spoken(pieces_of(contents, model, repairs), answered, model, repairs)
+    pieces = spoken(pieces_of(contents, model or last_model(contents), repairs), answered, model, repairs)
+    pieces = list(map(without_unknown_tools, pieces))
     sent = pair(merge(pieces), answered, repairs)
     if sent and _ends_with_prompt(pieces, sent):
         sent.append(Sent("assistant", [{"type": "text", "text": NO_RESPONSE}]))
@@ -48,7 +58,7 @@ def handed(contents: list[Content], answered: frozenset[str]) -> tuple[list[Cont
     unanswered = {id(piece.row) for piece in pieces} - staying
     found: list[Content | None] = []
     for content in contents:
-        rows = [row for row in content.rows if row.get("isApiErrorMessage") is not True]
+        rows = [row for row in content.rows if not is_error(row)]
         if len(rows) < len(content.rows):
             repairs.leave_out("API error message", len(content.rows) - len(rows))
         rows = [row for row in rows if id(row) not in unanswered]
@@ -63,12 +73,15 @@ def handed(contents: list[Content], answered: frozenset[str]) -> tuple[list[Cont
 def spoken(
     pieces: list[Piece], answered: frozenset[str], model: str, repairs: Repairs, *, unanswered: bool = False
 ) -> list[Piece]:
-    """Without what is never sent. `unanswered`: calls without a result stay, wherever they stand."""
-    pieces = _without_foreign_thinking(pieces, model, repairs)
+    """Without what is never sent. `unanswered`: calls without a result stay, wherever they stand.
+
+    `model`: of the request, "" for that of the last answer that is sent.
+    """
     pieces = _without_blank_texts(pieces, repairs)
     if not unanswered:
         pieces = _without_unanswered(pieces, answered, repairs)
-    return _without_bare_thinking(pieces, repairs)
+    pieces = _without_bare_thinking(pieces, repairs)
+    return _without_foreign_thinking(pieces, model or asked_model(pieces), repairs)
 
 
 def plain_name(model: str) -> str:
@@ -92,7 +105,7 @@ def merge(pieces: list[Piece]) -> list[Sent]:
         if piece.kind != "row" and all(map(is_blank, piece.blocks)):
             continue
         if piece.role == "user":
-            if any(b.get("type") != "tool_result" for b in piece.blocks):
+            if not piece.meta and any(b.get("type") != "tool_result" for b in piece.blocks):
                 open_responses.clear()  # a user's words end a response (p113)
             at = len(sent) - 1 if sent and sent[-1].role == "user" else -1
         else:
@@ -109,7 +122,7 @@ def merge(pieces: list[Piece]) -> list[Sent]:
         message.blocks = [b for b in message.blocks if not is_blank(b)]
         if at in joined and message.role == "user":
             message.blocks.sort(key=_is_not_result)
-        elif at in joined and _repeats_calls(message.blocks):
+        elif message.role == "assistant" and _speaks_after_calls(message.blocks):
             message.blocks.sort(key=_is_call)
     return sent
 
@@ -131,19 +144,19 @@ def _is_call(block: dict[str, Any]) -> bool:
     return block.get("type") == "tool_use"
 
 
-def _repeats_calls(blocks: list[dict[str, Any]]) -> bool:
-    """Whether the rows of a response are there twice (a copied history): its words then go before its calls (S42)."""
-    calls = [text(b.get("id")) for b in blocks if b.get("type") == "tool_use"]
-    return len(set(calls)) < len(calls)
+def _speaks_after_calls(blocks: list[dict[str, Any]]) -> bool:
+    """Whether words follow a call: all calls then go behind them, and what was between stays before them."""
+    kinds = [b.get("type") for b in blocks]
+    return "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]
 
 
 def _without_foreign_thinking(pieces: list[Piece], model: str, repairs: Repairs) -> list[Piece]:
-    """Thinking is sent to the model that thought it only; dated and undated names are one model (rule 7)."""
+    """Signed thinking is sent to the model that thought it only; dated and undated names are one model (rule 7)."""
     ours = plain_name(model)
     kept = []
     for piece in pieces:
         if piece.role == "assistant" and plain_name(piece.model) != ours:
-            blocks = [b for b in piece.blocks if b.get("type") not in THINKING]
+            blocks = [b for b in piece.blocks if not _is_signed(b)]
             if len(blocks) < len(piece.blocks):
                 repairs.leave_out("thinking of another model", len(piece.blocks) - len(blocks))
                 piece = msgspec.structs.replace(piece, blocks=blocks)
@@ -151,6 +164,13 @@ def _without_foreign_thinking(pieces: list[Piece], model: str, repairs: Repairs)
                     continue
         kept.append(piece)
     return kept
+
+
+def _is_signed(block: dict[str, Any]) -> bool:
+    """Whether a block is thinking that only its own model takes."""
+    return block.get("type") == "redacted_thinking" or (
+        block.get("type") == "thinking" and bool(block.get("signature"))
+    )
 
 
 def _without_blank_texts(pieces: list[Piece], repairs: Repairs) -> list[Piece]:
@@ -189,7 +209,8 @@ def _final(pieces: list[Piece]) -> set[int]:
         if piece.role == "assistant" and any(b.get("type") not in THINKING for b in piece.blocks):
             same = {i for i, p in enumerate(pieces) if piece.response and p.response == piece.response}
             return same | {last}
-        if piece.kind != "reminder" and any(b.get("type") != "tool_result" for b in piece.blocks):
+        said = piece.role == "user" and any(b.get("type") != "tool_result" for b in piece.blocks)
+        if piece.kind not in ("reminder", "local") and said:
             return set()
     return set()
 

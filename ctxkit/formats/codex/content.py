@@ -11,6 +11,9 @@ from typing import Any
 from ctxkit.core.messages import Content, Message
 from ctxkit.formats.response_parts import parts_of
 
+NO_SUMMARY = "(no summary available)"
+"""What Codex says for the summary of an old compaction that is empty."""
+
 
 def content_of(message: Message, rows: list[dict[str, Any]]) -> Content:
     """The message's content."""
@@ -18,11 +21,28 @@ def content_of(message: Message, rows: list[dict[str, Any]]) -> Content:
 
 
 def item_of(row: dict[str, Any]) -> dict[str, Any]:
-    """The response item of a line; the summary of an old compaction becomes the user message that Codex sends."""
+    """The response item of a line, as Codex sends it.
+
+    The summary of an old compaction becomes the user message that Codex sends, as do the words of another agent.
+    """
     payload = row.get("payload")
     if not isinstance(payload, dict):
-        return row
+        return _sent(row)
+    if row.get("type") == "inter_agent_communication":
+        return _said(payload.get("content"))
     if row.get("type") == "compacted":
-        text = payload.get("message")
-        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
-    return payload
+        return _said(payload.get("message") or NO_SUMMARY)
+    return _sent(payload)
+
+
+def _sent(item: dict[str, Any]) -> dict[str, Any]:
+    match item:
+        case {"type": "agent_message"}:
+            return {**item, "type": "message", "role": "user"}
+        case {"type": "compaction_summary"}:
+            return {**item, "type": "compaction"}
+    return item
+
+
+def _said(words: Any) -> dict[str, Any]:
+    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}

@@ -15,6 +15,7 @@ from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats import response_kinds
 from ctxkit.formats.base import Block
+from ctxkit.formats.codex.fragments import SUMMARY, goes_with_turn, is_own, is_summary
 from ctxkit.formats.codex.history import History
 from ctxkit.formats.codex.rows import PayloadHead, Piece, items, pieces
 from ctxkit.formats.heads import head as read_head
@@ -23,9 +24,15 @@ from ctxkit.formats.heads import value
 NAME = "codex"
 CALLS = frozenset(name for name in response_kinds.CALLS if response_kinds.KINDS[name].codex)
 _SAID = frozenset(name for name, kind in response_kinds.KINDS.items() if kind.codex and kind.side == "said")
-MODEL = CALLS | _SAID | {"context_compaction"}
+MODEL = CALLS | _SAID | {"context_compaction", "compaction_summary"}
 """Items that the model's side makes. What is in no table opens no message, as Codex sends none (ghost_snapshot)."""
-EVENTS = ("thread_rolled_back", "task_started", "turn_aborted")
+ROLES = {"agent_message": "user", "additional_tools": "developer"}
+"""Items that are messages of their own: what another agent said, tools that came later."""
+MARKS = {
+    "task_started": "started", "turn_started": "started", "turn_aborted": "ended", "task_complete": "ended",
+    "turn_complete": "ended", "user_message": "asked",
+}  # fmt: skip
+EVENTS = frozenset({"thread_rolled_back", *MARKS})
 """Events that count."""
 COUNT = "token_count"
 """The event in which Codex records what the provider counted."""
@@ -88,8 +95,14 @@ class CodexReader:
                     self._event(head, block.lines[i])
             elif kind == "compacted":
                 self._compacted(block.raw(i), head, row.timestamp, (offsets[i], sizes[i]), block.lines[i])
-            elif kind == "turn_context" and isinstance(head.model, str):
-                self._model = head.model
+            elif kind == "turn_context":
+                self._history.mark("ended", _id(head))
+                if isinstance(head.model, str):
+                    self._model = head.model
+            elif kind == "inter_agent_communication":
+                message = self._open("user", (offsets[i], sizes[i]), row.timestamp, NO_HEAD)
+                self._history.asks(message.n)
+                self._history.add(message.n)
             self._rows += 1
 
     def finish(self) -> Transcript:
@@ -118,14 +131,13 @@ class CodexReader:
                     self._calls.setdefault(head.call_id, tool)
             elif kind == "message":
                 self._remember(message.n, _print("assistant", pieces(head.content)))
-        elif kind == "message":
-            role = head.role if isinstance(head.role, str) else "user"
+        elif kind == "message" or kind in ROLES:
+            role = head.role if isinstance(head.role, str) else ROLES.get(kind, "user")
             message = self._open(role, span, stamp, head)
             said = pieces(head.content)
             self._remember(message.n, _print(role, said))
-            if role == "user" and not _is_scaffolding(said):
-                message.opens = True
-                self._history.turn(message.n, self._rows)
+            self._whose(message.n, role, said)
+            message.opens = role == "user" and not _is_scaffolding(said)
             self._history.add(message.n)
         elif kind.endswith("_output"):
             message = self._open("tool", span, stamp, head)
@@ -159,18 +171,34 @@ class CodexReader:
         """So that a `replacement_history` that holds this message again is a reference to it (REPLAY 25)."""
         self._known.setdefault(words, []).append(n)
 
+    def _whose(self, n: int, role: str, said: list[Piece]) -> None:
+        """What message n is to a rollback: a turn of the user's, or what goes with one."""
+        if role == "developer":
+            if goes_with_turn(said):
+                self._history.aside(n)
+        elif role == "user":
+            if is_own(said):
+                self._history.aside(n)
+                return
+            self._history.asks(n)
+            if is_summary(said):
+                self._history.summary(n)
+
     def _compacted(self, line: bytes, head: PayloadHead, stamp: Any, span: Span, number: int) -> None:
         """Codex's own compaction: what it lists is the history from here on."""
         self._end()
+        if bytes(head.replacement_history) in (b"", b"null"):  # an old one: the user's messages, and the summary
+            told = value(head.message)
+            if isinstance(told, str):
+                n = self._open("user", span, stamp, NO_HEAD).n
+                self._history.asks(n)
+                if told.startswith(SUMMARY):
+                    self._history.summary(n)
+                self._history.compact(self._rows, number, None, [n])
+            return
         listed = items(head.replacement_history, line)
         kept: list[int] = []
         new: list[int] = []
-        if not bytes(head.replacement_history):  # an old one: the user's messages, and the summary as one more
-            kept = [n for n in self._history.numbers if self._messages[n - 1].opens]
-            told = value(head.message)
-            if isinstance(told, str) and told:
-                new.append(self._open("user", span, stamp, NO_HEAD).n)
-                kept.append(new[0])
         taken: set[int] = set()
         same: dict[int, Iterator[int]] = {}
         """Hash -> the messages that have it, newest first, as far as they were not looked at yet."""
@@ -178,16 +206,20 @@ class CodexReader:
         self.lists.append(found)
         for at, item in listed:
             one = read_head(item, PayloadHead)
-            role = one.role if isinstance(one.role, str) else "assistant"
-            n, words = 0, None
-            if one.type == "message":
-                words = _print(role, pieces(one.content))
+            kind = one.type if isinstance(one.type, str) else ""
+            if kind != "message" and kind not in MODEL and kind not in ROLES and not kind.endswith("_output"):
+                continue
+            role = one.role if isinstance(one.role, str) else ROLES.get(kind, "assistant")
+            n, words, said = 0, None, pieces(one.content)
+            if kind == "message":
+                words = _print(role, said)
                 if words not in same:
                     same[words] = reversed(self._known.get(words, ()))
                 n = next((n for n in same[words] if n not in taken), 0)
             if not n:
                 n = self._open(role, (span[0] + at, len(item)), stamp, one).n
                 new.append(n)
+                self._whose(n, role, said)
                 if words is not None:
                     self._remember(n, words)
             taken.add(n)
@@ -197,11 +229,17 @@ class CodexReader:
 
     def _event(self, head: PayloadHead, line: int) -> None:
         """Of the events, which mirror what was said, only rollbacks and turns count."""
-        if head.type != "thread_rolled_back":
-            self._end()
+        if head.type in MARKS:
+            if head.type in ("task_started", "turn_started", "turn_aborted"):
+                self._end()
+            self._history.mark(MARKS[head.type], _id(head))
         elif isinstance(head.num_turns, int):
             self._end()
             self._history.roll_back(self._rows, line, head.num_turns)
+
+
+def _id(head: PayloadHead) -> str:
+    return head.turn_id if isinstance(head.turn_id, str) else ""
 
 
 def _is_scaffolding(said: list[Piece]) -> bool:

@@ -26,6 +26,7 @@ class PayloadHead(msgspec.Struct, gc=False):
     call_id: Any = None
     name: Any = None
     num_turns: Any = None
+    turn_id: Any = None
     model: Any = None
     message: msgspec.Raw = NO_RAW
     content: msgspec.Raw = NO_RAW

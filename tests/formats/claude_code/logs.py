@@ -72,8 +72,10 @@ def context(transcript: Transcript) -> list[int]:
 
 
 def answered(transcript: Transcript) -> frozenset[str]:
-    """The calls whose result stands anywhere in the log."""
-    return frozenset(key for message in transcript.messages for key in message.results)
+    """The calls whose result stands anywhere in the log, but for those that the context holds without it."""
+    held = [transcript.messages[n - 1] for n in context(transcript)]
+    open_calls = {key for message in held for key in message.calls} - {k for m in held for k in m.results}
+    return frozenset(key for message in transcript.messages for key in message.results) - open_calls
 
 
 def log(*rows: dict[str, Any]) -> bytes:

@@ -67,16 +67,28 @@ def test_parts_without_rows_become_blocks() -> None:
             {
                 "type": "tool_result",
                 "tool_use_id": "A",
-                "content": [
-                    {"type": "text", "text": "out"},
-                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}},
-                    {"type": "image", "source": {"type": "url", "url": "http://x"}},
-                ],
+                "content": [{"type": "text", "text": "out"}],
                 "is_error": True,
             }
         ],
     ]
-    assert repairs.left_out == {"thinking of another model": 1, "reasoning block": 1}
+    assert repairs.left_out == {
+        "thinking of another model": 1,
+        "reasoning block": 1,
+        "picture or document in a failed result": 2,
+    }
+
+
+def test_what_a_search_found_of_tools() -> None:
+    """Only tools that a resumed session has of itself are named; without any, words say so (rule 12)."""
+    found = [{"type": "tool_reference", "tool_name": name} for name in ("WebFetch", "mcp__x__y")]
+    for listed, left in (
+        (found, [found[0]]),
+        (found[1:], [{"type": "text", "text": "[Tool references removed - tools no longer available]"}]),
+    ):
+        raw = log(Q, assistant("a", "q", call("A")), user("r", "a", [{**result("A"), "content": listed}]))
+        messages, _ = repair([content(raw, m) for m in read(raw).messages], frozenset())
+        assert [block_of(part)["content"] for part in messages[2].parts] == [left]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ RULES: dict[str, tuple[Rows, list[str]]] = {
         [user("q", None, [result("X"), {"type": "text", "text": "q"}]), assistant("a", "q", "a")],
         ["u: q", "a: a"],
     ),
-    "a result that comes late moves to its call": (
+    "a result that comes after another answer is none": (
         [
             Q,
             assistant("a", "q", call("A")),
@@ -89,7 +89,37 @@ RULES: dict[str, tuple[Rows, list[str]]] = {
             user("r", "b", [result("A")]),
             assistant("c", "r", "done"),
         ],
-        ["u: q", "a: +A", "u: -A=done", "a: hm", "a: done"],
+        ["u: q", "a: +A", "u: -A=[no result recorded", "a: hm", "u: (no content)", "a: done"],
+    ),
+    "an API error that names a model is words of it": (
+        [Q, assistant("a", "q", "API Error", isApiErrorMessage=True), assistant("b", "a", "b")],
+        ["u: q", "a: API Error", "a: b"],
+    ),
+    "rows that are on the screen only are not sent": (
+        [Q, assistant("a", "q", "a", isVirtual=True), user("v", "a", "v", isVirtual=True), assistant("b", "v", "b")],
+        ["u: q", "a: b"],
+    ),
+    "what the program says in the user's name does not end a response": (
+        [
+            Q,
+            assistant("a", "q", call("A"), response="m"),
+            user("r", "a", [result("A")]),
+            user("n", "r", "note", isMeta=True),
+            assistant("b", "n", call("B"), response="m"),
+            user("s", "b", [result("B")]),
+            assistant("c", "s", "c"),
+        ],
+        ["u: q", "a: +A | +B", "u: -A=done | -B=done | note", "a: c"],
+    ),
+    "calls go behind the words that follow them": (
+        [
+            Q,
+            assistant("a", "q", call("A"), response="m"),
+            assistant("b", "a", "w", response="m"),
+            user("r", "b", [result("A")]),
+            assistant("c", "r", "c"),
+        ],
+        ["u: q", "a: w | +A", "u: -A=done", "a: c"],
     ),
     "a history that ends with a prompt is answered (p02)": ([Q], ["u: q", NONE]),
     "but not one that ends with a local command (p121)": (
@@ -125,7 +155,7 @@ RULES: dict[str, tuple[Rows, list[str]]] = {
     "API errors are dropped": (
         [
             Q,
-            assistant("a", "q", "API Error", isApiErrorMessage=True),
+            assistant("a", "q", "API Error", isApiErrorMessage=True, model="<synthetic>"),
             user("w", "a", "again"),
             assistant("b", "w", "b"),
         ],
@@ -164,7 +194,7 @@ def test_repairs_are_counted() -> None:
     """Everything that is made up, dropped or left out is in the report."""
     rows = [
         user("o", None, [result("X")]),
-        assistant("e", "o", "API Error", isApiErrorMessage=True),
+        assistant("e", "o", "API Error", isApiErrorMessage=True, model="<synthetic>"),
         assistant("t", "e", [THOUGHT, {"type": "text", "text": "x"}], model="claude-haiku-4-5"),
         assistant("s", "t", " "),
         user("p", "s", "p"),
@@ -275,7 +305,7 @@ def test_what_goes_on_to_another_program() -> None:
     """No API errors and no calls that never were answered, with the words beside them; all else in its place."""
     rows = [
         user("o", None, "go"),
-        assistant("e", "o", "API Error", isApiErrorMessage=True),
+        assistant("e", "o", "API Error", isApiErrorMessage=True, model="<synthetic>"),
         assistant("t", "e", [{"type": "text", "text": "so"}, call("X")]),
         user("q", "t", "q"),
         assistant("a", "q", call("A")),

@@ -1,6 +1,7 @@
 """Small Codex sessions in a line of text.
 
-    user:q1 | think | say:a1 | call:c1 | out:c1 | compact user:q1,user:short | rollback:1 | legacy:told | abort | meta
+    user:q1 | think | say:a1 | call:c1 | out:c1 | compact user:q1,user:short | rollback:1 | legacy:told
+    start | abort | meta
 
 A word is a row; after the colon its words or its call id.
 """
@@ -49,6 +50,8 @@ def row(words: str) -> dict[str, Any]:
             return {"type": "compacted", "payload": {"message": text}}
         case "rollback":
             return {"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": int(text)}}
+        case "start":
+            return {"type": "event_msg", "payload": {"type": "task_started"}}
         case "abort":
             return {"type": "event_msg", "payload": {"type": "turn_aborted"}}
         case "model":

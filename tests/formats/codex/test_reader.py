@@ -50,16 +50,19 @@ def test_messages(spec: str, expected: list[str]) -> None:
         ("user:a | user:a | compact user:a", [2]),
         ("user:a | compact user:a,user:a", [1, 2]),
         # an old one keeps what the user said
-        ("user:a | say:b | user:<environment_context> | legacy:told | say:c", [1, 4, 5]),
+        ("user:a | say:b | user:<skill></skill> | legacy:told | say:c", [1, 4, 5]),
         # rollbacks
         ("user:a | say:b | user:c | say:d | rollback:1", [1, 2]),
         ("user:a | say:b | user:c | say:d | rollback:9", []),
         ("user:a | say:b | user:c | rollback:1 | user:d", [1, 2, 4]),
         ("user:a | say:b | user:c | rollback:0", [1, 2, 3]),
         ("user:a | say:b | user:c | compact user:short | user:d | rollback:2", [1, 2]),
-        ("user:a | say:b | user:c | compact user:short | user:d | rollback:1", [4]),
+        ("user:a | say:b | user:c | compact user:short | start | user:d | rollback:1", [4]),
         ("user:a | say:b | user:c | say:d | rollback:1 | user:e | say:f | rollback:1", [1, 2]),
-        ("user:a | compact user:x | user:b | compact user:y | user:c | rollback:2 | user:d", [2, 6]),
+        (
+            "user:a | compact user:x | start | user:b | start | user:c | compact user:y | rollback:2 | start | say:d",
+            [2, 6],
+        ),
     ],
 )
 def test_context(spec: str, expected: list[int]) -> None:

@@ -1,0 +1,58 @@
+"""What Codex puts into its history by itself, told from the words of people by the tags around it.
+
+Pipeline: `reader.py` asks of each message of a user or developer -> `history.py` counts turns by it. Source: what Codex
+0.169.0 was seen to take back with a turn, and to leave.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ctxkit.formats.codex.rows import Piece
+
+_FRAMES = (
+    ("<environment_context>", "</environment_context>"), ("# agents.md instructions", "</instructions>"),
+    ("<skill>", "</skill>"), ("<user_shell_command>", "</user_shell_command>"),
+    ("<turn_aborted>", "</turn_aborted>"), ("<subagent_notification>", "</subagent_notification>"),
+    ("<goal_context>", "</goal_context>"), ("<codex_internal_context", "</codex_internal_context>"),
+    ("<recommended_plugins>", "</recommended_plugins>"), ("<hook_prompt ", "</hook_prompt>"),
+)  # fmt: skip
+"""Start and end of what is said in the user's role; any case."""
+_EXTERNAL = re.compile(r"<(external_\w+)>.*</\1>", re.DOTALL)
+_WARNINGS = (
+    "Warning: The maximum number of unified exec processes you can keep open is",
+    "Warning: apply_patch was requested via ", "Warning: Your account was flagged for potentially high-risk cyber ",
+)  # fmt: skip
+_DEVELOPER = (
+    "<permissions instructions>", "<model_switch>", "<collaboration_mode>", "<realtime_conversation>",
+    "<personality_spec>", "<skills_instructions>", "<token_budget>", "<apps_instructions>", "<plugins_instructions>",
+    "<multi_agent_mode>", "<context_window>", "<tools>",
+)  # fmt: skip
+"""Starts of what is said in the developer's role before a turn, and goes with it."""
+SUMMARY = "Another language model started to solve this problem and produced a summary of its thinking process."
+"""How the summary of an old compaction starts."""
+
+
+def is_own(pieces: Sequence[Piece]) -> bool:
+    """Whether a message in the user's role is Codex's own: one piece of it is enough."""
+    return any(isinstance(piece.text, str) and _is_fragment(piece.text.strip()) for piece in pieces)
+
+
+def goes_with_turn(pieces: Sequence[Piece]) -> bool:
+    """Whether a developer message before a turn goes when the turn is rolled back."""
+    return any(isinstance(p.text, str) and p.text.lstrip().lower().startswith(_DEVELOPER) for p in pieces)
+
+
+def is_summary(pieces: Sequence[Piece]) -> bool:
+    """Whether a user message is the summary of an old compaction."""
+    return any(isinstance(piece.text, str) and piece.text.startswith(SUMMARY) for piece in pieces)
+
+
+def _is_fragment(words: str) -> bool:
+    if not words.startswith(("<", "#", "Warning: ")):
+        return False
+    low = words.lower()
+    if any(low.startswith(start) and low.endswith(end) for start, end in _FRAMES):
+        return True
+    return words.startswith(_WARNINGS) or _EXTERNAL.fullmatch(words) is not None
