@@ -122,12 +122,14 @@ def read_source(
     if format != NATIVE and _may_be_container(source):
         container = containers.find(source.read(0, source.size))
         if container is not None:
+            whose = [one.format for one in container.conversations]
+            if not any(registry.fits(format, one) for one in whose):
+                text = f"{name} is no log of the format {format}: it is of {whose[0]}"
+                raise UnknownFormat(text, "leave --from out")
             chosen = containers.choose(container, conversation, name)
             records, rest, found = chosen.records, container.rest, chosen.format
             laid_out = LaidOut(name, records, rest, containers.lay_out)
             damage += container.damage
-            if not registry.fits(format, found):
-                raise UnknownFormat(f"{name} is no log of the format {format}: it is of {found}", "leave --from out")
             if sidecar is not None and len(container.conversations) > 1:
                 sidecar.conversation = conversation
             format_ = registry.by_name(found)
@@ -152,6 +154,8 @@ def read_source(
     transcript = reader.finish()
     transcript.damage = damage
     _refuse_other_text(name, transcript, laid_out)
+    if format == format_.name and not transcript.messages and transcript.rows:
+        _refuse_other_format(name, format_, laid_out)
     opening = Opening(
         name, path, source, laid_out, format_, reader, transcript, sidecar, conversation,
         list(sidecar.notices) if sidecar else [], [], blocks.line,
@@ -211,6 +215,17 @@ def _refuse_other_text(name: str, transcript: Transcript, source: Source) -> Non
             if seen is not None:
                 raise UnknownFormat(f"{name}: this is no format that ctxkit reads: {seen}", registry.hint())
             raise UnknownFormat(f"{name}:{one.line}: {one.text}: no record in the whole file, so it is no log")
+
+
+def _refuse_other_format(name: str, format: Format, source: Source) -> None:
+    """Raises UnknownFormat where a log without a message does not look like the format that was asked for."""
+    head = _head(source)
+    if head and not format.detect(head):
+        from ctxkit.formats import sightings
+
+        seen = sightings.of_record(head[0], "its first record has")
+        text = f"{name} is no log of the format {format.name}: it has no message of that format; {seen}"
+        raise UnknownFormat(text, "without --from it is told by its content")
 
 
 def _head(source: Source) -> list[dict[str, Any]]:

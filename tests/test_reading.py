@@ -103,7 +103,8 @@ def test_a_format_by_name(tmp_path: Path) -> None:
         Log.open(path)
     assert len(Log.open(path, format="chat").messages) == 1
     assert len(Log.open(path, env={"CTXKIT_FORMAT": "chat"}).messages) == 1
-    assert Log.open(path, format="pi", env={"CTXKIT_FORMAT": "chat"}).opening.format.name == "pi"
+    with pytest.raises(UnknownFormat, match="no log of the format pi"):
+        Log.open(path, format="pi", env={"CTXKIT_FORMAT": "chat"})
     with pytest.raises(UnknownFormat):
         Log.open(path, format="auto", env={"CTXKIT_FORMAT": "chat"})
     assert reread(Log.open(path, format="chat").opening).format.name == "chat"
@@ -137,3 +138,36 @@ def test_every_kind_of_transcript_is_read_or_named(name: str) -> None:
             assert Log.open(path, conversation=1).messages
         except UnknownFormat as error:
             assert "looks like" in error.message or "it is a zip" in error.message
+
+
+ITEM = b'{"type":"reasoning","summary":[]}\n'
+CONTENT = b'{"contents":[{"role":"user","parts":[{"text":"a"}]}]}\n'
+TUNING = b'{"messages":[{"role":"user","content":"a"}],"tools":[]}\n' * 2
+
+
+@pytest.mark.parametrize(("raw", "format", "conversation", "expected"), [
+    (ITEM, "openai", None, "responses"),
+    (SMALL, "openai", None, "chat"),
+    (SMALL, "anthropic", None, "chat"),
+    (b"[" + ITEM + b"]", "openai", None, "responses"),
+    (TUNING, "openai", 2, "messages"),
+    (CONTENT, "gemini", None, "gemini"),
+])  # fmt: skip
+def test_formats_of_providers(raw: bytes, format: str, conversation: int | None, expected: str) -> None:
+    """A provider's name stands for every shape of its APIs."""
+    opening = read(io.BytesIO(raw), settle=lambda path, beside: format, conversation=conversation)
+    assert opening.format.name == expected
+
+
+@pytest.mark.parametrize(("raw", "format", "seen"), [
+    (ITEM, "anthropic", "it is of responses"),
+    (b"[" + ITEM + b"]", "anthropic", "it is of responses"),
+    (CONTENT, "openai", "it is of gemini"),
+    (TUNING, "gemini", "it is of messages"),
+    (CONTENT, "chat", "the keys contents"),
+    (SMALL, "pi", "the keys role, content"),
+])  # fmt: skip
+def test_another_format_than_asked_for(raw: bytes, format: str, seen: str) -> None:
+    """Is named, or what was seen, rather than an empty log shown."""
+    with pytest.raises(UnknownFormat, match=seen):
+        read(io.BytesIO(raw), settle=lambda path, beside: format)

@@ -118,18 +118,13 @@ def chosen(asked: str, head: Sequence[dict[str, Any]]) -> Format:
 
     Raises UnknownFormat, which says what was seen.
     """
-    if asked == "auto":
-        return detect(head)
-    if asked not in FAMILIES:
+    if asked not in ("auto", *FAMILIES):
         return by_name(asked)
-    head = [record for record in head[:HEAD] if not isinstance(record.get("ctxkit"), str)]
-    for name in FAMILIES[asked]:
-        if name != CONTAINED and (one := by_name(name)).detect(head):
-            return one
-    from ctxkit.formats import sightings
-
-    seen = sightings.of_record(head[0], "its first record has") if head else "it has no record"
-    raise UnknownFormat(f"this is no log of the format {asked}: {seen}", "without --from it is told by its content")
+    found = detect(head)
+    if fits(asked, found.name):
+        return found
+    text = f"this is no log of the format {asked}: it is of {found.name}"
+    raise UnknownFormat(text, "without --from it is told by its content")
 
 
 def hint() -> str:

@@ -24,6 +24,12 @@ _SHAPES: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("source action", "events of OpenHands"),
         ("source observation", "events of OpenHands"),
         ("eval samples", "a log of Inspect"),
+        ("prompt completion", "prompts and completions, as fine-tuning had them before chats"),
+        ("object data", "a page of a list, as an API gives it: what is in its data can be read"),
+        ("type response", "an event of a stream of Responses: the response itself can be read"),
+        ("choices", "an answer of a completion without messages, or pieces of one"),
+        ("model input", "a request to Responses, or for embeddings"),
+        ("contents", "a request to Gemini"),
     )
 )
 _BINARY = (
@@ -37,8 +43,19 @@ def of_record(record: dict[str, Any], what: str) -> str:
     """`its first record has the keys a, b, which looks like ...`; `what` has the keys."""
     keys = list(record)
     seen = ", ".join(keys[:_SHOWN_KEYS]) + (", …" if len(keys) > _SHOWN_KEYS else "")
-    shape = next((words for names, words in _SHAPES if names <= record.keys()), "")
+    shape = _item(record) or next((words for names, words in _SHAPES if names <= record.keys()), "")
     return f"{what} the keys {seen or '(none)'}" + (f": it looks like {shape}" if shape else "")
+
+
+def _item(record: dict[str, Any]) -> str:
+    """What an item of Responses lacks to be one; "" for what is none."""
+    from ctxkit.formats.response_kinds import KINDS
+
+    kind = KINDS.get(str(record.get("type")))
+    if kind is None or kind.side == "message":
+        return ""
+    lacking = [key for key, of in kind.keys.items() if of is not None and not isinstance(record.get(key), of)]
+    return f"an item of Responses without a sound {', '.join(lacking)}" if lacking else ""
 
 
 def of_file(raw: bytes) -> str | None:
