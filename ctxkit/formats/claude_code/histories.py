@@ -29,7 +29,9 @@ class Wrong(msgspec.Struct, frozen=True):
 class Turn(msgspec.Struct):
     """An answer and what followed it: the places `start` to `end` of a path, and how it stood beside what was sent.
 
-    `reached`: how many messages were sent up to its end; `given`: how many of them only a copy has.
+    `reached`: how many messages were sent up to its end; `given`: how many of its own only a copy has. Of all turns up
+    to this one: `total`, what copies gave; `missing_from`, the first with something missing; `wrong_at`, the last that
+    is wrong, and `earlier`, of a wrong one, the one before it. `told`: it was said already.
     """
 
     start: int
@@ -38,6 +40,11 @@ class Turn(msgspec.Struct):
     given: int = 0
     wrong: Wrong | None = None
     missing: str = ""
+    total: int = 0
+    missing_from: Turn | None = None
+    wrong_at: Turn | None = None
+    earlier: Turn | None = None
+    told: bool = False
 
     @property
     def good(self) -> bool:
@@ -103,6 +110,18 @@ class History:
             self._at[link] = len(self.path)
             self.path.append(link)
         self.keep(shared, len(self.sent))
+
+    def add(self, turns: list[Turn]) -> None:
+        """Further turns."""
+        before = self.turns[-1] if self.turns else Turn(0, 0, 0)
+        for turn in turns:
+            turn.total = turn.given + before.total
+            turn.missing_from = before.missing_from or (turn if turn.missing else None)
+            turn.wrong_at = before.wrong_at
+            if turn.wrong is not None:
+                turn.wrong_at, turn.earlier = turn, before.wrong_at
+            before = turn
+        self.turns += turns
 
     def keep(self, places: int, messages: int) -> None:
         """Forget the turns beyond so many places of the path, and beyond so many messages that were sent."""

@@ -42,28 +42,41 @@ def prove(log: Noted) -> Proofs:
         if request.fault:
             proofs.unproved.append(Unproved(request.line, request.id, request.fault))
             continue
-        turns = prover.judge(request, sent)
-        bad = [one for one in turns if not one.good]
-        if not bad:
+        history, more = prover.judge(request, sent)
+        last = history.turns[-1] if history.turns else Turn(0, 0, 0)
+        if last.missing_from is None and last.wrong_at is None and more is None:
             proofs.proved += 1
             proofs.messages += len(sent)
-            proofs.given += sum(one.given for one in turns)
-            continue
-        known = request.answer >= 0 and not request.cut
-        wrong = [one.wrong for one in bad if one.wrong is not None and known]
-        for one in wrong:
-            if one.key not in told:
-                told.add(one.key)
-                proofs.wrong.append(Disproof(request.line, "not-as-sent", f"request {request.id[:8]}: {one.text}"))
-        if not wrong:
-            proofs.unproved.append(Unproved(request.line, request.id, _why(request, bad[0])))
+            proofs.given += last.total + len(sent) - last.reached
+        elif (last.wrong_at or more) is None or request.answer < 0 or request.cut:
+            proofs.unproved.append(Unproved(request.line, request.id, _why(request, last)))
+        else:
+            new = [*_untold(last), *([more] if more is not None else [])]
+            for one in new:
+                if one.key not in told:
+                    told.add(one.key)
+                    words = f"request {request.id[:8]}: {one.text}"
+                    proofs.wrong.append(Disproof(request.line, "not-as-sent", words))
     return proofs
 
 
-def _why(request: Request, bad: Turn) -> str:
+def _untold(last: Turn) -> list[Wrong]:
+    """What is wrong up to a turn, as far as it was not told yet, in order."""
+    found = []
+    turn = last.wrong_at
+    while turn is not None and not turn.told and turn.wrong is not None:
+        turn.told = True
+        found.append(turn.wrong)
+        turn = turn.earlier
+    return found[::-1]
+
+
+def _why(request: Request, last: Turn) -> str:
     if request.cut:
         return "what was sent was cut down"
-    return bad.missing or "no answer to it is in the log, so that its place is not known"
+    if last.missing_from is not None:
+        return last.missing_from.missing
+    return "no answer to it is in the log, so that its place is not known"
 
 
 class _Prover:
@@ -104,19 +117,18 @@ class _Prover:
                 del self.lists[next(iter(self.lists))]
         return hashes
 
-    def judge(self, request: Request, sent: list[str]) -> list[Turn]:
-        """The turns of a request's history, beside what was sent."""
+    def judge(self, request: Request, sent: list[str]) -> tuple[History, Wrong | None]:
+        """The history of a request, its turns beside what was sent, and what was sent behind them that is not good."""
         history = self._history(request)
         history.move(request)
         history.keep(len(history.path), _common(history, request, sent))
         history.sent, history.request = sent, request.id
         style = self._style(request.model)
         new = self._best(history, history.open(), style)
-        if not all(one.good for one in new) or self._more(sent, history, new):
+        if not all(one.good for one in new) or self._more(sent, [*history.turns[-1:], *new]):
             new = self._anew(history, request.model, style, new)
-        history.turns += new
-        more = self._more(sent, history, [])
-        return [*history.turns, more] if more is not None else history.turns
+        history.add(new)
+        return history, self._more(sent, history.turns)
 
     def _history(self, request: Request) -> History:
         threads = self.records.reader.links.threads
@@ -134,7 +146,7 @@ class _Prover:
     def _anew(self, history: History, model: str, style: Style, new: list[Turn]) -> list[Turn]:
         """The whole history at once, in the ways that are not excluded yet; `new` where that is no better."""
         before = history.turns
-        if any(not one.good for one in before):
+        if before and (before[-1].wrong_at or before[-1].missing_from):
             return new
         if self.budget < 0:
             return [Turn(0, len(history.path), len(history.sent), missing="there was too much to go through again")]
@@ -143,7 +155,7 @@ class _Prover:
             self.budget -= len(history.path)
             history.turns = []
             whole = self._best(history, history.open(), other)
-            if all(one.good for one in whole) and self._more(history.sent, history, whole) is None:
+            if all(one.good for one in whole) and self._more(history.sent, whole) is None:
                 self.styles[model] = other
                 return whole
         history.turns = before
@@ -223,15 +235,13 @@ class _Prover:
                 at = min(at + 1, len(sent))
         return Turn(here.start, here.end, at, given, wrong, missing)
 
-    def _more(self, sent: list[str], history: History, new: list[Turn]) -> Turn | None:
-        """What was sent behind the last turn and is not the program's own: none of it is in the log."""
-        turns = new or history.turns
-        reached = turns[-1].reached if turns else 0
-        for at in range(reached, len(sent)):
+    def _more(self, sent: list[str], turns: list[Turn]) -> Wrong | None:
+        """What was sent behind the last turn and is not the program's own: it is not in the log."""
+        for at in range(turns[-1].reached if turns else 0, len(sent)):
             copy = self.records.blob(sent[at])
             if copy is None or not made_up(copy):
                 words = f"message {at + 1} of {len(sent)}, sent as {sent[at][:12]}, is not in the log's context"
-                return Turn(0, 0, at, wrong=Wrong(f"{sent[at]} ", words))
+                return Wrong(f"{sent[at]} ", words)
         return None
 
 
