@@ -38,6 +38,14 @@ def items(row: dict[str, Any]) -> list[list[dict[str, Any]]]:
     return [_verbatim(item) for item in rendered] if isinstance(rendered, list) else []
 
 
+def is_verbatim(row: dict[str, Any]) -> bool:
+    """Whether the program takes the words that an attachment row keeps: texts, each a message."""
+    rendered = row.get("rendered")
+    return isinstance(rendered, list) and bool(rendered) and all(
+        isinstance(item, dict) and isinstance(item.get("content"), str) for item in rendered
+    )  # fmt: skip
+
+
 def blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
     """The content blocks that stand for an attachment row: text, and images that came with it."""
     verbatim = items(row)

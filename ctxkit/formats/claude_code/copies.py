@@ -78,9 +78,19 @@ def _talk(blocks: list[Json]) -> Iterator[Json]:
             if content not in (LOST, NO_RESULT) and not content.startswith(_REPAIRS):
                 yield {**block, "content": _FOLDED.sub("", content).strip()}
         elif isinstance(content, list):
-            yield {**block, "content": [part for part in content if not (_is_reminder(part) or _is_reference(part))]}
+            yield {
+                **block,
+                "content": [_unfolded(part) for part in content if not (_is_reminder(part) or _is_reference(part))],
+            }
         else:
             yield block
+
+
+def _unfolded(part: Any) -> Any:
+    """A part of a result without the reminders that were folded into it."""
+    if isinstance(part, dict) and part.get("type") == "text":
+        return {**part, "text": _FOLDED.sub("", text(part.get("text"))).strip()}
+    return part
 
 
 def _reminders(blocks: list[Json]) -> Iterator[str]:
@@ -92,6 +102,8 @@ def _reminders(blocks: list[Json]) -> Iterator[str]:
             yield from (found[0] for found in [_FOLDED.search(content)] if found)
         elif isinstance(content, list):
             yield from (part["text"] for part in content if _is_reminder(part))
+            texts = [text(part.get("text")) for part in content if isinstance(part, dict) and not _is_reminder(part)]
+            yield from (found[0] for found in map(_FOLDED.search, texts) if found)
 
 
 def _is_reminder(part: Any) -> bool:

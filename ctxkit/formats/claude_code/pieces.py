@@ -151,7 +151,7 @@ def _attachment(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | No
             return None
         repairs.leave_out("Claude Code's wording of an attachment")
     blocks = [b for b in blocks_of(row) if not is_blank(b)]
-    return Piece("user", blocks, "reminder", loose=not row.get("rendered"))
+    return Piece("user", blocks, "reminder", loose=not attachments.is_verbatim(row))
 
 
 def _clean(block: dict[str, Any], assistant: bool, repairs: Repairs) -> dict[str, Any] | None:

@@ -25,6 +25,10 @@ _SPACE = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join
 """What JavaScript trims."""
 
 
+_USERS = {"file", "directory", "nested_memory", "instructions", "remote_session_change"}
+"""Attachments that are the user's own words: newer models are given them beside results, not inside."""
+
+
 class Style(Enum):
     """How a model is told what is not the user's: a message of role "system", with or without tags, or inside."""
 
@@ -86,21 +90,22 @@ def _add(placed: list[Placed], first: int, piece: Piece, style: Style) -> None:
     last, n = placed[-1] if len(placed) > first else None, piece.n
     if piece.kind == "reminder":
         row = piece.row or {}
-        items = attachments.items(row) or [[block] for block in blocks]
-        role = "user" if style is Style.INSIDE else text(row.get("renderedRole")) or "system"
+        items = attachments.items(row) if not piece.loose else _split(row, blocks)
+        pictures = any(block.get("type") != "text" for block in blocks)
+        role = "user" if style is Style.INSIDE or pictures else text(row.get("renderedRole")) or "system"
         if role == "system":
             if last is None or last.role != "system":
                 placed.append(last := Placed("system", [], n))
-            last.blocks.append(_one([b for item in items for b in item], "\n", style))
+            said = _one([b for item in items for b in item], "\n", Style.BARE)
+            if style is Style.TAGGED:
+                said["text"] = f"{OPEN}{said['text']}{CLOSE}"
+            last.blocks.append(said)
         elif last is None or last.role != "user":
             placed += [Placed("user", list(item), n) for item in items]
         else:
             last.rows += 1
             for item in items:
-                if style is Style.INSIDE:
-                    _inside(last.blocks, item)
-                else:
-                    _join(last.blocks, item)
+                _inside(last.blocks, item, beside=style is not Style.INSIDE and _kind(row) in _USERS)
         return
     if any(_loads(block) for block in blocks):
         blocks = [*blocks, {"type": "text", "text": _LOADED}]
@@ -112,6 +117,16 @@ def _add(placed: list[Placed], first: int, piece: Piece, style: Style) -> None:
     last.blocks.sort(key=_is_no_result)
 
 
+def _split(row: Json, blocks: list[Json]) -> list[list[Json]]:
+    """The messages that an attachment's blocks are: a file and what was read of it are two."""
+    return [[block] for block in blocks] if _kind(row) == "file" else [blocks]
+
+
+def _kind(row: Json) -> str:
+    body = row.get("attachment")
+    return text(body.get("type")) if isinstance(body, dict) else ""
+
+
 def _join(blocks: list[Json], more: list[Json]) -> None:
     """A newline where texts of two rows meet."""
     if blocks and more and blocks[-1].get("type") == more[0].get("type") == "text":
@@ -119,21 +134,28 @@ def _join(blocks: list[Json], more: list[Json]) -> None:
     blocks += more
 
 
-def _inside(blocks: list[Json], reminder: list[Json]) -> None:
-    """A reminder into the result that it follows; without one, beside what stands there."""
+def _inside(blocks: list[Json], reminder: list[Json], *, beside: bool) -> None:
+    """A reminder into the result that it follows, or `beside` it, as the user's words are."""
     last = blocks[-1] if blocks else {}
-    if last.get("type") != "tool_result":
+    content = last.get("content")
+    plain = all(block.get("type") == "text" for block in reminder)
+    if beside:
+        _join(blocks, reminder)
+        return
+    if last.get("type") != "tool_result" or not plain:
         blocks += reminder
         return
-    content = last.get("content")
-    if isinstance(content, str) and all(block.get("type") == "text" for block in reminder):
-        words = "\n\n".join(filter(None, [content.strip(_SPACE), *(block["text"] for block in reminder)]))
-        blocks[-1] = {**last, "content": words}
+    words = [text(block.get("text")) for block in reminder]
+    if not isinstance(content, list):
+        content = "\n\n".join(filter(None, [text(content).strip(_SPACE), *words]))
+    elif last.get("is_error") is True and len(content) == 1:
+        said = text(content[0].get("text"))
+        said += "\n" * said.endswith(CLOSE)  # as it was seen: two newlines, then three
+        content = [{"type": "text", "text": "\n\n".join([said, *words])}]
     else:
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) and content else content
-        parts = list(parts) if isinstance(parts, list) else []
-        _join(parts, [{key: item for key, item in block.items() if key != LOOSE} for block in reminder])
-        blocks[-1] = {**last, "content": parts}
+        content = list(content)
+        _join(content, [{"type": "text", "text": one} for one in words])
+    blocks[-1] = {**last, "content": content}
     if any(LOOSE in block for block in reminder):
         blocks[-1][LOOSE] = True
 
@@ -144,23 +166,21 @@ def _collapsed(placed: list[Placed]) -> list[Placed]:
     system: Placed | None = None
     between = False
     for message in placed:
+        before = found[-1] if found and found[-1].role == "user" else None
         if message.role == "system":
             if system is None:
                 system = message
             else:
                 system.blocks += message.blocks
-            between = True
-        elif message.role == "user" and between and found and found[-1].role == "user":
-            before = found[-1]
+            between = between or before is not None
+        elif message.role == "user" and between and before is not None:
             before.rows += message.rows
             if message.spoken:
                 _join(before.blocks, message.blocks)
             else:
                 before.blocks += message.blocks
-            between = False
         else:
             found.append(message)
-            between = False
     for message in found:
         message.blocks = [b for b in message.blocks if not is_blank(b)] or message.blocks[:1]
         if message.role == "user" and message.rows > 1:
@@ -182,7 +202,7 @@ def _paired(placed: list[Placed], style: Style) -> list[Placed]:
         n = next(numbers[sent.role], talk[-1].n)
         found.append(Placed(sent.role, [_marked(block) for block in sent.blocks], n))
     system = [message for message in placed if message.role == "system"]
-    return [*found, *(Placed("system", [_one(one.blocks, "\n\n", style)], one.n) for one in system)]
+    return [*found, *(Placed("system", [_one(one.blocks, "\n\n", Style.TAGGED)], one.n) for one in system)]
 
 
 def _marked(block: Json) -> Json:

@@ -156,3 +156,12 @@ def test_what_an_op_brought_in_is_sent() -> None:
         [{"type": "text", "text": "in short"}], [{"type": "text", "text": "so"}],
     ]  # fmt: skip
     assert repairs.left_out == {}
+
+
+def test_a_result_that_failed_is_words_alone() -> None:
+    """Its pictures are not sent; those of one that did not fail are."""
+    inner = [{"type": "text", "text": "no"}, {"type": "image", "source": {"type": "base64", "data": "AA"}}]
+    for failed, kept in ((True, inner[:1]), (False, inner)):
+        block = result("A", inner) | {"is_error": failed}
+        [[piece], _] = pieces(user("u", None, [block]))
+        assert piece.blocks[0]["content"] == kept

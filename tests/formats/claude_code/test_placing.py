@@ -16,10 +16,10 @@ Rows = list[dict[str, Any]]
 BARE, TAGGED, INSIDE = Style
 
 
-def reminder(*words: str, role: str = "system") -> dict[str, Any]:
+def reminder(*words: str, role: str = "system", kind: str = "date") -> dict[str, Any]:
     """An attachment as it was sent."""
     rendered = [{"content": f"<system-reminder>\n{one}\n</system-reminder>"} for one in words]
-    return other("attachment", f"x{words}", None, attachment={"type": "date"}, rendered=rendered, renderedRole=role)
+    return other("attachment", f"x{words}", None, attachment={"type": kind}, rendered=rendered, renderedRole=role)
 
 
 def placed(rows: Rows, style: Style) -> list[str]:
@@ -45,11 +45,21 @@ def short(block: dict[str, Any]) -> str:
 
 
 ASKED = [user("u", None, "go"), reminder("A"), reminder("B", role="user"), reminder("C"), reminder("D", role="user")]
-FILE = [user("u", None, "see"), reminder("called", "result", role="user"), reminder("E")]
+FILE = [user("u", None, "see"), reminder("called", "result", role="user", kind="file"), reminder("E")]
 WORKED = [
     assistant("a", None, call("c1")), assistant("b", None, call("c2")), user("r", None, [result("c1", " one ")]),
     reminder("H"), user("s", None, [result("c2", [{"type": "text", "text": "two"}])]), reminder("N", role="user"),
     reminder("T"),
+]  # fmt: skip
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
+TWO = user("s", None, [result("c2", [{"type": "text", "text": "two"}])])
+BESIDE = [
+    *WORKED[:2], user("r", None, [result("c1", "one")]), user("s", None, [result("c2", [IMAGE])]),
+    reminder("N", role="user", kind="nested_memory"),
+]  # fmt: skip
+FAILED = [
+    *WORKED[:2], user("r", None, [result("c1", [{"type": "text", "text": "one"}, IMAGE]) | {"is_error": True}]),
+    reminder("A", role="user"), reminder("B", role="user"), TWO,
 ]  # fmt: skip
 TEXTS = [user("u", None, "one"), user("v", None, "two", isMeta=True), reminder("A")]
 LOADS = [
@@ -67,7 +77,11 @@ LOADS = [
         (FILE, BARE, ["u: <called>", "u: <result>/ | see", "s: E"]),
         (FILE, INSIDE, ["u: <called>", "u: <result> | <E>/ | see"]),
         ([reminder("S"), *FILE], INSIDE, ["u: <S> | <called> | <result> | <E>/ | see"]),
-        (WORKED, BARE, ["a: +c1 | +c2", "u: -c1= one  | -c2=[two] | <N>", "s: H//T"]),
+        (WORKED, BARE, ["a: +c1 | +c2", "u: -c1= one  | -c2=[two/,<N>]", "s: H//T"]),
+        (BESIDE, BARE, ["a: +c1 | +c2", "u: -c1=one | -c2=[image] | <N>"]),
+        (BESIDE, INSIDE, ["a: +c1 | +c2", "u: -c1=one | -c2=[image,<N>]"]),
+        (FAILED, INSIDE, ["a: +c1 | +c2", "u: -c1=[one//<A>///<B>] | -c2=[two]"]),
+        ([reminder("A", "B")], TAGGED, ["s: <A/B>"]),
         (WORKED, INSIDE, ["a: +c1 | +c2", "u: -c1=one//<H> | -c2=[two/,<N>/,<T>]"]),
         (TEXTS, BARE, ["u: one/ | two", "s: A"]),
         (TEXTS, INSIDE, ["u: <A>/ | one/ | two"]),
