@@ -17,8 +17,8 @@ docs:
     python -m pytest -q tests/docs --update-docs
 
 # Start-up, speed and memory; prints the table for docs/performance.md
-bench:
-    python -m tests.bench
+bench *args:
+    python -m tests.bench {{args}}
 
 # How well tokens are told, against what providers counted of recorded sessions; --write puts it into docs/tokens.md
 bench-tokens:

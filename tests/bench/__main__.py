@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.bench import logs
+from tests.bench import logs, peers, readers
 from tests.bench import session as sessions
 from tests.bench.runs import Kind, Run, in_turn, ratio
 
@@ -35,6 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="just bench", description=__doc__)
     parser.add_argument("--size", type=int, default=1000, metavar="MB", help="of the native log (default 1000)")
     parser.add_argument("--session", type=int, default=60, metavar="MB", help="of the Claude Code session (default 60)")
+    parser.add_argument("--readers", type=int, default=20, metavar="MB", help="of a session per reader (default 20)")
     parser.add_argument("--times", type=int, default=5, metavar="N", help="runs of each command (default 5)")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
     asked = parser.parse_args()
@@ -45,6 +46,7 @@ def main() -> None:
             *_machine(), "",
             *start_up(folder, environment, asked.times * 4), "",
             *native(folder, environment, asked.size * MB, asked.times), "",
+            *reading(folder, environment, asked.readers * MB, asked.times * 3), "",
             *session(folder, environment, asked.session * MB, asked.times),
         ]  # fmt: skip
     text = "\n".join(lines) + "\n"
@@ -93,7 +95,7 @@ def native(folder: Path, environment: dict[str, str], size: int, times: int) -> 
         "`ctxkit show --last 20`": Kind((*CTXKIT, "show", "--last", "20", str(log))),
         "`ctxkit status --no-tokens`": Kind((*CTXKIT, "status", "--no-tokens", str(log))),
         "`ctxkit diff LOG 1 now`": Kind((*CTXKIT, "diff", str(log), "1", "now"), status=1),
-        "`ctxkit recall LOG TEXT`": Kind((*CTXKIT, "recall", str(log), logs.RARE)),
+        "`ctxkit recall LOG TEXT`": Kind((*CTXKIT, "recall", str(log), logs.RARE), status=int(count <= logs.RARE_AT)),
     }
     title = f"native log, {log.stat().st_size // MB} MB, {count:,} messages, {times} runs"
     yield from _table(title, in_turn(kinds, times, environment), log.stat().st_size)
@@ -102,7 +104,7 @@ def native(folder: Path, environment: dict[str, str], size: int, times: int) -> 
 
 def session(folder: Path, environment: dict[str, str], size: int, times: int) -> Iterator[str]:
     """Reading, showing and forgetting on a long Claude Code session."""
-    home = folder / ".claude/projects/-bench"  # where session-recall looks
+    home = folder / ".claude/projects/-bench"  # where the other programs look
     home.mkdir(parents=True)
     log = home / f"{sessions.ID}.jsonl"
     count = sessions.claude_code(log, size)
@@ -116,12 +118,60 @@ def session(folder: Path, environment: dict[str, str], size: int, times: int) ->
         "`ctxkit show`": Kind((*CTXKIT, "show", str(log))),
         "`ctxkit forget --tool Read --dry-run`": Kind((*CTXKIT, "forget", "--tool", "Read", "--dry-run", str(log))),
     }
-    peer = shutil.which("session-recall")
-    if peer:
-        words = ("grep", "--session-id", sessions.ID, "--case-sensitive", "--include-tools", sessions.NEEDLE)
-        kinds[f"session-recall {_version(peer)} `grep`"] = Kind((peer, *words))
     title = f"Claude Code session, {log.stat().st_size // MB} MB, {count:,} rows, {times} runs"
     yield from _table(title, in_turn(kinds, times, environment), log.stat().st_size)
+    yield ""
+    yield from others(folder, environment, log, times)
+
+
+def others(folder: Path, environment: dict[str, str], log: Path, times: int) -> Iterator[str]:
+    """Three commands on that session, and what other programs have instead."""
+    commands = peers.beside(log, folder)
+    folders = (log.with_name(log.name + ".ctxkit"), folder / "out")
+
+    def clear() -> None:
+        for one in folders:
+            shutil.rmtree(one, ignore_errors=True)
+
+    ours = {
+        "status": [("--no-tokens", str(log))],
+        "forget": [("--tool", "Read", "--yes", str(log))],
+        "export": [("--to", "claude-code", str(log), "-o", str(folders[1])), ("--to", "openai", str(log))],
+    }
+    absent = [] if peers.cut_off() else ["other programs, as none can be run without a network here"]
+    yield f"| the same session, {times} runs | s: median (least to most) | to ctxkit | peak MB | what it does |"
+    yield "|---|---|---|---|---|"
+    for command, variants in ours.items():
+        kinds: dict[str, Kind] = {}
+        for words in variants:
+            shown = " ".join(word for word in words if not word.startswith("/")).removesuffix(" -o")
+            kinds[f"`ctxkit {command} {shown}`"] = Kind((*CTXKIT, command, *words), clear)
+        run, does = ({}, {}) if absent else peers.kinds(commands[command])
+        folders[1].mkdir(exist_ok=True)
+        found = in_turn({**kinds, **run}, times, {**environment, **peers.QUIET})
+        own = next(iter(found.values()))
+        for name, runs in found.items():
+            spread = _spread([one.wall for one in runs], 2)
+            to, peak = ratio(runs, own, "wall"), max(one.peak for one in runs)
+            yield f"| {name} | {spread} | {to:.1f} | {peak:.0f} | {does.get(name, '')} |"
+    for program in absent or peers.missing(commands):
+        yield f"| {program}: not measured{'' if absent else ', not installed'} | | | | |"
+
+
+def reading(folder: Path, environment: dict[str, str], size: int, times: int) -> Iterator[str]:
+    """Each reader in turn with a bare decode of the same bytes, in a process of its own."""
+    yield f"| reader, {size // MB} MB, {times} turns | records | bare decode, MB/s | of it: median (least to most) |"
+    yield "|---|---|---|---|"
+    for kind in readers.FORMATS:
+        path = folder / f"{kind}.{'json' if kind == 'opencode' else 'jsonl'}"
+        command = [sys.executable, "-m", "tests.bench.readers", str(path), kind, str(size), str(times)]
+        said = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
+        count, pairs = readers.found(said)
+        parts = [pair.bare / pair.whole for pair in pairs]
+        speed = statistics.median(path.stat().st_size / MB / pair.bare for pair in pairs)
+        spread = f"{statistics.median(parts):.0%} ({min(parts):.0%} to {max(parts):.0%})"
+        yield f"| {kind} | {count:,} | {speed:,.0f} | {spread} |"
+        path.unlink()
 
 
 def _table(title: str, found: dict[str, list[Run]], size: int) -> Iterator[str]:
@@ -134,8 +184,9 @@ def _table(title: str, found: dict[str, list[Run]], size: int) -> Iterator[str]:
         yield f"| {name} | {spread} | {wall:.0%} | {cpu:.0%} | {max(run.peak for run in runs):.0f} |"
 
 
-def _spread(values: Sequence[float]) -> str:
-    return f"{statistics.median(values):,.0f} ({min(values):,.0f} to {max(values):,.0f})"
+def _spread(values: Sequence[float], digits: int = 0) -> str:
+    median, least, most = (f"{value:,.{digits}f}" for value in (statistics.median(values), min(values), max(values)))
+    return f"{median} ({least} to {most})"
 
 
 def _marking(log: Path) -> Kind:
@@ -147,11 +198,6 @@ def _marking(log: Path) -> Kind:
 def _run(command: str, log: Path, *words: str) -> None:
     """One op on the log, unmeasured."""
     subprocess.run([*CTXKIT, command, str(log), *words], cwd=ROOT, check=True, capture_output=True)
-
-
-def _version(program: str) -> str:
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    return said.split()[-1]
 
 
 def _environment(folder: Path) -> dict[str, str]:

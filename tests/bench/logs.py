@@ -24,8 +24,9 @@ WORDS = [
 ]
 BODIES = 199
 """How many different texts there are; a native message adds its number."""
-RARE = "123456 "
-"""Begins four messages among the first million: what the bench searches for."""
+RARE_AT = 123_456
+RARE = f"{RARE_AT} "
+"""Begins four messages among the first million, of which that is the first: what the bench searches for."""
 MESSAGE = 1000
 """Bytes of a native message, about."""
 START = datetime(2026, 1, 1)
