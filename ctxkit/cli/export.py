@@ -15,7 +15,7 @@ from ctxkit.cli.params import Assembling, LogArgument, Looking, MaxTokens, Readi
 from ctxkit.cli.run import assembly_of, finish_reading, opened
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Repairs
-from ctxkit.errors import Usage
+from ctxkit.errors import CannotCreate, Usage
 from ctxkit.store.atomic import create
 
 
@@ -72,7 +72,12 @@ def command(
     """
     if assembling.status is not None and (to in SESSIONS or to is To.chat):
         raise Usage(f"--status is for a provider's request, not for {to.value}", "leave it out")
+    if output == "":
+        raise Usage("-o needs the name of a file or a folder")
     target = opened(log, reading, looking, command="export")
+    if output is None and io.same_as_stdout(target.opening.path):
+        text = f"standard output is {target.opening.name} itself: nothing was written"
+        raise CannotCreate(text, "another file; >> would add an export to the log that it is made of")
     target.lens_agent, target.lens_thread = agent, thread
     if not skip_unknown:
         target.known_ops()
@@ -106,6 +111,8 @@ def _leave(output: str | None, name: str, pieces: Iterable[bytes]) -> None:
         io.out_bytes(pieces)
         return
     path = Path(output)
+    if output.endswith("/") and not path.is_dir():
+        raise CannotCreate(f"{output}: no such folder: nothing was written", f"mkdir -p {output}")
     if name and path.is_dir():
         path /= name
     create(path, pieces)

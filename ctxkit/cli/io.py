@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from ctxkit.cli.ink import Ink, allowed, painted
 from ctxkit.core.jsontext import dumps, finite
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ctxkit.cli.pager import Pager
     from ctxkit.cli.progress import Progress
 
@@ -101,6 +104,16 @@ def out_bytes(pieces: Iterable[bytes]) -> None:
     """Bytes of the result as they are; on a terminal, from which no program reads them, as safe text."""
     for piece in _visible(pieces) if Streams.columns else pieces:
         _put(piece)
+
+
+def same_as_stdout(path: Path | None) -> bool:
+    """Whether standard output goes into this file, or, for None, into the one that standard input comes from."""
+    try:
+        into = os.fstat(sys.stdout.fileno())
+        source = os.fstat(sys.stdin.fileno()) if path is None else os.stat(path)
+    except (OSError, ValueError, AttributeError):
+        return False  # no file, or one that is told of where it is read or written
+    return stat.S_ISREG(into.st_mode) and os.path.samestat(into, source)
 
 
 def _visible(pieces: Iterable[bytes]) -> Iterator[bytes]:

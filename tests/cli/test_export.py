@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,3 +107,60 @@ def test_a_session_of_something_else() -> None:
     assert "not sent: 1 × role of a system message (it is the user's)" in ran.err
     assert ctxkit("export", "-", "--to", "claude-code", "--keep-id", stdin=SMALL).code == 2
     assert ctxkit("export", "-", "--to", "openai", "--keep-id", stdin=SMALL).code == 2
+
+
+NAMES = ("s.jsonl", "./s.jsonl", "../w/s.jsonl", "link.jsonl", "hard.jsonl", "dangling.jsonl", "own", "own/")
+
+
+@pytest.mark.parametrize("output", NAMES)
+@pytest.mark.parametrize("source", ["s.jsonl", "link.jsonl", "hard.jsonl"])
+def test_never_over_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, output: str) -> None:
+    """By whatever name, also in the program's own folder under its own id: exit 73, and nothing is changed."""
+    folder = tmp_path / "w"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    raw = (ROOT / "fixtures/guide/session.jsonl").read_bytes()
+    identity = json.loads(raw.splitlines()[0])["sessionId"]
+    Path("s.jsonl").write_bytes(raw)
+    Path("link.jsonl").symlink_to("s.jsonl")
+    Path("hard.jsonl").hardlink_to("s.jsonl")
+    Path("dangling.jsonl").symlink_to("nowhere.jsonl")
+    Path("own").mkdir()
+    Path(f"own/{identity}.jsonl").hardlink_to("s.jsonl")
+    before = {path: path.lstat() for path in sorted(folder.rglob("*"))}
+    ran = ctxkit("export", source, "--to", "claude-code", "--keep-id", "-o", output)
+    assert ran.code == 73 and "is there already: nothing was written" in ran.err and ran.out == b""
+    after = {path: path.lstat() for path in sorted(folder.rglob("*"))}
+    assert before.keys() == after.keys() and Path("s.jsonl").read_bytes() == raw
+    assert [one.st_mtime_ns for one in before.values()] == [one.st_mtime_ns for one in after.values()]
+
+
+@pytest.mark.parametrize("log", ["s.jsonl", "link.jsonl", "-"])
+@pytest.mark.parametrize("to", ["claude-code", "chat"])
+def test_never_behind_the_source(tmp_path: Path, log: str, to: str) -> None:
+    """`>>` of a shell into the log that is read: exit 73, nothing is added; into another file it is."""
+    raw = (ROOT / "fixtures/guide/session.jsonl").read_bytes()
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(raw)
+    (tmp_path / "link.jsonl").symlink_to(path)
+    for into, code in ((path, 73), (tmp_path / "other.jsonl", 0)):
+        with path.open("rb") as stdin, into.open("ab") as stdout:
+            words = [sys.executable, "-m", "ctxkit", "export", log, "--to", to]
+            ran = subprocess.run(words, cwd=tmp_path, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, check=False)
+        assert ran.returncode == code and (b"itself: nothing was written" in ran.stderr) == bool(code)
+    assert path.read_bytes() == raw and (tmp_path / "other.jsonl").stat().st_size
+
+
+def test_a_session_is_for_its_owner(tmp_path: Path) -> None:
+    """Mode 0600 whatever the umask is; a new id in name and rows, unless it is kept."""
+    source = ROOT / "fixtures/guide/session.jsonl"
+    old = os.umask(0)
+    try:
+        good("export", source, "--to", "claude-code", "-o", tmp_path)
+        good("export", source, "--to", "claude-code", "-o", tmp_path, "--keep-id")
+    finally:
+        os.umask(old)
+    made = {path.stem: json.loads(path.read_bytes().splitlines()[0])["sessionId"] for path in tmp_path.iterdir()}
+    assert len(made) == 2 and all(name == identity for name, identity in made.items())
+    assert json.loads(source.read_bytes().splitlines()[0])["sessionId"] in made
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
