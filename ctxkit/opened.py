@@ -196,6 +196,18 @@ class OpenedLog:
         messages = Head(transcript.messages, kept)
         return msgspec.structs.replace(transcript, messages=messages, row_of=transcript.row_of[:kept]), ledger
 
+    def agents(self) -> dict[str, Path]:
+        """What agents did that the log's program keeps in files of their own beside it: a log each, by agent.
+
+        Each is a log for itself, with numbers and ops of its own. The folder is looked at when this is asked.
+        """
+        path, place = self.opening.path, self.opening.format.agents
+        if path is None or place is None:
+            return {}
+        from ctxkit.store.folder import named
+
+        return named(path.parent / path.stem / place[0], *place[1:])
+
     def known_ops(self) -> None:
         """Raises UnknownOp where an op in force is not known to this ctxkit (REPLAY 24)."""
         beside = self.opening.sidecar

@@ -86,3 +86,18 @@ def test_path_without_home(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(SMALL)
     assert len(Log.open(path, env={}).messages) == 11
+
+
+def test_agents_beside_a_log(tmp_path: Path) -> None:
+    """Only of a format whose program keeps them so, and of a file."""
+    from tests.formats.claude_code import logs as claude
+
+    raw = claude.log(claude.user("q", None, "words"))
+    (tmp_path / "one/subagents").mkdir(parents=True)
+    (tmp_path / "one/subagents/agent-a.jsonl").write_bytes(raw)
+    (tmp_path / "one.jsonl").write_bytes(raw)
+    assert Log.open(tmp_path / "one.jsonl").agents() == {"a": tmp_path / "one/subagents/agent-a.jsonl"}
+    assert Log.open(tmp_path / "one/subagents/agent-a.jsonl").agents() == {}
+    assert Log.open(io.BytesIO(raw)).agents() == {}
+    (tmp_path / "one.jsonl").write_bytes(b'{"role": "user", "content": "words"}\n')
+    assert Log.open(tmp_path / "one.jsonl").agents() == {}

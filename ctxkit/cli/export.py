@@ -74,7 +74,7 @@ def command(
         raise Usage(f"--status is for a provider's request, not for {to.value}", "leave it out")
     if output == "":
         raise Usage("-o needs the name of a file or a folder")
-    target = opened(log, reading, looking, command="export")
+    target = opened(log, reading, looking, command="export", thread=thread)
     if output is None and io.same_as_stdout(target.opening.path):
         text = f"standard output is {target.opening.name} itself: nothing was written"
         raise CannotCreate(text, "another file; >> would add an export to the log that it is made of")

@@ -56,7 +56,9 @@ def leave(
             _consent(target, decision.op, yes=leaving.yes)
         return decision
 
-    write(log, reading, writing, name, lambda target: target.commit(name, lambda: decide(target)))
+    write(
+        log, reading, writing, name, lambda target: target.commit(name, lambda: decide(target)), thread=selecting.thread
+    )  # fmt: skip
 
 
 def _consent(log: Log, op: Forget, *, yes: bool) -> None:

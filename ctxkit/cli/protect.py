@@ -20,4 +20,7 @@ def command(
     A step (a call with its results) is protected as a whole. clear, rewind and edit still take protected messages out;
     the flag stays on the number and holds when it comes back.
     """
-    write(log, reading, writing, "protect", lambda target: target.protect(asked(target, numbers, selecting)))
+    write(
+        log, reading, writing, "protect", lambda target: target.protect(asked(target, numbers, selecting)),
+        thread=selecting.thread,
+    )  # fmt: skip

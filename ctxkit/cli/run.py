@@ -11,14 +11,17 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from ctxkit.appending import check_id
 from ctxkit.cli import io
 from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Writing
+from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
-from ctxkit.errors import CtxkitError, DoesNotFit, ExitCode, NoSuchLog, Usage
+from ctxkit.core.transcript import MAIN
+from ctxkit.errors import CtxkitError, DoesNotFit, ExitCode, NoSuchLog, UnknownAgent, Usage
 from ctxkit.log import Log
 from ctxkit.opened import NOW
 from ctxkit.store.source import Source
@@ -34,10 +37,11 @@ REPORTED = 10
 
 def opened(
     log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True,
-    before: Callable[[Source], None] | None = None, streams: bool = False,
+    before: Callable[[Source], None] | None = None, streams: bool = False, thread: str | None = None,
 ) -> Log:  # fmt: skip
     """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant.
 
+    `thread`: what is asked for; one that the log does not have may be an agent's log beside it, which is opened then.
     `streams`: /dev/null is a log without messages, and /dev/fd/N, the shell's <(...), is read as standard input is.
     """
     io.Streams.quiet = reading.quiet
@@ -56,6 +60,11 @@ def opened(
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
         raise
+    if thread is not None and (agents := found.agents()):
+        beside = _of_agent(found, thread, agents, reading)
+        if beside is not None:
+            io.say(f"{thread} has a log of its own: {beside}")
+            return opened(str(beside), reading, looking, command=command, report=report, before=before)
     found.force = reading.force_replay
     found.now = reading.now
     found.at = looking.at if looking and looking.at != NOW else None
@@ -64,6 +73,21 @@ def opened(
     if report:
         _report(found)
     return found
+
+
+def _of_agent(log: Log, thread: str, agents: dict[str, Path], reading: Reading) -> Path | None:
+    """The log of an agent beside `log`, where that has no such thread itself. Raises UnknownAgent, Usage."""
+    known = {message.thread for message in log.messages if message.thread} | {MAIN}
+    if thread in known:
+        return None
+    if thread not in agents:
+        have = ", ".join(sorted(known, key=in_order)[:KNOWN])
+        others = ", ".join(sorted(agents, key=in_order)[:KNOWN])
+        raise UnknownAgent(f"no thread {thread!r} in this log", f"it has {have}; beside it: {others}")
+    if reading.sidecar is not None:
+        text = f"{thread} has a log of its own, and --sidecar names the sidecar of {log.opening.name}"
+        raise Usage(text, f"name its log: {agents[thread]}")
+    return agents[thread]
 
 
 def _is_next_argument(command: str, word: str) -> bool:
@@ -189,13 +213,16 @@ def remark(log: Log, among: str = "") -> None:
         io.warn(f"{among}: {warning}" if among else warning)
 
 
-def write(log: str, reading: Reading, writing: Writing, command: str, action: Callable[[Log], Op | None]) -> None:
+def write(
+    log: str, reading: Reading, writing: Writing, command: str, action: Callable[[Log], Op | None], *,
+    thread: str | None = None,
+) -> None:  # fmt: skip
     """Run one writing command: decide, append, report; in a pipe, copy the log out with the op behind it.
 
     In a pipe the log comes out whole on exit 0 and 1, and nothing on 2 and above (DESIGN section 5). An op id that is
     there already: nothing is decided or appended, and the op is printed (REPLAY section 1, retries).
     """
-    target = opened(log, reading, command=command)
+    target = opened(log, reading, command=command, thread=thread)
     target.args = io.Streams.words
     target.dry_run = writing.dry_run
     target.op_id = writing.op_id

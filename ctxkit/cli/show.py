@@ -45,7 +45,7 @@ def command(
     message. --explain tells of all messages of the log, or of those named, why they are in the context or out of it,
     and then with which parameters it was made.
     """
-    opened_log = opened(log, reading, looking, command="show")
+    opened_log = opened(log, reading, looking, command="show", thread=selecting.thread)
     wanted = asked(opened_log, numbers, selecting)
     if not selecting.invert:  # an agent or thread is a way to look, not a choice among what is shown
         opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread

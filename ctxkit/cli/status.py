@@ -39,7 +39,7 @@ def command(
     Tokens (with the name of their counter) and their share of the limit, window and now, live marks, ops, agents,
     threads, damage and warnings. Damage is told, not judged: `ctxkit check` asserts. --json prints one object.
     """
-    target = opened(log, reading, looking, command="status", report=False)
+    target = opened(log, reading, looking, command="status", report=False, thread=thread)
     target.lens_agent, target.lens_thread = agent, thread
     found = target.status(tokens=not no_tokens, limit=tokens_of("--limit", limit), assembly=not no_assembly)
     if reading.json:

@@ -26,5 +26,5 @@ def command(
     """
     write(
         log, reading, writing, "unprotect",
-        lambda target: target.unprotect(asked(target, numbers, selecting), force=force),
+        lambda target: target.unprotect(asked(target, numbers, selecting), force=force), thread=selecting.thread,
     )  # fmt: skip

@@ -75,6 +75,9 @@ class Format(Protocol):
     native: bool
     """True where ctxkit itself may append messages and ops to the file."""
     row: type[Row]
+    agents: tuple[str, str, str] | None = None
+    """Where its program keeps what agents did, in files of their own: the folder in the one that is named like the log
+    (without its ending), and what stands before and behind an agent's name."""
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
         """Whether the first records of a file (ops left out, at most 50) look like this format.

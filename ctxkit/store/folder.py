@@ -1,6 +1,7 @@
 """The files below a folder that may be logs, in a stable order.
 
-Used by `recall` over folders. Links to folders are followed once; sidecars (`*.ctxkit`) hold no logs of their own.
+Used by `recall` over folders; `named` finds what a program keeps beside a log. Links to folders are followed once;
+sidecars (`*.ctxkit`) hold no logs of their own.
 """
 
 from __future__ import annotations
@@ -36,6 +37,22 @@ def files_below(folder: Path) -> Iterator[Path]:
                 raise
             yield path  # whoever opens it says why it cannot be read
         first = False
+
+
+def named(folder: Path, before: str, behind: str) -> dict[str, Path]:
+    """The regular files right in `folder` by what stands in their names between `before` and `behind`.
+
+    Empty where there is no such folder. Links are not followed: neither files nor the folder, nor the one above it.
+    """
+    if folder.is_symlink() or folder.parent.is_symlink():
+        return {}
+    try:
+        with os.scandir(folder) as entries:
+            files = sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+    except OSError:
+        return {}
+    found = (name for name in files if name.startswith(before) and name.endswith(behind))
+    return {key: folder / name for name in found if (key := name[len(before) : len(name) - len(behind)])}
 
 
 def may_be_log(start: bytes) -> bool:

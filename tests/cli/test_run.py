@@ -10,6 +10,7 @@ import pytest
 from ctxkit.cli.params import Selecting
 from ctxkit.cli.run import criteria_text, with_dash, zone
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, good, lines, message, numbers, shown, small
+from tests.formats.claude_code import logs as claude
 
 PREPARED = good("mark", "-", "a", "-q", stdin=SMALL).out
 for _words in (["forget", "-", "6"], ["window", "-", "24h"], ["undo", "-", "2"]):
@@ -255,3 +256,49 @@ def test_zone(monkeypatch: pytest.MonkeyPatch, name: str, shown_as: str) -> None
     assert str(zone()) == shown_as
     monkeypatch.delenv("TZ")
     assert zone() is not None
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    """A Claude Code session with a sidechain of its own, and a folder with what two more agents did."""
+    own = claude.user("s", None, "inside", isSidechain=True, agentId="inner")
+    (tmp_path / "one.jsonl").write_bytes(claude.log(claude.user("q", None, "main words"), own))
+    folder = tmp_path / "one/subagents"
+    folder.mkdir(parents=True)
+    for name in ("a1", "a2"):
+        rows = [claude.user("u", None, f"task of {name}", isSidechain=True, agentId=name),
+                claude.assistant("r", "u", f"report of {name}", isSidechain=True, agentId=name)]  # fmt: skip
+        (folder / f"agent-{name}.jsonl").write_bytes(claude.log(*rows))
+    (folder / "notes.txt").write_text("none")
+    (folder / "agent-link.jsonl").symlink_to(folder / "agent-a1.jsonl")
+    return tmp_path / "one.jsonl"
+
+
+def test_an_agent_with_a_log_of_its_own(session: Path) -> None:
+    """It is opened where its thread is named; ops on it go to its own sidecar, and no other thread changes."""
+    found = good("show", session, "--thread", "a2", "--oneline")
+    assert b"report of a2" in found.out and b"main words" not in found.out
+    assert f"a2 has a log of its own: {session.parent}/one/subagents/agent-a2.jsonl" in found.err
+    good("forget", session, "2", "--thread", "a2", "-y")
+    assert b"report of a2" not in good("export", session, "--thread", "a2", "--to", "anthropic").out
+    assert good("status", session, "--thread", "a2", "--json").values[0]["log"].endswith("agent-a2.jsonl")
+    assert (session.parent / "one/subagents/agent-a2.jsonl.ctxkit").is_dir()
+    assert not session.with_name("one.jsonl.ctxkit").exists()
+    assert b"inside" in good("show", session, "--thread", "inner").out
+    assert b"main words" in good("show", session, "--thread", "main").out
+    good("protect", session, "1", "--thread", "a1")
+    good("unprotect", session, "1", "--thread", "a1")
+
+
+def test_a_thread_that_nobody_has(session: Path) -> None:
+    """Both the log's threads and the agents beside it are listed; a link is none, and no path leads elsewhere."""
+    for name in ("nobody", "link", "../../one"):
+        found = ctxkit("show", session, "--thread", name)
+        assert found.code == 1 and "hint: it has inner, main; beside it: a1, a2\n" in found.err
+    assert "beside" not in ctxkit("show", session.parent / "one/subagents/agent-a1.jsonl", "--thread", "a2").err
+
+
+def test_an_agent_and_a_sidecar(session: Path, tmp_path: Path) -> None:
+    """A sidecar that is named is the session's: its ops are not an agent's."""
+    found = ctxkit("show", session, "--thread", "a1", "--sidecar", tmp_path / "side")
+    assert found.code == 2 and "agent-a1.jsonl" in found.err

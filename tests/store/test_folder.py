@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.store.folder import files_below, may_be_log
+from ctxkit.store.folder import files_below, may_be_log, named
 
 
 def test_order_links_and_sidecars(tmp_path: Path) -> None:
@@ -38,3 +38,19 @@ def test_what_cannot_be_looked_at(tmp_path: Path) -> None:
 def test_may_be_log(start: bytes, expected: bool) -> None:
     """A line begins with an object or an array."""
     assert may_be_log(start) == expected
+
+
+def test_named(tmp_path: Path) -> None:
+    """Regular files by the middle of their names; nothing through a link, and nothing where there is no folder."""
+    folder = tmp_path / "log/agents"
+    folder.mkdir(parents=True)
+    for name in ("agent-b.jsonl", "agent-a.jsonl", "agent-.jsonl", "other-c.jsonl", "agent-d.txt"):
+        (folder / name).touch()
+    (folder / "agent-e.jsonl").mkdir()
+    (folder / "agent-f.jsonl").symlink_to(folder / "agent-a.jsonl")
+    assert named(folder, "agent-", ".jsonl") == {"a": folder / "agent-a.jsonl", "b": folder / "agent-b.jsonl"}
+    assert named(tmp_path / "none", "agent-", ".jsonl") == {}
+    (tmp_path / "link").symlink_to(tmp_path / "log")
+    (tmp_path / "straight").symlink_to(folder)
+    assert named(tmp_path / "link/agents", "agent-", ".jsonl") == {}
+    assert named(tmp_path / "straight", "agent-", ".jsonl") == {}

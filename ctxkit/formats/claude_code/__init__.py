@@ -27,6 +27,7 @@ class ClaudeCode(Format):
     name: str = NAME
     native: bool = False
     row: type[Row] = ClaudeRow
+    agents: tuple[str, str, str] | None = ("subagents", "agent-", ".jsonl")
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
         """A row with parentUuid and sessionId, or one of the types that only Claude Code writes."""
