@@ -49,6 +49,8 @@ def _parts(entry: dict[str, Any]) -> list[Part]:
     match entry:
         case {"type": "compaction", "summary": str() as words}:
             return [Text(COMPACTED.format(words))]
+        case {"type": "branch_summary", "summary": ""}:
+            return []
         case {"type": "branch_summary", "summary": str() as words}:
             return [Text(BRANCH.format(words))]
         case {"type": "custom_message"}:

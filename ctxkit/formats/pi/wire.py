@@ -6,26 +6,43 @@ provider (results without a call) the writer settles.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from ctxkit.core.messages import Call, Content, Part, Repairs, Text, Thinking
+from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 
 FAILED = {"aborted", "error"}
+ROLES = {
+    "", "user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary",
+    "compactionSummary",
+}  # fmt: skip
+"""Roles of messages that are sent; what has none is no message of pi's own kind."""
+PICTURE = "(see attached image)"
+"""What pi says in a result that has no words."""
+_ODD = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST = 64
 
 
 def repair(contents: list[Content], model: str) -> tuple[list[Content], Repairs]:
     """The contents as sent to `model`, the log's own where it is "": failed responses and blank ones dropped.
 
-    Thinking of another model, or without a signature, goes as text.
+    Thinking of another model, or without a signature, goes as text; ids of another model's calls in letters that every
+    provider takes. A result of nothing but pictures says so.
     """
     repairs = Repairs()
-    asked = model or next((found for c in reversed(contents) if (found := _model(c))), "")
+    asked = next((source for c in reversed(contents) if (source := _source(c))[-1]), ("", "", ""))
+    ids: dict[str, str] = {}
     out: list[Content] = []
     for content, failed in zip(contents, _failed(contents), strict=True):
         if failed:
             repairs.leave_out("failed response")
             continue
-        parts = [_sent(part, same=_model(content) == asked) for part in content.parts]
+        if _field(content, "role") not in ROLES:
+            repairs.leave_out("message of a role that pi does not send")
+            continue
+        source = _source(content)
+        same = source[-1] == model if model else source == asked
+        parts = [sent for part in content.parts if (sent := _sent(part, ids, same=same)) is not None]
         if content.role == "assistant":
             parts = [part for part in parts if not (isinstance(part, Text) and not part.text.strip())]
             if not parts:
@@ -56,15 +73,25 @@ def _failed(contents: list[Content]) -> Iterator[bool]:
         yield stop in FAILED or (stop == "length" and place == len(contents) - 1)
 
 
-def _sent(part: Part, *, same: bool) -> Part:
+def _sent(part: Part, ids: dict[str, str], *, same: bool) -> Part | None:
+    """A part as pi sends it, None for what only its own model takes. `ids`: of calls, as they were and as they go."""
     match part:
         case Thinking(text=words, raw=raw):
             signature = raw.get("thinkingSignature")
-            if not (same and isinstance(signature, str) and signature):
+            signed = same and isinstance(signature, str) and bool(signature)
+            if raw.get("redacted") is True:
+                return Thinking("", {"type": "redacted_thinking", "data": signature}) if signed else None
+            if not signed:
                 return Text(words)
             return Thinking(words, {"type": "thinking", "thinking": words, "signature": signature})
         case Call(id=key, name=name, arguments=arguments):
-            return Call(key, name, arguments)
+            ids[key] = key if same else _ODD.sub("_", key)[:_LONGEST]
+            return Call(ids[key], name, arguments)
+        case Result(id=key, content=inner):
+            seen = isinstance(inner, str) or not any(isinstance(one, Image) for one in inner)
+            if not seen and not any(isinstance(one, Text) for one in inner):
+                part = Result(key, [Text(PICTURE), *inner], part.is_error, part.raw)
+            return part if ids.get(key, key) == key else Result(ids[key], part.content, part.is_error, part.raw)
     return part
 
 
@@ -74,5 +101,8 @@ def _field(content: Content, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _model(content: Content) -> str:
-    return _field(content, "model") if content.role == "assistant" else ""
+def _source(content: Content) -> tuple[str, str, str]:
+    """Provider, API and model of a response; empty ones for anything else."""
+    if content.role != "assistant":
+        return "", "", ""
+    return _field(content, "provider"), _field(content, "api"), _field(content, "model")
