@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.oplines import OpCollector
+from ctxkit.core.ranges import Ranges
 from ctxkit.core.transcript import Cut, Transcript, View
 from ctxkit.formats.base import Block
 from ctxkit.formats.copilot_cli.rows import CopilotRow, EventHead, RequestHead
@@ -55,6 +56,8 @@ class CopilotReader:
         self._prompt = 0
         self._here: list[int] = []
         """The messages that Copilot CLI would send, but for the system prompt."""
+        self._aside: list[int] = []
+        """Those of subagents."""
         self._cuts: list[_Taken] = []
         self._model = ""
 
@@ -132,7 +135,7 @@ class CopilotReader:
         for at in range(len(self._cuts) - 1, -1, -1):
             cut = self._cuts[at].cut
             if n in cut.out:
-                without = Cut(cut.row, [one for one in cut.out if one != n], cut.label)
+                without = Cut(cut.row, Ranges.of(cut.out) - Ranges.of([n]), cut.label)
                 self._cuts[at] = self._cuts[at]._replace(cut=without)
                 break
 
@@ -154,6 +157,8 @@ class CopilotReader:
             message.results = (data.toolCallId,)
         if side is None:
             self._here.append(message.n)
+        else:
+            self._aside.append(message.n)
 
     def _open(self, role: str, row: CopilotRow, span: Span) -> Message:
         """A new message."""
@@ -163,9 +168,9 @@ class CopilotReader:
         self._row_of.append(self._rows)
         return message
 
-    def _cut(self, out: Sequence[int], label: str, kept: int, prompt: int) -> None:
+    def _cut(self, out: Iterable[int], label: str, kept: int, prompt: int) -> None:
         """`out` leave; of what is here the first `kept` stay, and `prompt` is the system prompt."""
-        self._cuts.append(_Taken(Cut(self._rows, list(out), label), kept, self._here[kept:], self._prompt))
+        self._cuts.append(_Taken(Cut(self._rows, Ranges.of(out), label), kept, self._here[kept:], self._prompt))
         del self._here[kept:]
         self._prompt = prompt
 
@@ -176,6 +181,7 @@ class CopilotReader:
             self._here[taken.kept :] = taken.here
             self._prompt = taken.prompt
         first = bisect_left(self._row_of, to) + 1
-        gone = [message.n for message in self._messages[first - 1 :] if message.thread is None]
+        aside = Ranges.of(self._aside[bisect_left(self._aside, first) :])
+        gone = Ranges.span(first, len(self._messages)) - aside
         prompt = self._prompt if self._prompt < first else 0
         self._cut(gone, f"rewound by Copilot CLI at line {line}", bisect_left(self._here, first), prompt)
