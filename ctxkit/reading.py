@@ -119,8 +119,9 @@ def read_source(
     registry.known(format)
     laid_out, format_, records = source, cast(Format | None, None), list[bytes]()
     damage: list[Damage] = []
-    if format != NATIVE and _may_be_container(source):
-        container = containers.find(source.read(0, source.size))
+    whole = _document(source) if format != NATIVE else None
+    if whole is not None:
+        container = containers.find(whole)
         if container is not None:
             whose = [one.format for one in container.conversations]
             if not any(registry.fits(format, one) for one in whose):
@@ -164,14 +165,15 @@ def read_source(
     return opening
 
 
-def _may_be_container(source: Source) -> bool:
-    """Whether the file is worth being read as a whole, by its first line; one long line always is."""
+def _document(source: Source) -> bytes | None:
+    """The whole file, where its first line says that it may be something bigger; one long line always may."""
     size = FIRST_LINE
     while b"\n" not in (start := source.read(0, size)) and size < source.size:
-        size *= 4
-    if size > FIRST_LINE and start.find(b"\n") in (-1, source.size - 1):
-        return True
-    return containers.may_be(start)
+        size *= 16
+    single = size > FIRST_LINE and start.find(b"\n") in (-1, source.size - 1)
+    if not (single or containers.may_be(start)):
+        return None
+    return start if len(start) == source.size else source.read(0, source.size)
 
 
 def reread(opening: Opening) -> Opening:

@@ -20,6 +20,7 @@ from msgspec.structs import astuple
 from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Call, Content, Message, Result
 from ctxkit.core.oplines import OpCollector
+from ctxkit.core.shapes import NoObject
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.chat_parts import RESULT_ROLES, parts_of
@@ -31,6 +32,9 @@ _ID = attrgetter("id")
 _first_byte = Struct("c").unpack_from
 _PLAIN = frozenset({(b'"',), (b"n",)})
 """How content begins that holds no parts: text, or null."""
+_LIST = (b"[",)
+_LINKS = ("tool_use", "tool_result", "tool_call")
+"""Types of parts that make a call or answer one."""
 
 
 Table = dict[str, tuple[Any, ...]]
@@ -50,6 +54,15 @@ class ChatRow(Row, gc=False):
     tool_call_id: Any = None
     function_call: Any = None
     name: Any = None
+
+
+class PartHead(msgspec.Struct, gc=False):
+    """A part of a content, as far as it is a link."""
+
+    type: Any = None
+    id: Any = None
+    name: Any = None
+    tool_use_id: Any = None
 
 
 class ChatFormat(Format):
@@ -88,6 +101,7 @@ def content_of(record: dict[str, Any], calls: Sequence[str] = (), results: Seque
 FORMAT = ChatFormat()
 
 
+_decode_parts = msgspec.json.Decoder(list[PartHead | NoObject]).decode_lines
 _decode_calls = msgspec.json.Decoder(list[Made] | None).decode_lines
 
 
@@ -157,8 +171,13 @@ class ChatReader:
                 self._link(row, n)
 
     def _plain(self, columns: Table, roles: Sequence[str], numbers: range) -> bool:
-        """Take the calls and answers of a run in which each is written OpenAI's way, with an id; else take nothing."""
-        if not _PLAIN.issuperset(map(_first_byte, columns["content"])) or _used(columns["function_call"]):
+        """Take the calls and answers of a run in which each is written with an id; else take nothing."""
+        first = list(map(_first_byte, columns["content"]))
+        kinds = set(first)
+        if kinds - _PLAIN - {_LIST} or _used(columns["function_call"]):
+            return False
+        links = self._in_parts(columns, roles, numbers, first) if _LIST in kinds else {}
+        if links is None:
             return False
         calls = columns["tool_calls"]  # empty where there are none
         answering = list(map(RESULT_ROLES.__contains__, roles))
@@ -174,7 +193,38 @@ class ChatReader:
         self._messages.take(
             zip(compress(numbers, calls), made, strict=True), zip(compress(numbers, answering), answers, strict=True)
         )
+        for n, (asked, answered) in links.items():
+            self._messages.link(n, asked, answered)
         return True
+
+    def _in_parts(
+        self, columns: Table, roles: Sequence[str], numbers: range, first: Sequence[tuple[bytes]]
+    ) -> dict[int, tuple[list[Made], list[str]]] | None:
+        """The calls and answers among the parts of contents that are lists, by message, where all of them have ids.
+
+        None where one has none, or where the message calls or answers in another way too.
+        """
+        lists = [one == _LIST for one in first]
+        try:
+            contents = _decode_parts(b"\n".join(compress(columns["content"], lists)))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        found: dict[int, tuple[list[Made], list[str]]] = {}
+        for at, parts in zip(compress(range(len(numbers)), lists), contents, strict=True):
+            for part in parts:
+                if type(part) is not PartHead or part.type not in _LINKS:
+                    continue
+                key = part.tool_use_id if part.type == "tool_result" else part.id
+                if part.type == "tool_call" or not key or type(key) is not str:
+                    return None
+                if columns["tool_calls"][at] or roles[at] in RESULT_ROLES:
+                    return None
+                calls, results = found.setdefault(numbers[at], ([], []))
+                if part.type == "tool_result":
+                    results.append(key)
+                else:
+                    calls.append(Made(key, Function(self._words[part.name if isinstance(part.name, str) else ""])))
+        return found
 
     def _rare(self, columns: Table, numbers: range) -> None:
         """Agents, threads and models, where any row of the run has one."""

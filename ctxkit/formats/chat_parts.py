@@ -55,7 +55,7 @@ def part_of(item: Any) -> Part:
     text = item.get("text", item.get("value"))
     if item.get("thought") is True and isinstance(text, str):  # Gemini's
         return Thinking(text, item)
-    if (kind is None or kind in _TEXTS) and isinstance(text, str):
+    if (kind is None or (isinstance(kind, str) and kind in _TEXTS)) and isinstance(text, str):
         return Text(text)
     match kind:
         case "refusal" if isinstance(item.get("refusal"), str):

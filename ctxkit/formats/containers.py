@@ -18,7 +18,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage, Text
 from ctxkit.errors import ManyConversations, Usage
 from ctxkit.formats.chat import ChatFormat, content_of
-from ctxkit.formats.heads import fields, items, one_line, value, views
+from ctxkit.formats.heads import field_views, one_line, value, views
 
 FORMAT = ChatFormat("messages", native=False)
 """How the laid out lines are read."""
@@ -44,7 +44,7 @@ _LABELS = ("custom_id", "instance_id", "task_id", "conversation_id", "id", "titl
 class Conversation(msgspec.Struct):
     """One conversation: what its container calls it ("task_id 3, trial 0", or ""); its messages, as they are written.
 
-    Those of a session document are views (`msgspec.Raw`): such files are long.
+    Those of one long list may be views (`msgspec.Raw`).
     """
 
     label: str
@@ -225,12 +225,12 @@ def _conversations(raw: bytes) -> list[Conversation] | None:
     blank = _BLANKS.match(raw)
     start = blank.end() if blank else 0
     if raw.startswith(b"[", start):
-        listed = items(raw)
+        listed = views(raw)
         if listed is None:
             return None
         if whose := _whose(listed):
-            return [Conversation("", listed, whose)]
-        return [run for item in listed for run in _held(item)] or None
+            return [Conversation("", list(map(bytes, listed)) if whose in BODIES else listed, whose)]
+        return [run for item in listed for run in _held(bytes(item))] or None
     return (_held(raw) if raw.startswith(b"{", start) else []) or None
 
 
@@ -305,7 +305,7 @@ def _messages(head: _Head, messages: list[bytes] | None) -> tuple[str, list[byte
         raw = getattr(head, key)
         listed = messages if key == "messages" else views(raw) if raw is not _ABSENT else None
         if listed and (whose := _whose(listed)):
-            return whose, list(map(bytes, listed))
+            return whose, list(map(bytes, listed)) if whose in BODIES else listed
     return None
 
 
@@ -366,7 +366,7 @@ def _role(raw: bytes) -> str | None:
 
 def _label(raw: bytes) -> str:
     """What the container calls the conversation: the first of its ids, and the trial."""
-    record = fields(raw) or {}
-    told = [(key, value(record[key])) for key in _LABELS if key in record and record[key][:1] not in b"{["]
+    record = field_views(raw) or {}
+    told = [(key, value(record[key])) for key in _LABELS if key in record and bytes(record[key])[:1] not in b"{["]
     found = [(key, one) for key, one in told if isinstance(one, str | int)]
     return ", ".join(f"{key} {one}" for key, one in found if key == found[0][0] or key == "trial")

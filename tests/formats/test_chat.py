@@ -248,3 +248,38 @@ def test_a_message_that_cannot_be_read_in_full_still_counts() -> None:
     """Its place in the numbering must not depend on what stands in it."""
     data = b'{"role":"user","content":[' + b"9" * 5000 + b']}\n{"role":"user","content":"x"}\n'
     assert [(m.n, m.calls, m.opens) for m in read(FORMAT, data).messages] == [(1, (), True), (2, (), True)]
+
+
+LISTS: list[list[Any]] = [
+    [],
+    ["words", 3, None, [], {}],
+    [{"type": "text", "text": "a\nb"}, {"type": "image_url", "image_url": {"url": "u"}}],
+    [{"type": "tool_use", "id": "c1", "name": "f", "input": {"type": "tool_use", "id": "no"}}],
+    [{"type": "tool_use", "id": "c2", "name": None}, {"type": "tool_use", "id": "c2"}],
+    [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "tool_use", "id": "no"}]}],
+    [{"type": "tool_result", "tool_use_id": "c2"}, {"type": "text", "text": "x"}],
+    [{"type": ["tool_use"], "id": "c3"}, {"type": {"a": 1}, "text": "x"}],
+]
+ODD_LISTS: list[list[Any]] = [
+    [{"type": "tool_use", "id": 7, "name": "f"}],
+    [{"type": "tool_use", "name": "f"}],
+    [{"type": "tool_result"}],
+    [{"type": "tool_call", "id": "c4", "function": {"name": "f", "arguments": "{}"}}],
+]
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+@pytest.mark.parametrize("calls", [None, [], [{"id": "c1", "function": {"name": "f"}}]])
+@pytest.mark.parametrize("listed", LISTS + ODD_LISTS, ids=repr)
+def test_links_in_parts_are_those_of_the_parts(listed: list[Any], calls: Any, role: str) -> None:
+    """However much is read at once: a row beside it that is looked at by itself changes nothing."""
+    row: dict[str, Any] = {"role": role, "content": listed, "tool_call_id": "c9"}
+    if calls is not None and role != "tool":
+        row["tool_calls"] = calls
+    alone = read(FORMAT, json.dumps(row).encode() + b"\n").messages[0]
+    odd = json.dumps({"role": "assistant", "content": {"type": "text", "text": "x"}}).encode() + b"\n"
+    both = read(FORMAT, json.dumps(row).encode() + b"\n" + odd).messages[0]
+    assert alone == both
+    parts = content_of(row, alone.calls, alone.results).parts
+    assert alone.calls == tuple(part.id for part in parts if isinstance(part, Call))
+    assert alone.results == tuple(part.id for part in parts if isinstance(part, Result))

@@ -123,6 +123,7 @@ PARTS: dict[str, tuple[Any, Any]] = {
     ),
     "image without anything": ({"type": "image"}, Image(raw={"type": "image"})),
     "text that is none": ({"type": "text", "text": 5}, Other("text", {"type": "text", "text": 5})),
+    "a type that is none": ({"type": ["text"], "text": "x"}, Other("unknown", {"type": ["text"], "text": "x"})),
     "no object": (5, Other("unknown", {"value": 5})),
 }
 
