@@ -27,8 +27,11 @@ def namespace() -> list[str]:
     return ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--"]
 
 
-def resume(installed: Installed, session: bytes, model: str = "") -> Json:
-    """The body of the request that the agent sends when it resumes `session`. Raises NotResumedError."""
+def resume(installed: Installed, session: bytes, model: str = "", left: list[bytes] | None = None) -> Json:
+    """The body of the request that the agent sends when it resumes `session`. Raises NotResumedError.
+
+    `left`: takes what the agent left in Claude Code's folder of sessions.
+    """
     with tempfile.TemporaryDirectory(prefix="ctxkit-resume-") as name:
         home = Path(name).resolve() / "home"
         settled = installed.agent.settle(home, session, installed.place, model)
@@ -40,6 +43,8 @@ def resume(installed: Installed, session: bytes, model: str = "") -> Json:
             [*namespace(), sys.executable, "-m", "tests.resume.inside"],
             cwd=ROOT, input=json.dumps(asked), capture_output=True, text=True, check=False,
         )  # fmt: skip
+        if left is not None:
+            left += [path.read_bytes() for path in sorted(home.glob(".claude/projects/*/*.jsonl"))]
     if done.returncode:
         raise NotResumedError((done.stderr.strip().splitlines() or ["no namespace"])[-1])
     answer = json.loads(done.stdout)
