@@ -6,14 +6,17 @@ import io
 from pathlib import Path
 
 import pytest
+from hypothesis import given
 
 from ctxkit import Log
 from ctxkit.core import integrity
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content
 from ctxkit.errors import ManyConversations, NothingToSend
+from ctxkit.formats import anthropic, gemini, openai, responses
 from tests.formats.exchanged import EXCHANGES, raw
 from tests.formats.opencode import logs as opencode
+from tests.formats.strategies import SOUND
 from tests.lawful import NOW, ROOT, opened
 from tests.losses import LOSSES, Atom, atoms, left
 from tests.shared import SHARED
@@ -106,3 +109,20 @@ def test_there_and_back(a: str, b: str, path: Path | str) -> None:
         loosely = loosely or a in REQUESTS
         expected = left(goes_on(there, a, loosely), a, items=items, as_sent=a == b)
         assert atoms(integrity.repair(context(back))[0], loosely=loosely) == expected
+
+
+WRITERS = {"openai": openai.write, "anthropic": anthropic.write, "responses": responses.write, "gemini": gemini.write}
+
+
+@pytest.mark.parametrize("to", WRITERS)
+@given(contents=SOUND)
+def test_what_is_sent_is_read_again(to: str, contents: list[Content]) -> None:
+    """Any context that is written as a request and read gives the same, but for what the declaration says."""
+    expected = left(atoms(integrity.repair(contents)[0], loosely=True), to)
+    try:
+        body, _ = WRITERS[to](contents)
+    except NothingToSend:
+        assert all(atom[:2] == ("text", "system") for atom in expected)
+        return
+    found = context(opened(dumps(body).encode("ascii")))
+    assert atoms(integrity.repair(found)[0], loosely=True) == expected

@@ -72,6 +72,8 @@ def world(folder: Path) -> None:
         "damaged.jsonl": lines(*two, op("forget", "f1", 2, ids="1") | {"sum": "0123456789abcdef"}),
         "future.jsonl": lines(*two, op("frobnicate", "x1", 2)),
         "other.jsonl": lines({"event": "click", "x": 1}),
+        "items.jsonl": lines({"type": "reasoning", "summary": []}, {"type": "function_call", "name": "f"}),
+        "item.jsonl": lines({"type": "function_call", "name": "f"}),
         "notes.txt": b"buy milk\ncall the bank\n",
         "many.json": json.dumps([{"messages": [m]} for m in two]).encode(),
         "hostile.jsonl": SMALL + lines(op("mark", "m1", 11, label="\x1b]0;pwned\x07\nctxkit: all is well")),
