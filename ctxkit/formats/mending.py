@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+import msgspec
+
 from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage
 
@@ -76,10 +78,10 @@ def fields(raw: bytes) -> dict[str, bytes] | None:
     return found
 
 
-def sound(raw: bytes) -> bool:
+def sound(raw: bytes | msgspec.Raw) -> bool:
     """Whether it is a JSON value, as agents write it."""
     try:
-        loads(raw)
+        loads(bytes(raw))
     except ValueError:
         return False
     return True

@@ -59,13 +59,14 @@ class Items:
         """Told what is to come, so that calls whose answer is no item of their kind are made as calls of a function."""
         for content in contents:
             for part in content.parts:
-                if isinstance(part, Result) and not ((raw := part.raw or {}).get("type") in KINDS and self._kept(raw)):
+                raw = (isinstance(part, Result) and part.raw) or {}
+                if isinstance(part, Result) and not (str(raw.get("type")) in KINDS and self._kept(raw)):
                     self._worded.add(part.id)
 
     def of(self, content: Content) -> list[Json]:
         """The items of one message: as they stand where they come from such items and are whole; else made anew."""
         own = [item_of(row) for row in content.rows]
-        held = [part for item in own for part in parts_of(item)] if own and own[0].get("type") in KINDS else []
+        held = [part for item in own for part in parts_of(item)] if own and str(own[0].get("type")) in KINDS else []
         if held and held == content.parts and all(self._stays(item) for item in own):
             found = [self._again(item, item.get("call_id", "")) for item in own]
         else:
@@ -104,7 +105,7 @@ class Items:
         match part:
             case Result():
                 yield self._answer(part)
-            case Call(raw=dict(raw)) if raw.get("type") in CALLS and self._stays(raw):
+            case Call(raw=dict(raw)) if str(raw.get("type")) in CALLS and self._stays(raw):
                 yield self._again(raw, part.id)
             case Call():
                 yield self._call(part)

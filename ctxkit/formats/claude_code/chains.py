@@ -201,5 +201,5 @@ def _titles(edited: Edited, rows: Rows, session: NewSession) -> Iterator[bytes]:
             continue
         raw = edited.read(entry.offset, entry.size)
         row = loads(raw)
-        if row.get("type") in _TITLES:
+        if str(row.get("type")) in _TITLES:
             yield changed(raw, {("sessionId",): session.id} if entry.session else {}) + b"\n"

@@ -37,7 +37,7 @@ def content_of(message: Message, rows: list[dict[str, Any]]) -> Content:
             parts.append(Call(key, name if isinstance(name, str) else "", state.get("input"), one))
             if key in message.results:
                 results.append(_result(key, state))
-        elif one.get("type") not in SILENT and one.get("ignored") is not True:
+        elif str(one.get("type")) not in SILENT and one.get("ignored") is not True:
             parts.append(_part(one))
     return Content(message.role, parts + results, rows=rows)
 
