@@ -97,6 +97,12 @@ class DoesNotFit(CtxkitError):
     code = ExitCode.NO
 
 
+class OverBudget(CtxkitError):
+    """More tokens are used than was asserted."""
+
+    code = ExitCode.NO
+
+
 class NothingToSend(CtxkitError):
     """An empty context for a provider format."""
 

@@ -24,6 +24,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "status": (
         ("ctxkit status chat.jsonl --limit 128000", "how full the context is"),
         ("ctxkit status chat.jsonl --short", "one line, for a prompt"),
+        ("ctxkit status session.jsonl --files", "the files that calls read and wrote"),
+        ("ctxkit status chat.jsonl --fail-over 100k", "exit 1 where there are more, for CI"),
         ("ctxkit status chat.jsonl --no-tokens --json", "for programs, without counting"),
     ),
     "log": (("ctxkit log chat.jsonl", "the ops"), ("ctxkit log chat.jsonl --json", "the same for programs")),

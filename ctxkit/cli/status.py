@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from enum import StrEnum
 from typing import Annotated
 
+import msgspec
 import typer
 
 from ctxkit.cli import gauge, io, render
 from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import opened
-from ctxkit.status import as_json
+from ctxkit.errors import BadConfig, OverBudget, Usage
+from ctxkit.log import Log
+from ctxkit.status import Budget, as_json
+
+
+class Kind(StrEnum):
+    """What tokens are shared out by."""
+
+    role = "role"
+    tool = "tool"
+    exchange = "exchange"
+    file = "file"
 
 
 @takes(Looking, Reading)
@@ -22,6 +36,20 @@ def command(
     no_assembly: Annotated[
         bool, typer.Option("--no-assembly", help="The log's messages alone: no system prompt, docs or thread status.")
     ] = False,
+    by: Annotated[
+        Kind | None, typer.Option(metavar="KIND", help="Whose the tokens are: by role, tool, exchange or file.")
+    ] = None,
+    largest: Annotated[int | None, typer.Option(metavar="N", min=1, help="The N largest messages.")] = None,
+    files: Annotated[
+        bool, typer.Option("--files", help="Files that calls read and wrote, with what they hold.")
+    ] = False,
+    fail_at: Annotated[
+        str | None,
+        typer.Option("--fail-at", metavar="PERCENT", help="Exit 1 where so much of the limit is used: 85%."),
+    ] = None,
+    fail_over: Annotated[
+        str | None, typer.Option("--fail-over", metavar="N", help="Exit 1 where more than so many tokens are used.")
+    ] = None,
     limit: Annotated[
         str | None, typer.Option(metavar="N", help="The context limit in tokens (128000, 128k); else the config's.")
     ] = None,
@@ -37,15 +65,69 @@ def command(
     """Say how full the context is, which messages are in it and out of it and why, and how the log is.
 
     Tokens (with the name of their counter) and their share of the limit, window and now, live marks, ops, agents,
-    threads, damage and warnings. Damage is told, not judged: `ctxkit check` asserts. --json prints one object.
+    threads, damage and warnings. Damage is told, not judged: `ctxkit check` asserts. --by, --largest and --files print
+    what holds the tokens instead. --fail-at and --fail-over assert, for CI. --json prints one object.
     """
+    bounds = _bounds(fail_at, fail_over)
+    if no_tokens and (bounds != (None, None) or by or largest or files):
+        raise Usage("--no-tokens counts nothing that could be shown or compared", "leave it out")
     target = opened(log, reading, looking, command="status", report=False, thread=thread)
     target.lens_agent, target.lens_thread = agent, thread
     found = target.status(tokens=not no_tokens, limit=tokens_of("--limit", limit), assembly=not no_assembly)
-    if reading.json:
+    if by is not None or largest is not None or files:
+        _tables(target, by, largest, files=files, json=reading.json)
+    elif reading.json:
         io.out_json(as_json(found))
     elif short:
         io.out(gauge.short(found, io.width()))
     else:
         for line in gauge.lines(found, render.breadth()):
             io.out(*line)
+    _assert(found.tokens, *bounds)
+
+
+def _tables(target: Log, by: Kind | None, largest: int | None, *, files: bool, json: bool) -> None:
+    """What holds the tokens, the counter's name last."""
+    from ctxkit.cli import tables
+    from ctxkit.shares import Shares
+
+    shares = Shares(target)
+    kinds = shares.by(by.value) if by is not None else None
+    most = shares.largest(largest) if largest is not None else None
+    held = shares.files() if files else None
+    name = shares.counting.counter.name
+    if json:
+        io.out_json(msgspec.to_builtins({"by": kinds, "largest": most, "files": held, "counter": name}))
+        return
+    width, total = render.width(), sum(shares.tokens.values())
+    for lines in (
+        tables.shares(kinds or (), width, total), tables.shares(most or (), width, total, numbered=True),
+        tables.files(held or (), width),
+    ):  # fmt: skip
+        for line in lines:
+            io.out(*line)
+    io.flush()
+    io.say(f"tokens: {name}")
+
+
+def _bounds(fail_at: str | None, fail_over: str | None) -> tuple[float | None, int | None]:
+    """The asserted percent and tokens. Raises Usage."""
+    percent = None
+    if fail_at is not None:
+        found = re.fullmatch(r"(\d{1,3}(?:\.\d+)?) ?%?", fail_at, re.ASCII)
+        if found is None:
+            raise Usage(f"--fail-at {fail_at!r} is no percentage", "85%, or 85")
+        percent = float(found[1])
+    return percent, tokens_of("--fail-over", fail_over)
+
+
+def _assert(tokens: Budget, percent: float | None, over: int | None) -> None:
+    """Raises OverBudget where more is used than was asserted, BadConfig where no limit is known."""
+    if percent is not None:
+        if tokens.percent is None:
+            text = "no limit is known: neither the config nor the log's model names one, so --fail-at cannot be told"
+            raise BadConfig(text, "--limit N, or --fail-over N")
+        if tokens.percent >= percent:
+            raise OverBudget(f"{tokens.percent:g} % of {tokens.limit.value:,} tokens are used, {percent:g} % or more")
+    if over is not None and tokens.used is not None and tokens.used > over:
+        raise OverBudget(f"{tokens.used:,} tokens are used, more than {over:,}")

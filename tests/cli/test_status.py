@@ -170,3 +170,26 @@ def test_no_room_for_the_reply_is_red() -> None:
 def test_the_pager_option_goes_first() -> None:
     """Said where it is typed behind the command."""
     assert "it goes before the command: ctxkit --no-pager" in ctxkit("show", "x", "--no-pager").err
+
+
+@pytest.mark.parametrize("words", [["--by", "role"], ["--by", "tool"], ["--largest", "2"], ["--files"]])
+def test_what_holds_the_tokens(tmp_path: Path, words: list[str]) -> None:
+    """Instead of the overview, the counter's name beside it; the machine form has the same keys always."""
+    path = small(tmp_path)
+    ran = good("status", path, *words)
+    assert ran.err == "tokens: estimate for unknown model, o200k_base × 1.25\n" and "log " not in ran.text
+    [value] = good("status", path, *words, "--json").values
+    assert list(value) == ["by", "largest", "files", "counter"]
+    assert ctxkit("status", path, *words, "--no-tokens").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["--fail-over", "112"], 0), (["--fail-over", "111"], 1), (["--limit", "1000", "--fail-at", "11%"], 1),
+     (["--limit", "1000", "--fail-at", "12"], 0), (["--fail-at", "85%"], 78), (["--fail-at", "full"], 2)],
+)  # fmt: skip
+def test_assertions(tmp_path: Path, words: list[str], code: int) -> None:
+    """For CI: 1 where more is used; the overview is printed all the same; 78 where no limit is known."""
+    ran = ctxkit("status", small(tmp_path), *words)
+    assert ran.code == code and (code == 2 or "112" in ran.text)
+    assert code != 1 or "are used" in ran.err

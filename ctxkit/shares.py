@@ -1,0 +1,130 @@
+"""Shares: whose a context's tokens are, by role, tool, exchange or file; and every file that its calls touch.
+
+Reads what `counting.py` counts; `status --by` and `--files` print it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+from ctxkit.core.context import entry
+from ctxkit.core.files import Touch, touches
+from ctxkit.core.messages import Call
+from ctxkit.core.names import Name
+from ctxkit.counting import Counting
+from ctxkit.opened import OpenedLog
+
+By = Literal["role", "tool", "exchange", "file"]
+NO_TOOL, NO_FILE, BEFORE = "(no tool)", "(no file)", "(before the first)"
+
+
+class Share(msgspec.Struct, frozen=True):
+    """Some messages of the context. `first`: the earliest of them as people write it; `tokens`: of all of them."""
+
+    what: str
+    messages: int
+    tokens: int
+    first: str
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """A file that calls touch. `reads`, `writes`: the messages that do, as people write them; `last`: the newest.
+
+    `tokens`: of these calls and their results in the context, those of a call that touches several files for each of
+    them. `superseded`: reads that a later one, or a write, made old.
+    """
+
+    path: str
+    reads: list[str]
+    writes: list[str]
+    last: str
+    tokens: int
+    superseded: list[str]
+
+
+class Shares:
+    """A context, its messages counted one by one."""
+
+    def __init__(self, log: OpenedLog) -> None:
+        self.log, self.state = log, log.state()
+        self.names = list(log.listed())
+        self.counting = Counting(log)
+        self.tokens = dict(zip(self.names, self.counting.counted(self.names), strict=True))
+
+    def by(self, kind: By) -> list[Share]:
+        """The shares, the largest first; exchanges in their order. Each message is in one of them, so they add up."""
+        groups: dict[str, list[Name]] = {}
+        for what, name in self._labelled(kind):
+            groups.setdefault(what, []).append(name)
+        found = [
+            Share(what, len(names), sum(self.tokens[name] for name in names), self.state.label(names[0]))
+            for what, names in groups.items()
+        ]
+        return found if kind == "exchange" else sorted(found, key=lambda share: -share.tokens)
+
+    def largest(self, count: int) -> list[Share]:
+        """The largest messages, by their role."""
+        names = sorted(self.names, key=lambda name: -self.tokens[name])[:count]
+        return [Share(entry(self.state, name).role, 1, self.tokens[name], self.state.label(name)) for name in names]
+
+    def files(self) -> list[Touched]:
+        """Every file that a call in the context touches, by its newest touch, the newest first."""
+        order: dict[str, list[tuple[Name, Touch]]] = {}
+        for name, some in self._touched.items():
+            for touch in some:
+                order.setdefault(touch.path, []).append((name, touch))
+        label, place = self.state.label, {name: n for n, name in enumerate(self.names)}
+        found = []
+        for path, held in sorted(order.items(), key=lambda one: -place[one[1][-1][0]]):
+            reads = [name for name, touch in held if touch.action == "read"]
+            writes = [name for name, touch in held if touch.action == "write"]
+            last = held[-1][0]
+            steps = {member for name, _ in held for member in self._step(name)}
+            tokens = sum(self.tokens.get(name, 0) for name in steps)
+            old = [label(n) for n in reads if n != last]
+            found.append(Touched(path, list(map(label, reads)), list(map(label, writes)), label(last), tokens, old))
+        return found
+
+    def _labelled(self, kind: By) -> Iterator[tuple[str, Name]]:
+        exchange = BEFORE
+        for name in self.names:
+            message = self.state.messages[name - 1] if isinstance(name, int) else None
+            match kind:
+                case "role":
+                    yield entry(self.state, name).role, name
+                case "tool":
+                    tools = sorted({tool for n in self._callers(name) for tool in self.state.messages[n - 1].tools})
+                    yield ", ".join(tools) or NO_TOOL, name
+                case "file":
+                    paths = sorted({touch.path for n in self._callers(name) for touch in self._touched.get(n, ())})
+                    yield ", ".join(paths) or NO_FILE, name
+                case "exchange":
+                    if message is not None and message.opens:
+                        exchange = f"from {self.state.label(name)}"
+                    yield exchange, name
+
+    def _callers(self, name: Name) -> Sequence[int]:
+        """The messages whose calls a message makes or answers."""
+        if not isinstance(name, int):
+            return []
+        message = self.state.messages[name - 1]
+        answered = (self.state.steps.caller.get((name, call)) for call in message.results)
+        return [*([name] if message.calls else []), *dict.fromkeys(n for n in answered if n is not None)]
+
+    def _step(self, name: Name) -> Sequence[Name]:
+        return self.state.steps.members(name) if isinstance(name, int) else [name]
+
+    @cached_property
+    def _touched(self) -> dict[Name, list[Touch]]:
+        found: dict[Name, list[Touch]] = {}
+        for name in self.names:
+            if isinstance(name, int) and self.state.messages[name - 1].calls:
+                parts = self.log.full(entry(self.state, name)).parts
+                some = [touch for part in parts if isinstance(part, Call) for touch in touches(part)]
+                if some:
+                    found[name] = some
+        return found
