@@ -216,6 +216,8 @@ def _kept(atom: Atom, loss: Loss) -> list[Atom]:
 
 def _picture(atom: Atom, loss: Loss) -> str:
     """What becomes of a picture where pictures may be."""
+    if not atom[2] and not atom[3].startswith(("https://", "http://")):
+        return loss.unfit
     if not atom[2]:
         far = loss.links == "https" and not atom[3].startswith("https")
         return "out" if far else "kept" if loss.links == "https" else loss.links
