@@ -18,7 +18,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage, Text
 from ctxkit.errors import ManyConversations, Usage
 from ctxkit.formats.chat import ChatFormat, content_of
-from ctxkit.formats.heads import field_views, one_line, value, views
+from ctxkit.formats.heads import one_line, value, views
 
 FORMAT = ChatFormat("messages", native=False)
 """How the laid out lines are read."""
@@ -104,6 +104,14 @@ class _Head(msgspec.Struct):
     request: msgspec.Raw = _ABSENT
     response: msgspec.Raw = _ABSENT
     result: msgspec.Raw = _ABSENT
+    custom_id: msgspec.Raw = _ABSENT
+    instance_id: msgspec.Raw = _ABSENT
+    task_id: msgspec.Raw = _ABSENT
+    conversation_id: msgspec.Raw = _ABSENT
+    id: msgspec.Raw = _ABSENT
+    title: msgspec.Raw = _ABSENT
+    name: msgspec.Raw = _ABSENT
+    trial: msgspec.Raw = _ABSENT
 
 
 _SIGNS = ("input", "output", "choices", "contents", "candidates", "body", "params", "request", "response", "result")
@@ -258,7 +266,7 @@ def _held(raw: bytes, depth: int = 0) -> list[Conversation]:
     system = bytes(head.system)
     if system[:1] in (b'"', b"[") and system not in (b'""', b"[]"):
         listed.insert(0, b'{"role":"system","content":' + system + b"}")
-    return [Conversation(_label(raw), listed, whose)]
+    return [Conversation(_label(head), listed, whose)]
 
 
 def _bodies(head: _Head, raw: bytes, depth: int) -> list[Conversation]:
@@ -271,7 +279,7 @@ def _bodies(head: _Head, raw: bytes, depth: int) -> list[Conversation]:
 
     talks = exchanges.lay_out(raw)
     if talks:
-        label = _label(raw)
+        label = _label(head)
         return [Conversation(", ".join(filter(None, (label, talk.label))), talk.lines, talk.format) for talk in talks]
     found: list[Conversation] = []
     for inner in exchanges.inside(raw) if depth < _DEEPEST else ():
@@ -282,7 +290,7 @@ def _bodies(head: _Head, raw: bytes, depth: int) -> list[Conversation]:
             found = [Conversation(one.label, found[0].records + one.records, one.format) for one in said]
         else:
             found = found or said
-    return [Conversation(one.label or _label(raw), one.records, one.format) for one in found]
+    return [Conversation(one.label or _label(head), one.records, one.format) for one in found]
 
 
 def _document(raw: bytes, messages: list[bytes] | None) -> tuple[str, list[bytes]] | None:
@@ -331,7 +339,7 @@ def _head(raw: bytes) -> _Head | None:
         return None
     head = _Head()
     for key in _Head.__struct_fields__:
-        if key in (*_LISTS, *_SIGNS, "system") and key in found:
+        if key in (*_LISTS, *_SIGNS, *_LABELS, "system") and key in found:
             setattr(head, key, msgspec.Raw(found[key]))
         elif key in found and mending.sound(found[key]):
             setattr(head, key, loads(found[key]))
@@ -364,9 +372,9 @@ def _role(raw: bytes) -> str | None:
     return head.role if head is not None and isinstance(head.role, str) else None
 
 
-def _label(raw: bytes) -> str:
+def _label(head: _Head) -> str:
     """What the container calls the conversation: the first of its ids, and the trial."""
-    record = field_views(raw) or {}
-    told = [(key, value(record[key])) for key in _LABELS if key in record and bytes(record[key])[:1] not in b"{["]
-    found = [(key, one) for key, one in told if isinstance(one, str | int)]
+    told = [(key, bytes(getattr(head, key))) for key in _LABELS]
+    known = [(key, value(raw)) for key, raw in told if raw and raw[:1] not in b"{["]
+    found = [(key, one) for key, one in known if isinstance(one, str | int)]
     return ", ".join(f"{key} {one}" for key, one in found if key == found[0][0] or key == "trial")
