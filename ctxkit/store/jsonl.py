@@ -1,7 +1,7 @@
 """JSON lines as blocks of rows: a fast path for clean pieces, recovery for the others.
 
 Pipeline: `source.py` -> here -> `formats.base.Reader.feed`. A piece is decoded as a whole, and accepted only where
-nothing in it can be damaged; any doubt sends that piece (1 MiB) through `recover.py`, line by line. Memory is bounded
+nothing in it can be damaged; any doubt sends that piece (256 KiB) through `recover.py`, line by line. Memory is bounded
 by the piece, or by the longest line.
 """
 
@@ -19,11 +19,13 @@ import msgspec
 
 from ctxkit.core.messages import Damage
 from ctxkit.formats.base import Block, Row
-from ctxkit.store.source import CHUNK, Source
+from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
     from ctxkit.store.recover import Recovery
 
+CHUNK = 256 << 10
+"""A piece: with its rows it fits into a processor's own memory, and what one needed the next can use again."""
 MAX_LINE = 256 << 20
 """A longer line is skipped by bytes and reported (RELIABILITY F20)."""
 JOINED = 8 << 20

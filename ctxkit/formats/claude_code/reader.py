@@ -165,8 +165,8 @@ class ClaudeReader:
             else:
                 known = len(messages) + 1
                 role = "assistant" if kind == _ASSISTANT else "user"
-                agent, thread = text(row.agentId) or None, threads.get(i)
-                message = Message(known, offset, size, role, row.timestamp, agent, thread, uuids[i - first])
+                agent = text(row.agentId) or None if row.agentId is not None else None
+                message = Message(known, offset, size, role, row.timestamp, agent, threads.get(i), uuids[i - first])
                 messages.append(message)
                 row_of.append(place)
             numbers[i] = known
