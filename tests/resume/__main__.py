@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.resume import exports
 from tests.resume.agents import AGENTS
-from tests.resume.blocks import Block, anthropic, responses
+from tests.resume.blocks import Block, anthropic, gemini, responses
 from tests.resume.compare import Compared, compared
 from tests.resume.contexts import context
 from tests.resume.install import CannotInstallError, Installed, cache, install
@@ -49,7 +49,7 @@ def main() -> int:
     summary: list[str] = []
     ran, failed, missing = 0, 0, 0
     for agent in AGENTS.values():
-        if asked.agent and agent.name not in asked.agent:
+        if (asked.agent and agent.name not in asked.agent) or (asked.edited and agent.name in exports.OTHERS):
             continue
         try:
             installed = install(agent, asked.cache)
@@ -125,7 +125,7 @@ def answer(installed: Installed, session: bytes, ours: Callable[[], list[Block]]
     if installed.agent.name == "codex":
         sent = responses(body["input"], str(body.get("client_metadata", {}).get("root_turn_id", "")))
     else:
-        sent = anthropic(body["messages"])
+        sent = gemini(body["contents"]) if "contents" in body else anthropic(body["messages"])
     return compared(sent, ours())
 
 

@@ -120,7 +120,20 @@ def _pi(home: Path, session: bytes, model: str) -> Settled:
     return Settled([*command, "-p", PING], home / "work", {"ANTHROPIC_API_KEY": "dummy", "PI_TELEMETRY": "0"})
 
 
-_SETTLE = {"claude-code": _claude_code, "codex": _codex, "pi": _pi}
+def _gemini_cli(home: Path, session: bytes, model: str) -> Settled:
+    whole = next(rows(session), {})
+    path = home / ("session.json" if isinstance(whole.get("messages"), list) else "session.jsonl")
+    put(path, session)
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False},
+    }  # fmt: skip
+    put(home / ".gemini/settings.json", json.dumps(settings).encode())
+    command = ["--skip-trust", "--session-file", str(path), "-m", model or "gemini-2.5-pro", "-p", PING]
+    return Settled(command, home / "work", {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": HERE})
+
+
+_SETTLE = {"claude-code": _claude_code, "codex": _codex, "pi": _pi, "gemini-cli": _gemini_cli}
 AGENTS = {
     agent.name: agent
     for agent in (
@@ -130,5 +143,6 @@ AGENTS = {
             "pi", "@earendil-works/pi-coding-agent", "0.87.1", "@earendil-works/pi-coding-agent/dist/bundle/cli.js",
             (NODE,),
         ),
+        Agent("gemini-cli", "@google/gemini-cli", "0.61.0", "@google/gemini-cli/bundle/gemini.js", (NODE,)),
     )
 }  # fmt: skip

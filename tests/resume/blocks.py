@@ -24,6 +24,7 @@ RULES = {
     "runtime": "items of the resuming run: its instructions, its environment",
     "made up": "words in the place of what is not there, the agent's and ours; results so made answer the same calls",
     "unpaired": "a result without a call, or a second one: no provider takes it, so we leave it out",
+    "open": "our answer to a call that Gemini CLI leaves open, which no provider takes",
     "loaded": "said after results that name tools which the resuming run has",
     "blank": "an empty text",
     "cut": "a result that the resuming run cut to its model's length, or an image in it that it could not decode",
@@ -150,6 +151,27 @@ def _item(item: Json) -> Iterator[Block]:
 def without_nulls(value: Any) -> Any:
     """An object without the fields that say nothing, which Codex fills in."""
     return {key: item for key, item in value.items() if item is not None} if isinstance(value, dict) else value
+
+
+def gemini(contents: Iterable[Json]) -> Iterator[Block]:
+    """The blocks of a request to Gemini, the agent's or ours. A call and its result have the key of the former."""
+    listed = [(content["role"], part) for content in contents for part in content["parts"]]
+    for number, (role, part) in enumerate(listed):
+        match part:
+            case {"text": str() as words}:
+                rule = "runtime" if words.startswith("<session_context>") else ""
+                rule = "prompt" if number == len(listed) - 1 and words.strip() == PING else rule
+                yield Block(role, "text", fold(words), rule=rule)
+            case {"functionCall": call}:
+                yield Block(role, "tool_use", call.get("id", ""), call["name"] + as_json(call.get("args") or {}))
+            case {"functionResponse": found}:
+                words = as_json(found.get("response"))
+                made = "open" if "[no result recorded" in words else ""
+                yield Block(role, "tool_result", found.get("id", ""), words, made)
+            case {"inlineData": {"data": pixels}}:
+                yield Block(role, "image", pixels)
+            case _:
+                yield Block(role, "part", as_json(part))
 
 
 def _output(output: Any) -> str:

@@ -10,7 +10,7 @@ from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
 from ctxkit.formats.anthropic import write
-from tests.resume.blocks import ABORTED, MADE_RESULTS, Block, anthropic, as_json, fold, without_nulls
+from tests.resume.blocks import ABORTED, MADE_RESULTS, Block, anthropic, as_json, fold, gemini, without_nulls
 
 
 def context(agent: str, session: Path, model: str = "") -> list[Block]:
@@ -23,6 +23,9 @@ def context_of(agent: str, log: Log, model: str = "") -> list[Block]:
     if agent == "codex":
         contents, _ = repair([log.full(entry) for entry in log.entries()])
         return list(_items(contents))
+    if agent == "gemini-cli":
+        sent = next(iter(log.export("gemini", model=model or "gemini-2.5-pro", assembly=False).values))
+        return list(gemini(sent["contents"]))
     contents = [log.full(entry) for entry in log.entries()]
     own = log.opening.format.sent(contents, log.answered, model)  # after ops too: what the program makes of the history
     try:

@@ -27,7 +27,7 @@ OTHERS = {
     "chat": ("guide/chat.jsonl", "golden-200/log.jsonl", "assembly/chat.jsonl"),
     "gemini-cli": ("truth-gemini-cli/*.json*",),
 }
-"""Formats that no agent here writes: where their fixtures are."""
+"""Formats that ctxkit does not write as sessions: where their fixtures are."""
 
 Answer = Callable[[bytes, Callable[[], list[Block]]], Compared]
 """What the agent sends of a session, compared with ours."""
@@ -58,7 +58,7 @@ def exports(agent: str, pattern: str, edit: str = "*") -> Iterator[Export]:
     for name, act in EDITS.items():
         if fnmatch(name, edit):
             yield from (Export(path, name, act, own=True) for path in sessions(agent, pattern))
-    for other in (*AGENTS, *OTHERS):
+    for other in dict.fromkeys((*AGENTS, *OTHERS)):
         if other != agent and fnmatch(f"from {other}", edit):
             yield from (Export(path, f"from {other}", EDITS["nothing"], own=False) for path in sessions(other, pattern))
 

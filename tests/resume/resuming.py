@@ -59,7 +59,9 @@ def resume(installed: Installed, session: bytes, model: str = "", left: list[byt
 def chosen(requests: list[Request]) -> Json | None:
     """The request that holds the conversation: the first with the prompt in it."""
     for _, body in requests:
-        items = body.get("messages") or body.get("input") or []
-        if isinstance(items, list) and any(PING in json.dumps(item.get("content", "")) for item in items[-3:]):
+        items = body.get("messages") or body.get("input") or body.get("contents") or []
+        if isinstance(items, list) and any(
+            PING in json.dumps(item.get("content") or item.get("parts") or "") for item in items[-3:]
+        ):
             return body
     return None

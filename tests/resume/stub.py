@@ -1,4 +1,4 @@
-"""A model provider on loopback that keeps what it is sent: just enough of three APIs for an agent to get its answer."""
+"""A model provider on loopback that keeps what it is sent: just enough of four APIs for an agent to get its answer."""
 
 from __future__ import annotations
 
@@ -53,6 +53,13 @@ def responses_events(model: str) -> Iterator[Json]:
     yield {"type": "response.completed", "response": {**response, "status": "completed"}}
 
 
+def gemini_answer() -> Json:
+    """An answer of Gemini's API, whole or the one chunk of a stream."""
+    content = {"role": "model", "parts": [{"text": SAID}]}
+    counts = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+    return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": counts}
+
+
 def answer(path: str, body: Json) -> tuple[str, bytes]:
     """Content type and bytes of the answer to a POST."""
     model = str(body.get("model", ""))
@@ -64,6 +71,10 @@ def answer(path: str, body: Json) -> tuple[str, bytes]:
         return "text/event-stream", stream(anthropic_events(model))
     if path.endswith("/responses"):
         return "text/event-stream", stream(responses_events(model))
+    if path.endswith(":streamGenerateContent"):
+        return "text/event-stream", f"data: {json.dumps(gemini_answer())}\r\n\r\n".encode()
+    if path.endswith(":generateContent"):
+        return "application/json", json.dumps(gemini_answer()).encode()
     return "application/json", b"{}"
 
 

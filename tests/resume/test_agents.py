@@ -16,6 +16,7 @@ SESSIONS = {
     "claude-code": "truth-claude-code/p01-leaf-ts-vs-file.jsonl",
     "codex": "truth-codex/dup-output.jsonl",
     "pi": "truth-pi/custom.jsonl",
+    "gemini-cli": "truth-gemini-cli/jsonl-set.jsonl",
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.resume.blocks import RULES, anthropic, responses
+from tests.resume.blocks import RULES, anthropic, gemini, responses
 from tests.shared import HERE
 
 FIXTURES = HERE.parent / "fixtures"
@@ -80,3 +80,21 @@ def test_every_rule_is_explained() -> None:
     assert all(RULES.values())
     page = (HERE.parent / "docs/formats.md").read_text(encoding="utf-8")
     assert [rule for rule, words in RULES.items() if f"| {rule} | {words} |" not in page] == []
+
+
+def test_contents_of_gemini() -> None:
+    """Words, calls and results by role; the run's own context and prompt are told apart."""
+    contents = [
+        {"role": "user", "parts": [{"text": "<session_context>\nx\n</session_context>"}, {"text": "q"}]},
+        {"role": "model", "parts": [{"functionCall": {"id": "A", "name": "read", "args": {"p": 1}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "A", "name": "read", "response": {"output": "o"}}}]},
+        {"role": "user", "parts": [{"text": "ping"}]},
+    ]
+    found = [(block.role, block.kind, block.key, block.body, block.rule) for block in gemini(contents)]
+    assert found == [
+        ("user", "text", "<session_context> x </session_context>", None, "runtime"),
+        ("user", "text", "q", None, ""),
+        ("model", "tool_use", "A", 'read{"p":1}', ""),
+        ("user", "tool_result", "A", '{"output":"o"}', ""),
+        ("user", "text", "ping", None, "prompt"),
+    ]
