@@ -29,6 +29,7 @@ from ctxkit.formats.base import Block, Edited, Kept, NewSession, Row, SessionFor
 from ctxkit.formats.bodies import speaker
 from ctxkit.reading import limited
 from ctxkit.store.jsonl import read_blocks
+from ctxkit.store.source import Window
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog
@@ -192,7 +193,7 @@ def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None
     if rows is not None:
         ends = [block.offsets[-1] + block.sizes[-1] for block in blocks(Row) if block.rows]
         size = min(ends[-1] + 1, source.size) if ends else 0
-    return Edited(state.transcript, context, frozenset(gone), moved, size, source.read, blocks)
+    return Edited(state.transcript, context, frozenset(gone), moved, size, Window(source).read, blocks)
 
 
 def _number(name: Name) -> int:

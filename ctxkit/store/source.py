@@ -143,6 +143,24 @@ class Source:
         self.close()
 
 
+class Window:
+    """Small reads near each other, out of one larger read: a record at a time costs no call of the system each."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._at = 0
+        self._piece = b""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """What `Source.read` gives, and raises."""
+        start = offset - self._at
+        if start < 0 or start + size > len(self._piece):
+            if size >= TAIL:
+                return self._source.read(offset, size)
+            self._piece, self._at, start = self._source.read(offset, TAIL), offset, 0
+        return self._piece[start : start + size]
+
+
 def tail_digest(source: Source, size: int) -> bytes:
     """SHA-256 of the last TAIL bytes before offset `size`."""
     start = max(size - TAIL, 0)

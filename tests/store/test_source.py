@@ -8,10 +8,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxkit.errors import NoSuchLog, ReadFailed, UpdatedElsewhere, WriteFailed
 from ctxkit.store import source as module
-from ctxkit.store.source import TAIL, Source, of_bytes, open_log, spool
+from ctxkit.store.source import TAIL, Source, Window, of_bytes, open_log, spool
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -190,3 +192,23 @@ def test_progress_of_a_stream() -> None:
     source = spool(pipe_of(CONTENT), progress=lambda done, total: told.append((done, total)))
     assert source.read(0, source.size) == CONTENT
     assert told and told == sorted(told) and told[-1] == (len(CONTENT), 0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 300_000), st.integers(0, 100_000)), max_size=20))
+def test_a_window_gives_what_the_source_gives(reads: list[tuple[int, int]]) -> None:
+    """In any order, of any size, over the end too."""
+    source = of_bytes("log", bytes(range(256)) * 1000)
+    window = Window(source)
+    for offset, size in reads:
+        assert window.read(offset, size) == source.read(offset, size)
+
+
+def test_a_window_reads_neighbours_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record at a time from the start to the end: a read for each piece, not for each record."""
+    source = of_bytes("log", b"0123456789" * 20_000)
+    seen: list[int] = []
+    plain = source.read
+    monkeypatch.setattr(source, "read", lambda offset, size: seen.append(offset) or plain(offset, size))
+    window = Window(source)
+    assert b"".join(window.read(at, 10) for at in range(0, source.size, 10)) == plain(0, source.size)
+    assert len(seen) < 5
