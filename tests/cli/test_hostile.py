@@ -147,6 +147,12 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     return name
 
 
+@pytest.fixture(autouse=True)
+def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is: a line that comes and goes by the clock is no part of what is looked at."""
+    monkeypatch.setattr("ctxkit.cli.progress.AFTER", 3600)
+
+
 LOGS = {**{name: session for name in SESSIONS}, "chat": lambda _, bad: hostile(bad), "many": lambda _, bad: many(bad)}
 
 
