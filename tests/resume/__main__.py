@@ -33,7 +33,10 @@ EDITED_HEAD = "| agent | export | sessions | equal | blocks | taken out |", "|--
 MODELS = {"p77c-model-arg-opus5": "claude-opus-5"}
 """Sessions that are resumed with a model other than their own."""
 
-EXPLAINED = {("claude-code", "42-*", "trim"): "words of a copied history in another order"}
+EXPLAINED = {
+    ("claude-code", "42-*", "trim"): "words of a copied history in another order",
+    ("pi", "ids-of-another-model", "rewind"): "no key for the model that is left",
+}
 """Exports (agent, session, edit) that differ, and why: docs/formats.md has it at length."""
 
 
