@@ -69,7 +69,8 @@ def export(
     elif to == "responses":
         from ctxkit.formats import responses
 
-        body, more = responses.write(contents, model=model, as_sent=untouched(log))
+        as_sent = log.transcript.format == responses.PROGRAM and untouched(log)
+        body, more = responses.write(contents, model=model, as_sent=as_sent)
         return Exported([body], joined(repairs, more), len(body["input"]), "item")
     elif to == "gemini":
         from ctxkit.formats import gemini

@@ -136,8 +136,11 @@ class Items:
         return bool(item[key]) and all(any(sound_piece(one, said=side) for side in sides) for one in item[key])
 
     def _stays(self, item: Json) -> bool:
-        """Whether it is such an item and, if it is a call, may be answered by what answers it."""
+        """Whether it is such an item, and may be answered by what answers it, or answers what it stands for."""
         kind = KINDS.get(str(item.get("type")))
+        made = self._kinds.get(str(item.get("call_id")))
+        if made is not None and kind is not None and kind.side != "call" and KINDS[made].answer != item["type"]:
+            return False
         words = kind is not None and kind.side == "call" and not kind.worded and item.get("call_id") in self._worded
         return self._kept(item) and not words
 

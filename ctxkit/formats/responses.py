@@ -13,6 +13,9 @@ from ctxkit.core.messages import Content, Repairs
 from ctxkit.errors import NothingToSend
 from ctxkit.formats.response_items import Items, followed, permitted
 
+PROGRAM = "codex"
+"""The program whose own requests these are: what it sends, goes out as it sends it."""
+
 
 def write(contents: list[Content], *, model: str = "", as_sent: bool = False) -> tuple[dict[str, Any], Repairs]:
     """The body, and what was changed to make it valid. Raises NothingToSend where no item is left.
