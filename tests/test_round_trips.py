@@ -42,9 +42,10 @@ JOINTS = 2
 """Further links that one message can cost: where a copy of a response, or a summary, leaves, what stays is joined."""
 MARKERS = (b'"turn_duration"', b'"customType":"ctxkit"')
 """What a row that comes in at the end of the file has, where a branch stood behind the last of the context."""
-ANEW = {"compacted-ghost", "rollback-context", "rollback-developer", "compaction-twice-old"}
-"""Where a rollback, an earlier compaction or an empty list is in the way: one message makes the history be written
-anew, of lines of the source, and what else went is counted."""
+ANEW = {"compacted-ghost", "rollback-context", "rollback-developer", "compaction-twice-old", "q13-preserved-no-anchor"}
+"""Where a rollback, an earlier compaction, an empty list or a missing anchor is in the way: one message makes the
+history be written anew, of lines of the source, and what else went is counted."""
+
 WHOLE = "CTXKIT_EACH" in os.environ
 """Every message of big files, too: minutes."""
 FEW = 40
@@ -184,7 +185,8 @@ def only_gone(name: str, log: Log, raw: bytes, numbers: list[int], *, anew: bool
     calls -= {call for message in log.messages if message not in messages for call in message.calls}
     responses = {line.response for line in source if line.at in spans} - {""}
     owned = {at for message in log.messages for at in (message.offset, *(span[0] for span in message.more))}
-    gone = [line for line in source if line.at in spans or line.answers & calls]
+    first = min((message.offset for message in messages), default=0)  # what answers before it is asked is no pair
+    gone = [line for line in source if line.at in spans or (line.at > first and line.answers & calls)]
     gone += [line for line in source if line.response in responses and line.at not in owned]  # never sent, but of it
     aims = {line.own for line in gone}
     gone += [line for line in source if line.target in aims]
