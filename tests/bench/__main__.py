@@ -132,6 +132,7 @@ def others(folder: Path, environment: dict[str, str], log: Path, times: int) -> 
     def clear() -> None:
         for one in folders:
             shutil.rmtree(one, ignore_errors=True)
+        folders[1].mkdir()
 
     ours = {
         "status": [("--no-tokens", str(log))],
@@ -147,7 +148,7 @@ def others(folder: Path, environment: dict[str, str], log: Path, times: int) -> 
             shown = " ".join(word for word in words if not word.startswith("/")).removesuffix(" -o")
             kinds[f"`ctxkit {command} {shown}`"] = Kind((*CTXKIT, command, *words), clear)
         run, does = ({}, {}) if absent else peers.kinds(commands[command])
-        folders[1].mkdir(exist_ok=True)
+        clear()
         found = in_turn({**kinds, **run}, times, {**environment, **peers.QUIET})
         own = next(iter(found.values()))
         for name, runs in found.items():
