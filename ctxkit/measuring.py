@@ -47,7 +47,7 @@ class Session:
         if not usages:
             return
         first = self._places[0]
-        base = list(self.counting.base(self.own[first:]))
+        base = list(self.counting.base_as_read(self.own[first:]))
         ends = [*self._places[1:], len(self.own)]
         for found, place, end in zip(usages, self._places, ends, strict=True):
             at = place - first
@@ -100,8 +100,8 @@ def measure(counting: Counting, names: Sequence[Name]) -> Measured:
     session = Session(counting) if counting.model == log.model else None
     if session is None or not session.steps:
         return Measured(counting.of(names), counter.name)
-    overhead, worth = session.overhead or 0, session.worth(session.known, as_read=True)
-    if overhead > LARGEST or session.after > MADE_OF * (overhead + worth):
+    overhead, worth = session.overhead, session.worth(session.known, as_read=True)
+    if (overhead or 0) > LARGEST or session.after > MADE_OF * ((overhead or 0) + worth):
         return Measured(counting.of(names), counter.name)
     known, shown, stubbed = set(session.known), set(names), log.state().board.stubs.keys()
     came = session.worth([name for name in names if name not in known or name in stubbed])
@@ -110,7 +110,7 @@ def measure(counting: Counting, names: Sequence[Name]) -> Measured:
     return Measured(
         tokens=max(0, session.after + moved),
         counter=_name(counting, session.calibration, session.known[-1], moved),
-        known=session.after, at=session.known[-1], estimated=moved, overhead=session.overhead,
+        known=session.after, at=session.known[-1], estimated=moved, overhead=overhead,
         error=None if error is None else round(100 * error, 2),
     )  # fmt: skip
 
@@ -127,8 +127,9 @@ def _factor(counting: Counting, calibration: Calibration) -> str:
 
 
 def _own(log: OpenedLog) -> Sequence[int]:
-    state = fold(log.transcript, Ledger([], {}, []))
-    return [name for name in listed(state, Lens(thread=log.lens_thread)) if isinstance(name, int)]
+    state = fold(log.transcript, Ledger([], {}, [])) if log.ledger.entries else log.state()
+    found = listed(state, Lens(thread=log.lens_thread))
+    return found if isinstance(found, range) else [name for name in found if isinstance(name, int)]
 
 
 def _recorded(log: OpenedLog, own: Sequence[int]) -> list[tuple[int, Usage]]:

@@ -6,14 +6,13 @@ Reads what `counting.py` counts; `status --by` and `--files` print it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Literal
 
 import msgspec
 
+from ctxkit.calls import Calls
 from ctxkit.core.context import entry
-from ctxkit.core.files import Touch, touches
-from ctxkit.core.messages import Call
+from ctxkit.core.files import Touch
 from ctxkit.core.names import Name
 from ctxkit.counting import Counting
 from ctxkit.opened import OpenedLog
@@ -52,6 +51,7 @@ class Shares:
     def __init__(self, log: OpenedLog) -> None:
         self.log, self.state = log, log.state()
         self.names = list(log.listed())
+        self.calls = Calls(log, self.names)
         self.counting = Counting(log)
         self.tokens = dict(zip(self.names, self.counting.counted(self.names), strict=True))
 
@@ -74,7 +74,7 @@ class Shares:
     def files(self) -> list[Touched]:
         """Every file that a call in the context touches, by its newest touch, the newest first."""
         order: dict[str, list[tuple[Name, Touch]]] = {}
-        for name, some in self._touched.items():
+        for name, some in self.calls.touched.items():
             for touch in some:
                 order.setdefault(touch.path, []).append((name, touch))
         label, place = self.state.label, {name: n for n, name in enumerate(self.names)}
@@ -97,34 +97,15 @@ class Shares:
                 case "role":
                     yield entry(self.state, name).role, name
                 case "tool":
-                    tools = sorted({tool for n in self._callers(name) for tool in self.state.messages[n - 1].tools})
+                    tools = sorted(self.calls.tools(name))
                     yield ", ".join(tools) or NO_TOOL, name
                 case "file":
-                    paths = sorted({touch.path for n in self._callers(name) for touch in self._touched.get(n, ())})
+                    paths = sorted({touch.path for touch in self.calls.files(name)})
                     yield ", ".join(paths) or NO_FILE, name
                 case "exchange":
                     if message is not None and message.opens:
                         exchange = f"from {self.state.label(name)}"
                     yield exchange, name
 
-    def _callers(self, name: Name) -> Sequence[int]:
-        """The messages whose calls a message makes or answers."""
-        if not isinstance(name, int):
-            return []
-        message = self.state.messages[name - 1]
-        answered = (self.state.steps.caller.get((name, call)) for call in message.results)
-        return [*([name] if message.calls else []), *dict.fromkeys(n for n in answered if n is not None)]
-
     def _step(self, name: Name) -> Sequence[Name]:
         return self.state.steps.members(name) if isinstance(name, int) else [name]
-
-    @cached_property
-    def _touched(self) -> dict[Name, list[Touch]]:
-        found: dict[Name, list[Touch]] = {}
-        for name in self.names:
-            if isinstance(name, int) and self.state.messages[name - 1].calls:
-                parts = self.log.full(entry(self.state, name)).parts
-                some = [touch for part in parts if isinstance(part, Call) for touch in touches(part)]
-                if some:
-                    found[name] = some
-        return found

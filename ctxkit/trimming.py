@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
+from ctxkit.calls import Calls
 from ctxkit.core.context import entry
-from ctxkit.core.files import Touch, touches
-from ctxkit.core.messages import Call, Message, Result
+from ctxkit.core.messages import Message, Result
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Trim
 from ctxkit.core.state import PREAMBLE_ROLES
@@ -59,6 +59,7 @@ class Trimming:
         self.log, self.asked = log, asked
         self.state = log.state()
         self.names = log.names()
+        self.calls = Calls(log, self.names)
         self.counting = Counting(log)
         config = log.config
         self.keep = config["trim.keep_last"] if asked.keep is None else asked.keep
@@ -125,11 +126,11 @@ class Trimming:
     def cuts(self) -> Iterator[Cut]:
         """Results that can be shortened: superseded ones, then stale ones, the oldest first."""
         places = {name: place for place, unit in enumerate(self.units) for name in unit.names}
-        held = [name for name in self.names if self._message(name) is not None and self._message(name).results]  # type: ignore[union-attr]
+        held = [name for name in self.names if (one := self._message(name)) is not None and one.results]
         open_ = [
             name for name in held
             if self.units[places[name]].rank < Rank.NEVER and name not in self.state.board.stubs
-            and not self.exclude.intersection(self._tools(name))
+            and not self.exclude.intersection(self.calls.tools(name))
         ]  # fmt: skip
         newest = set(held[len(held) - self.results :]) if self.results else set()
         superseded = [(name, by) for name in open_ if (by := self._superseded(name)) is not None]
@@ -159,20 +160,9 @@ class Trimming:
         return found
 
     @cached_property
-    def _touched(self) -> dict[Name, list[Touch]]:
-        """Message with calls -> the files that they touch, in order of the context."""
-        found = {}
-        for name in self.names:
-            message = self._message(name)
-            if message is not None and message.calls:
-                content = self.log.full(entry(self.state, name))
-                found[name] = [touch for part in content.parts if isinstance(part, Call) for touch in touches(part)]
-        return {name: some for name, some in found.items() if some}
-
-    @cached_property
     def _latest(self) -> dict[str, Name]:
         """Path -> the newest message that touches it."""
-        return {touch.path: name for name, some in self._touched.items() for touch in some}
+        return {touch.path: name for name, some in self.calls.touched.items() for touch in some}
 
     @cached_property
     def _being_edited(self) -> set[str]:
@@ -184,7 +174,7 @@ class Trimming:
         position = {name: place for place, name in enumerate(self.names)}
         since = position[start] if start is not None else 0 if openings else len(self.names)
         return {
-            touch.path for name, some in self._touched.items() for touch in some
+            touch.path for name, some in self.calls.touched.items() for touch in some
             if touch.action == "write" and (name in recent or position[name] >= since)
         }  # fmt: skip
 
@@ -192,27 +182,15 @@ class Trimming:
         """Whether a step is the newest that touches a file that is being edited."""
         return any(
             touch.path in self._being_edited and self._latest[touch.path] == name
-            for name in group for touch in self._touched.get(name, ())
+            for name in group for touch in self.calls.touched.get(name, ())
         )  # fmt: skip
 
     def _superseded(self, name: Name) -> str | None:
         """The message that reads or writes again all that this result shows; None where there is none."""
-        made_by = self._callers(name)
-        paths = [touch for caller in made_by for touch in self._touched.get(caller, ())]
+        made_by, paths = self.calls.callers(name), self.calls.files(name)
         if not paths or any(touch.action != "read" or self._latest[touch.path] in made_by for touch in paths):
             return None
         return self.state.label(self._latest[paths[0].path])
-
-    def _callers(self, name: Name) -> set[Name]:
-        message = self._message(name)
-        if message is None or not isinstance(name, int):
-            return set()
-        found = (self.state.steps.caller.get((name, call)) for call in message.results)
-        return {n for n in found if n is not None}
-
-    def _tools(self, name: Name) -> set[str]:
-        made_by = [self._message(caller) for caller in self._callers(name)]
-        return {tool for message in made_by if message is not None for tool in message.tools}
 
     def _message(self, name: Name) -> Message | None:
         return self.state.messages[name - 1] if isinstance(name, int) else None

@@ -105,3 +105,17 @@ def test_real_usage(table: Path) -> None:
                 told.append((int(row[request]), int(row[reply])))
     missing = set(told) - set(map(tuple, read))
     assert len(missing) <= len(told) // 50, missing
+
+
+def test_what_is_shortened_now_was_sent_whole(tmp_path: Path) -> None:
+    """The steps of the past are told by the rows, whatever an op made of them since."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(chat(*[(1000 + 300 * n, 20) for n in range(6)]))
+    before = Session(Counting(Log.open(path))).steps
+    stub = {"ctxkit": "trim", "v": 1, "id": "t", "at": {"messages": 12}, "ids": "", "stubs": {"3": "[cut]"}}
+    with path.open("ab") as file:
+        file.write(lines(stub))
+    log = Log.open(path)
+    assert Session(Counting(log)).steps == before
+    found = measure(Counting(log), log.names())
+    assert found.known == 2520 and found.estimated < -100

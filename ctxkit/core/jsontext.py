@@ -13,9 +13,6 @@ from typing import Any
 
 import msgspec
 
-LONGEST_INTEGER = 4300
-"""Digits (RELIABILITY J05)."""
-
 _decode = msgspec.json.Decoder().decode
 
 
@@ -39,11 +36,6 @@ def _whole(digits: str) -> int | str:
         return int(digits)
     except ValueError:
         return digits
-
-
-def _integer(digits: str) -> int | str:
-    """An integer; one with more digits than Python converts stays text, so that the record around it can be read."""
-    return int(digits) if len(digits) <= LONGEST_INTEGER else digits
 
 
 def dumps(value: Any) -> str:

@@ -60,10 +60,6 @@ class Config:
         """Where the value of `name` comes from."""
         return self.settings[name].origin
 
-    def agent_window(self, agent: str) -> int | None:
-        """The window of one agent in seconds, 0 = off; None where none is set for it."""
-        return self.agents[agent].value if agent in self.agents else None
-
     def every(self) -> list[tuple[str, Setting]]:
         """All keys with their settings in the table's order, a key for each agent that has a window."""
         found = []

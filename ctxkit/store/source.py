@@ -174,11 +174,6 @@ def open_log(path: str | Path) -> Source:
     return _owning(str(path), fd, Path(os.path.realpath(path)))
 
 
-def of_bytes(name: str, data: bytes) -> Source:
-    """A source over bytes in memory."""
-    return Source(name, data)
-
-
 def spool(stream: BinaryIO, name: str = "standard input", progress: Callable[[int, int], None] | None = None) -> Source:
     """A stream, read to its end: kept in memory up to 8 MiB, above that in a file without a name.
 

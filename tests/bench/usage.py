@@ -120,7 +120,7 @@ def _ahead(epoch: Epoch) -> Iterator[tuple[int, tuple[float, float, float]]]:
                 break  # something left the context, of which nobody can know ahead
             if k in AHEAD:
                 unchanged = step.request + step.reply
-                yield k, tuple(abs(size - later.request) / later.request for size in (told, unchanged, characters))  # type: ignore[misc]
+                yield k, tuple(abs(size - later.request) / later.request for size in (told, unchanged, characters))
             told += _worth(later, calibration)
             characters += epoch.characters[i + k] / 2.7
 

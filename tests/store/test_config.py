@@ -35,7 +35,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert {config.origin(key.name) for key in KEYS if "NAME" not in key.name} == {"default"}
     assert (config["window.default"], config["window.min"], config["window.max"]) == (0, 3600, 7 * 86400)
     assert (config["now"], config["reserve"], config["limit"], config["status.red"]) == ("last", 4096, None, 85)
-    assert config.agent_window("frodo") is None
+    assert config.agents == {}
     assert config.notices == []
 
 
@@ -79,7 +79,7 @@ def test_relative_folder_is_looked_up_too(tmp_path: Path, monkeypatch: pytest.Mo
 def test_agents(tmp_path: Path) -> None:
     """Windows of single agents, names with dots too."""
     config = sidecar(tmp_path, '[agents.frodo]\nwindow = "8h"\n[agents."a.b"]\nwindow = "off"\n[agents.idle]\n')
-    assert [config.agent_window(name) for name in ("frodo", "a.b", "idle")] == [28800, 0, None]
+    assert {name: setting.value for name, setting in config.agents.items()} == {"frodo": 28800, "a.b": 0}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ctxkit.formats.chat import ChatRow
 from ctxkit.store import jsonl
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.recover import Recovered, Recovery
-from ctxkit.store.source import of_bytes, open_log
+from ctxkit.store.source import Source, open_log
 from tests.shared import shared
 
 
@@ -25,7 +25,7 @@ def read(data: bytes, live: bool = False) -> tuple[list[Any], list[tuple[int, in
     """Records, damage as (line, offset, code), and the records' lines. Every record is found again at its place."""
     damage: list[Damage] = []
     records, lines = [], []
-    for block in read_blocks(of_bytes("log", data), ChatRow, damage, live=live):
+    for block in read_blocks(Source("log", data), ChatRow, damage, live=live):
         assert len(block.rows) == len(block.offsets) == len(block.sizes) == len(block.lines)
         for i, row in enumerate(block.rows):
             raw = data[block.offsets[i] : block.offsets[i] + block.sizes[i]]
@@ -133,9 +133,9 @@ def test_a_live_tail_is_no_damage_and_is_read_when_it_is_whole() -> None:
     whole = b"".join(record(n) + b"\n" for n in range(3))
     for cut in range(len(whole) + 1):
         damage: list[Damage] = []
-        first = BlockReader(of_bytes("log", whole[:cut]), ChatRow, damage, live=True)
+        first = BlockReader(Source("log", whole[:cut]), ChatRow, damage, live=True)
         seen = [row.content for block in first for row in block.rows]
-        then = BlockReader(of_bytes("log", whole), ChatRow, damage, start=first.offset, line=first.line, live=True)
+        then = BlockReader(Source("log", whole), ChatRow, damage, start=first.offset, line=first.line, live=True)
         lines = [line for block in then for line in block.lines]
         assert len(seen) + len(lines) == 3
         assert lines == [1, 2, 3][len(seen) :]
@@ -294,7 +294,7 @@ def test_a_string_that_is_never_closed_ends(monkeypatch: pytest.MonkeyPatch, res
 def test_reading_takes_a_bounded_number_of_reads() -> None:
     """A long line is not read over and over: bytes asked for stay within a few times the file."""
     data = record(1, 12_000_000) + b"\n"
-    source = of_bytes("log", data)
+    source = Source("log", data)
     asked = 0
     plain: Callable[[int, int], bytes] = source.read
 

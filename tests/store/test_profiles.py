@@ -41,7 +41,7 @@ def test_profile_says_the_defaults(tmp_path: Path) -> None:
     tomllib.loads(text)
     config = loaded(tmp_path, text)
     assert config.notices == []
-    assert config.agent_window("frodo") == 28800
+    assert config.agents["frodo"].value == 28800
     plain = Config()
     differ = {key.name for key in KEYS if "NAME" not in key.name and config[key.name] != plain[key.name]}
     assert differ == {"model", "limit", "window.messages"}  # no default to show: an example

@@ -12,7 +12,7 @@ from ctxkit.formats.base import Block
 from ctxkit.formats.chat import ChatRow
 from ctxkit.store.jsonl import BlockReader
 from ctxkit.store.records import LaidOut, RecordReader
-from ctxkit.store.source import of_bytes
+from ctxkit.store.source import Source
 
 CLEAN = [b'{"role":"user","content":"%d"}' % i for i in range(600)]
 REST = b'{"ctxkit":"mark","id":"a"}\n'
@@ -44,7 +44,7 @@ def test_as_if_read_from_lines(at: int, odd: bytes, rest: bytes) -> None:
     expected: list[Damage] = []
     source = LaidOut("x", records, rest, joined)
     reader = RecordReader(source, ChatRow, damage, [msgspec.Raw(one) for one in records])
-    plain = BlockReader(of_bytes("x", data), ChatRow, expected)
+    plain = BlockReader(Source("x", data), ChatRow, expected)
     assert seen(reader) == seen(plain)
     assert (damage, reader.offset, reader.line) == (expected, plain.offset, plain.line)
 
@@ -79,5 +79,5 @@ def test_a_record_whose_line_is_longer() -> None:
 
     source = LaidOut("x", records, REST, mended)
     data = mended(records, REST)
-    assert seen(RecordReader(source, ChatRow, [], records)) == seen(BlockReader(of_bytes("x", data), ChatRow, []))
+    assert seen(RecordReader(source, ChatRow, [], records)) == seen(BlockReader(Source("x", data), ChatRow, []))
     assert source.read(0, 999) == data

@@ -9,7 +9,7 @@ from ctxkit.core.messages import Damage
 from ctxkit.formats.chat import ChatRow
 from ctxkit.store import recover
 from ctxkit.store.jsonl import read_blocks
-from ctxkit.store.source import of_bytes
+from ctxkit.store.source import Source
 
 A, B, C = b'{"a":1}', b'{"b":2}', b'{"c":3}'
 
@@ -17,7 +17,7 @@ A, B, C = b'{"a":1}', b'{"b":2}', b'{"c":3}'
 def read(data: bytes, live: bool = False) -> tuple[list[object], list[tuple[int, int, str]]]:
     """Records, and damage as (line, offset, code)."""
     damage: list[Damage] = []
-    source = of_bytes("log", data)
+    source = Source("log", data)
     records = [
         loads(source.read(block.offsets[i], block.sizes[i]))
         for block in read_blocks(source, ChatRow, damage, live=live)
@@ -108,7 +108,7 @@ def test_a_live_tail_is_not_reported(name: str) -> None:
 def test_nul_run_is_reported_with_its_range() -> None:
     """Once, in bytes from the start of the log."""
     damage: list[Damage] = []
-    list(read_blocks(of_bytes("log", A + b"\n" + b"\0" * 5000 + B + b"\n"), ChatRow, damage))
+    list(read_blocks(Source("log", A + b"\n" + b"\0" * 5000 + B + b"\n"), ChatRow, damage))
     assert [one.text for one in damage] == ["5000 NUL bytes, 8 to 5008: skipped"]
 
 

@@ -11,7 +11,7 @@ from ctxkit.core.needle import Trace
 from ctxkit.errors import CtxkitError, NothingMatched, ReadFailed
 from ctxkit.store import scan as scanning
 from ctxkit.store.scan import Scan
-from ctxkit.store.source import Source, of_bytes, open_log
+from ctxkit.store.source import Source, open_log
 
 
 def found(scan: Scan, source: Source) -> list[tuple[int, int]]:
@@ -33,12 +33,12 @@ def found(scan: Scan, source: Source) -> list[tuple[int, int]]:
 )
 def test_stretches(text: bytes, traces: list[Trace], expected: list[tuple[int, int]]) -> None:
     """From a trace to the end of its line."""
-    assert found(Scan(traces), of_bytes("log", text)) == expected
+    assert found(Scan(traces), Source("log", text)) == expected
 
 
 def test_case() -> None:
     """Where it is ignored, the bytes are compared in lower case."""
-    assert found(Scan([Trace(b"x")], fold=True), of_bytes("log", b"a\nX")) == [(2, 3)]
+    assert found(Scan([Trace(b"x")], fold=True), Source("log", b"a\nX")) == [(2, 3)]
 
 
 def test_everywhere() -> None:
@@ -71,14 +71,14 @@ def test_the_two_ways_to_find_agree() -> None:
 def test_reading_ends_where_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only behind the first bytes, and only where it was agreed."""
     monkeypatch.setattr(scanning, "LARGE", 1)
-    source = of_bytes("log", b"a\n" * 10)
+    source = Source("log", b"a\n" * 10)
     scan = Scan([Trace(b"x")])
     scan.start(source)
     assert scan.stretches() == []
     source.read(0, 5)
     with pytest.raises(NothingMatched):
         source.read(scanning.READ_ALL, 5)
-    other = of_bytes("log", b"a\n" * 10)
+    other = Source("log", b"a\n" * 10)
     Scan([Trace(b"x")]).start(other, early=False)
     other.read(scanning.READ_ALL, 5)
 
@@ -86,7 +86,7 @@ def test_reading_ends_where_nothing_is_found(monkeypatch: pytest.MonkeyPatch) ->
 def test_it_found_something(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then all is read."""
     monkeypatch.setattr(scanning, "LARGE", 1)
-    source = of_bytes("log", b"a\n" * 10)
+    source = Source("log", b"a\n" * 10)
     scan = Scan([Trace(b"a")])
     scan.start(source)
     scan.stretches()
@@ -95,7 +95,7 @@ def test_it_found_something(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_utf_16_is_never_passed_over() -> None:
     """Nothing that is looked for is spelled like that."""
-    assert found(Scan([Trace(b"zz")]), of_bytes("log", b"\xff\xfea\0")) != []
+    assert found(Scan([Trace(b"zz")]), Source("log", b"\xff\xfea\0")) != []
 
 
 def test_a_failure_is_told() -> None:

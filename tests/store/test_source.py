@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ctxkit.errors import NoSuchLog, ReadFailed, UpdatedElsewhere, WriteFailed
 from ctxkit.store import source as module
-from ctxkit.store.source import TAIL, Source, Window, of_bytes, open_log, spool
+from ctxkit.store.source import TAIL, Source, Window, open_log, spool
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -47,7 +47,7 @@ def test_all_kinds_give_the_same_bytes(file: Path, monkeypatch: pytest.MonkeyPat
     """At any offset, in pieces, and copied out whole."""
     monkeypatch.setattr(module, "IN_MEMORY", 1000)
     monkeypatch.setattr(module, "CHUNK", 999)
-    sources = [open_log(file), of_bytes("memory", CONTENT), spool(pipe_of(CONTENT)), spool(file.open("rb"))]
+    sources = [open_log(file), Source("memory", CONTENT), spool(pipe_of(CONTENT)), spool(file.open("rb"))]
     sources.append(spool(io.BytesIO(CONTENT)))
     for source in sources:
         assert source.size == len(CONTENT)
@@ -160,7 +160,7 @@ def test_seen_tells_a_log_from_another(file: Path) -> None:
     second = open_log(file).seen
     assert second is not None
     assert first.digest != second.digest
-    assert of_bytes("memory", b"x").seen is None
+    assert Source("memory", b"x").seen is None
     assert spool(file.open("rb")).seen is None
 
 
@@ -177,7 +177,7 @@ def test_reading_into_a_buffer(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"0123456789")
     buffer = bytearray(6)
-    for source in (of_bytes("log", b"0123456789"), open_log(path)):
+    for source in (Source("log", b"0123456789"), open_log(path)):
         assert (source.read_into(buffer, 2), bytes(buffer)) == (6, b"234567")
         assert (source.read_into(buffer, 7), bytes(buffer[:3])) == (3, b"789")
         assert source.read_into(buffer, 10) == 0
@@ -197,7 +197,7 @@ def test_progress_of_a_stream() -> None:
 @given(st.lists(st.tuples(st.integers(0, 300_000), st.integers(0, 100_000)), max_size=20))
 def test_a_window_gives_what_the_source_gives(reads: list[tuple[int, int]]) -> None:
     """In any order, of any size, over the end too."""
-    source = of_bytes("log", bytes(range(256)) * 1000)
+    source = Source("log", bytes(range(256)) * 1000)
     window = Window(source)
     for offset, size in reads:
         assert window.read(offset, size) == source.read(offset, size)
@@ -205,7 +205,7 @@ def test_a_window_gives_what_the_source_gives(reads: list[tuple[int, int]]) -> N
 
 def test_a_window_reads_neighbours_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A record at a time from the start to the end: a read for each piece, not for each record."""
-    source = of_bytes("log", b"0123456789" * 20_000)
+    source = Source("log", b"0123456789" * 20_000)
     seen: list[int] = []
     plain = source.read
     monkeypatch.setattr(source, "read", lambda offset, size: seen.append(offset) or plain(offset, size))

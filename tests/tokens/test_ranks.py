@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,11 +36,10 @@ def test_a_wrong_hash_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_the_first_good_file_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain file as well as a packed one."""
-    real = [path for path in ranks._files("cl100k_base", ranks.PUBLISHED + "cl100k_base" + ranks.SUFFIX)]
+    real = list(ranks._files("cl100k_base", ranks.PUBLISHED + "cl100k_base" + ranks.SUFFIX))
     plain = tmp_path / "plain"
     plain.write_bytes(gzip.decompress(real[0].read_bytes()))
     bad = tmp_path / "bad"
     bad.write_bytes(b"x")
     monkeypatch.setattr(ranks, "_files", lambda name, url: iter([bad, plain]))
-    digest = hashlib.sha256(plain.read_bytes()).hexdigest()
-    assert digest and ranks.described("cl100k_base")["mergeable_ranks"][b"!"] == 0
+    assert ranks.described("cl100k_base")["mergeable_ranks"][b"!"] == 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.messages import Content, Part, Repairs, Text
+from ctxkit.core.messages import Content, Repairs
 from ctxkit.formats.claude_code.content import blocks_of, part_of, unique_rows
 from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
 from ctxkit.formats.claude_code.pieces import (
@@ -87,13 +87,6 @@ def spoken(
 def plain_name(model: str) -> str:
     """A model's name without its date: dated and undated are one model (rule 7)."""
     return _DATE.sub("", model)
-
-
-def block_of(part: Part) -> dict[str, Any]:
-    """The Anthropic block of a part that `repair` gave."""
-    if isinstance(part, Text):
-        return {"type": "text", "text": part.text}
-    return part.raw or {}
 
 
 def merge(pieces: list[Piece]) -> list[Sent]:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ctxkit import Log
+from ctxkit.core.messages import Part, Text
 
 CHAIN = ("user", "assistant", "system", "attachment", "progress")
 
@@ -64,3 +65,10 @@ def problems(raw: bytes, source: bytes = b"") -> list[str]:
         if parent is not None and parent not in uuids and parent not in missing:
             wrong.append(f"{row.get('uuid')} hangs on {parent}, which is not there")
     return wrong
+
+
+def block_of(part: Part) -> dict[str, Any]:
+    """The Anthropic block of a part that `repair` gave."""
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    return part.raw or {}

@@ -9,8 +9,9 @@ import pytest
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.formats.chat import content_of
 from ctxkit.formats.claude_code.pieces import Piece, last_model, pieces_of
-from ctxkit.formats.claude_code.wire import block_of, repair
+from ctxkit.formats.claude_code.wire import repair
 from tests.formats.claude_code.logs import assistant, call, content, log, other, read, result, user
+from tests.formats.claude_code.sessions import block_of
 
 Q = user("q", None, "q")
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "S"}

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from ctxkit.formats.claude_code.wire import block_of, repair
+from ctxkit.formats.claude_code.wire import repair
 from tests.formats.claude_code import logs
 from tests.formats.claude_code.digests import Digest, from_log
+from tests.formats.claude_code.sessions import block_of
 from tests.shared import shared
 
 PROBES = Path(__file__).resolve().parents[3] / "fixtures" / "truth-claude-code"

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.core.messages import Call, Content, Repairs, Text
-from ctxkit.formats.claude_code.wire import block_of, handed, repair
+from ctxkit.formats.claude_code.wire import handed, repair
 from tests.formats.claude_code.logs import answered, assistant, call, content, context, log, other, read, result, user
+from tests.formats.claude_code.sessions import block_of
 
 Rows = list[dict[str, Any]]
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "S"}

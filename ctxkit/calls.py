@@ -1,0 +1,50 @@
+"""Calls of a context: which messages make or answer them, with which tools, and which files they touch.
+
+Used by `shares.py` and `trimming.py`; content is read once, and only where files are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from ctxkit.core.context import entry
+from ctxkit.core.files import Touch, touches
+from ctxkit.core.messages import Call
+from ctxkit.core.names import Name
+from ctxkit.opened import OpenedLog
+
+
+class Calls:
+    """Those of the messages `names` of a log."""
+
+    def __init__(self, log: OpenedLog, names: Sequence[Name]) -> None:
+        self.log, self.state, self.names = log, log.state(), names
+
+    def callers(self, name: Name) -> list[int]:
+        """The messages whose calls a message makes or answers."""
+        if not isinstance(name, int):
+            return []
+        message = self.state.messages[name - 1]
+        answered = (self.state.steps.caller.get((name, call)) for call in message.results)
+        return [*([name] if message.calls else []), *dict.fromkeys(n for n in answered if n is not None)]
+
+    def tools(self, name: Name) -> set[str]:
+        """The tools of these calls."""
+        return {tool for n in self.callers(name) for tool in self.state.messages[n - 1].tools}
+
+    def files(self, name: Name) -> list[Touch]:
+        """What these calls do to files."""
+        return [touch for n in self.callers(name) for touch in self.touched.get(n, ())]
+
+    @cached_property
+    def touched(self) -> dict[Name, list[Touch]]:
+        """Message with calls -> the files that they touch, in order of the context; only where there are any."""
+        found: dict[Name, list[Touch]] = {}
+        for name in self.names:
+            if isinstance(name, int) and self.state.messages[name - 1].calls:
+                parts = self.log.full(entry(self.state, name)).parts
+                some = [touch for part in parts if isinstance(part, Call) for touch in touches(part)]
+                if some:
+                    found[name] = some
+        return found

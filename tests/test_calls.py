@@ -1,0 +1,17 @@
+"""Calls: who makes and answers them, and what they touch."""
+
+from __future__ import annotations
+
+from ctxkit.calls import Calls
+from ctxkit.core.files import Touch
+from tests.test_shares import edited
+
+
+def test_calls() -> None:
+    """A call and its result stand for the same call; what is neither stands for none."""
+    log = edited()
+    calls = Calls(log, log.names())
+    assert [calls.callers(n) for n in (1, 2, 3)] == [[], [2], [2]]
+    assert (calls.tools(7), calls.tools(1)) == ({"Edit"}, set())
+    assert calls.files(7) == calls.files(6) == [Touch("a.py", "write")]
+    assert calls.files(11) == [] and list(calls.touched) == [2, 4, 6, 8]
