@@ -92,9 +92,25 @@ class Trimming:
             raise BadConfig(text, "--max-tokens N, or `limit` or `model` in the config")
         return int(limit) - int(self.log.config["reserve"])
 
-    def plan(self) -> Plan | None:
-        """What fits; None where nothing does."""
-        return plan(self.units, self.cuts(), self.budget - self.fixed, least=self.asked.least)
+    def plan(self) -> Plan:
+        """What fits. Raises DoesNotFit where nothing does."""
+        found = plan(self.units, self.cuts(), self.budget - self.fixed, least=self.asked.least)
+        if found is None:
+            raise DoesNotFit(_too_large(self), "unprotect what may go, or a larger --max-tokens")
+        return found
+
+    @property
+    def total(self) -> int:
+        """Tokens of the context as it is."""
+        return sum(self.tokens.values()) + self.fixed
+
+    def lost(self, made: Plan) -> tuple[Name, int] | None:
+        """The first message that a plan changes, and the cached tokens behind it that are lost; None for no change."""
+        first = next((place for place, name in enumerate(self.names) if name in made.reasons), None)
+        if first is None:
+            return None
+        gone = set(made.dropped)
+        return self.names[first], sum(self.tokens[name] for name in self.names[first:] if name not in gone)
 
     @cached_property
     def units(self) -> list[Unit]:
@@ -211,11 +227,9 @@ def trim(log: Log, asked: Asked) -> Decision:
     """The op that makes the context fit. Raises DoesNotFit, BadConfig where no limit is known, NoRefusal."""
     found = Trimming(log, asked)
     plan, counter = found.plan(), found.measured.counter
-    total = sum(unit.tokens for unit in found.units) + found.fixed
-    if plan is None:
-        raise DoesNotFit(_too_large(found, total), "unprotect what may go, or a larger --max-tokens")
-    after = plan.tokens + found.fixed
-    if not plan.dropped and not plan.stubs:
+    total, after = found.total, plan.tokens + found.fixed
+    lost = found.lost(plan)
+    if lost is None:
         said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
         return Decision(None, said)
     label = log.state().label
@@ -225,9 +239,7 @@ def trim(log: Log, asked: Asked) -> Decision:
         reasons={str(name): reason for name, reason in plan.reasons.items()}, budget=found.budget,
         counter=counter,
     )  # fmt: skip
-    first = next(place for place, name in enumerate(found.names) if name in plan.reasons)
-    lost = sum(found.tokens[name] for name in found.names[first:] if name not in plan.dropped)
-    note = f"first change at message {label(found.names[first])}: {lost:,} cached tokens behind it are lost"
+    note = f"first change at message {label(lost[0])}: {lost[1]:,} cached tokens behind it are lost"
     parts = [f"{len(plan.dropped)} dropped"] * bool(plan.dropped) + [f"{len(plan.stubs)} shortened"] * bool(plan.stubs)
     said = f"Trimmed ({total:,} → {after:,} tokens, {counter}): {', '.join(parts)}."
     return Decision(op, said, [note])
@@ -244,11 +256,12 @@ def _told(refusal: str | None) -> Overflow:
     return found
 
 
-def _too_large(found: Trimming, total: int) -> str:
+def _too_large(found: Trimming) -> str:
     never = sum(unit.tokens for unit in found.units if unit.rank == Rank.NEVER)
     kept = f"protected messages have {never:,} tokens"
     beside = f", system prompt and tools {found.fixed:,}" if found.fixed else ""
-    return f"{total:,} tokens do not fit into {found.budget:,}: {kept}{beside}, which trim leaves: nothing was changed"
+    whole = f"{found.total:,} tokens do not fit into {found.budget:,}"
+    return f"{whole}: {kept}{beside}, which trim leaves: nothing was changed"
 
 
 def _shortened(text: str, reason: str, *, whole: bool) -> str:
