@@ -51,7 +51,19 @@ def short(found: Status, width: int) -> str:
         [percent(tokens) or brief(tokens.used), f"{inside:,}", *window, *damaged],
         [percent(tokens) or brief(tokens.used), brief(inside), *window, *(f"!{found.damaged}" for _ in damaged)],
     )
-    texts = [" · ".join(filter(None, form)) for form in forms]
+    return _fitting([" · ".join(filter(None, form)) for form in forms], width)
+
+
+def line(found: Status, width: int) -> Ink:
+    """The same for a status line, in the colour of the level; a session without a message is a new one."""
+    if found.total:
+        return Ink(short(found, width), found.tokens.level or "")
+    size = found.tokens.limit.value
+    room = [f"new session · {size:,} tokens", f"new session · {brief(size)}"] if size is not None else []
+    return Ink(_fitting([*room, "new session", "new"], width), "dim")
+
+
+def _fitting(texts: list[str], width: int) -> str:
     return next((text for text in texts if cells(text) <= width), clip(safe(texts[-1]), width))
 
 

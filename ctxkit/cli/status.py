@@ -31,7 +31,9 @@ class Kind(StrEnum):
 def command(
     log: LogArgument = "-",
     *,
-    short: Annotated[bool, typer.Option("--short", help="One line, for a shell prompt.")] = False,
+    short: Annotated[
+        bool, typer.Option("--short", help="One line, for a shell prompt or Claude Code's statusLine.")
+    ] = False,
     no_tokens: Annotated[bool, typer.Option("--no-tokens", help="Count no tokens, and so read no content.")] = False,
     no_assembly: Annotated[
         bool, typer.Option("--no-assembly", help="The log's messages alone: no system prompt, docs or thread status.")
@@ -71,7 +73,7 @@ def command(
     bounds = _bounds(fail_at, fail_over)
     if no_tokens and (bounds != (None, None) or by or largest or files):
         raise Usage("--no-tokens counts nothing that could be shown or compared", "leave it out")
-    target = opened(log, reading, looking, command="status", report=False, thread=thread)
+    target, claude = _target(log, reading, looking, thread, short=short)
     target.lens_agent, target.lens_thread = agent, thread
     found = target.status(tokens=not no_tokens, limit=tokens_of("--limit", limit), assembly=not no_assembly)
     if by is not None or largest is not None or files:
@@ -79,11 +81,20 @@ def command(
     elif reading.json:
         io.out_json(as_json(found))
     elif short:
-        io.out(gauge.short(found, io.width()))
+        io.out(gauge.line(found, io.width()) if claude else gauge.short(found, io.width()))
     else:
         for line in gauge.lines(found, render.breadth()):
             io.out(*line)
     _assert(found.tokens, *bounds)
+
+
+def _target(log: str, reading: Reading, looking: Looking, thread: str | None, *, short: bool) -> tuple[Log, bool]:
+    """The log that is meant, and whether Claude Code asks for its status line."""
+    if short and log == "-":
+        from ctxkit.cli import statusline
+
+        return statusline.target(log, reading, looking, thread)
+    return opened(log, reading, looking, command="status", report=False, thread=thread), False
 
 
 def _tables(target: Log, by: Kind | None, largest: int | None, *, files: bool, json: bool) -> None:

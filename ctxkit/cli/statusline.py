@@ -1,0 +1,113 @@
+"""Claude Code's statusLine: the JSON that it gives a command on standard input, and the transcript that this names.
+
+`status --short` tells it from a log by what it is: one object with `transcript_path`, and nothing that a record of a
+log has.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any, NamedTuple
+
+from ctxkit.cli import io as streams
+from ctxkit.cli.ink import allowed
+from ctxkit.cli.params import Looking, Reading
+from ctxkit.cli.run import opened
+from ctxkit.core.jsontext import loads
+from ctxkit.errors import UnknownFormat
+from ctxkit.log import Log
+from ctxkit.store.config import Setting
+from ctxkit.store.source import Source
+from ctxkit.tokens.models import limit
+
+KEY = "transcript_path"
+LARGEST = 1 << 20
+"""Bytes of it at most; it has some hundreds."""
+RECORD = ("role", "type", "ctxkit", "messages", "payload")
+"""What records of logs have, and it has not."""
+ORIGIN = "statusLine"
+WIDE, MILLION = "[1m]", 1_000_000
+"""How the id of a model says that its window is a million tokens, where no size is given."""
+
+
+class Told(NamedTuple):
+    """What it says. `transcript`: a path, "" for none yet; `model`: its id, or ""; `size`: of its window, in tokens."""
+
+    transcript: str
+    model: str
+    size: int | None
+
+
+class _Found(Exception):  # what was given is no log: nothing of it is read on
+    def __init__(self, told: Told) -> None:
+        super().__init__()
+        self.told = told
+
+
+def told(raw: bytes) -> Told | None:
+    """What these bytes tell; None for a log. Raises UnknownFormat for such an object that is broken."""
+    if f'"{KEY}"'.encode() not in raw or not raw.lstrip().startswith(b"{"):
+        return None
+    found = _object(raw)
+    if found is None:
+        if any(_object(line) is not None for line in raw.splitlines()):
+            return None  # a log, that has the word in its text
+        text = f"standard input is no JSON, though it has the {KEY} that Claude Code gives a statusLine"
+        raise UnknownFormat(text, "one object, as Claude Code writes it")
+    if KEY not in found or any(key in found for key in RECORD):
+        return None
+    path, model, window = found[KEY], _under(found, "model"), _under(found, "context_window")
+    name, size = model.get("id"), window.get("context_window_size")
+    name = name if isinstance(name, str) else ""
+    if not isinstance(size, int) or size < 1:
+        size = MILLION if name.endswith(WIDE) else limit(name.removesuffix(WIDE))
+    transcript = os.path.expanduser(path) if isinstance(path, str) else ""
+    return Told(transcript, name.removesuffix(WIDE), size)
+
+
+def target(log: str, reading: Reading, looking: Looking, thread: str | None) -> tuple[Log, bool]:
+    """The log that is meant, and whether Claude Code asks. One that is not there yet is empty.
+
+    Raises UnknownFormat, and what `opened` raises.
+    """
+    try:
+        return opened(log, reading, looking, command="status", report=False, thread=thread, before=_look), False
+    except _Found as found:
+        said = found.told
+    streams.Streams.colour = allowed(os.environ, terminal=True)  # Claude Code shows them, though this is a pipe
+    if said.transcript and os.path.lexists(said.transcript):
+        meant = opened(said.transcript, reading, looking, command="status", report=False, thread=thread)
+    else:
+        meant = Log.open(io.BytesIO(b""))
+    _settle(meant, said)
+    return meant, True
+
+
+def _settle(log: Log, said: Told) -> None:
+    """The window's size counts as the model's; the model, where the transcript names none. The user's config is first.
+
+    Where it names another one, somebody has just switched: what the provider counted last is nearer than an estimate.
+    """
+    settings = log.config.settings
+    for key, value in (("limit", said.size), ("model", "" if log.model else said.model)):
+        if value and log.config.origin(key) == "default":
+            settings[key] = Setting(value, ORIGIN)
+
+
+def _look(source: Source) -> None:
+    if source.size <= LARGEST and (found := told(source.read(0, source.size))) is not None:
+        raise _Found(found)
+
+
+def _object(raw: bytes) -> dict[str, Any] | None:
+    try:
+        found = loads(raw)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _under(found: dict[str, Any], key: str) -> dict[str, Any]:
+    value = found.get(key)
+    return value if isinstance(value, dict) else {}
