@@ -16,6 +16,7 @@ from ctxkit.core.names import Names
 from ctxkit.core.ops import Count, Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.core.state import State
+from ctxkit.core.usage import Figures
 from ctxkit.errors import Usage
 from ctxkit.policies import clear as clearing
 from ctxkit.policies import forget as forgetting
@@ -42,6 +43,8 @@ class Log(AppendingLog):
     op_id: str | None = None
     said = ""
     notes: Sequence[str] = ()
+    written: str | None = None
+    """The id of the op that was appended last."""
 
     def mark(self, label: str | None = None) -> Op | None:
         """A point to come back to."""
@@ -244,6 +247,7 @@ class Log(AppendingLog):
                 raise Usage(f"{what}: nothing was appended", "an id is for one op and its retries")
             self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()
             return known.op
+        self.figures = None
         decision = decide()
         self.said, self.notes = decision.said, decision.notes
         if decision.op is None:
@@ -252,9 +256,14 @@ class Log(AppendingLog):
         op = self.stamp(decision.op, self.op_id)
         if op.name not in ("mark", "protect", "unprotect", "window"):
             after = self.state_with(op)
-            op.before, op.after = _count(before), _count(after)
+            if self.figures is None and self.meter is not None:
+                from ctxkit.measuring import change  # brings sqlite3: only where tokens are counted
+
+                self.tell(change(self, after))
+            op.before, op.after = sizes(before, after, self.figures)
         if not self.dry_run:
             self.append(sealed(op))
+            self.written = op.id
         return op
 
     def _void(self, decide: Callable[[], Decision]) -> Op | None:
@@ -272,9 +281,13 @@ class Log(AppendingLog):
         return self.commit("undo", noticed)
 
 
-def _count(state: State) -> Count:
-    shown = state.shown()
-    return Count(messages=len(shown))
+def sizes(before: State, after: State, counted: Figures | None) -> tuple[Count, Count]:
+    """What an op says of the context before and after it; tokens where they were counted, by one counter."""
+    one, other = (Count(messages=len(state.shown())) for state in (before, after))
+    if counted is not None:
+        one.tokens, other.tokens = counted.before + counted.beyond, counted.after + counted.beyond
+        one.counter = other.counter = counted.counter
+    return one, other
 
 
 def _texts(numbers: str | int | Iterable[str | int]) -> list[str]:

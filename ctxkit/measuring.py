@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
 
-from ctxkit.core.context import Lens, listed
+from ctxkit.core.context import Lens, listed, shown_names
 from ctxkit.core.ledger import Ledger
 from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
-from ctxkit.core.usage import Measured, Usage
+from ctxkit.core.state import State
+from ctxkit.core.usage import Figures, Measured, Usage
 from ctxkit.counting import Counting
 from ctxkit.opened import OpenedLog
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
@@ -112,6 +113,19 @@ def measure(counting: Counting, names: Sequence[Name]) -> Measured:
         counter=_name(counting, session.calibration, session.known[-1], moved),
         known=session.after, at=session.known[-1], estimated=moved, overhead=overhead,
         error=None if error is None else round(100 * error, 2),
+    )  # fmt: skip
+
+
+def change(log: OpenedLog, after: State) -> Figures:
+    """The context of `log`, and what it is in the state `after`, by one counter; before windows and filters."""
+    before, then = log.state(), log.seen_at(after)
+    shown, names = before.shown(), after.shown()
+    one = measure(Counting(log), list(shown_names(before)))
+    other = measure(Counting(then), list(shown_names(after)))
+    stubs = [name for name, stub in after.board.stubs.items() if before.board.stubs.get(name) != stub]
+    return Figures(
+        one.tokens, other.tokens, (other if other.estimated else one).counter, len(shown), len(shown - names),
+        len(names - shown), sum(name in names and name in shown for name in stubs), limit=log.config["limit"],
     )  # fmt: skip
 
 

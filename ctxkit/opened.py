@@ -29,7 +29,7 @@ from ctxkit.core.select import Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.usage import Usage, usage
+from ctxkit.core.usage import Figures, Usage, usage
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
@@ -90,6 +90,10 @@ class OpenedLog:
         """Where counts are kept between runs."""
         self.noticed: list[str] = []
         """What was left out of what was asked for, in words, for the closing report."""
+        self.figures: Figures | None = None
+        """What was counted last."""
+        self.meter: Callable[[OpenedLog, Figures], None] | None = None
+        """Told of all that is counted, where somebody keeps account of it (`tokenlog.py`)."""
         self._state: State | None = None
         self._ledger: Ledger | None = None
 
@@ -168,11 +172,17 @@ class OpenedLog:
                 raise
         return self._state
 
-    def seen_at(self, at: str) -> Self:
-        """The same log, read once, as it was at an op (`3`) or right before it (`3^`)."""
+    def seen_at(self, at: str | State) -> Self:
+        """The same log, read once, as it was at an op (`3`) or right before it (`3^`), or in a state of its own."""
         found = copy.copy(self)
-        found.at, found._state = at, None
+        found.at, found._state = (at, None) if isinstance(at, str) else (self.at, at)
         return found
+
+    def tell(self, figures: Figures) -> None:
+        """These were counted."""
+        self.figures = figures
+        if self.meter is not None:
+            self.meter(self, figures)
 
     def looked_at(self) -> LedgerEntry:
         """The op that is looked back to, or, with ^ behind it, to right before. Raises NoSuchOp."""

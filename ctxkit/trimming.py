@@ -18,6 +18,7 @@ from ctxkit.core.messages import Message, Result
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Trim
 from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.core.usage import Figures
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
 from ctxkit.measuring import measure
@@ -86,11 +87,15 @@ class Trimming:
         """Tokens that the context may have. Raises BadConfig where no limit is known."""
         if self.asked.budget is not None:
             return self.asked.budget
-        limit = self.told.limit or self.log.config["limit"] or self.counting.limit
-        if limit is None:
+        if self.limit is None:
             text = "no limit is known: neither the config nor the log's model names one: nothing was changed"
             raise BadConfig(text, "--max-tokens N, or `limit` or `model` in the config")
-        return int(limit) - int(self.log.config["reserve"])
+        return self.limit - int(self.log.config["reserve"])
+
+    @property
+    def limit(self) -> int | None:
+        """Tokens that the model takes, where that is known."""
+        return self.told.limit or self.log.config["limit"] or self.counting.limit
 
     def plan(self) -> Plan:
         """What fits. Raises DoesNotFit where nothing does."""
@@ -103,6 +108,22 @@ class Trimming:
     def total(self) -> int:
         """Tokens of the context as it is."""
         return sum(self.tokens.values()) + self.fixed
+
+    def figures(self, made: Plan | None = None) -> Figures:
+        """What was counted, and what `made` makes of it; without it the context as it is."""
+        return Figures(
+            self.total, self.total if made is None else made.tokens + self.fixed, self.measured.counter,
+            len(self.names), len(made.dropped) if made else 0, stubbed=len(made.stubs) if made else 0,
+            budget=self.budget, limit=self.limit, beyond=self._hidden,
+        )  # fmt: skip
+
+    @cached_property
+    def _hidden(self) -> int:
+        """Tokens of what a window hides: nothing that trim could cut, but part of the state."""
+        shown = self.state.shown()
+        if len(shown) == len(self.names):
+            return 0
+        return sum(map(self.worth, self.counting.counted(shown - Names.of(self.names))))
 
     def lost(self, made: Plan) -> tuple[Name, int] | None:
         """The first message that a plan changes, and the cached tokens behind it that are lost; None for no change."""
@@ -226,7 +247,9 @@ class Trimming:
 def trim(log: Log, asked: Asked) -> Decision:
     """The op that makes the context fit. Raises DoesNotFit, BadConfig where no limit is known, NoRefusal."""
     found = Trimming(log, asked)
+    log.tell(found.figures())  # whether or not it can be made to fit
     plan, counter = found.plan(), found.measured.counter
+    log.tell(found.figures(plan))
     total, after = found.total, plan.tokens + found.fixed
     lost = found.lost(plan)
     if lost is None:

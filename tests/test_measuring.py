@@ -12,7 +12,7 @@ import pytest
 from ctxkit.core.usage import Measured
 from ctxkit.counting import Counting
 from ctxkit.log import Log
-from ctxkit.measuring import Session, measure
+from ctxkit.measuring import Session, change, measure
 from tests.cli.runner import SMALL, lines
 from tests.shared import SHARED
 
@@ -119,3 +119,18 @@ def test_what_is_shortened_now_was_sent_whole(tmp_path: Path) -> None:
     assert Session(Counting(log)).steps == before
     found = measure(Counting(log), log.names())
     assert found.known == 2520 and found.estimated < -100
+
+
+def test_a_change_is_told_by_one_counter() -> None:
+    """Before and after an op as `status` tells them; the name is that of the figure that is estimated in part."""
+    log = Log.open(io.BytesIO(chat((1000, 20), (1300, 21))), env={})
+    state = log.state()
+    before = measure(Counting(log), log.names())
+    log.forget("1-2")
+    found = change(log.seen_at(state), log.state())
+    assert (found.before, found.after) == (before.tokens, measure(Counting(log), log.names()).tokens)
+    assert found.before > found.after and "then o200k_base" in found.counter
+    assert (found.messages, found.dropped, found.came, found.stubbed) == (4, 2, 0, 0)
+    back = change(log, state)
+    assert (back.before, back.after, back.counter) == (found.after, found.before, found.counter)
+    assert (back.messages, back.dropped, back.came) == (2, 0, 2)

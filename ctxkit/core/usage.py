@@ -36,6 +36,26 @@ class Measured(msgspec.Struct, frozen=True):
     error: float | None = None
 
 
+class Figures(msgspec.Struct, frozen=True):
+    """What a command counted: tokens of the context `before` and `after` it, by one `counter`; the same for a look.
+
+    `messages`: in the context before it; of these so many were `dropped` and `stubbed`, and so many more `came`.
+    `budget`: tokens that had to fit; `limit`: of the model, as the command knew it; None: neither. `beyond`: tokens
+    that a window or filter hides, on top of both figures.
+    """
+
+    before: int
+    after: int
+    counter: str
+    messages: int
+    dropped: int = 0
+    came: int = 0
+    stubbed: int = 0
+    budget: int | None = None
+    limit: int | None = None
+    beyond: int = 0
+
+
 def usage(rows: list[dict[str, Any]]) -> Usage | None:
     """The usage that the rows of one message record, in whichever of the shapes below, from the last row that has one.
 

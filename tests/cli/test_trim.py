@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,39 @@ def test_words(tmp_path: Path) -> None:
     assert "oldest step" in good("why", path, "3").text or "oldest exchange" in good("why", path, "3").text
     good("undo", path)
     assert len(shown(path)) == 11
+
+
+def test_the_op_says_what_was_counted(tmp_path: Path) -> None:
+    """Tokens before and after by one counter, as it was said; the same in a pipe. Its undo counts nothing."""
+    path = small(tmp_path)
+    err = good("trim", path, "--max-tokens", "60").err
+    op = ops(path)[-1]
+    before, after = op["before"], op["after"]
+    assert before["messages"] == 11 and after["messages"] == len(shown(path))
+    assert f"Trimmed ({before['tokens']} → {after['tokens']} tokens, {op['counter']})" in err
+    assert before["tokens"] > 60 >= after["tokens"]
+    assert before["counter"] == after["counter"] == op["counter"]
+    piped = good("trim", "-", "--max-tokens", "60", stdin=SMALL).out.splitlines()[-1]
+    assert {key: json.loads(piped)[key] for key in ("before", "after")} == {"before": before, "after": after}
+    good("undo", path)
+    assert ops(path)[-1]["after"] == {"messages": 11} and ops(path)[-1]["before"] == {"messages": after["messages"]}
+
+
+def test_what_a_window_hides_counts(tmp_path: Path) -> None:
+    """`before` and `after` are of the state before windows (REPLAY 52), whatever the budget was for."""
+    path = small(tmp_path)
+    whole = ops_after(path, "trim", "--max-tokens", "100")[-1]["before"]["tokens"]
+    path = small(tmp_path, name="windowed.jsonl")
+    good("window", path, "1h")
+    good("add", path, "--role", "user", "--ts", "2026-02-01T11:05:00Z", "x")
+    op = ops_after(path, "trim", "--max-tokens", "60")[-1]
+    assert op["before"]["messages"] == 12 and op["before"]["tokens"] > whole
+    assert op["before"]["tokens"] - op["after"]["tokens"] < whole - 60
+
+
+def ops_after(path: Path, *words: str) -> list[dict[str, Any]]:
+    good(words[0], path, *words[1:])
+    return ops(path)
 
 
 def test_fits(tmp_path: Path) -> None:
