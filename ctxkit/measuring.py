@@ -20,6 +20,7 @@ from ctxkit.core.usage import Figures, Measured, Usage
 from ctxkit.counting import Counting
 from ctxkit.opened import OpenedLog
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
+from ctxkit.tokens.models import named
 
 TRIES = 8
 """Replies without a recorded usage, from the newest on, after which none is looked for."""
@@ -97,13 +98,13 @@ class Session:
 
 def measure(counting: Counting, names: Sequence[Name]) -> Measured:
     """The size of the context `names`."""
-    log, counter = counting.log, counting.counter
+    log = counting.log
     session = Session(counting) if counting.model == log.model else None
     if session is None or not session.steps:
-        return Measured(counting.of(names), counter.name)
+        return _unmeasured(counting, names)
     overhead, worth = session.overhead, session.worth(session.known, as_read=True)
     if (overhead or 0) > LARGEST or session.after > MADE_OF * ((overhead or 0) + worth):
-        return Measured(counting.of(names), counter.name)
+        return _unmeasured(counting, names)
     known, shown, stubbed = set(session.known), set(names), log.state().board.stubs.keys()
     came = session.worth([name for name in names if name not in known or name in stubbed])
     went = session.worth([n for n in session.known if n not in shown or n in stubbed], as_read=True)
@@ -112,7 +113,7 @@ def measure(counting: Counting, names: Sequence[Name]) -> Measured:
         tokens=max(0, session.after + moved),
         counter=_name(counting, session.calibration, session.known[-1], moved),
         known=session.after, at=session.known[-1], estimated=moved, overhead=overhead,
-        error=None if error is None else round(100 * error, 2),
+        error=None if error is None else round(100 * error, 2), trust="calibrated" if moved else "exact",
     )  # fmt: skip
 
 
@@ -127,6 +128,12 @@ def change(log: OpenedLog, after: State) -> Figures:
         one.tokens, other.tokens, (other if other.estimated else one).counter, len(shown), len(shown - names),
         len(names - shown), sum(name in names and name in shown for name in stubs), limit=log.config["limit"],
     )  # fmt: skip
+
+
+def _unmeasured(counting: Counting, names: Sequence[Name]) -> Measured:
+    tokens, counter, known = counting.of(names), counting.counter, named(counting.model)
+    own = counter.exact and (known.base, known.factor) == (counter.base, 1.0)
+    return Measured(tokens, counter.name, trust="exact" if own else "guess")
 
 
 def _name(counting: Counting, calibration: Calibration, at: int, moved: int) -> str:

@@ -78,6 +78,22 @@ def test_another_model_is_counted_for_itself() -> None:
     assert measure(Counting(log), log.names()).known is None
 
 
+@pytest.mark.parametrize(
+    ("raw", "env", "trust"),
+    [
+        (chat((1000, 20)), {}, "exact"), (chat((1000, 20), None), {}, "calibrated"), (SMALL, {}, "guess"),
+        (SMALL, {"CTXKIT_MODEL": "gpt-4o"}, "exact"), (SMALL, {"CTXKIT_MODEL": "claude-opus-4-5"}, "guess"),
+        (SMALL, {"CTXKIT_MODEL": "claude-opus-4-5", "CTXKIT_COUNTER": "o200k_base"}, "guess"),
+        (SMALL, {"CTXKIT_MODEL": "gpt-4o", "CTXKIT_COUNTER": "o200k_base"}, "exact"),
+        (SMALL, {"CTXKIT_MODEL": "gpt-4o", "CTXKIT_COUNTER": "cl100k_base"}, "guess"),
+    ],
+)  # fmt: skip
+def test_trust(raw: bytes, env: dict[str, str], trust: str) -> None:
+    """Exact by the provider or by the model's own tokenizer; what was asked for by name is not the model's own."""
+    log = Log.open(io.BytesIO(raw), env=env)
+    assert measure(Counting(log), log.names()).trust == trust
+
+
 def test_few_replies_are_looked_at() -> None:
     """A long log without usage costs a few rows."""
     log = Log.open(io.BytesIO(chat(*[(1, 1)] * 5, *[None] * 200)), env={})

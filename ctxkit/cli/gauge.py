@@ -15,6 +15,8 @@ from ctxkit.status import Budget, LiveMark, Named, Status
 
 WIDEST = 40
 """Cells of the bar at most."""
+SMALLEST = 0.1
+"""Percent of error that is still told by its figure."""
 FULL, EMPTY = "█", "░"
 
 
@@ -112,14 +114,34 @@ def _tokens(tokens: Budget, width: int) -> Iterator[list[Span]]:
         return
     if tokens.percent is None or tokens.level is None or tokens.limit.value is None:
         yield [Ink(f"{tokens.used:,}", "bold"), f" ({tokens.counter})"]
+        yield from _trust(tokens)
         yield ["no limit is known: --limit N, or `limit` in the config"]
         return
     style, share = tokens.level, percent(tokens)
     yield [Ink(bar(tokens, min(WIDEST, width - len(share) - 1)), style), " ", Ink(share, f"bold {style}")]
     yield [Ink(f"{tokens.used:,}", f"bold {style}"), f" of {tokens.limit.value:,} ({tokens.counter})"]
+    yield from _trust(tokens)
     left = f"over by {tokens.over:,}" if tokens.over else f"available {tokens.available:,}"
     yield [f"used {tokens.used:,} · reserved {tokens.reserve:,} · ", Ink(left, "red") if tokens.over else left]
     yield [f"limit from {_from(tokens.limit)}"]
+
+
+def _trust(tokens: Budget) -> Iterator[list[Span]]:
+    """What of it is exact, calibrated or a guess; of a session that was counted, how well that went so far."""
+    found = tokens.measured
+    if found is None or not found.tokens:
+        return
+    if found.known is None:
+        exact = "exact: by the model's own encoding"
+        yield [exact if found.trust == "exact" else "a guess: no reply here says what its provider counted"]
+        return
+    parts = ["exact: all of it by the provider"]
+    if found.trust != "exact":
+        parts = [f"exact {found.known:,} by the provider", f"calibrated {found.estimated:+,}"]
+    if found.error is not None:
+        off = f"{found.error:.1f}" if found.error >= SMALLEST else f"<{SMALLEST}"
+        parts.append(f"one request ahead {off} % off so far (median)")
+    yield [" · ".join(parts)]
 
 
 def _from(held: Held) -> str:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
+
+Trust = Literal["exact", "calibrated", "guess"]
 
 
 class Usage(NamedTuple):
@@ -24,7 +26,8 @@ class Measured(msgspec.Struct, frozen=True):
     """A context's size in tokens. `known` of them the provider counted, up to message `at`; None where no usage is
     recorded. `estimated`: the rest, negative where ops took more out than came. `overhead`: what the provider counted
     beyond the log's messages: system prompt, tools, reminders. `error`: of a size told one request ahead, in percent,
-    the median of this session so far.
+    the median of this session so far. `trust`: exact (by the provider, or by the model's own tokenizer), calibrated
+    (by what the provider counted before), or a guess.
     """
 
     tokens: int
@@ -34,6 +37,7 @@ class Measured(msgspec.Struct, frozen=True):
     estimated: int = 0
     overhead: int | None = None
     error: float | None = None
+    trust: Trust = "guess"
 
 
 class Figures(msgspec.Struct, frozen=True):

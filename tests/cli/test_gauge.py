@@ -10,6 +10,7 @@ import pytest
 
 from ctxkit.cli import gauge
 from ctxkit.cli.safe import cells
+from ctxkit.core.usage import Measured
 from ctxkit.log import Log
 from ctxkit.parameters import Held
 from ctxkit.status import Status
@@ -20,7 +21,9 @@ from tests.cli.test_labelled import text
 def made(**changed: Any) -> Status:
     """The status of the small log, with other figures."""
     found = Log.open(io.BytesIO(SMALL), env={}).status(tokens=True, limit=128_000)
-    tokens = {key: changed.pop(key) for key in ("used", "percent", "level", "limit", "over") if key in changed}
+    tokens = {
+        key: changed.pop(key) for key in ("used", "percent", "level", "limit", "over", "measured") if key in changed
+    }
     window = changed.pop("window", 0)
     used = msgspec.structs.replace(found.parameters, window=Held(window, "op 1"))
     return msgspec.structs.replace(
@@ -66,6 +69,30 @@ def test_bar(percent: float, expected: int) -> None:
 def test_brief(number: int | None, expected: str) -> None:
     """Few cells for any number."""
     assert gauge.brief(number) == expected
+
+
+@pytest.mark.parametrize(
+    ("measured", "expected"),
+    [
+        (Measured(9, "x", known=9, at=3, trust="exact"), "exact: all of it by the provider"),
+        (Measured(9, "x", known=9, at=3, trust="exact", error=0.0),
+         "exact: all of it by the provider · one request ahead <0.1 % off so far (median)"),
+        (Measured(9, "x", known=81_220, at=3, estimated=1203, trust="calibrated", error=0.38),
+         "exact 81,220 by the provider · calibrated +1,203 · one request ahead 0.4 % off so far (median)"),
+        (Measured(9, "x", known=81_220, at=3, estimated=-1203, trust="calibrated", error=123.4),
+         "exact 81,220 by the provider · calibrated -1,203 · one request ahead 123.4 % off so far (median)"),
+        (Measured(9, "x", trust="exact"), "exact: by the model's own encoding"),
+        (Measured(9, "x"), "a guess: no reply here says what its provider counted"),
+        (Measured(0, "x"), ""), (None, ""),
+    ],
+)  # fmt: skip
+def test_trust(measured: Measured | None, expected: str) -> None:
+    """What is exact, calibrated or a guess, with the error so far; with a limit and without."""
+    for changed in ({}, {"percent": None}):
+        found = made(measured=measured, **changed)
+        said = [text(line).strip() for line in gauge.lines(found, 120)]
+        told = [line for line in said if line.startswith(("exact", "a guess"))]
+        assert told == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize("width", [20, 39, 40, 80, 200])
