@@ -1,7 +1,7 @@
 """ctxkit: Unix commands for the context of LLM conversations, over an append-only log.
 
-The public API: `from ctxkit import Log`, `Selection`, the errors. Names are imported when they are used, so `import
-ctxkit` costs nothing.
+The public API: `from ctxkit import Log`, `enforce_context_limit`, the errors. Names are imported when they are used, so
+`import ctxkit` costs nothing.
 """
 
 from __future__ import annotations
@@ -12,17 +12,42 @@ from ctxkit.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from ctxkit.core.select import Selection
-    from ctxkit.errors import CtxkitError, ExitCode
+    from ctxkit.errors import BadConfig, BadMessage, CtxkitError, DoesNotFit, ExitCode
+    from ctxkit.fitting import Cut, Fitted, Tokens, enforce_context_limit, estimate_tokens, trim_conversation
     from ctxkit.log import Log
 
 _WHERE = {
     "Log": "ctxkit.log",
     "Selection": "ctxkit.core.select",
+    "estimate_tokens": "ctxkit.fitting",
+    "enforce_context_limit": "ctxkit.fitting",
+    "trim_conversation": "ctxkit.fitting",
+    "Tokens": "ctxkit.fitting",
+    "Fitted": "ctxkit.fitting",
+    "Cut": "ctxkit.fitting",
     "CtxkitError": "ctxkit.errors",
+    "DoesNotFit": "ctxkit.errors",
+    "BadMessage": "ctxkit.errors",
+    "BadConfig": "ctxkit.errors",
     "ExitCode": "ctxkit.errors",
 }
 
-__all__ = ["CtxkitError", "ExitCode", "Log", "Selection", "__version__"]
+__all__ = [
+    "BadConfig",
+    "BadMessage",
+    "CtxkitError",
+    "Cut",
+    "DoesNotFit",
+    "ExitCode",
+    "Fitted",
+    "Log",
+    "Selection",
+    "Tokens",
+    "__version__",
+    "enforce_context_limit",
+    "estimate_tokens",
+    "trim_conversation",
+]
 
 
 def __getattr__(name: str) -> Any:

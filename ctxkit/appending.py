@@ -49,10 +49,13 @@ class AppendingLog(OpenedLog):
         return msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(int(self.clock())), by=by)
 
     def state_with(self, op: Op) -> State:
-        """The state as it would be with `op` behind everything."""
-        transcript = self.transcript
+        """The state as it would be with `op` behind everything, or behind op `at`, where that is looked back to."""
+        transcript, ops = self.transcript, self.transcript.ops
+        if self.at is not None:
+            transcript, ledger = self._back_to(self.at)
+            ops = [entry.line for entry in ledger.entries]
         line = OpLine(to_body(op), transcript.rows, len(transcript.messages), sidecar=self._beside())
-        more = msgspec.structs.replace(transcript, ops=[*transcript.ops, line])
+        more = msgspec.structs.replace(transcript, ops=[*ops, line])
         return fold(more, build(more), force=True)
 
     def _beside(self) -> bool:

@@ -129,7 +129,11 @@ class Log(AppendingLog):
 
         op = trim(self, Asked(max_tokens)).op
         if op is not None:
-            self._state = self.state_with(self.stamp(op, None))
+            self.look_through(op)
+
+    def look_through(self, op: Op) -> None:
+        """From now on this object's context is as if `op` stood behind everything; nothing is appended."""
+        self._state = self.state_with(self.stamp(op, None))
 
     def undo(self, op: str | None = None) -> Op | None:
         """Void one op: the newest in force, or the one with this number, id or prefix. Raises NoSuchOp."""

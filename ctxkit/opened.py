@@ -99,7 +99,7 @@ class OpenedLog:
 
     @classmethod
     def open(
-        cls, log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
+        cls, log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, format: str | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
         before: Callable[[Source], None] | None = None,
@@ -110,8 +110,8 @@ class OpenedLog:
         `format`: its name, or `auto` for by its content (default: what the config says); `env`: the environment
         (default: the process's own); `strict`: raise BadConfig where something of a folder's own config would be
         ignored; `progress`: told after each block how many bytes are read, and of how many; `before`: called
-        with the bytes before they are read. Raises NoSuchLog, NoPermission, UnknownFormat, ManyConversations,
-        ReadFailed, BadConfig.
+        with the bytes before they are read. `log` may be a `Source` too: bytes that are at hand. Raises NoSuchLog,
+        NoPermission, UnknownFormat, ManyConversations, ReadFailed, BadConfig.
         """
         known = os.environ if env is None else env
         loaded: list[Config] = []

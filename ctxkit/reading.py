@@ -78,12 +78,13 @@ class Opening(msgspec.Struct):
 
 
 def read(
-    log: str | os.PathLike[str] | BinaryIO, *, sidecar: str | os.PathLike[str] | None = None,
+    log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
     conversation: int | None = None, settle: Settle | None = None, rows: int | None = None,
     progress: Progress | None = None, before: Callable[[Source], None] | None = None,
 ) -> Opening:  # fmt: skip
-    """Opens and reads a log. `rows`: only the first so many non-op rows, for looking back.
+    """Opens and reads a log: a path, a stream, or bytes that are at hand.
 
+    `rows`: only the first so many non-op rows, for looking back.
     `settle` names the format, once the log is there (default: by its content).
 
     `progress` is called after each block with the bytes that are read, and how many there are (0: a stream's end is not
@@ -100,8 +101,8 @@ def read(
         return read_source(
             name, path, source, beside, conversation=conversation, format=format, rows=rows, progress=progress
         )
-    path, name = None, "standard input"
-    source = spool(log, name, progress)
+    path, name = None, log.name if isinstance(log, Source) else "standard input"
+    source = log if isinstance(log, Source) else spool(log, name, progress)
     if before is not None:
         before(source)
     piped = Sidecar(None, folder) if folder else None

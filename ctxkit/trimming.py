@@ -16,7 +16,7 @@ from ctxkit.calls import Calls
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Message, Result
 from ctxkit.core.names import Name, Names
-from ctxkit.core.ops import Trim
+from ctxkit.core.ops import At, Trim
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.usage import Figures
 from ctxkit.counting import Counting
@@ -248,24 +248,32 @@ def trim(log: Log, asked: Asked) -> Decision:
     """The op that makes the context fit. Raises DoesNotFit, BadConfig where no limit is known, NoRefusal."""
     found = Trimming(log, asked)
     log.tell(found.figures())  # whether or not it can be made to fit
-    plan, counter = found.plan(), found.measured.counter
-    log.tell(found.figures(plan))
-    total, after = found.total, plan.tokens + found.fixed
-    lost = found.lost(plan)
+    made = found.plan()
+    log.tell(found.figures(made))
+    return told(found, made, as_op(found, made))
+
+
+def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
+    """A plan in words, with its op."""
+    total, counter, lost = found.total, found.measured.counter, found.lost(made)
     if lost is None:
-        said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
-        return Decision(None, said)
-    label = log.state().label
-    ids = Names.of(plan.dropped)
-    op = Trim(
-        at=log.here(), ids=str(ids), stubs={str(name): stub for name, stub in plan.stubs.items()},
-        reasons={str(name): reason for name, reason in plan.reasons.items()}, budget=found.budget,
-        counter=counter,
-    )  # fmt: skip
-    note = f"first change at message {label(lost[0])}: {lost[1]:,} cached tokens behind it are lost"
-    parts = [f"{len(plan.dropped)} dropped"] * bool(plan.dropped) + [f"{len(plan.stubs)} shortened"] * bool(plan.stubs)
-    said = f"Trimmed ({total:,} → {after:,} tokens, {counter}): {', '.join(parts)}."
+        return Decision(None, f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed.")
+    note = f"first change at message {found.state.label(lost[0])}: {lost[1]:,} cached tokens behind it are lost"
+    parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
+    said = f"Trimmed ({total:,} → {made.tokens + found.fixed:,} tokens, {counter}): {', '.join(parts)}."
     return Decision(op, said, [note])
+
+
+def as_op(found: Trimming, made: Plan) -> Trim | None:
+    """The op that does what a plan says; None where it changes nothing. Looking back, one that is never appended."""
+    if not made.reasons:
+        return None
+    return Trim(
+        at=found.log.here() if found.log.at is None else At(messages=found.state.count),
+        ids=str(Names.of(made.dropped)), stubs={str(name): stub for name, stub in made.stubs.items()},
+        reasons={str(name): reason for name, reason in made.reasons.items()}, budget=found.budget,
+        counter=found.measured.counter,
+    )  # fmt: skip
 
 
 def _told(refusal: str | None) -> Overflow:

@@ -7,6 +7,7 @@ A folder's own files may be a stranger's: what must not be theirs is named in `n
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from collections.abc import Mapping
@@ -75,6 +76,18 @@ class Config:
         for name, text in flags.items():
             self._set(key_of(name), name, key_of(name).typed(text), "flag", f"{name} on the command line: ")
         self.check()
+
+    def given(self, values: Mapping[str, Any], origin: str = "argument") -> Config:
+        """A copy with what a program gave laid over everything else: key -> value as a file would hold it.
+
+        Raises BadConfig.
+        """
+        found = copy.copy(self)
+        found.settings, found.agents = dict(self.settings), dict(self.agents)
+        for name, value in values.items():
+            found._set(key_of(name), name, value, origin, "")
+        found.check()
+        return found
 
     def check(self, only: str | None = None) -> None:
         """Values that must fit each other; `only`: pairs that this key is in. Raises BadConfig."""

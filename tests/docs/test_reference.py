@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 
-from ctxkit import Log, Selection
+import ctxkit
+from ctxkit import Fitted, Log, Selection
 from ctxkit.cli.export import To
+from ctxkit.fitting import Options
 from ctxkit.formats import registry
 from ctxkit.formats.base import SessionFormat
 from ctxkit.store.config import PREFIX
@@ -74,10 +76,10 @@ def methods() -> str:
     return "\n".join(["| method | does |", "|---|---|", *found.values()])
 
 
-def _signature(function: Any) -> str:
+def _signature(function: Any, skip: int = 1) -> str:
     names = []
     starred = False
-    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+    for parameter in list(inspect.signature(function).parameters.values())[skip:]:
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             names.append("*")
             starred = True
@@ -110,10 +112,56 @@ def criteria() -> str:
     return "\n".join(["| keyword | chooses |", "|---|---|", *(f"| `{key}` | {text} |" for key, text in words.items())])
 
 
+def functions() -> str:
+    """The public functions, with what they take by name and what they raise."""
+    rows = []
+    for name in ctxkit.__all__:
+        found = getattr(ctxkit, name)
+        if inspect.isfunction(found):
+            text = " ".join(plain(found.__doc__).split()).replace("|", "/")
+            rows.append(f"| `{name}{_signature(found, skip=0)}` | {text} |")
+    return "\n".join(["| function | does |", "|---|---|", *rows])
+
+
+OPTIONS = {
+    "model": "whose tokens and limit count; left out: what the config says, else what the messages name",
+    "counter": "as the config's key: `auto`, `o200k_base`, `cl100k_base`, `pieces`",
+    "system": "a system prompt apart: text, Anthropic's blocks, Gemini's `{\"parts\": …}`; it counts, and stays",
+    "keep": "newest exchanges that stay while anything older can go (`trim.keep_last`)",
+    "keep_results": "newest results that are not shortened (`trim.keep_results`)",
+    "exclude_tools": "tools whose results are not shortened (beside `trim.exclude_tools`)",
+    "clear_at_least": "tokens to save at least, once anything is cut",
+}
+FIELDS = {
+    "messages": "what fits, in the form that came in",
+    "truncated": "whether anything was cut",
+    "dropped_count": "how many of the messages are gone",
+    "stubbed_count": "how many have a shorter result, in a copy; ids and all other keys stay",
+    "token_count": "tokens of what fits, by `counter`; `tokens_before`: of what came in",
+    "within_budget": "true: what does not fit raises `DoesNotFit`",
+    "budget": "tokens that may be there: `limit` less `reserve`, or what was asked for (then these are None)",
+    "counter": "the name of what counted ([tokens](tokens.md))",
+    "cached_tokens_lost": "tokens behind the first cut: a provider's cache of them is worth nothing any more",
+    "cuts": "`message` (its index, from 0; of a log its number), `action` (`dropped`, `stubbed`) and `reason` of each",
+}
+
+
+def options() -> str:
+    """The keywords that the functions share, and the fields of what they give back."""
+    assert set(OPTIONS) == Options.__optional_keys__
+    told = " ".join(f"`{name}`" for name in FIELDS) + " ".join(FIELDS.values())
+    assert all(f"`{field.name}`" in told for field in msgspec.structs.fields(Fitted))
+    return "\n".join([
+        "| keyword | is |", "|---|---|", *(f"| `{name}=` | {text} |" for name, text in OPTIONS.items()), "",
+        "| field of the result | is |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in FIELDS.items()),
+    ])  # fmt: skip
+
+
 def test_api(update: bool) -> None:
-    """Every public method of `Log` and every criterion stands on the page."""
+    """Every function, option, result, public method of `Log` and criterion stands on the page."""
     page = DOCS / "api.md"
     text = with_part(page.read_text(encoding="utf-8"), "criteria", criteria())
+    text = with_part(with_part(text, "functions", functions()), "options", options())
     settle(page, with_part(text, "methods", methods()), update=update)
 
 

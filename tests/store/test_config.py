@@ -313,3 +313,15 @@ def test_percent_is_said_as_such(tmp_path: Path) -> None:
     """0.5 is half a percent, and echoed so."""
     setting = load(None, tmp_path, {"CTXKIT_STATUS_YELLOW": "0.5"}, None).settings["status.yellow"]
     assert (setting.value, setting.written) == (0.5, "0.5%")
+
+
+def test_what_a_program_gives_is_laid_over_a_copy(tmp_path: Path) -> None:
+    """It goes before all else, with its origin; the config itself stays; bounds hold."""
+    config = load(None, tmp_path, {"CTXKIT_LIMIT": "7", "CTXKIT_MODEL": "m"}, None)
+    given = config.given({"limit": 9, "window.default": "off"})
+    assert (given["limit"], given.origin("limit"), given["model"]) == (9, "argument", "m")
+    assert (config["limit"], config.origin("limit")) == (7, "CTXKIT_LIMIT")
+    with pytest.raises(BadConfig, match="limit must be at least 1"):
+        config.given({"limit": 0})
+    with pytest.raises(BadConfig, match="unknown key limits"):
+        config.given({"limits": 1})
