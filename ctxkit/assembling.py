@@ -1,4 +1,4 @@
-"""Assembling: the texts that config and caller put around a context, read from their files.
+"""Assembling: the texts, and the definitions of tools, that config and caller put around a context: read from files.
 
 Pipeline: `OpenedLog.assembled` -> here -> `core/assembly.py`, which says where they stand. Config of a cloned folder
 may name files inside that folder only (`store/keys.py`); here links are followed too, and none leads out of it.
@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING
 
 from ctxkit.core import assembly
 from ctxkit.core.assembly import Assembled, Assembly
-from ctxkit.errors import BadConfig, NoPermission, NoSuchLog, ReadFailed, Usage
+from ctxkit.core.jsontext import loads
+from ctxkit.errors import BadConfig, BadTools, CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog
+    from ctxkit.tokens.tools import Tool
 
 LARGEST = 1 << 20
 """Bytes of a file that is put into every context; a larger one is a mistake."""
 
 HINT = "--no-assembly goes without"
+TOOLS_HINT = "a JSON list of definitions as a provider takes them, or an object with `tools`"
 
 
 def assemble(log: OpenedLog, own: str | None = None) -> Assembly:
@@ -48,11 +51,42 @@ def assemble(log: OpenedLog, own: str | None = None) -> Assembly:
     return Assembly(tuple(lead), Assembled("status", "user", text, source) if text else None)
 
 
-def _configured(log: OpenedLog, key: str, name: str) -> Iterator[str]:
+def configured_tools(log: OpenedLog) -> list[Tool]:
+    """The tool definitions in the file that config names; none where it names none. Raises as `assemble` does."""
+    name = log.config["tools"]
+    for text in _configured(log, "tools", name, TOOLS_HINT) if name else ():
+        try:
+            return _definitions(text)
+        except ValueError as error:
+            where = f"{log.config.origin('tools')}: tools: {name}"
+            raise BadConfig(f"{where}: {error}: nothing was printed", TOOLS_HINT) from error
+    return []
+
+
+def tools_in(text: str, where: str, after: str = "") -> list[Tool]:
+    """The tool definitions in the text of a file that the caller named; `after` as of `words_of`. Raises BadTools."""
+    try:
+        return _definitions(text)
+    except ValueError as error:
+        raise BadTools(f"{where}: {error}{after}", TOOLS_HINT) from error
+
+
+def _definitions(text: str) -> list[Tool]:
+    """Raises ValueError."""
+    from ctxkit.tokens.tools import definitions
+
+    try:
+        value = loads(text.encode("utf-8"))
+    except ValueError as error:
+        raise ValueError("no JSON" if str(error) != "nested too deeply" else str(error)) from error
+    return definitions(value)
+
+
+def _configured(log: OpenedLog, key: str, name: str, hint: str = HINT) -> Iterator[str]:
     """The text of a file that config names; none, and a notice, where it is empty or a link leads out of the folder."""
     where = f"{log.config.origin(key)}: {key}: {name}"
     if not name or "\0" in name:
-        raise BadConfig(f"{where}: no name of a file: nothing was printed", HINT)
+        raise BadConfig(f"{where}: no name of a file: nothing was printed", hint)
     folder = log.opening.path.resolve().parent if log.opening.path else Path.cwd()
     path = PurePosixPath(name)
     elsewhere = path.is_absolute() or ".." in path.parts or path.parts[:1] == ("~",)  # not from a folder's own config
@@ -63,42 +97,46 @@ def _configured(log: OpenedLog, key: str, name: str) -> Iterator[str]:
     try:
         text = _text_of(found)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise BadConfig(f"{where}: no such file: nothing was printed", HINT) from error
+        raise BadConfig(f"{where}: no such file: nothing was printed", hint) from error
     except PermissionError as error:
-        raise NoPermission(f"{where}: permission denied: nothing was printed", HINT) from error
+        raise NoPermission(f"{where}: permission denied: nothing was printed", hint) from error
     except OSError as error:
-        raise ReadFailed(f"{where}: {(error.strerror or str(error)).lower()}: nothing was printed", HINT) from error
+        raise ReadFailed(f"{where}: {(error.strerror or str(error)).lower()}: nothing was printed", hint) from error
     except ValueError as error:
-        raise BadConfig(f"{where}: {error}: nothing was printed", HINT) from error
+        raise BadConfig(f"{where}: {error}: nothing was printed", hint) from error
     if text.strip():
         yield text
     else:
         log.noticed.append(f"{where}: is empty: left out")
 
 
-def words_of(name: str) -> str:
-    """The text of a file or pipe that the caller named.
+def words_of(
+    name: str, option: str = "--status", after: str = ": nothing was printed", refused: type[CtxkitError] = Usage,
+    largest: int = LARGEST,
+) -> str:  # fmt: skip
+    """The text of a file or pipe that the caller named with `option`; `after`: what did not happen where it fails;
+    `largest`: its bytes.
 
-    Raises NoSuchLog, NoPermission, ReadFailed; Usage for what is no text.
+    Raises NoSuchLog, NoPermission, ReadFailed; `refused` for what is no text.
     """
-    where = f"--status {name}"
+    where, hint = f"{option} {name}", "a file with text, or -"
     try:
         with open(name, "rb") as stream:
-            return decoded(stream.read(LARGEST + 1))
+            return decoded(stream.read(largest + 1), largest)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NoSuchLog(f"{where}: no such file: nothing was printed", "a file with text, or -") from error
+        raise NoSuchLog(f"{where}: no such file{after}", hint) from error
     except PermissionError as error:
-        raise NoPermission(f"{where}: permission denied: nothing was printed") from error
+        raise NoPermission(f"{where}: permission denied{after}") from error
     except OSError as error:
-        raise ReadFailed(f"{where}: {(error.strerror or str(error)).lower()}: nothing was printed") from error
+        raise ReadFailed(f"{where}: {(error.strerror or str(error)).lower()}{after}") from error
     except ValueError as error:
-        raise Usage(f"{where}: {error}: nothing was printed", "a file with text, or -") from error
+        raise refused(f"{where}: {error}{after}", hint) from error
 
 
-def decoded(raw: bytes) -> str:
+def decoded(raw: bytes, largest: int = LARGEST) -> str:
     """The text of these bytes. Raises ValueError for what is too large, or no text."""
-    if len(raw) > LARGEST:
-        raise ValueError(f"larger than {LARGEST:,} bytes")
+    if len(raw) > largest:
+        raise ValueError(f"larger than {largest:,} bytes")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

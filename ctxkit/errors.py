@@ -171,6 +171,12 @@ class NoRefusal(CtxkitError):
     code = ExitCode.REFUSED
 
 
+class BadTools(CtxkitError):
+    """A file that should hold tool definitions, and does not."""
+
+    code = ExitCode.REFUSED
+
+
 class UnknownFormat(CtxkitError):
     """The content looks like no format that ctxkit reads."""
 

@@ -190,7 +190,8 @@ def _fitted(
     log, held = opened(messages, {**expected(options, Options), **asked})
     excluded = (*options.get("exclude_tools", ()), *(WORDLESS if held is not None and held.form == "responses" else ()))
     found = Trimming(log, Asked(
-        budget, options.get("keep"), options.get("keep_results"), excluded, options.get("clear_at_least", 0)
+        budget, options.get("keep"), options.get("keep_results"), excluded, options.get("clear_at_least", 0),
+        assembly=False,  # what comes back are messages, and nothing around them
     ))  # fmt: skip
     try:
         plan = found.plan()

@@ -107,27 +107,28 @@ class Log(AppendingLog):
     def trim(
         self, max_tokens: int | None = None, *, keep: int | None = None, keep_results: int | None = None,
         exclude_tools: Iterable[str] = (), clear_at_least: int = 0, overflow: str | None = None,
+        assembly: bool = True,
     ) -> Op | None:  # fmt: skip
         """Make the context fit `max_tokens`, else the limit less the reserve. None where it fits.
 
         `keep`: newest exchanges, `keep_results`: newest results that stay while older ones can go (default: as the
         config says); `exclude_tools`: whose results are not shortened; `clear_at_least`: tokens to save, once anything
-        is cut; `overflow`: a provider's refusal, whose figures count. Raises DoesNotFit, BadConfig where no limit is
-        known, NoRefusal.
+        is cut; `overflow`: a provider's refusal, whose figures count; `assembly`: what is put around the messages has
+        its room in the budget. Raises DoesNotFit, BadConfig where no limit is known, NoRefusal.
         """
         from ctxkit.trimming import Asked, trim
 
-        asked = Asked(max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, overflow)
+        asked = Asked(max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, overflow, assembly)
         return self.commit("trim", lambda: trim(self, asked))
 
-    def fit(self, max_tokens: int | None) -> None:
+    def fit(self, max_tokens: int | None, *, assembly: bool = True, status: str | None = None) -> None:
         """From now on this object's context is the one that a trim to `max_tokens` makes; nothing is appended.
 
-        Raises DoesNotFit.
+        `assembly`, `status`: what is put around it, as of `export`; it has its room in the budget. Raises DoesNotFit.
         """
         from ctxkit.trimming import Asked, trim
 
-        op = trim(self, Asked(max_tokens)).op
+        op = trim(self, Asked(max_tokens, assembly=assembly, status=status)).op
         if op is not None:
             self.look_through(op)
 

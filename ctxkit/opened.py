@@ -40,6 +40,7 @@ from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
+    from ctxkit.tokens.tools import Tool
 
 NOW = "now"
 """The state of the log as it is, where an op can be named."""
@@ -86,6 +87,8 @@ class OpenedLog:
         self.limit: Limit = NoLimit()
         self.lens_agent: str | None = None
         self.lens_thread: str | None = None
+        self.tools: Sequence[Tool] | None = None
+        """Definitions of tools that are sent too; None: those of the config."""
         self.cache_folder = user_cache(os.environ)
         """Where counts are kept between runs."""
         self.noticed: list[str] = []

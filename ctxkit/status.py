@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxkit.core.assembly import Assembly
+from ctxkit.core.assembly import NOTHING, Assembly
 from ctxkit.core.messages import Damage, Message
 from ctxkit.core.names import Names
 from ctxkit.core.standing import IN, Standings
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import MAIN
-from ctxkit.core.usage import Measured
+from ctxkit.core.usage import Beside, Measured
 from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.opened import OpenedLog
@@ -37,7 +37,8 @@ class Budget(msgspec.Struct, frozen=True):
 
     `available`: limit − reserve − used, not below 0; `over`: how much of it is missing. `percent`: used of the limit;
     `level`: where that lies between `status.yellow` and `status.red`; red where anything is missing. `measured`: what
-    of it the provider counted; without what is put around the messages.
+    of it the provider counted; without what is put around the messages. `beside`: what is sent besides them, as far as
+    it is not within the provider's count a part of `used`.
     """
 
     used: int | None
@@ -49,6 +50,7 @@ class Budget(msgspec.Struct, frozen=True):
     percent: float | None = None
     level: Level | None = None
     measured: Measured | None = None
+    beside: Beside | None = None
 
 
 class LiveMark(msgspec.Struct, frozen=True):
@@ -121,7 +123,7 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
     return Status(
         log=log.opening.name,
         model=log.model,
-        tokens=budget(log, around, limit, tokens=tokens),
+        tokens=budget(log, around, limit, tokens=tokens, trouble=trouble),
         parameters=parameters(log, around),
         total=sum(tally.values()),
         items=len(state.board.items),
@@ -159,12 +161,18 @@ def _around(log: OpenedLog, trouble: list[str]) -> Assembly | None:
         return None
 
 
-def budget(log: OpenedLog, around: Assembly | None = None, limit: int | None = None, *, tokens: bool = True) -> Budget:
-    """What the context and what is put `around` it are of the limit: `limit`, else the config's, else the model's."""
+def budget(
+    log: OpenedLog, around: Assembly | None = None, limit: int | None = None, *, tokens: bool = True,
+    trouble: list[str],
+) -> Budget:  # fmt: skip
+    """What the context, and all that is sent `around` it, are of the limit: `limit`, else the config's, else the
+    model's. `trouble` is told of a file with tools that is missing.
+    """
     config = log.config
     held = Held(limit, "flag") if limit is not None else Held(config["limit"], config.origin("limit"))
     if not tokens:
         return Budget(None, None, held, config["reserve"])
+    from ctxkit.around import beside, tools_of
     from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measuring import measure
 
@@ -172,15 +180,21 @@ def budget(log: OpenedLog, around: Assembly | None = None, limit: int | None = N
     if held.value is None and counting.limit is not None:
         held = Held(counting.limit, f"model {counting.model}")
     measured = measure(counting, log.listed())
-    counted = measured.tokens + counting.of_texts(one.text for one in around or ())
+    try:
+        tools = tools_of(log)
+    except (BadConfig, NoPermission, ReadFailed) as error:
+        tools = ()
+        trouble.append(f"{error.message.partition(UNDONE)[0]}: no tools are counted")
+    more = beside(counting, around or NOTHING, tools, measured)
+    counted = measured.tokens + more.added
     counter = measured.counter
     if held.value is None:
-        return Budget(counted, counter, held, config["reserve"], measured=measured)
+        return Budget(counted, counter, held, config["reserve"], measured=measured, beside=more)
     left = held.value - config["reserve"] - counted
     percent = 100 * counted / held.value
     return Budget(
         counted, counter, held, config["reserve"], max(0, left), max(0, -left), round(percent, 2),
-        "red" if left < 0 else level(percent, config["status.yellow"], config["status.red"]), measured,
+        "red" if left < 0 else level(percent, config["status.yellow"], config["status.red"]), measured, more,
     )  # fmt: skip
 
 

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
+from ctxkit.around import beside, tools_of
 from ctxkit.calls import Calls
+from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Message, Result
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Trim
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.core.usage import Figures
+from ctxkit.core.usage import Beside, Figures
 from ctxkit.counting import Counting
-from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
+from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed
 from ctxkit.measuring import measure
 from ctxkit.opened import stubbed, words
 from ctxkit.policies.decision import Decision
@@ -42,7 +44,7 @@ class Asked(msgspec.Struct, frozen=True):
     """What a trim was asked for. `budget`: tokens, None = limit less reserve. `keep`: newest exchanges that are left
     alone while anything older is there; `results`: newest results that stay whole; `exclude`: tools whose results do;
     `least`: tokens that shortening saves at least, once it begins. `refusal`: what a provider said of the context as it
-    is. None: as the config says.
+    is. None: as the config says. `assembly`, `status`: what stands around the context, as of `Log.export`.
     """
 
     budget: int | None = None
@@ -51,6 +53,8 @@ class Asked(msgspec.Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     least: int = 0
     refusal: str | None = None
+    assembly: bool = True
+    status: str | None = None
 
 
 class Trimming:
@@ -73,10 +77,28 @@ class Trimming:
             self.measured = structs.replace(self.measured, tokens=self.told.sent, known=self.told.sent, counter=counter)
         counted = list(self.counting.counted(self.names))
         whole = sum(counted)
-        self.fixed = min(self.measured.overhead or 0, self.measured.tokens) if self.measured.known is not None else 0
-        """Tokens that are there whatever leaves: system prompt and tools, where the provider counted them."""
-        self.scale = (self.measured.tokens - self.fixed) / whole if self.measured.known is not None and whole else 1.0
+        self.beside = self._beside()
+        counted_in = min(max(self.measured.overhead or 0, self.beside.within), self.measured.tokens)
+        held = counted_in if self.measured.known is not None else 0
+        self.fixed = held + self.beside.added
+        """Tokens that are there whatever leaves: system prompt, tools, and what else is sent with the messages."""
+        self.scale = (self.measured.tokens - held) / whole if self.measured.known is not None and whole else 1.0
         self.tokens = dict(zip(self.names, map(self.worth, counted), strict=True))
+
+    def _beside(self) -> Beside:
+        """What is sent besides the messages. Raises BadConfig, NoPermission, ReadFailed for files of the config."""
+        try:
+            texts = self.log.assembled(self.asked.status) if self.asked.assembly else NOTHING
+            return beside(self.counting, texts, tools_of(self.log), self.measured)
+        except (BadConfig, NoPermission, ReadFailed) as error:
+            error.message = error.message.replace(": nothing was printed", ": nothing was changed")
+            raise
+
+    def notes(self) -> list[str]:
+        """What is not counted again, in words."""
+        if self.measured.known is None or not self.beside.tools + self.beside.overhead:
+            return []
+        return ["tools and overhead are not added: what the provider counted has them in it"]
 
     def worth(self, counted: int) -> int:
         """Tokens as this session has them."""
@@ -257,11 +279,12 @@ def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
     """A plan in words, with its op."""
     total, counter, lost = found.total, found.measured.counter, found.lost(made)
     if lost is None:
-        return Decision(None, f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed.")
+        said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
+        return Decision(None, said, found.notes())
     note = f"first change at message {found.state.label(lost[0])}: {lost[1]:,} cached tokens behind it are lost"
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
     said = f"Trimmed ({total:,} → {made.tokens + found.fixed:,} tokens, {counter}): {', '.join(parts)}."
-    return Decision(op, said, [note])
+    return Decision(op, said, [*found.notes(), note])
 
 
 def as_op(found: Trimming, made: Plan) -> Trim | None:
@@ -290,7 +313,7 @@ def _told(refusal: str | None) -> Overflow:
 def _too_large(found: Trimming) -> str:
     never = sum(unit.tokens for unit in found.units if unit.rank == Rank.NEVER)
     kept = f"protected messages have {never:,} tokens"
-    beside = f", system prompt and tools {found.fixed:,}" if found.fixed else ""
+    beside = f", what is sent besides messages {found.fixed:,}" if found.fixed else ""
     whole = f"{found.total:,} tokens do not fit into {found.budget:,}"
     return f"{whole}: {kept}{beside}, which trim leaves: nothing was changed"
 

@@ -9,8 +9,7 @@ import msgspec
 from ctxkit.cli import gauge, io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.labelled import Span, rows
-from ctxkit.cli.params import Assembling
-from ctxkit.cli.run import assembly_of, finish_reading
+from ctxkit.cli.run import finish_reading
 from ctxkit.cli.safe import safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.core.select import Selection
@@ -19,10 +18,13 @@ from ctxkit.log import Log
 from ctxkit.parameters import Parameters, parameters
 
 
-def show(log: Log, wanted: Selection, assembling: Assembling, *, json: bool) -> None:
-    """Explains all of `log`, or what is `wanted` of all, in the context or not. Raises what selecting raises."""
+def show(log: Log, wanted: Selection, assembling: tuple[bool, str | None], *, json: bool) -> None:
+    """Explains all of `log`, or what is `wanted` of all, in the context or not. Raises what selecting raises.
+
+    `assembling`: as `cli.run.assembly_of` gives it.
+    """
     chosen = None if wanted.empty else log.select(wanted, everything(log))
-    assembly, status = assembly_of(log, assembling)
+    assembly, status = assembling
     around = log.assembled(status) if assembly else None
     inside = told = 0
     columns = render.breadth()

@@ -11,8 +11,8 @@ import typer
 
 from ctxkit.cli import io, render
 from ctxkit.cli.amounts import tokens
-from ctxkit.cli.params import Assembling, LogArgument, Looking, MaxTokens, Reading, takes
-from ctxkit.cli.run import assembly_of, finish_reading, opened
+from ctxkit.cli.params import Assembling, LogArgument, Looking, MaxTokens, Reading, Sending, takes
+from ctxkit.cli.run import assembly_of, finish_reading, opened, send
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
@@ -36,7 +36,7 @@ SESSIONS = frozenset({To.claude_code, To.codex, To.pi})
 """What agents go on with: session files."""
 
 
-@takes(Assembling, Looking, Reading)
+@takes(Assembling, Sending, Looking, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -56,6 +56,7 @@ def command(
         bool, typer.Option("--skip-unknown", help="Go on without ops that this ctxkit does not know.")
     ] = False,
     assembling: Assembling,
+    sending: Sending,
     looking: Looking,
     reading: Reading,
 ) -> None:
@@ -81,8 +82,11 @@ def command(
     target.lens_agent, target.lens_thread = agent, thread
     if not skip_unknown:
         target.known_ops()
+    send(target, sending)
+    assembly, status = assembly_of(target, assembling)
     if max_tokens is not None:
-        target.fit(tokens("--max-tokens", max_tokens))
+        placed = assembly and to not in SESSIONS and to is not To.chat
+        target.fit(tokens("--max-tokens", max_tokens), assembly=placed, status=status)
     if to in SESSIONS:
         with io.progress(f"exporting {target.opening.name}", "messages") as step:
             written = target.session(to.value, keep_id=keep_id, model=model, progress=step)
@@ -93,7 +97,6 @@ def command(
         return
     if keep_id:
         raise Usage(f"--keep-id is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
-    assembly, status = assembly_of(target, assembling)
     with io.progress(f"exporting {target.opening.name}", "messages") as step:
         exported = target.export(to.value, model=model, assembly=assembly, status=status, progress=step)
     if output is None:

@@ -115,6 +115,7 @@ def _tokens(tokens: Budget, width: int) -> Iterator[list[Span]]:
     if tokens.percent is None or tokens.level is None or tokens.limit.value is None:
         yield [Ink(f"{tokens.used:,}", "bold"), f" ({tokens.counter})"]
         yield from _trust(tokens)
+        yield from _beside(tokens)
         yield ["no limit is known: --limit N, or `limit` in the config"]
         return
     style, share = tokens.level, percent(tokens)
@@ -123,6 +124,7 @@ def _tokens(tokens: Budget, width: int) -> Iterator[list[Span]]:
     yield from _trust(tokens)
     left = f"over by {tokens.over:,}" if tokens.over else f"available {tokens.available:,}"
     yield [f"used {tokens.used:,} · reserved {tokens.reserve:,} · ", Ink(left, "red") if tokens.over else left]
+    yield from _beside(tokens)
     yield [f"limit from {_from(tokens.limit)}"]
 
 
@@ -142,6 +144,17 @@ def _trust(tokens: Budget) -> Iterator[list[Span]]:
         off = f"{found.error:.1f}" if found.error >= SMALLEST else f"<{SMALLEST}"
         parts.append(f"one request ahead {off} % off so far (median)")
     yield [" · ".join(parts)]
+
+
+def _beside(tokens: Budget) -> Iterator[list[Span]]:
+    """What is sent besides the messages, and whether it is counted already."""
+    one = tokens.beside
+    if one is None or not one.assembled + one.tools + one.overhead:
+        return
+    words = [f"{what} {n:,}" for what, n in (("assembled", one.assembled), ("overhead", one.overhead)) if n]
+    words += [f"tools {one.tools:,} (estimate)"] * bool(one.tools)
+    within = f": {one.within:,} within the provider's count" if one.within else ""
+    yield [f"besides messages {' · '.join(words)}{within}"]
 
 
 def _from(held: Held) -> str:

@@ -30,13 +30,14 @@ class Streams:
     """Of one run: `quiet` silences reports (never errors); `done`: what was appended, in words; `words`: the call.
 
     `colour`, `err_colour`: whether the result, and reports, may be coloured; `columns`, `err_columns`: how wide their
-    terminals are, 0 where they go elsewhere. `held`: reports that wait until the pager has gone.
+    terminals are, 0 where they go elsewhere. `held`: reports that wait until the pager has gone. `taken`: what was
+    read from standard input beside the log, "" for nothing.
     """
 
     quiet = False
     colour = err_colour = False
     columns = err_columns = 0
-    done = ""
+    done = taken = ""
     words: tuple[str, ...] = ()
     pager: Pager | None = None
     progress: Progress | None = None
@@ -45,7 +46,7 @@ class Streams:
     @classmethod
     def begin(cls, words: Sequence[str], *, paged: bool = True) -> None:
         """A new run: nothing is left of the one before."""
-        cls.quiet, cls.done, cls.words = False, "", tuple(words)
+        cls.quiet, cls.done, cls.taken, cls.words = False, "", "", tuple(words)
         cls.pager = cls.progress = None
         cls.held = []
         shown, told = (stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))

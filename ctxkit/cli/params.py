@@ -52,6 +52,18 @@ class Assembling:
     ] = None
 
 
+class Sending:
+    """What is sent besides messages."""
+
+    tools: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="JSON of the tool definitions that are sent too; - for standard input."),
+    ] = None
+    overhead: Annotated[
+        str | None, typer.Option(metavar="N", help="Tokens of a request that no message shows, tools aside (12k).")
+    ] = None
+
+
 class Reading:
     """How a log is read."""
 

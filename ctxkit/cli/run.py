@@ -16,12 +16,13 @@ from typing import Any
 
 from ctxkit.appending import check_id
 from ctxkit.cli import io
-from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Writing
+from ctxkit.cli.amounts import tokens
+from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Sending, Writing
 from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.core.transcript import MAIN
-from ctxkit.errors import CtxkitError, DoesNotFit, ExitCode, NoSuchLog, UnknownAgent, Usage
+from ctxkit.errors import BadTools, CtxkitError, DoesNotFit, ExitCode, NoSuchLog, UnknownAgent, Usage
 from ctxkit.log import Log
 from ctxkit.opened import NOW
 from ctxkit.store.source import Source
@@ -31,6 +32,10 @@ UNCHANGED = (ExitCode.NO, ExitCode.USAGE, ExitCode.REFUSED, ExitCode.CANNOT_CREA
 
 _SAYS_SO = re.compile("nothing (was|changed|appended)|no message was")
 
+WORDS, BODY = 1 << 20, 32 << 20
+"""Bytes of a file with words, and of one with tool definitions, which may be a whole request; more are a mistake."""
+PRINTED, CHANGED = ": nothing was printed", ": nothing was changed"
+"""What did not happen, where something that was named cannot be read."""
 REPORTED = 10
 """Damaged places that are named one by one; the rest is counted."""
 
@@ -184,19 +189,40 @@ def assembly_of(log: Log, asked: Assembling) -> tuple[bool, str | None]:
     return True, words_given(log, "--status", asked.status)
 
 
-def words_given(log: Log, option: str, file: str) -> str:
-    """The text that an option names: of a file, or of standard input for -. Raises Usage and what they raise."""
-    from ctxkit.assembling import LARGEST, decoded, words_of
+def send(log: Log, sending: Sending, *, after: str = PRINTED) -> None:
+    """Lay what is sent besides messages over the config. `after` as of `words_given`. Raises Usage, BadTools."""
+    stated = tokens("--overhead", sending.overhead)
+    if stated is not None:
+        if stated < 0:
+            raise Usage(f"--overhead {stated}: it is at least 0")
+        log.config.set_flags({"overhead": str(stated)})
+    if sending.tools is not None:
+        from ctxkit.assembling import tools_in
+
+        words = words_given(log, "--tools", sending.tools, after=after, refused=BadTools, largest=BODY)
+        log.tools = tools_in(words, f"--tools {sending.tools}", after)
+
+
+def words_given(
+    log: Log, option: str, file: str, *, after: str = PRINTED, refused: type[CtxkitError] = Usage, largest: int = WORDS
+) -> str:
+    """The text that an option names: of a file, or of standard input for -. Raises Usage and what they raise.
+
+    `after`: what did not happen where it fails; `refused`: the error for what is no text; `largest`: its bytes.
+    """
+    from ctxkit.assembling import decoded, words_of
 
     if file != "-":
-        return words_of(file)
-    if log.opening.path is None:
-        text = f"standard input cannot be both the log and the {option.lstrip('-')}"
-        raise Usage(text, f"name a log, or a file for {option}")
+        return words_of(file, option, after, refused, largest)
+    taken = "the log" if log.opening.path is None else io.Streams.taken
+    if taken:
+        text = f"standard input cannot be both {taken} and the {option.lstrip('-')}"
+        raise Usage(text, f"name a log, or a file for {option}" if taken == "the log" else f"a file for {option}")
+    io.Streams.taken = f"the {option.lstrip('-')}"
     try:
-        return decoded(_stdin("").read(LARGEST + 1))
+        return decoded(_stdin("").read(largest + 1), largest)
     except ValueError as error:
-        raise Usage(f"{option} -: {error}: nothing was printed", "a file with text, or -") from error
+        raise refused(f"{option} -: {error}{after}", "a file with text, or -") from error
 
 
 def finish_reading(log: Log, summary: str = "") -> None:

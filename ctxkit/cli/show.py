@@ -10,8 +10,8 @@ import typer
 
 from ctxkit.cli import io, render
 from ctxkit.cli.amounts import tokens
-from ctxkit.cli.params import Assembling, LogArgument, Looking, MaxTokens, Numbers, Reading, Selecting, takes
-from ctxkit.cli.run import asked, assembly_of, finish_reading, opened
+from ctxkit.cli.params import Assembling, LogArgument, Looking, MaxTokens, Numbers, Reading, Selecting, Sending, takes
+from ctxkit.cli.run import asked, assembly_of, finish_reading, opened, send
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
 from ctxkit.core.names import ItemName, Name
@@ -21,7 +21,7 @@ from ctxkit.log import Log
 from ctxkit.policies import window
 
 
-@takes(Selecting, Assembling, Looking, Reading)
+@takes(Selecting, Assembling, Sending, Looking, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,
@@ -33,6 +33,7 @@ def command(
         bool, typer.Option("--explain", help="Why each message is in or out, and the parameters used.")
     ] = False,
     assembling: Assembling,
+    sending: Sending,
     looking: Looking,
     reading: Reading,
     selecting: Selecting,
@@ -50,15 +51,16 @@ def command(
     if not selecting.invert:  # an agent or thread is a way to look, not a choice among what is shown
         opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
         wanted = msgspec.structs.replace(wanted, agent=None, thread=None)
+    assembly, around = assembly_of(opened_log, assembling), NOTHING
+    send(opened_log, sending)
     if max_tokens is not None:
-        opened_log.fit(tokens("--max-tokens", max_tokens))
+        opened_log.fit(tokens("--max-tokens", max_tokens), assembly=assembly[0], status=assembly[1])
     if explain:
         from ctxkit.cli import explaining
 
-        explaining.show(opened_log, wanted, assembling, json=reading.json)
+        explaining.show(opened_log, wanted, assembly, json=reading.json)
         return
     shown = opened_log.listed()
-    assembly, around = assembly_of(opened_log, assembling), NOTHING
     if not wanted.empty:
         if assembling.status is not None:
             raise Usage("--status stands around the whole context, and only some of it was asked for", "leave one out")

@@ -11,8 +11,8 @@ import typer
 
 from ctxkit.cli import gauge, io, render
 from ctxkit.cli.amounts import tokens as tokens_of
-from ctxkit.cli.params import LogArgument, Looking, Reading, takes
-from ctxkit.cli.run import opened
+from ctxkit.cli.params import LogArgument, Looking, Reading, Sending, takes
+from ctxkit.cli.run import opened, send
 from ctxkit.errors import BadConfig, OverBudget, Usage
 from ctxkit.log import Log
 from ctxkit.status import Budget, as_json
@@ -27,7 +27,7 @@ class Kind(StrEnum):
     file = "file"
 
 
-@takes(Looking, Reading)
+@takes(Sending, Looking, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -61,6 +61,7 @@ def command(
     thread: Annotated[
         str | None, typer.Option(metavar="NAME", help="Count what is of this thread, or of none.")
     ] = None,
+    sending: Sending,
     looking: Looking,
     reading: Reading,
 ) -> None:
@@ -75,6 +76,7 @@ def command(
         raise Usage("--no-tokens counts nothing that could be shown or compared", "leave it out")
     target, claude = _target(log, reading, looking, thread, short=short)
     target.lens_agent, target.lens_thread = agent, thread
+    send(target, sending)
     found = target.status(tokens=not no_tokens, limit=tokens_of("--limit", limit), assembly=not no_assembly)
     if by is not None or largest is not None or files:
         _tables(target, by, largest, files=files, json=reading.json)

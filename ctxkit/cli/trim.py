@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli.amounts import tokens
-from ctxkit.cli.params import LogArgument, MaxTokens, Reading, Writing, takes
-from ctxkit.cli.run import words_given, write
+from ctxkit.cli.params import LogArgument, MaxTokens, Reading, Sending, Writing, takes
+from ctxkit.cli.run import CHANGED, send, words_given, write
 from ctxkit.core.ops import Op
 from ctxkit.log import Log
 
 
-@takes(Writing, Reading)
+@takes(Sending, Writing, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -35,6 +35,10 @@ def command(
         str | None,
         typer.Option(metavar="FILE", help="What the provider said when it refused; its figures count. - for stdin."),
     ] = None,
+    no_assembly: Annotated[
+        bool, typer.Option("--no-assembly", help="No room for system prompt, docs and thread status of the config.")
+    ] = False,
+    sending: Sending,
     reading: Reading,
     writing: Writing,
 ) -> None:
@@ -47,10 +51,11 @@ def command(
     """
 
     def action(target: Log) -> Op | None:
-        told = None if overflow is None else words_given(target, "--overflow", overflow)
+        send(target, sending, after=CHANGED)
+        told = None if overflow is None else words_given(target, "--overflow", overflow, after=CHANGED)
         return target.trim(
             tokens("--max-tokens", max_tokens), keep=keep, keep_results=keep_results, exclude_tools=exclude_tool or (),
-            clear_at_least=clear_at_least, overflow=told,
+            clear_at_least=clear_at_least, overflow=told, assembly=not no_assembly,
         )  # fmt: skip
 
     write(log, reading, writing, "trim", action)

@@ -60,6 +60,23 @@ class Figures(msgspec.Struct, frozen=True):
     beyond: int = 0
 
 
+class Beside(msgspec.Struct, frozen=True):
+    """Tokens. `assembled`: texts that config and caller put around the messages; `tools`: definitions, an estimate;
+    `overhead`: as config or caller state it. `within`: how many of these the provider's count has in it already, so
+    that the others are added.
+    """
+
+    assembled: int = 0
+    tools: int = 0
+    overhead: int = 0
+    within: int = 0
+
+    @property
+    def added(self) -> int:
+        """What comes on top of the messages as they are measured."""
+        return self.assembled + self.tools + self.overhead - self.within
+
+
 def usage(rows: list[dict[str, Any]]) -> Usage | None:
     """The usage that the rows of one message record, in whichever of the shapes below, from the last row that has one.
 

@@ -187,6 +187,8 @@ KEYS: tuple[Key, ...] = (
     Key("model", "text", "", "model whose limit and tokens count", example="claude-sonnet-4-5"),
     Key("limit", "number", None, "context limit in tokens; unset: the model's own", low=1, example=200000),
     Key("reserve", "number", 4096, "tokens kept free for the reply", low=0),
+    Key("overhead", "number", 0, "tokens of a request that no message shows, besides its tools", low=0),
+    Key("tools", "text", "", "JSON file of tool definitions that are sent too, in the log's folder", trust="inside"),
     Key("counter", "text", "auto", "token counter; auto goes by the model", choices=COUNTERS),
     Key("budget.enforce", "switch", False, "show, export and build_final_prompt trim to the budget by themselves"),
     Key("status.yellow", "percent", "70%", "from here on the bar is yellow"),

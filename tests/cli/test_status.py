@@ -42,7 +42,7 @@ def test_json_keys(tmp_path: Path) -> None:
         assert list(value) == KEYS
         assert list(value["tokens"]) == [
             "used", "counter", "limit", "reserve", "available", "over", "percent", "level",
-            "measured",
+            "measured", "beside",
         ]  # fmt: skip
 
 
@@ -193,3 +193,39 @@ def test_assertions(tmp_path: Path, words: list[str], code: int) -> None:
     ran = ctxkit("status", small(tmp_path), *words)
     assert ran.code == code and (code == 2 or "112" in ran.text)
     assert code != 1 or "are used" in ran.err
+
+
+TOOLS = b'[{"name": "weather", "description": "Tells it.", "input_schema": {"type": "object", "properties": {}}}]'
+
+
+def test_what_is_sent_besides(tmp_path: Path) -> None:
+    """Tools and overhead count, from flags, config or standard input; within a provider's count they are told only."""
+    path, tools = small(tmp_path), tmp_path / "tools.json"
+    tools.write_bytes(TOOLS)
+    [plain] = good("status", path, "--json").values
+    [found] = good("status", path, "--json", "--tools", tools, "--overhead", "12k").values
+    beside = found["tokens"]["beside"]
+    assert beside["overhead"] == 12_000 and beside["tools"] > 10 and beside["within"] == 0
+    assert found["tokens"]["used"] == plain["tokens"]["used"] + 12_000 + beside["tools"]
+    assert good("status", path, "--json", "--tools", "-", "--overhead", "12000", stdin=TOOLS).values == [found]
+    (tmp_path / "ctxkit.toml").write_text('tools = "tools.json"\noverhead = 12000\n')
+    [same] = good("status", path, "--json").values
+    assert same["tokens"]["used"] == found["tokens"]["used"]
+    text = good("status", path).text
+    assert "besides messages overhead 12,000 · tools" in text and "(estimate)" in text
+    (tmp_path / "tools.json").unlink()
+    [missing] = good("status", path, "--json").values
+    assert missing["tokens"]["beside"]["tools"] == 0
+    assert any("no such file: no tools are counted" in one for one in missing["warnings"])
+
+
+def test_the_providers_count_has_it_all(tmp_path: Path) -> None:
+    """Never counted twice, and it is said."""
+    reply = message("assistant", "Hello.") | {"usage": {"prompt_tokens": 900, "completion_tokens": 5}}
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(message("user", "Hi."), reply))
+    ran = good("status", path, "--overhead", "12k", "--json")
+    [found] = ran.values
+    assert found["tokens"]["used"] == 905 and found["tokens"]["beside"]["within"] == 12_000
+    assert "12,000 within the provider's count" in good("status", path, "--overhead", "12k").text
+    assert "are not added" in good("trim", path, "--overhead", "12k", "--max-tokens", "1k").err

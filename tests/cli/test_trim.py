@@ -106,3 +106,23 @@ def test_a_look_that_fits(tmp_path: Path, command: list[str]) -> None:
     assert 0 < len(less) < len(whole) and path.read_bytes() == SMALL
     ran = ctxkit(*command, path, "--max-tokens", "5")
     assert ran.code == 1 and ran.out == b""
+
+
+@pytest.mark.parametrize("command", [["trim"], ["show"], ["export", "--to", "openai"]])
+def test_what_is_sent_besides_has_its_room(tmp_path: Path, command: list[str]) -> None:
+    """Tools, overhead and assembled texts are of the budget; where they are larger than it, nothing fits."""
+    path = small(tmp_path)
+    (tmp_path / "ctxkit.toml").write_text('[assembly]\nsystem = "' + "word " * 100 + '"\n')
+    ran = ctxkit(*command, path, "--max-tokens", "150", "--overhead", "60")
+    assert ran.code == 1 and ran.out == b"" and "sent besides messages" in ran.err
+    good(*command, path, "--max-tokens", "150", "--overhead", "60", "--no-assembly")
+    good(*command, path, "--max-tokens", "150") if command != ["trim"] else None
+
+
+def test_status_agrees(tmp_path: Path) -> None:
+    """Right after a trim, status says that it fits, with all that stands around."""
+    path = small(tmp_path)
+    (tmp_path / "ctxkit.toml").write_text('overhead = 20\n[assembly]\nsystem = "' + "word " * 10 + '"\n')
+    good("trim", path, "--max-tokens", "100")
+    [found] = good("status", path, "--json").values
+    assert 0 < found["tokens"]["used"] <= 100 and found["tokens"]["beside"]["assembled"] > 10

@@ -1,0 +1,44 @@
+"""Around: what a request has besides a log's messages, in tokens: assembled texts, definitions of tools, overhead.
+
+One sum for `status`, `trim` and `show/export --max-tokens`: what one calls too full the others cut. What the provider
+counted has all of it already, so that it is not added twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ctxkit.assembling import configured_tools
+from ctxkit.core.assembly import Assembled
+from ctxkit.core.usage import Beside, Measured
+from ctxkit.counting import Counting
+from ctxkit.opened import OpenedLog
+from ctxkit.tokens.models import named
+from ctxkit.tokens.tools import Tool, told
+
+
+def beside(counting: Counting, texts: Iterable[Assembled], tools: Sequence[Tool], measured: Measured) -> Beside:
+    """What stands around messages of the size `measured`.
+
+    Where a provider counted, tools and overhead are within its count, and assembled texts as far as what it counted
+    beyond the messages goes.
+    """
+    assembled = counting.of_texts(one.text for one in texts)
+    defined, stated = tokens_of(counting, tools), int(counting.log.config["overhead"])
+    if measured.known is None:
+        return Beside(assembled, defined, stated)
+    return Beside(assembled, defined, stated, defined + stated + min(assembled, measured.overhead or 0))
+
+
+def tokens_of(counting: Counting, tools: Sequence[Tool]) -> int:
+    """Tokens of tool definitions, as the model that is counted for is shown them: an estimate."""
+    texts, more = told(tools, named(counting.model).family)
+    return counting.of_texts(texts) + more
+
+
+def tools_of(log: OpenedLog) -> Sequence[Tool]:
+    """The definitions that are sent with a log's context: the caller's, else those of the config.
+
+    Raises BadConfig for a file of the config that is missing or holds none; NoPermission, ReadFailed.
+    """
+    return configured_tools(log) if log.tools is None else log.tools
