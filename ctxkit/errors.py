@@ -97,6 +97,12 @@ class DoesNotFit(CtxkitError):
     code = ExitCode.NO
 
 
+class ContextFull(CtxkitError):
+    """No room in the budget for what the user says: it was not added."""
+
+    code = ExitCode.NO
+
+
 class OverBudget(CtxkitError):
     """More tokens are used than was asserted."""
 

@@ -132,6 +132,15 @@ class Log(AppendingLog):
         if op is not None:
             self.look_through(op)
 
+    def require_room(self, *records: Mapping[str, Any]) -> None:
+        """Raises ContextFull where there is no room in the budget for what the user says in these messages.
+
+        They are as `add_message` takes them. Raises BadConfig where no limit is known.
+        """
+        from ctxkit.enforcing import require_room
+
+        require_room(self, records)
+
     def look_through(self, op: Op) -> None:
         """From now on this object's context is as if `op` stood behind everything; nothing is appended."""
         self._state = self.state_with(self.stamp(op, None))

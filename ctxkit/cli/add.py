@@ -14,7 +14,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.core.times import iso, written
-from ctxkit.errors import BadMessage, CtxkitError, NoSuchLog, NothingMatched, Usage
+from ctxkit.errors import BadMessage, ContextFull, CtxkitError, NoSuchLog, NothingMatched, Usage
 from ctxkit.log import Log
 from ctxkit.store.append import create_log
 
@@ -35,6 +35,9 @@ def command(
     messages: Annotated[
         bool, typer.Option("--messages", help="TEXT is JSON lines: whole messages, a line each.")
     ] = False,
+    enforce: Annotated[
+        bool, typer.Option("--enforce", help="Exit 1 where a user's message does not fit into limit less reserve.")
+    ] = False,
     create: Annotated[bool, typer.Option("--create", help="Create the log if it is missing (0600).")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the message, append nothing.")] = False,
     reading: Reading,
@@ -42,7 +45,8 @@ def command(
     """Append a message to a log.
 
     A log that another program owns gets no messages (exit 65). In a pipe, `add - TEXT` copies the log and adds the
-    message behind it.
+    message behind it. --enforce holds back what the user says once the context is full; answers and results are added
+    all the same.
     """
     if text is None:
         raise Usage("add what?", "ctxkit add LOG 'the words', or - to read them from standard input")
@@ -60,6 +64,8 @@ def command(
         create_log(Path(log))
     target = _opened(log, reading)
     target.dry_run = dry_run
+    if enforce and target.native:
+        _enforce(target, records)
     for added, record in enumerate(records):
         record.setdefault("ts", iso(int(target.clock())))
         try:
@@ -78,6 +84,17 @@ def command(
     if not records:
         raise NothingMatched("there is no message in what was given: nothing was added")
     io.say(f"{'Would add' if dry_run else 'Added'} {_said(target, len(records))}.")
+
+
+def _enforce(target: Log, records: list[dict[str, Any]]) -> None:
+    """Raises ContextFull; a log that came in a pipe goes on all the same, as it is."""
+    try:
+        target.require_room(*records)
+    except ContextFull:
+        if target.opening.path is None:
+            io.out_bytes(target.copy_out())
+            io.flush()
+        raise
 
 
 def _opened(log: str, reading: Reading) -> Log:

@@ -47,6 +47,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "add": (
         ("ctxkit add chat.jsonl 'Use a parameter, not a global.'", "a user message"),
         ("echo 'Done.' | ctxkit add chat.jsonl - --role assistant", "an answer from a pipe"),
+        ("CTXKIT_MODEL=gpt-4o ctxkit add chat.jsonl 'And then?' --enforce", "not where the context is full: exit 1"),
     ),
     "mark": (
         ("ctxkit mark chat.jsonl before-refactor", "a labelled mark"),

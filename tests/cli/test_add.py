@@ -148,3 +148,23 @@ def test_foreign_log(tmp_path: Path, stdin: bytes) -> None:
         ran = ctxkit("add", *words, stdin=stdin)
         assert (ran.code, ran.out) == (65, b"") and "another program" in ran.err
     assert path.read_bytes() == stdin and list(tmp_path.iterdir()) == [path]
+
+
+def test_enforce(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user is held back where the context is full, and nothing is written; others are not."""
+    path = small(tmp_path)
+    monkeypatch.setenv("CTXKIT_RESERVE", "10")
+    monkeypatch.setenv("CTXKIT_LIMIT", "100")
+    for words in (["hello"], ["hello", "--dry-run"], ["-", "--messages"]):
+        ran = ctxkit("add", path, *words, "--enforce", stdin=lines(message("assistant", "a"), message("user", "b")))
+        assert (ran.code, ran.out) == (1, b"") and ran.err.startswith("ctxkit: Context full. Use ctxkit clear ")
+    assert path.read_bytes() == SMALL
+    good("add", path, "hello", "--enforce", "--role", "assistant")
+    good("add", path, "hello")
+    good("clear", path)
+    good("add", path, "hello", "--enforce")
+    ran = ctxkit("add", "-", "hello", "--enforce", stdin=SMALL)
+    assert (ran.code, ran.out) == (1, SMALL)
+    ran = ctxkit("add", "-", "hello", "--enforce", "--role", "tool", stdin=SMALL)
+    assert (ran.code, ran.out.startswith(SMALL)) == (0, True)
+    assert ctxkit("add", "-", "hello", "--enforce", stdin=FOREIGN).code == 65

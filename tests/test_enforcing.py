@@ -1,0 +1,83 @@
+"""Room in the budget for what is added: whose messages are held back, and when."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from ctxkit.errors import BadConfig, ContextFull
+from ctxkit.log import Log
+from tests.cli.runner import lines
+
+
+def opened(env: dict[str, str], *more: dict[str, Any]) -> Log:
+    rows = [
+        {"role": "user", "content": "hello " * 100},
+        {"role": "assistant", "content": "hi", "model": "gpt-4o"},
+        *more,
+    ]
+    return Log.open(io.BytesIO(lines(*rows)), env=env)
+
+
+def user(words: int) -> dict[str, Any]:
+    return {"role": "user", "content": "hello " * words}
+
+
+ANSWER = {"role": "assistant", "content": "hello " * 500}
+RESULT = {"role": "tool", "tool_call_id": "a", "content": "hello " * 500}
+USED = 110
+"""Tokens of the log."""
+
+
+@pytest.mark.parametrize(
+    ("room", "added", "held_back"),
+    [
+        (20, [user(10)], False),
+        (20, [user(20)], True),
+        (-1, [user(1)], True),
+        (-1, [ANSWER], False),
+        (-1, [RESULT], False),
+        (20, [user(10), ANSWER], False),
+        (20, [ANSWER, user(10)], True),
+        (20, [user(10), user(10)], True),
+        (20, [], False),
+    ],
+)
+def test_what_the_user_says_must_fit(room: int, added: list[dict[str, Any]], held_back: bool) -> None:
+    """With all that comes before it; answers and results are never held back."""
+    log = opened({"CTXKIT_LIMIT": str(USED + room + 50), "CTXKIT_RESERVE": "50"})
+    assert log.status().tokens.used == USED
+    if not held_back:
+        log.require_room(*added)
+        return
+    with pytest.raises(ContextFull, match=r"Context full\. Use ctxkit clear - to continue: 110 of .*o200k_base"):
+        log.require_room(*added)
+
+
+def test_what_is_around_counts() -> None:
+    """Full is what trim calls full: the system prompt of the config is in the budget too."""
+    env = {"CTXKIT_LIMIT": str(USED + 30), "CTXKIT_RESERVE": "0"}
+    opened(env).require_room(user(10))
+    with pytest.raises(ContextFull):
+        opened({**env, "CTXKIT_ASSEMBLY_SYSTEM": "Be brief. " * 10}).require_room(user(10))
+
+
+def test_what_was_taken_out_makes_room() -> None:
+    """It is the context that is full, not the log."""
+    log = opened({"CTXKIT_LIMIT": str(USED), "CTXKIT_RESERVE": "0"})
+    with pytest.raises(ContextFull):
+        log.require_room(user(10))
+    log.clear()
+    log.require_room(user(10))
+
+
+def test_the_model_may_say_the_limit() -> None:
+    """The log's; without one nothing can be enforced, not even for an empty log."""
+    opened({}).require_room(user(10))
+    unknown = Log.open(io.BytesIO(b""), env={})
+    with pytest.raises(BadConfig, match="no limit is known to enforce"):
+        unknown.require_room(user(1))
+    unknown.require_room(json.loads(json.dumps(ANSWER)))
