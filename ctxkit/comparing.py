@@ -21,6 +21,7 @@ from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.reasons import taken_out
 from ctxkit.core.standing import WORDS, Standing
+from ctxkit.core.usage import Figures
 from ctxkit.errors import UnknownAgent, Usage
 from ctxkit.opened import OpenedLog
 from ctxkit.sides import Side
@@ -77,7 +78,15 @@ class Diff:
             found["after"] += after
             found[GONE] += before if hunk.kind in (GONE, CHANGED) else 0
             found[CAME] += after if differs else 0
+        size = len(self.a.order)
+        figures = Figures(found["before"], found["after"], self.counter, size, self.counts[GONE], self.counts[CAME])
+        self.a.log.tell(figures, None if self.one_log else self.b.log)
         return found
+
+    @property
+    def counter(self) -> str:
+        """The name of what counts; both names where two logs are counted for different models."""
+        return " → ".join(dict.fromkeys(side.counting.counter.name for side in (self.a, self.b)))
 
     def parts(self, hunk: Hunk) -> Iterator[tuple[Hunk, Why]]:
         """A GONE or CAME hunk in parts, each with why it is not on the other side."""

@@ -270,15 +270,19 @@ class Log(AppendingLog):
         op = self.stamp(decision.op, self.op_id)
         if op.name not in ("mark", "protect", "unprotect", "window"):
             after = self.state_with(op)
-            if self.figures is None and self.meter is not None:
-                from ctxkit.measuring import change  # brings sqlite3: only where tokens are counted
-
-                self.tell(change(self, after))
+            self.weigh(after)
             op.before, op.after = sizes(before, after, self.figures)
         if not self.dry_run:
             self.append(sealed(op))
             self.written = op.id
         return op
+
+    def weigh(self, after: State) -> None:
+        """Count what an op makes of the context, where account of it is kept, unless it is counted."""
+        if self.figures is None and self.meter is not None:
+            from ctxkit.measuring import change  # brings sqlite3: only where tokens are counted
+
+            self.tell(change(self, after))
 
     def _void(self, decide: Callable[[], Decision]) -> Op | None:
         """As `commit`, and says where nothing visible changed (REPLAY 45)."""

@@ -119,14 +119,15 @@ def measure(counting: Counting, names: Sequence[Name]) -> Measured:
 
 def change(log: OpenedLog, after: State) -> Figures:
     """The context of `log`, and what it is in the state `after`, by one counter; before windows and filters."""
-    before, then = log.state(), log.seen_at(after)
+    before, counting = log.state(), Counting(log)
     shown, names = before.shown(), after.shown()
-    one = measure(Counting(log), list(shown_names(before)))
-    other = measure(Counting(then), list(shown_names(after)))
+    one = measure(counting, list(shown_names(before)))
+    other = measure(Counting(log.seen_at(after)), list(shown_names(after)))
     stubs = [name for name, stub in after.board.stubs.items() if before.board.stubs.get(name) != stub]
     return Figures(
         one.tokens, other.tokens, (other if other.estimated else one).counter, len(shown), len(shown - names),
-        len(names - shown), sum(name in names and name in shown for name in stubs), limit=log.config["limit"],
+        len(names - shown), sum(name in names and name in shown for name in stubs), 
+        limit=log.config["limit"] or counting.limit,
     )  # fmt: skip
 
 

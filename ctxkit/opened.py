@@ -13,7 +13,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import msgspec
 
@@ -25,7 +25,7 @@ from ctxkit.core.ledger import Ledger, LedgerEntry, build
 from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
 from ctxkit.core.names import Name, Names
 from ctxkit.core.replay import fold
-from ctxkit.core.select import Selection, resolve
+from ctxkit.core.select import Limit, NoLimit, Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
@@ -40,6 +40,7 @@ from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
+    from ctxkit.tokenlog import Meter
     from ctxkit.tokens.tools import Tool
 
 NOW = "now"
@@ -48,26 +49,6 @@ BEFORE = "^"
 """Behind an op: the state right before it."""
 UNREADABLE = "[unreadable: nested too deeply]"
 """What stands for a message whose record cannot be decoded in full; the record itself stays in the log."""
-
-
-class Limit(Protocol):
-    """Bounds each search of a --grep; the command line sets one, a program may."""
-
-    def restart(self) -> None:
-        """A search begins."""
-
-    def stop(self) -> None:
-        """No search is running."""
-
-
-class NoLimit:
-    """Searches take as long as they take."""
-
-    def restart(self) -> None:
-        """Nothing to do."""
-
-    def stop(self) -> None:
-        """Nothing to do."""
 
 
 class OpenedLog:
@@ -95,7 +76,7 @@ class OpenedLog:
         """What was left out of what was asked for, in words, for the closing report."""
         self.figures: Figures | None = None
         """What was counted last."""
-        self.meter: Callable[[OpenedLog, Figures], None] | None = None
+        self.meter: Meter | None = None
         """Told of all that is counted, where somebody keeps account of it (`tokenlog.py`)."""
         self._state: State | None = None
         self._ledger: Ledger | None = None
@@ -181,11 +162,11 @@ class OpenedLog:
         found.at, found._state = (at, None) if isinstance(at, str) else (self.at, at)
         return found
 
-    def tell(self, figures: Figures) -> None:
-        """These were counted."""
+    def tell(self, figures: Figures, other: OpenedLog | None = None) -> None:
+        """These were counted, from this log to the `other` where two are compared."""
         self.figures = figures
         if self.meter is not None:
-            self.meter(self, figures)
+            self.meter(self, figures, other)
 
     def looked_at(self) -> LedgerEntry:
         """The op that is looked back to, or, with ^ behind it, to right before. Raises NoSuchOp."""

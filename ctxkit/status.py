@@ -18,7 +18,7 @@ from ctxkit.core.standing import IN, Standings
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import MAIN
-from ctxkit.core.usage import Beside, Measured
+from ctxkit.core.usage import Beside, Figures, Measured
 from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.opened import OpenedLog
@@ -179,7 +179,8 @@ def budget(
     counting = Counting(log)
     if held.value is None and counting.limit is not None:
         held = Held(counting.limit, f"model {counting.model}")
-    measured = measure(counting, log.listed())
+    names = log.listed()
+    measured = measure(counting, names)
     try:
         tools = tools_of(log)
     except (BadConfig, NoPermission, ReadFailed) as error:
@@ -188,6 +189,7 @@ def budget(
     more = beside(counting, around or NOTHING, tools, measured)
     counted = measured.tokens + more.added
     counter = measured.counter
+    log.tell(Figures(counted, counted, counter, len(names), limit=held.value))
     if held.value is None:
         return Budget(counted, counter, held, config["reserve"], measured=measured, beside=more)
     left = held.value - config["reserve"] - counted

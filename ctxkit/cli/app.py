@@ -129,6 +129,17 @@ def run(words: Sequence[str]) -> int:
     paged = args[:1] != ["--no-pager"]
     args = args if paged else args[1:]
     io.Streams.begin(args, paged=paged)
+    path = os.environ.get("CTXKIT_LOG")
+    if path and path != os.devnull and args and args[0] in COMMANDS:
+        from ctxkit.cli.metering import metered
+
+        return metered(args[0], path, lambda: _run(args))
+    return _run(args)
+
+
+def _run(args: list[str]) -> int:
+    from ctxkit.cli import io
+
     try:
         try:
             if args and args[0] in COMMANDS:  # the short way: no other command is built

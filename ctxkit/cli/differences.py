@@ -226,13 +226,7 @@ def stat(diff: Diff, *, tokens: bool) -> Iterator[Line]:
     if tokens:
         found = diff.tokens()
         parts = [f"{found['before']:,} → {found['after']:,} tokens:", f"{found[GONE]:,} gone,", f"{found[CAME]:,} came"]
-        yield from _folded([*parts, f"({counters(diff)})"])
-
-
-def counters(diff: Diff) -> str:
-    """The name of what counted; both names where two logs are counted for different models."""
-    names = dict.fromkeys(side.counting.counter.name for side in (diff.a, diff.b))
-    return " → ".join(names)
+        yield from _folded([*parts, f"({diff.counter})"])
 
 
 def _folded(parts: Iterable[str]) -> Iterator[Line]:
@@ -262,7 +256,7 @@ def as_json(
              for name, side in zip(names, (diff.a, diff.b), strict=True)]  # fmt: skip
     summary: dict[str, Any] = {"kind": "summary", "differs": diff.differs, "a": sides[0], "b": sides[1], **diff.counts}
     if tokens:
-        summary["tokens"] = {**diff.tokens(), "counter": counters(diff)}
+        summary["tokens"] = {**diff.tokens(), "counter": diff.counter}
     yield summary
 
 

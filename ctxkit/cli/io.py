@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ctxkit.cli.pager import Pager
     from ctxkit.cli.progress import Progress
+    from ctxkit.tokenlog import Meter
 
 HANG = 2
 """How far a report's further lines are indented, where it does not fit."""
@@ -31,7 +32,8 @@ class Streams:
 
     `colour`, `err_colour`: whether the result, and reports, may be coloured; `columns`, `err_columns`: how wide their
     terminals are, 0 where they go elsewhere. `held`: reports that wait until the pager has gone. `taken`: what was
-    read from standard input beside the log, "" for nothing.
+    read from standard input beside the log, "" for nothing. `meter`: told of what is counted, where a token
+    log is kept.
     """
 
     quiet = False
@@ -41,13 +43,14 @@ class Streams:
     words: tuple[str, ...] = ()
     pager: Pager | None = None
     progress: Progress | None = None
+    meter: Meter | None = None
     held: ClassVar[list[bytes]] = []
 
     @classmethod
     def begin(cls, words: Sequence[str], *, paged: bool = True) -> None:
         """A new run: nothing is left of the one before."""
         cls.quiet, cls.done, cls.taken, cls.words = False, "", "", tuple(words)
-        cls.pager = cls.progress = None
+        cls.pager = cls.progress = cls.meter = None
         cls.held = []
         shown, told = (stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
         cls.colour, cls.err_colour = allowed(os.environ, terminal=shown), allowed(os.environ, terminal=told)

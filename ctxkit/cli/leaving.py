@@ -62,6 +62,7 @@ def leave(
 
 
 def _consent(log: Log, op: Forget, *, yes: bool) -> None:
+    log.weigh(log.state_with(op))
     consent(log, [["Leaving the context:"], *preview(log, op)], "Take these out of the context?", yes=yes)
 
 

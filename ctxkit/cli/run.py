@@ -70,6 +70,7 @@ def opened(
         if beside is not None:
             io.say(f"{thread} has a log of its own: {beside}")
             return opened(str(beside), reading, looking, command=command, report=report, before=before)
+    found.meter = io.Streams.meter
     found.force = reading.force_replay
     found.now = reading.now
     found.at = looking.at if looking and looking.at != NOW else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 import msgspec
 
@@ -17,6 +18,26 @@ from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ranges import EMPTY, Ranges
 from ctxkit.core.state import State
 from ctxkit.errors import BadPattern, NoMark, NothingMatched, UnknownMessage, Usage
+
+
+class Limit(Protocol):
+    """Bounds each search of a --grep; the command line sets one, a program may."""
+
+    def restart(self) -> None:
+        """A search begins."""
+
+    def stop(self) -> None:
+        """No search is running."""
+
+
+class NoLimit:
+    """Searches take as long as they take."""
+
+    def restart(self) -> None:
+        """Nothing to do."""
+
+    def stop(self) -> None:
+        """Nothing to do."""
 
 
 class Selection(msgspec.Struct, frozen=True):

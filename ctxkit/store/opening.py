@@ -24,6 +24,7 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a link of another user",
 }
 
 
@@ -92,6 +93,11 @@ def cannot_open(path: Path, error: OSError) -> CtxkitError:
 def _refuse_other_kinds(path: Path, found: os.stat_result) -> None:
     if stat.S_ISREG(found.st_mode):
         return
-    kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+    kind = kind_of(found)
     hint = f"give it on standard input: - <{path}" if kind == "a pipe" else ""
     raise NoSuchLog(f"{path}: not a log: it is {kind}", hint)
+
+
+def kind_of(found: os.stat_result) -> str:
+    """What is no regular file, in words."""
+    return _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")

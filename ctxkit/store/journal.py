@@ -1,0 +1,73 @@
+"""A journal: a file of the user's that is given a line by each run. It is no log: no lock, no fsync, nobody waits.
+
+Several processes may write at once: a line is one write to a file that was opened for appending, so that each stays
+whole. All system calls go through `os` by attribute: tests make each of them fail.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from ctxkit.errors import WriteFailed
+from ctxkit.store.opening import FLAGS, above_standard, close, kind_of
+
+_ATTEMPTS = 3
+_WRITES = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | FLAGS
+
+
+def add(path: Path, line: bytes, begin: bytes, never: Iterable[Path] = ()) -> None:
+    """Add `line` (without its line end) to `path`, which is made, 0600, where it is missing.
+
+    A file that does not begin with `begin`, as all lines of the journal do, is another one, and left alone; so are the
+    files `never`, whatever is in them, and all that is no regular file. Raises WriteFailed, which says so.
+    """
+    try:
+        fd = _opened(path)
+        try:
+            found = os.fstat(fd)
+            if any(_is(found, other) for other in never):
+                raise WriteFailed(f"{path} is the log itself, or a file of it: nothing was added")
+            start = os.pread(fd, len(begin), 0)
+            if not begin.startswith(start):
+                raise WriteFailed(f"{path} holds something else: nothing was added")
+            torn = found.st_size > 0 and os.pread(fd, 1, found.st_size - 1) != b"\n"
+            written = b"\n" * torn + line + b"\n"
+            if os.write(fd, written) != len(written):
+                raise WriteFailed(f"{path}: only a part of a line could be written")
+        finally:
+            close(fd)
+    except OSError as error:
+        raise WriteFailed(f"{path}: {(error.strerror or str(error)).lower()}: nothing was added") from error
+
+
+def _opened(path: Path) -> int:
+    """The file, open. Nothing but a regular file is opened at all; a link counts where it is the user's own."""
+    for _ in range(_ATTEMPTS):
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            try:
+                return above_standard(os.open(path, _WRITES | os.O_CREAT | os.O_EXCL, 0o600))
+            except FileExistsError:
+                continue  # another process was faster
+        if stat.S_ISLNK(found.st_mode) and found.st_uid in (os.geteuid(), 0):
+            path = Path(os.path.realpath(path))
+            continue
+        if not stat.S_ISREG(found.st_mode):
+            raise WriteFailed(f"{path} is {kind_of(found)}: nothing was added")
+        try:
+            return above_standard(os.open(path, _WRITES))
+        except FileNotFoundError:
+            continue  # moved away meanwhile
+    raise WriteFailed(f"{path} is replaced again and again: nothing was added")
+
+
+def _is(found: os.stat_result, path: Path) -> bool:
+    try:
+        other = os.stat(path)
+    except OSError:
+        return False
+    return (other.st_dev, other.st_ino) == (found.st_dev, found.st_ino)
