@@ -17,17 +17,20 @@ from ctxkit.tokens.models import named
 from ctxkit.tokens.tools import Tool, told
 
 
-def beside(counting: Counting, texts: Iterable[Assembled], tools: Sequence[Tool], measured: Measured) -> Beside:
+def beside(
+    counting: Counting, texts: Iterable[Assembled], tools: Sequence[Tool], measured: Measured, *, whole: bool = False
+) -> Beside:
     """What stands around messages of the size `measured`.
 
     Where a provider counted, tools and overhead are within its count, and assembled texts as far as what it counted
-    beyond the messages goes.
+    beyond the messages goes; all of it where its count is of the `whole` request as it is now.
     """
     assembled = counting.of_texts(one.text for one in texts)
     defined, stated = tokens_of(counting, tools), int(counting.log.config["overhead"])
     if measured.known is None:
         return Beside(assembled, defined, stated)
-    return Beside(assembled, defined, stated, defined + stated + min(assembled, measured.overhead or 0))
+    held = assembled if whole else min(assembled, measured.overhead or 0)
+    return Beside(assembled, defined, stated, defined + stated + held)
 
 
 def tokens_of(counting: Counting, tools: Sequence[Tool]) -> int:

@@ -32,8 +32,7 @@ def require_room(log: Log, records: Sequence[Mapping[str, Any]]) -> None:
     except BadConfig as error:
         text = "no limit is known to enforce: neither the config nor the log's model names one: nothing was added"
         raise BadConfig(text, "`limit` or `model` in the config (CTXKIT_LIMIT=N), or without --enforce") from error
-    counted = found.counting.of_contents(content_of(dict(one)) for one in records[:said])
-    new = sum(map(found.worth, counted))
+    new = found.measuring.new(content_of(dict(one)) for one in records[:said])
     if found.total + new > budget:
         name = "-" if log.opening.path is None else shlex.quote(log.opening.name)
         what = "the message has" if said == 1 else f"{said} messages have"

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
+from math import ceil
 
 from ctxkit.core.context import Lens, listed, shown_names
 from ctxkit.core.ledger import Ledger
+from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
 from ctxkit.core.state import State
@@ -61,14 +63,15 @@ class Session:
         return calibrate(self.steps, self.counting.counter.factor)
 
     def worth(self, names: Sequence[Name], *, as_read: bool = False) -> float:
-        """Tokens of messages: replies by what replies come to, hidden thinking included, others by what they do."""
-        messages, (inwards, outwards, _) = self.counting.log.messages, self.calibration
+        """Tokens of messages, by the calibration: in replies hidden thinking is included."""
         found = self.counting.base_as_read(n for n in names if isinstance(n, int)) if as_read else None
-        total = 0.0
-        for name, tokens in zip(names, found or self.counting.base(names), strict=True):
-            replied = isinstance(name, int) and messages[name - 1].role == "assistant"
-            total += tokens * (outwards if replied else inwards)
-        return total
+        counted = zip(names, found or self.counting.base(names), strict=True)
+        return sum((tokens * self.rate(name) for name, tokens in counted), 0.0)
+
+    def rate(self, name: Name) -> float:
+        """Tokens to one of the base, in a message: replies by what replies come to, others by what they do."""
+        replied = isinstance(name, int) and self.counting.log.messages[name - 1].role == "assistant"
+        return self.calibration.outwards if replied else self.calibration.inwards
 
     @property
     def after(self) -> int:
@@ -96,25 +99,84 @@ class Session:
         return self.own[: self._places[-1] + 1] if self._places else []
 
 
+class Measuring:
+    """Measures contexts of a log, and each message of them, so that the parts add up to the whole: what `trim` takes
+    out is what `status` shows less.
+    """
+
+    def __init__(self, counting: Counting) -> None:
+        self.counting = counting
+        session = Session(counting) if counting.model == counting.log.model else None
+        self._session = session if session is not None and session.steps and self._take(session) else None
+
+    def _take(self, session: Session) -> bool:
+        """Whether the newest count is of what the log holds. Sets what its messages came to in it."""
+        worth, beyond = session.worth(session.known, as_read=True), session.overhead
+        if (beyond or 0) > LARGEST or session.after > MADE_OF * ((beyond or 0) + worth):
+            return False
+        self._overhead, self._known = beyond, frozenset(session.known)
+        fixed = min(session.after, max(0.0, session.after - worth) if beyond is None else beyond)
+        self._share = (session.after - fixed) / worth if worth else 1.0
+        """Tokens in the provider's count to one that its messages are estimated at."""
+        return True
+
+    def of(self, names: Sequence[Name]) -> Measured:
+        """The size of the context `names`."""
+        session = self._session
+        if session is None:
+            return self._estimated(sum(self.counting.counted(names)))
+        stubbed, shown = self.counting.log.state().board.stubs.keys(), set(names)
+        came = sum(self.each([name for name in names if name not in self._known or name in stubbed]))
+        gone = [n for n in session.known if n not in shown or n in stubbed]
+        went = session.worth(gone, as_read=True) * self._share
+        moved, error = ceil(came - went - 1e-6), session.calibration.error
+        return Measured(
+            tokens=max(0, session.after + moved),
+            counter=_name(self.counting, session.calibration, session.known[-1], moved),
+            known=session.after, at=session.known[-1], estimated=moved, overhead=self._overhead,
+            error=None if error is None else round(100 * error, 2), trust="calibrated" if moved else "exact",
+        )  # fmt: skip
+
+    def weighed(self, names: Sequence[Name]) -> tuple[Measured, Sequence[float]]:
+        """The size of the context `names`, and tokens of each message of it; what is left is no message's."""
+        if self._session is not None:
+            return self.of(names), self.each(names)
+        counted = list(self.counting.counted(names))
+        return self._estimated(sum(counted)), counted
+
+    def each(self, names: Sequence[Name]) -> Sequence[float]:
+        """Tokens of each message as it stands."""
+        if self._session is None:
+            return list(self.counting.counted(names))
+        return [self._rate(name) * tokens for name, tokens in zip(names, self.counting.base(names), strict=True)]
+
+    def instead(self, name: Name, content: Content) -> float:
+        """Tokens of `content` where it stands for the message `name`."""
+        [counted] = self.counting.of_contents([content])
+        return counted if self._session is None else counted / self.counting.counter.factor * self._rate(name)
+
+    def new(self, contents: Iterable[Content]) -> int:
+        """Tokens of messages that a user or tool would add."""
+        counted = sum(self.counting.of_contents(contents))
+        if self._session is None:
+            return counted
+        return ceil(counted / self.counting.counter.factor * self._session.calibration.inwards)
+
+    def _rate(self, name: Name) -> float:
+        """Tokens to one of the base, in a message."""
+        if self._session is None:
+            return self.counting.counter.factor
+        return self._session.rate(name) * (self._share if name in self._known else 1.0)
+
+    def _estimated(self, tokens: int) -> Measured:
+        counter, known = self.counting.counter, named(self.counting.model)
+        own = counter.exact and (known.base, known.factor) == (counter.base, 1.0)
+        return Measured(tokens, counter.name, trust="exact" if own else "guess")
+
+
 def measure(counting: Counting, names: Sequence[Name]) -> Measured:
     """The size of the context `names`."""
-    log = counting.log
-    session = Session(counting) if counting.model == log.model else None
-    if session is None or not session.steps:
-        return _unmeasured(counting, names)
-    overhead, worth = session.overhead, session.worth(session.known, as_read=True)
-    if (overhead or 0) > LARGEST or session.after > MADE_OF * ((overhead or 0) + worth):
-        return _unmeasured(counting, names)
-    known, shown, stubbed = set(session.known), set(names), log.state().board.stubs.keys()
-    came = session.worth([name for name in names if name not in known or name in stubbed])
-    went = session.worth([n for n in session.known if n not in shown or n in stubbed], as_read=True)
-    moved, error = round(came - went), session.calibration.error
-    return Measured(
-        tokens=max(0, session.after + moved),
-        counter=_name(counting, session.calibration, session.known[-1], moved),
-        known=session.after, at=session.known[-1], estimated=moved, overhead=overhead,
-        error=None if error is None else round(100 * error, 2), trust="calibrated" if moved else "exact",
-    )  # fmt: skip
+    return Measuring(counting).of(names)
 
 
 def change(log: OpenedLog, after: State) -> Figures:
@@ -131,12 +193,6 @@ def change(log: OpenedLog, after: State) -> Figures:
     )  # fmt: skip
 
 
-def _unmeasured(counting: Counting, names: Sequence[Name]) -> Measured:
-    tokens, counter, known = counting.of(names), counting.counter, named(counting.model)
-    own = counter.exact and (known.base, known.factor) == (counter.base, 1.0)
-    return Measured(tokens, counter.name, trust="exact" if own else "guess")
-
-
 def _name(counting: Counting, calibration: Calibration, at: int, moved: int) -> str:
     told = f"the provider's count at message {at}"
     if not moved:
@@ -149,7 +205,9 @@ def _factor(counting: Counting, calibration: Calibration) -> str:
 
 
 def _own(log: OpenedLog) -> Sequence[int]:
-    state = fold(log.transcript, Ledger([], {}, [])) if log.ledger.entries else log.state()
+    state = log.state()
+    if state.ledger.entries:
+        state = fold(log.transcript, Ledger([], {}, []))
     found = listed(state, Lens(thread=log.lens_thread))
     return found if isinstance(found, range) else [name for name in found if isinstance(name, int)]
 

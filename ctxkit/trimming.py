@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from math import ceil
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,7 +24,7 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.usage import Beside, Figures
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed
-from ctxkit.measuring import measure
+from ctxkit.measuring import Measuring
 from ctxkit.opened import stubbed, words
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.trim import Cut, Plan, Rank, Unit, plan
@@ -71,38 +72,37 @@ class Trimming:
         self.results = config["trim.keep_results"] if asked.results is None else asked.results
         self.exclude = {*config["trim.exclude_tools"], *asked.exclude}
         self.told = _told(asked.refusal)
-        self.measured = measure(self.counting, self.names)
+        self.measuring = Measuring(self.counting)
+        self.measured, sizes = self.measuring.weighed(self.names)
+        self.refused = self.told.sent is not None
         if self.told.sent is not None:
             counter = f"the provider's count, {self.told.sent:,} tokens, as it was refused"
             self.measured = structs.replace(self.measured, tokens=self.told.sent, known=self.told.sent, counter=counter)
-        counted = list(self.counting.counted(self.names))
-        whole = sum(counted)
         self.beside = self._beside()
-        counted_in = min(max(self.measured.overhead or 0, self.beside.within), self.measured.tokens)
-        held = counted_in if self.measured.known is not None else 0
-        self.fixed = held + self.beside.added
+        self.scale = 1.0
+        """What sizes are multiplied by, where the provider's refusal says what they come to together."""
+        if self.told.sent is not None:
+            held = min(max(self.measured.overhead or 0, self.beside.within), self.told.sent)
+            self.scale = (self.told.sent - held) / (sum(sizes) or 1)
+        self.tokens = {name: int(size * self.scale) for name, size in zip(self.names, sizes, strict=True)}
+        self.fixed = self.measured.tokens - sum(self.tokens.values()) + self.beside.added
         """Tokens that are there whatever leaves: system prompt, tools, and what else is sent with the messages."""
-        self.scale = (self.measured.tokens - held) / whole if self.measured.known is not None and whole else 1.0
-        self.tokens = dict(zip(self.names, map(self.worth, counted), strict=True))
 
     def _beside(self) -> Beside:
         """What is sent besides the messages. Raises BadConfig, NoPermission, ReadFailed for files of the config."""
         try:
-            texts = self.log.assembled(self.asked.status) if self.asked.assembly else NOTHING
-            return beside(self.counting, texts, tools_of(self.log), self.measured)
+            self.assembly = self.log.assembled(self.asked.status) if self.asked.assembly else NOTHING
+            self.tools = tools_of(self.log)
         except (BadConfig, NoPermission, ReadFailed) as error:
             error.message = error.message.replace(": nothing was printed", ": nothing was changed")
             raise
+        return beside(self.counting, self.assembly, self.tools, self.measured, whole=self.refused)
 
     def notes(self) -> list[str]:
         """What is not counted again, in words."""
         if self.measured.known is None or not self.beside.tools + self.beside.overhead:
             return []
         return ["tools and overhead are not added: what the provider counted has them in it"]
-
-    def worth(self, counted: int) -> int:
-        """Tokens as this session has them."""
-        return counted if self.scale == 1.0 else round(counted * self.scale)
 
     @cached_property
     def budget(self) -> int:
@@ -120,11 +120,26 @@ class Trimming:
         return self.told.limit or self.log.config["limit"] or self.counting.limit
 
     def plan(self) -> Plan:
-        """What fits. Raises DoesNotFit where nothing does."""
-        found = plan(self.units, self.cuts(), self.budget - self.fixed, least=self.asked.least)
-        if found is None:
-            raise DoesNotFit(_too_large(self), "unprotect what may go, or a larger --max-tokens")
-        return found
+        """What fits, with what stands around it then. Raises DoesNotFit where nothing does."""
+        room = self.budget - self.fixed
+        while True:
+            found = plan(self.units, self.cuts(), room, least=self.asked.least)
+            if found is None:
+                raise DoesNotFit(_too_large(self), "unprotect what may go, or a larger --max-tokens")
+            tokens = found.tokens + self._grown(found)
+            if tokens + self.fixed <= self.budget:
+                return found._replace(tokens=tokens)
+            room -= tokens + self.fixed - self.budget
+
+    def _grown(self, found: Plan) -> int:
+        """Tokens that what stands around the context has more once a plan is carried out: it may tell of messages."""
+        op = as_op(self, found)
+        if self.assembly.status is None or op is None:
+            return 0
+        after = self.log.seen_at(self.log.state_with(self.log.stamp(op)))
+        after.noticed = []
+        then = beside(self.counting, after.assembled(self.asked.status), self.tools, self.measured, whole=self.refused)
+        return then.added - self.beside.added
 
     @property
     def total(self) -> int:
@@ -145,7 +160,7 @@ class Trimming:
         shown = self.state.shown()
         if len(shown) == len(self.names):
             return 0
-        return sum(map(self.worth, self.counting.counted(shown - Names.of(self.names))))
+        return int(self.scale * sum(self.measuring.each(list(shown - Names.of(self.names)))))
 
     def lost(self, made: Plan) -> tuple[Name, int] | None:
         """The first message that a plan changes, and the cached tokens behind it that are lost; None for no change."""
@@ -206,8 +221,7 @@ class Trimming:
             return  # words of the user beside results are nobody's to shorten
         text = "\n".join(words(content))
         stub = _shortened(text, reason, whole=len(content.parts) == 1 and not reason.startswith("superseded"))
-        [after] = self.counting.of_contents([stubbed(content, stub)])
-        saves = self.tokens[name] - self.worth(after)
+        saves = self.tokens[name] - ceil(self.scale * self.measuring.instead(name, stubbed(content, stub)))
         if saves * WORTH >= self.tokens[name]:
             yield Cut(name, stub, saves, reason, place)
 

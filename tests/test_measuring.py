@@ -12,7 +12,7 @@ import pytest
 from ctxkit.core.usage import Measured
 from ctxkit.counting import Counting
 from ctxkit.log import Log
-from ctxkit.measuring import Session, change, measure
+from ctxkit.measuring import Measuring, Session, change, measure
 from tests.cli.runner import SMALL, lines
 from tests.shared import SHARED
 
@@ -150,3 +150,36 @@ def test_a_change_is_told_by_one_counter() -> None:
     back = change(log, state)
     assert (back.before, back.after, back.counter) == (found.after, found.before, found.counter)
     assert (back.messages, back.dropped, back.came) == (2, 0, 2)
+
+
+@pytest.mark.parametrize("raw", [SMALL, chat((1000, 20), (1300, 21)), chat((900, 5), (4000, 900), None, None)])
+def test_the_parts_add_up(raw: bytes) -> None:
+    """Whatever leaves: the whole is less by what it was said to come to."""
+    log = Log.open(io.BytesIO(raw), env={})
+    found, sizes = Measuring(Counting(log)).weighed(log.names())
+    each = dict(zip(log.names(), sizes, strict=True))
+    for some in (["1"], ["2-3"], [str(n) for n in range(2, len(each) + 1)]):
+        log.forget(some, include_protected=True)
+        less = measure(Counting(log), log.names())
+        gone = sum(each.values()) - sum(each[name] for name in log.names())
+        assert found.tokens - gone - 1 <= less.tokens <= found.tokens - gone + 1
+        log.undo()
+
+
+def test_without_any_message_the_overhead_is_left() -> None:
+    """However well or badly the messages are estimated, what was counted is shared out among them."""
+    log = Log.open(io.BytesIO(chat((5000, 20), (5020, 21), (5040, 22))), env={})
+    found = measure(Counting(log), log.names())
+    log.clear()
+    left = measure(Counting(log), log.names())
+    assert found.overhead and left.tokens == found.overhead
+
+
+def test_a_look_is_measured_like_an_op() -> None:
+    """What `fit` does to this object alone is no part of what the provider counted."""
+    raw = chat((1000, 20), (1300, 21), (1600, 22))
+    seen, written = (Log.open(io.BytesIO(raw), env={}) for _ in range(2))
+    seen.fit(1300)
+    written.trim(1300)
+    assert measure(Counting(seen), seen.names()) == measure(Counting(written), written.names())
+    assert measure(Counting(seen), seen.names()).tokens <= 1300

@@ -16,6 +16,12 @@ from ctxkit.log import Log
 from tests.cli.runner import lines
 from tests.shared import SHARED
 
+SESSIONS = [
+    path
+    for folder in ("claude-code", "codex", "pi", "mini-swe-agent")
+    for path in sorted((SHARED / "transcripts" / folder).iterdir())
+    if path.stat().st_size < 1_500_000
+] if (SHARED / "transcripts").is_dir() else []  # fmt: skip
 REAL = [
     path
     for folder in ("claude-code", "codex", "pi", "mini-swe-agent", "swe-agent")
@@ -161,3 +167,45 @@ def test_real_sessions(path: Path) -> None:
         assert size(log) <= budget
         exported = log.export("openai", model="gpt-4o")
         assert exported.repairs.dropped <= unpaired
+
+
+@pytest.mark.skipif(not SESSIONS, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)
+def test_status_agrees_on_real_sessions(path: Path, tmp_path: Path) -> None:
+    """By the provider's count and the session's own calibration, with all that is sent besides: right after a trim
+    `status` shows no more than its budget, and what the trim said.
+    """
+    chosen = 1 if path.suffix in (".json", ".traj") else None
+    env = {"CTXKIT_OVERHEAD": "700", "CTXKIT_ASSEMBLY_SYSTEM": "Be brief. " * 50}
+    used = Log.open(path, conversation=chosen, env=env).status().tokens.used or 0
+    for share in (0.97, 0.7, 0.4, 0.1):
+        log = Log.open(path, conversation=chosen, env=env)
+        try:
+            log.fit(int(used * share))
+        except DoesNotFit:
+            continue
+        after = log.status().tokens.used
+        assert after is not None and log.figures is not None
+        assert log.figures.before == used and after <= log.figures.after <= int(used * share)
+
+
+def test_the_status_of_threads_may_grow(tmp_path: Path) -> None:
+    """It quotes the last words of a user that are in the context: where a trim makes others the last, these count."""
+    rows = [{"role": "user", "content": "long words " * 20, "thread": "a"}]
+    for n in range(12):
+        rows += [{"role": "assistant", "content": f"answer {n} " * 10, "thread": "ab"[n > 2]}]
+        rows += [{"role": "user", "content": "ok", "thread": "ab"[n > 2]}]
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines(*rows))
+    used = Log.open(path, env={}).status().tokens.used or 0
+    fitted = 0
+    for budget in range(used // 8, used, 3):
+        log = Log.open(path, env={})
+        try:
+            log.fit(budget)
+        except DoesNotFit:
+            continue
+        found = log.status().tokens
+        assert found.used is not None and found.used <= budget and log.figures and log.figures.after == found.used
+        fitted += 1
+    assert fitted > 20
