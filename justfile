@@ -24,6 +24,10 @@ bench *args:
 bench-tokens:
     python -m tests.bench.usage
 
+# Tokens of 130,000 texts as tiktoken itself counts them, to the last one (minutes); --write: the table in docs/tokens.md
+equal *args:
+    python -m tests.bench.equal {{args}}
+
 # The wheel works with its runtime dependencies alone, in an empty environment
 smoke:
     sh tests/smoke.sh

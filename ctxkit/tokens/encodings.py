@@ -34,7 +34,12 @@ class Encoding:
         return [self._count(text) for text in texts]
 
     def _count(self, text: str) -> int:
-        return runs.count(text, self._ordinary, self._piece)
+        try:
+            return runs.count(text, self._ordinary, self._piece)
+        except BaseException as why:  # tiktoken's panics are no exceptions; none is known but that of runs.py
+            if type(why).__name__ != "PanicException":
+                raise
+            raise ranks.NoRanksError(f"tiktoken refuses a text of {len(text)} characters") from why
 
     def _ordinary(self, text: str) -> int:
         return len(self._tiktoken.encode_ordinary(text))

@@ -25,7 +25,16 @@ def reader(name: str) -> Callable[[Sequence[str]], list[int]] | None:
         tokenizer = Tokenizer.from_tiktoken(file.name, pattern=told["pat_str"], special_tokens={})
 
     def count(texts: Sequence[str]) -> list[int]:
-        ends = array("Q", tokenizer.encode_batch_flat([text.encode("utf-8", "replace").decode() for text in texts])[1])
+        ends = array("Q", tokenizer.encode_batch_flat(list(map(_sound, texts)))[1])
         return [end - start for start, end in pairwise(ends)]
 
     return count
+
+
+def _sound(text: str) -> str:
+    """A text as tiktoken takes it: halves of a surrogate pair are put together, lone ones are U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
