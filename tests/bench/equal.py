@@ -76,7 +76,7 @@ def main() -> int:
 
 
 def texts(folder: Path, *, share: float = 1.0, hostile: int = 1_000_000) -> Iterator[tuple[str, str]]:
-    """Kind and text of each text, none twice. `share`: of those that are not hostile; sessions are read for all alone."""
+    """Kind and text of each, none twice. `share`: of those that are not hostile; sessions are read for all alone."""
     chosen, seen = random.Random(5), set()
     real = made.strings(folder) if folder.is_dir() else iter(())
     if share == 1.0:
