@@ -1,6 +1,7 @@
-"""Enforcing: whether there is room in the budget for what is to be added.
+"""Enforcing: a look that fits a budget, and whether there is room in it for what is to be added.
 
-`add --enforce` asks here before anything is appended. What is full is what `trim` would cut: one sum, one budget.
+`show` and `export` fit here, by --max-tokens or by the config's `budget.enforce`; `add --enforce` asks here before
+anything is appended. What is full is what `trim` would cut: one sum, one budget.
 """
 
 from __future__ import annotations
@@ -9,12 +10,34 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ctxkit.core.usage import Fit
+from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, ContextFull
 from ctxkit.formats.chat import content_of
-from ctxkit.trimming import Asked, Trimming
+from ctxkit.trimming import Asked, Trimming, trim
 
 if TYPE_CHECKING:
     from ctxkit.log import Log
+
+LIMIT = "`limit` or `model` in the config (CTXKIT_LIMIT=N)"
+"""What to do where no limit is known."""
+
+
+def fit(log: Log, max_tokens: int | None, *, assembly: bool, status: str | None, origin: str) -> None:
+    """What `Log.fit` does. Raises DoesNotFit, BadConfig where no limit is known."""
+    asked = Asked(max_tokens, assembly=assembly, status=status)
+    if max_tokens is None and log.config["limit"] is None and Counting(log).limit is None:
+        text = f"budget.enforce ({origin}) needs a limit, and neither the config nor the log's model names one"
+        raise BadConfig(f"{text}: nothing was printed", f"{LIMIT}; --max-tokens N for once, or off")
+    decision = trim(log, asked)
+    budget = log.figures.budget if log.figures is not None and log.figures.budget is not None else max_tokens or 0
+    said: tuple[str, ...] = ()
+    op = ""
+    if decision.op is not None:
+        op = log.look_through(decision.op)
+        for_whom = "--max-tokens" if origin == "flag" else f"budget.enforce, {origin}"
+        said = *decision.notes, f"{decision.said.removesuffix('.')}, to fit {budget:,} ({for_whom})."
+    log.fitted = Fit(budget, origin, said, op)
 
 
 def require_room(log: Log, records: Sequence[Mapping[str, Any]]) -> None:
@@ -31,7 +54,7 @@ def require_room(log: Log, records: Sequence[Mapping[str, Any]]) -> None:
         budget = found.budget
     except BadConfig as error:
         text = "no limit is known to enforce: neither the config nor the log's model names one: nothing was added"
-        raise BadConfig(text, "`limit` or `model` in the config (CTXKIT_LIMIT=N), or without --enforce") from error
+        raise BadConfig(text, f"{LIMIT}; or without --enforce") from error
     new = found.measuring.new(content_of(dict(one)) for one in records[:said])
     if found.total + new > budget:
         name = "-" if log.opening.path is None else shlex.quote(log.opening.name)

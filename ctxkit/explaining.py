@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Name, Names
 from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.standing import IN, Standing, Standings
@@ -37,13 +38,25 @@ def explained(log: OpenedLog, chosen: Names | None = None) -> Iterator[Explained
     state = log.state()
     standings = Standings(state, log.lens())
     reasons = Reasons(standings)
+    fitted = state.ledger.by_id.get(log.fitted.op) if log.fitted is not None else None
     for name in everything(log):
         if chosen is None or name in chosen:
             role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
-            yield Explained(
-                name, state.label(name), role, standings.of(name), reasons.of(name),
-                state.protected(name), name in state.board.stubs,
-            )  # fmt: skip
+            where, why = standings.of(name), reasons.of(name)
+            if fitted is not None and log.fitted is not None:
+                where = Standing(where.kind) if where.op == fitted.number else where
+                why = [_of_look(one, name, fitted, log.fitted.budget) for one in why]
+            yield Explained(name, state.label(name), role, where, why, state.protected(name), name in state.board.stubs)
+
+
+def _of_look(reason: Reason, name: Name, fitted: LedgerEntry, budget: int) -> Reason:
+    """What is only trimmed for this look is so by no op of the log."""
+    told = fitted.body.get("reasons", {}).get(str(name), "")
+    if reason.op != fitted.number and not (reason.kind == "stub" and str(name) in fitted.body.get("stubs", {})):
+        return reason
+    how = "shortened" if reason.kind == "stub" else "trimmed"
+    text = f"{how} to fit {budget:,} tokens: {told}"
+    return Reason(reason.kind, None, text, "ctxkit show LOG --max-tokens off", f"{how} to fit ({told})")
 
 
 def everything(log: OpenedLog) -> list[Name]:

@@ -121,16 +121,23 @@ class Log(AppendingLog):
         asked = Asked(max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, overflow, assembly)
         return self.commit("trim", lambda: trim(self, asked))
 
-    def fit(self, max_tokens: int | None, *, assembly: bool = True, status: str | None = None) -> None:
-        """From now on this object's context is the one that a trim to `max_tokens` makes; nothing is appended.
+    def fit(
+        self, max_tokens: int | None, *, assembly: bool = True, status: str | None = None, origin: str = "flag"
+    ) -> None:
+        """From now on this object's context is the one that a trim to `max_tokens`, else to the budget, makes; nothing
+        is appended.
 
-        `assembly`, `status`: what is put around it, as of `export`; it has its room in the budget. Raises DoesNotFit.
+        `fitted` says what that took; `origin`: who asks for it. `assembly`, `status`: what is put around it, as of
+        `export`; it has its room in the budget. Raises DoesNotFit, BadConfig where no limit is known.
         """
-        from ctxkit.trimming import Asked, trim
+        from ctxkit.enforcing import fit
 
-        op = trim(self, Asked(max_tokens, assembly=assembly, status=status)).op
-        if op is not None:
-            self.look_through(op)
+        fit(self, max_tokens, assembly=assembly, status=status, origin=origin)
+
+    def enforce(self, *, assembly: bool = True, status: str | None = None) -> None:
+        """Where the config's `budget.enforce` asks for it: `fit` to the budget. Raises what that raises."""
+        if self.config["budget.enforce"]:
+            self.fit(None, assembly=assembly, status=status, origin=self.config.origin("budget.enforce"))
 
     def require_room(self, *records: Mapping[str, Any]) -> None:
         """Raises ContextFull where there is no room in the budget for what the user says in these messages.
@@ -141,9 +148,11 @@ class Log(AppendingLog):
 
         require_room(self, records)
 
-    def look_through(self, op: Op) -> None:
-        """From now on this object's context is as if `op` stood behind everything; nothing is appended."""
-        self._state = self.state_with(self.stamp(op, None))
+    def look_through(self, op: Op) -> str:
+        """From now on this object's context is as if `op` stood behind everything; nothing is appended. Its id."""
+        made = self.stamp(op, None)
+        self._state = self.state_with(made)
+        return made.id
 
     def undo(self, op: str | None = None) -> Op | None:
         """Void one op: the newest in force, or the one with this number, id or prefix. Raises NoSuchOp."""

@@ -29,7 +29,7 @@ from ctxkit.core.select import Limit, NoLimit, Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.usage import Figures, Usage, usage
+from ctxkit.core.usage import Figures, Fit, Usage, usage
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
@@ -74,6 +74,8 @@ class OpenedLog:
         """Where counts are kept between runs."""
         self.noticed: list[str] = []
         """What was left out of what was asked for, in words, for the closing report."""
+        self.fitted: Fit | None = None
+        """What the context was made to fit, where anything asked for that."""
         self.figures: Figures | None = None
         """What was counted last."""
         self.meter: Meter | None = None

@@ -52,6 +52,7 @@ class Parameters(msgspec.Struct, frozen=True):
     `window`: for all; `agents`: by name, those that have one of their own; `newest`: `window.messages`. `at`: number
     of the op that is looked back to; `before`: to right before it. `forced`: ops that do not fit and were applied all
     the same, by --force-replay. `assembly`: what is put around the messages, in order; None where nobody looked.
+    `budget`: tokens that it was made to fit, and who asked for that; None: nobody did.
     """
 
     now: Now
@@ -66,6 +67,7 @@ class Parameters(msgspec.Struct, frozen=True):
     format: str
     forced: list[str]
     assembly: list[Around] | None = None
+    budget: Held | None = None
 
 
 def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
@@ -89,6 +91,7 @@ def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
         format=log.opening.format.name,
         forced=_forced(log, state) if log.force else [],
         assembly=None if assembly is None else [Around(one.kind, one.source) for one in assembly],
+        budget=None if log.fitted is None else Held(log.fitted.budget, log.fitted.origin),
     )
 
 

@@ -7,8 +7,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ctxkit.errors import BadConfig, ContextFull
+from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
 from ctxkit.log import Log
 from tests.cli.runner import lines
 
@@ -81,3 +83,32 @@ def test_the_model_may_say_the_limit() -> None:
     with pytest.raises(BadConfig, match="no limit is known to enforce"):
         unknown.require_room(user(1))
     unknown.require_room(json.loads(json.dumps(ANSWER)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 200), st.lists(st.integers(1, 40), max_size=8), st.sampled_from(["", "Be brief. " * 5]))
+def test_what_is_shown_and_sent_fits(budget: int, words: list[int], system: str) -> None:
+    """With all that stands around it, by the counter that is named; or nothing does, and that is said."""
+    env = {
+        "CTXKIT_LIMIT": str(budget + 7), "CTXKIT_RESERVE": "7", "CTXKIT_BUDGET_ENFORCE": "on",
+        "CTXKIT_ASSEMBLY_SYSTEM": system,
+    }  # fmt: skip
+    log = opened(env, *(user(n) for n in words))
+    before = log.status().tokens.used or 0
+    try:
+        log.enforce()
+    except DoesNotFit:
+        assert before > budget
+        return
+    assert log.fitted is not None and (log.fitted.budget, log.fitted.origin) == (budget, "CTXKIT_BUDGET_ENFORCE")
+    assert (log.status().tokens.used or 0) <= budget and bool(log.fitted.said) == (before > budget)
+    assert log.opening.pending == [] and log.ledger.entries == []
+
+
+def test_nothing_is_enforced_by_default() -> None:
+    """Only where the config says so."""
+    log = opened({"CTXKIT_LIMIT": "5000"})
+    log.enforce()
+    assert log.fitted is None
+    log.fit(None)
+    assert log.fitted is not None and log.fitted.origin == "flag"

@@ -53,3 +53,14 @@ def test_real_logs(path: object) -> None:
     assert [one.name for one in found] == everything(log)
     assert {one.name for one in found if one.visible} == set(log.names())
     assert all(one.reasons for one in found if not one.visible)
+
+
+def test_what_only_this_look_leaves_out() -> None:
+    """Is named as such, and by no op, as there is none; what ops did keeps its own reasons."""
+    log = Log.open(io.BytesIO(SMALL), env={})
+    log.forget("2")
+    log.fit(80)
+    found = {one.label: one for one in explained(log)}
+    assert {reason.op for reason in found["2"].reasons} == {1, None}
+    out = [one for one in found.values() if one.standing.kind == "trim"]
+    assert out and all(one.standing.op is None and one.reasons[0].text.startswith("trimmed to fit 80") for one in out)

@@ -6,9 +6,9 @@ from ctxkit.errors import Usage
 from ctxkit.store.keys import amount
 
 
-def tokens(option: str, text: str | None) -> int | None:
-    """How many tokens an option names; None where it was not given. Raises Usage."""
+def tokens(option: str, text: str | None, other: str = "") -> int | None:
+    """How many tokens an option names; None where it was not given. `other`: what it takes too. Raises Usage."""
     found = None if text is None else amount(text)
     if isinstance(found, str):
-        raise Usage(f"{option} {found!r} is no number of tokens", "128000, 128k, 1M")
+        raise Usage(f"{option} {found!r} is no number of tokens", f"128000, 128k, 1M{f', {other}' if other else ''}")
     return found

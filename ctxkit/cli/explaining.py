@@ -76,4 +76,5 @@ def _parameters(used: Parameters) -> list[tuple[str, list[list[Span]]]]:
         ("format", [[used.format, "" if used.conversation is None else f", conversation {used.conversation}"]]),
         ("forced", [[text] for text in used.forced] or [["none"]]),
         ("assembly", [[gauge.around(one)] for one in used.assembly or ()] or [[assembly]]),
+        ("budget", [["none" if used.budget is None else f"{used.budget.value:,} tokens ({used.budget.origin})"]]),
     ]

@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 
 from ctxkit.cli import io, render
-from ctxkit.cli.amounts import tokens
-from ctxkit.cli.params import Assembling, LogArgument, Looking, MaxTokens, Reading, Sending, takes
-from ctxkit.cli.run import assembly_of, finish_reading, opened, send
+from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
+from ctxkit.cli.run import assembly_of, finish_reading, fit, opened, send
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
@@ -48,7 +47,7 @@ def command(
         str | None,
         typer.Option("-o", "--output", metavar="FILE", help="A new file, or a folder for one; not standard output."),
     ] = None,
-    max_tokens: MaxTokens = None,
+    max_tokens: Fitting = None,
     keep_id: Annotated[bool, typer.Option("--keep-id", help="The session keeps its id.")] = False,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
@@ -69,7 +68,8 @@ def command(
     claude-code, codex, pi: a session file that the program goes on with. Of a log of its own every record that stays
     keeps its bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
 
-    --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone.
+    --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone; the config's `budget.enforce` does so
+    by itself, to limit less reserve. What that left out is told on stderr.
     """
     if assembling.status is not None and (to in SESSIONS or to is To.chat):
         raise Usage(f"--status is for a provider's request, not for {to.value}", "leave it out")
@@ -84,9 +84,9 @@ def command(
         target.known_ops()
     send(target, sending)
     assembly, status = assembly_of(target, assembling)
-    if max_tokens is not None:
-        placed = assembly and to not in SESSIONS and to is not To.chat
-        target.fit(tokens("--max-tokens", max_tokens), assembly=placed, status=status)
+    if model:
+        target.config.set_flags({"model": model})
+    fit(target, max_tokens, assembly=assembly and to not in SESSIONS and to is not To.chat, status=status)
     if to in SESSIONS:
         with io.progress(f"exporting {target.opening.name}", "messages") as step:
             written = target.session(to.value, keep_id=keep_id, model=model, progress=step)

@@ -23,6 +23,11 @@ Numbers = Annotated[list[str] | None, typer.Argument(metavar="[N]...", help="Mes
 
 MaxTokens = Annotated[str | None, typer.Option("--max-tokens", metavar="N", help="Tokens that fit (128000, 128k).")]
 """`cli/amounts.py` reads it."""
+Fitting = Annotated[
+    str | None,
+    typer.Option("--max-tokens", metavar="N", help="Tokens that fit (128000, 128k); off: all of it."),
+]
+"""The same for a look; `cli/run.py` reads it."""
 
 SidecarOption = Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")]
 StrictOption = Annotated[

@@ -204,6 +204,17 @@ def send(log: Log, sending: Sending, *, after: str = PRINTED) -> None:
         log.tools = tools_in(words, f"--tools {sending.tools}", after)
 
 
+def fit(log: Log, max_tokens: str | None, *, assembly: bool, status: str | None) -> None:
+    """Make the context fit what --max-tokens says, else the budget where the config asks for that; `off`: neither.
+
+    `assembly`, `status`: as of `Log.fit`. Raises what that raises, Usage.
+    """
+    if max_tokens is None:
+        log.enforce(assembly=assembly, status=status)
+    elif max_tokens != "off":
+        log.fit(tokens("--max-tokens", max_tokens, "off"), assembly=assembly, status=status)
+
+
 def words_given(
     log: Log, option: str, file: str, *, after: str = PRINTED, refused: type[CtxkitError] = Usage, largest: int = WORDS
 ) -> str:
@@ -230,6 +241,8 @@ def finish_reading(log: Log, summary: str = "") -> None:
     """Warnings of the replay, and a closing line, on stderr; the result goes out first, as a terminal shows both."""
     io.flush()
     remark(log)
+    for line in log.fitted.said if log.fitted is not None else ():
+        io.say(line)
     if summary:
         io.say(summary)
 

@@ -9,9 +9,8 @@ import msgspec
 import typer
 
 from ctxkit.cli import io, render
-from ctxkit.cli.amounts import tokens
-from ctxkit.cli.params import Assembling, LogArgument, Looking, MaxTokens, Numbers, Reading, Selecting, Sending, takes
-from ctxkit.cli.run import asked, assembly_of, finish_reading, opened, send
+from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
+from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, opened, send
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
 from ctxkit.core.names import ItemName, Name
@@ -27,7 +26,7 @@ def command(
     numbers: Numbers = None,
     *,
     full: Annotated[bool, typer.Option("--full", help="Tool results and other parts in full.")] = False,
-    max_tokens: MaxTokens = None,
+    max_tokens: Fitting = None,
     oneline: Annotated[bool, typer.Option("--oneline", help="A line per message.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Why each message is in or out, and the parameters used.")
@@ -42,9 +41,10 @@ def command(
 
     Messages keep the numbers that the log gives them, so `ctxkit forget LOG 45` takes out what `show` calls 45.
     With numbers or criteria it prints these only; else what is assembled around them too (system prompt, docs, status
-    of the threads), without numbers. --max-tokens shows what `ctxkit trim` would leave. --json prints a JSON object per
-    message. --explain tells of all messages of the log, or of those named, why they are in the context or out of it,
-    and then with which parameters it was made.
+    of the threads), without numbers. --max-tokens shows what `ctxkit trim` would leave, as the config's
+    `budget.enforce` does by itself, and tells on stderr what that left out. --json prints a JSON object per message.
+    --explain tells of all messages of the log, or of those named, why they are in the context or out of it, and then
+    with which parameters it was made.
     """
     opened_log = opened(log, reading, looking, command="show", thread=selecting.thread)
     wanted = asked(opened_log, numbers, selecting)
@@ -53,8 +53,7 @@ def command(
         wanted = msgspec.structs.replace(wanted, agent=None, thread=None)
     assembly, around = assembly_of(opened_log, assembling), NOTHING
     send(opened_log, sending)
-    if max_tokens is not None:
-        opened_log.fit(tokens("--max-tokens", max_tokens), assembly=assembly[0], status=assembly[1])
+    fit(opened_log, max_tokens, assembly=assembly[0], status=assembly[1])
     if explain:
         from ctxkit.cli import explaining
 
@@ -86,7 +85,9 @@ def command(
         for note in window.timeless(state):
             io.say(note)
     if numbers and not shown:
-        io.say("none of these is in the context: ctxkit why LOG N says what keeps it out")
+        fitted = opened_log.fitted is not None and opened_log.fitted.said
+        why = "--max-tokens off shows what was left out to fit" if fitted else "ctxkit why LOG N says what keeps it out"
+        io.say(f"none of these is in the context: {why}")
 
 
 def _among(shown: Sequence[Name], chosen: set[Name]) -> list[Name]:

@@ -60,6 +60,19 @@ class Figures(msgspec.Struct, frozen=True):
     beyond: int = 0
 
 
+class Fit(NamedTuple):
+    """What a look was made to fit: `budget` tokens, which `origin` asks for: `flag`, or a place of the config.
+
+    `said`: what that took, in words, and `op` the id of the op that stands for it, which is in no log; none where it
+    fitted as it was.
+    """
+
+    budget: int
+    origin: str
+    said: tuple[str, ...] = ()
+    op: str = ""
+
+
 class Beside(msgspec.Struct, frozen=True):
     """Tokens. `assembled`: texts that config and caller put around the messages; `tools`: definitions, an estimate;
     `overhead`: as config or caller state it. `within`: how many of these the provider's count has in it already, so

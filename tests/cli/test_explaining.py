@@ -12,7 +12,7 @@ from tests.cli.screens import on_pty
 
 KEYS = ["n", "role", "in_context", "standing", "op", "protected", "stub", "reasons"]
 PARAMETERS = ["now", "window", "agents", "newest", "agent", "thread", "at", "before", "conversation", "format",
-              "forced", "assembly"]  # fmt: skip
+              "forced", "assembly", "budget"]  # fmt: skip
 
 
 def test_text(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_text(tmp_path: Path) -> None:
     assert "    9 assistant in\n" in text
     below = text.split("\n\n")[1]
     assert [line.split()[0] for line in below.splitlines()] == [
-        "now", "window", "newest", "agent", "thread", "at", "format", "forced", "assembly",
+        "now", "window", "newest", "agent", "thread", "at", "format", "forced", "assembly", "budget",
     ]  # fmt: skip
 
 

@@ -164,3 +164,17 @@ def test_a_session_is_for_its_owner(tmp_path: Path) -> None:
     assert len(made) == 2 and all(name == identity for name, identity in made.items())
     assert json.loads(source.read_bytes().splitlines()[0])["sessionId"] in made
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("to", ["chat", "openai", "anthropic", "gemini", "responses", "codex"])
+def test_a_budget_that_is_kept(monkeypatch: pytest.MonkeyPatch, to: str) -> None:
+    """The config trims what goes out, and says so; the model of the request is whose limit counts."""
+    monkeypatch.setenv("CTXKIT_BUDGET_ENFORCE", "true")
+    monkeypatch.setenv("CTXKIT_RESERVE", "127930")
+    assert ctxkit("export", "-", "--to", to, stdin=SMALL).code == 78
+    ran = good("export", "-", "--to", to, "--model", "gpt-4o", stdin=SMALL)
+    assert "to fit 70 (budget.enforce, CTXKIT_BUDGET_ENFORCE)." in ran.err and b"looking" not in ran.out
+    ran = good("export", "-", "--to", to, "--model", "gpt-4o", "--max-tokens", "off", stdin=SMALL)
+    assert "to fit" not in ran.err and b"looking" in ran.out
+    ran = ctxkit("export", "-", "--to", to, "--model", "gpt-4o", "--max-tokens", "5", stdin=SMALL)
+    assert (ran.code, ran.out) == (1, b"") and "do not fit into 5" in ran.err

@@ -123,3 +123,38 @@ def test_status_needs_the_whole_context(tmp_path: Path) -> None:
         ran = ctxkit(*words, "--status", tmp_path / "words")
         assert (ran.code, ran.out) == (2, b"") and "--status" in ran.err
     assert "on the way" in good("show", path, "--status", tmp_path / "words").text
+
+
+def test_a_budget_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The config trims each look, and says so; flags go before it; --explain tells of it; nothing is appended."""
+    whole = good("show", "-", "--oneline", stdin=SMALL)
+    monkeypatch.setenv("CTXKIT_BUDGET_ENFORCE", "true")
+    assert ctxkit("show", "-", stdin=SMALL).code == 78
+    assert good("show", "-", "--oneline", "--max-tokens", "off", stdin=SMALL) == whole
+    monkeypatch.setenv("CTXKIT_LIMIT", "4170")
+    ran = good("show", "-", "--oneline", stdin=SMALL)
+    assert 0 < len(ran.text.splitlines()) < len(whole.text.splitlines())
+    assert "dropped, to fit 74 (budget.enforce, CTXKIT_BUDGET_ENFORCE).\n" in ran.err
+    assert good("show", "-", "--oneline", "--max-tokens", "74", stdin=SMALL).text == ran.text
+    assert good("show", "-", "--oneline", "--max-tokens", "off", stdin=SMALL) == whole
+    assert good("show", "-", "--oneline", "--at", "now", stdin=SMALL).text == ran.text
+    told = good("show", "-", "--explain", "--json", stdin=SMALL)
+    *all_of_them, used = told.values
+    assert used["parameters"]["budget"] == {"value": 74, "origin": "CTXKIT_BUDGET_ENFORCE"}
+    out = [one for one in all_of_them if not one["in_context"]]
+    assert out and {one["standing"] for one in out} == {"trim"} and {one["op"] for one in out} == {None}
+    assert {one["reasons"][0]["back"] for one in out} == {"ctxkit show LOG --max-tokens off"}
+    assert "budget    74 tokens (CTXKIT_BUDGET_ENFORCE)" in good("show", "-", "--explain", stdin=SMALL).text
+    number = str(out[0]["n"])
+    assert "--max-tokens off shows what was left out" in good("show", "-", number, stdin=SMALL).err
+    assert "budget    none" in good("show", "-", "--explain", "--max-tokens", "off", stdin=SMALL).text
+
+
+def test_a_past_state_can_be_made_to_fit(tmp_path: Path) -> None:
+    """With the ops until then, and no others."""
+    path = small(tmp_path)
+    good("forget", path, "2")
+    good("undo", path)
+    for at, gone in (("1", True), ("2", False)):
+        ran = good("show", path, "--oneline", "--at", at, "--max-tokens", "90")
+        assert "to fit 90 (--max-tokens)" in ran.err and ("first question" not in ran.text) == gone
