@@ -148,12 +148,12 @@ class Measuring:
         """Tokens of each message as it stands."""
         if self._session is None:
             return list(self.counting.counted(names))
-        return [self._rate(name) * tokens for name, tokens in zip(names, self.counting.base(names), strict=True)]
+        return [self.rate(name) * tokens for name, tokens in zip(names, self.counting.base(names), strict=True)]
 
     def instead(self, name: Name, content: Content) -> float:
         """Tokens of `content` where it stands for the message `name`."""
         [counted] = self.counting.of_contents([content])
-        return counted if self._session is None else counted / self.counting.counter.factor * self._rate(name)
+        return counted if self._session is None else counted / self.counting.counter.factor * self.rate(name)
 
     def new(self, contents: Iterable[Content]) -> int:
         """Tokens of messages that a user or tool would add."""
@@ -162,7 +162,7 @@ class Measuring:
             return counted
         return ceil(counted / self.counting.counter.factor * self._session.calibration.inwards)
 
-    def _rate(self, name: Name) -> float:
+    def rate(self, name: Name) -> float:
         """Tokens to one of the base, in a message."""
         if self._session is None:
             return self.counting.counter.factor

@@ -33,6 +33,8 @@ COMMANDS = [
     "show log.jsonl --last 2",
     "log log.jsonl",
     "status log.jsonl --limit 100",
+    "status log.jsonl --plot",
+    "status log.jsonl --svg",
     "diff log.jsonl 1",
     "why log.jsonl 1",
     "cat log.jsonl",
@@ -57,7 +59,9 @@ COMMANDS = [
     "config log.jsonl",
     "config log.jsonl get now",
 ]
-COUNTING = {"status log.jsonl --limit 100", "forget log.jsonl --tool Read --dry-run"}
+COUNTING = {f"status log.jsonl {form}" for form in ("--limit 100", "--plot", "--svg")} | {
+    "forget log.jsonl --tool Read --dry-run"
+}
 """What needs a tokenizer the first time; the second time the counts are known."""
 LOG = b"""{"role":"user","content":"hello","ts":"2026-01-01T10:00:00Z"}
 {"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{}"}}]}

@@ -25,6 +25,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit status chat.jsonl --limit 128000", "how full the context is"),
         ("ctxkit status chat.jsonl --short", "one line, for a prompt"),
         ("ctxkit status session.jsonl --files", "the files that calls read and wrote"),
+        ("ctxkit status chat.jsonl --plot", "tokens over the session"),
+        ("ctxkit status session.jsonl --svg >session.svg", "the same as a picture"),
         ("ctxkit status chat.jsonl --fail-over 100k", "exit 1 where there are more, for CI"),
         ("ctxkit status chat.jsonl --no-tokens --json", "for programs, without counting"),
     ),

@@ -45,6 +45,10 @@ def command(
     files: Annotated[
         bool, typer.Option("--files", help="Files that calls read and wrote, with what they hold.")
     ] = False,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Tokens over the session: marks, compactions, what was counted, the limit.")
+    ] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="The plot as a picture, on standard output.")] = False,
     fail_at: Annotated[
         str | None,
         typer.Option("--fail-at", metavar="PERCENT", help="Exit 1 where so much of the limit is used: 85%."),
@@ -69,16 +73,22 @@ def command(
 
     Tokens (with the name of their counter) and their share of the limit, window and now, live marks, ops, agents,
     threads, damage and warnings. Damage is told, not judged: `ctxkit check` asserts. --by, --largest and --files print
-    what holds the tokens instead. --fail-at and --fail-over assert, for CI. --json prints one object.
+    what holds the tokens instead, --plot how they came and went. --fail-at and --fail-over assert, for CI. --json
+    prints one object.
     """
     bounds = _bounds(fail_at, fail_over)
-    if no_tokens and (bounds != (None, None) or by or largest or files):
+    tables = by is not None or largest is not None or files
+    if no_tokens and (bounds != (None, None) or tables or plot or svg):
         raise Usage("--no-tokens counts nothing that could be shown or compared", "leave it out")
+    if (plot or svg) and (tables or short):
+        raise Usage("--plot and --svg are prints of their own", "leave --short, --by, --largest and --files out")
     target, claude = _target(log, reading, looking, thread, short=short)
     target.lens_agent, target.lens_thread = agent, thread
     send(target, sending)
     found = target.status(tokens=not no_tokens, limit=tokens_of("--limit", limit), assembly=not no_assembly)
-    if by is not None or largest is not None or files:
+    if plot or svg:
+        _plot(target, found.tokens, svg=svg, json=reading.json)
+    elif tables:
         _tables(target, by, largest, files=files, json=reading.json)
     elif reading.json:
         io.out_json(as_json(found))
@@ -121,6 +131,27 @@ def _tables(target: Log, by: Kind | None, largest: int | None, *, files: bool, j
             io.out(*line)
     io.flush()
     io.say(f"tokens: {name}")
+
+
+def _plot(target: Log, tokens: Budget, *, svg: bool, json: bool) -> None:
+    """The course of the context, in the form that was asked for."""
+    from ctxkit.plotting import plotted
+
+    around = (tokens.used or 0) - (tokens.measured.tokens if tokens.measured is not None else 0)
+    course = plotted(target, around=around, limit=tokens.limit.value)
+    if json:
+        io.out_json(msgspec.to_builtins(course))
+    elif svg:
+        from ctxkit.cli.svg import drawn
+
+        path = target.opening.path
+        io.out_bytes([drawn(course, path.name if path is not None else target.opening.name).encode()])
+    else:
+        from ctxkit.cli import plot
+
+        config = target.config
+        for line in plot.lines(course, render.width(), yellow=config["status.yellow"], red=config["status.red"]):
+            io.out(*line)
 
 
 def _bounds(fail_at: str | None, fail_over: str | None) -> tuple[float | None, int | None]:

@@ -77,16 +77,16 @@ def fold(
     after_ops = len(ledger.entries) + 1  # of what stands at the same row, a cut and a message come after the ops
     events += [((cut.row, after_ops), FOREIGN - index, cut) for index, cut in enumerate(cuts)]
     events.sort(key=lambda event: event[0])
-    undone = _undone(state, events, after_ops)
-    folder = _Fold(state)
-    for _, source, what in events:
-        if source in undone:
-            continue
-        if isinstance(what, Cut):
-            folder.cut(source, what)
-        elif what.op is not None:
-            folder.op(what, what.op)
+    play_all(Fold(state), events, after_ops)
     return state
+
+
+def play_all(folder: Fold, events: list[Event], after_ops: int) -> None:
+    """All of `events` that no later one undoes."""
+    undone = _undone(folder.state, events, after_ops)
+    for event in events:
+        if event[1] not in undone:
+            folder.play(event)
 
 
 def _undone(state: State, events: list[Event], after_ops: int) -> set[int]:
@@ -98,23 +98,29 @@ def _undone(state: State, events: list[Event], after_ops: int) -> set[int]:
     left = state.representation
     for when, source, what in events:
         op = None if isinstance(what, Cut) else what.op
-        match op:
-            case None | Compact() | Trim():
-                left.append((when, source))
-                continue
-            case Restore(mode=mode) if mode != "replace":
-                left.append((when, source))
-                continue
-            case Rewind(to=to):
-                since = state.ledger.by_id[to].when
-            case Interrupted(at=at):
-                start = _turn(state, at.messages)
-                since = (state.transcript.row_of[start - 1], after_ops) if start else when
-            case _:
-                continue
-        while left and left[-1][0] > since:
-            undone.add(left.pop()[1])
+        if represents(op):
+            left.append((when, source))
+        elif (since := goes_back_to(state, when, op, after_ops)) is not None:
+            while left and left[-1][0] > since:
+                undone.add(left.pop()[1])
     return undone
+
+
+def represents(op: Op | None) -> bool:
+    """Whether an op, or (None) a program's cut, only tells the context in other words, which a rewind undoes."""
+    return op is None or isinstance(op, Compact | Trim) or (isinstance(op, Restore) and op.mode != "replace")
+
+
+def goes_back_to(state: State, when: When, op: Op | None, after_ops: int) -> When | None:
+    """The point that an op goes back to; None for what does not go back."""
+    match op:
+        case Rewind(to=to):
+            return state.ledger.by_id[to].when
+        case Interrupted(at=at):
+            start = _turn(state, at.messages)
+            return (state.transcript.row_of[start - 1], after_ops) if start else when
+        case _:
+            return None
 
 
 def _turn(state: State, at: int) -> int:
@@ -128,12 +134,20 @@ def _names(text: str, at: int) -> Names:
     return Names(names.numbers & Ranges.span(1, at), names.items)
 
 
-class _Fold:
+class Fold:
     """One op after the other onto a state."""
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.board = state.board
+
+    def play(self, event: Event) -> None:
+        """Fold one op in force, or one cut."""
+        _, source, what = event
+        if isinstance(what, Cut):
+            self.cut(source, what)
+        elif what.op is not None:
+            self.op(what, what.op)
 
     def op(self, entry: LedgerEntry, op: Op) -> None:
         """Fold one op in force."""

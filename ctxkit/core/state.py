@@ -6,6 +6,7 @@ Pipeline: `replay.fold` fills it; `context`, `select` and `policies/*` only read
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 
 import msgspec
@@ -81,6 +82,15 @@ class State:
     def numbers(self) -> Ranges:
         """All message numbers."""
         return Ranges.span(1, self.count)
+
+    def afresh(self) -> State:
+        """The same log before any op: what was worked out of the log alone is shared."""
+        found = copy(self)
+        found.board, found.marks, found.windows = Board(), [], {}
+        found.warnings, found.representation = [], []
+        for late in ("times", "last"):
+            found.__dict__.pop(late, None)
+        return found
 
     def use(self, view: View) -> None:
         """Take a foreign log's own order and inactive messages as the base."""

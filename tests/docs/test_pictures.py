@@ -20,8 +20,11 @@ BEFORE = (
 PICTURES = {
     "show": "ctxkit show chat.jsonl --last 7",
     "status": "ctxkit status chat.jsonl --limit 8000",
+    "plot": "ctxkit status chat.jsonl --plot --limit 500",
 }
 """File -> the command whose output it shows."""
+SVG = {"course": "ctxkit status chat.jsonl --svg --limit 500"}
+"""File -> the command that draws it."""
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -36,9 +39,20 @@ def test_picture(name: str, tmp_path: Path, update: bool) -> None:
     assert file.read_text(encoding="utf-8") == svg, "just docs draws it again"
 
 
+@pytest.mark.parametrize("name", SVG)
+def test_picture_of_the_command(name: str, tmp_path: Path, update: bool) -> None:
+    """What the command itself draws."""
+    ran = run(make(tmp_path), [*BEFORE, SVG[name]])
+    assert ran[-1][1] == 0, ran[-1][0]
+    file = FOLDER / f"{name}.svg"
+    if update:
+        file.write_text(ran[-1][0], encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == ran[-1][0], "just docs draws it again"
+
+
 def test_every_picture_is_drawn() -> None:
     """No picture that nothing keeps current."""
-    assert {path.stem for path in FOLDER.iterdir()} == set(PICTURES)
+    assert {path.stem for path in FOLDER.iterdir()} == PICTURES.keys() | SVG.keys()
 
 
 def test_styles_are_drawn() -> None:
