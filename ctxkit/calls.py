@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from ctxkit.core.context import entry
-from ctxkit.core.files import Touch, touches
+from ctxkit.core.files import Action, Touch, touches
 from ctxkit.core.messages import Call
 from ctxkit.core.names import Name
 from ctxkit.opened import OpenedLog
@@ -48,3 +48,17 @@ class Calls:
                 if some:
                     found[name] = some
         return found
+
+    @cached_property
+    def by_path(self) -> dict[str, list[tuple[Name, Action]]]:
+        """Path -> the messages that touch it, and how, in order of the context."""
+        found: dict[str, list[tuple[Name, Action]]] = {}
+        for name, some in self.touched.items():
+            for touch in some:
+                found.setdefault(touch.path, []).append((name, touch.action))
+        return found
+
+    @cached_property
+    def latest(self) -> dict[str, Name]:
+        """Path -> the newest message that touches it."""
+        return {path: touched[-1][0] for path, touched in self.by_path.items()}

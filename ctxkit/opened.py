@@ -37,6 +37,7 @@ from ctxkit.reading import Opening, Progress, read, read_source
 from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import Source
+from ctxkit.stubs import stubbed
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
@@ -352,17 +353,6 @@ class OpenedLog:
         calls = {call for n in held for call in messages[n - 1].calls}
         results = {call for n in held for call in messages[n - 1].results}
         return found - (calls - results)
-
-
-def stubbed(content: Content, stub: Any) -> Content:
-    """`content` with its text or its results' text replaced by `stub`; ids stay, so that pairs hold."""
-    replaced = content_of({"role": "user", "content": stub}).parts  # text; of a tool's role it would be a result
-    results = [part for part in content.parts if isinstance(part, Result)]
-    if results:
-        words = "\n".join(part.text for part in replaced if isinstance(part, Text))
-        return Content(content.role, [Result(part.id, words, part.is_error) for part in results], content.name)
-    calls = [part for part in content.parts if isinstance(part, Call)]
-    return Content(content.role, [*replaced, *calls], content.name)
 
 
 def words(content: Content) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
+from ctxkit.core.untyped import begins
 from ctxkit.formats import response_kinds
 from ctxkit.formats.base import Block
 from ctxkit.formats.codex.fragments import SUMMARY, goes_with_turn, is_own, is_summary
@@ -37,11 +38,6 @@ EVENTS = frozenset({"thread_rolled_back", *MARKS})
 COUNT = "token_count"
 """The event in which Codex records what the provider counted."""
 NO_HEAD = PayloadHead()
-SCAFFOLDING = (
-    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
-    "<user_shell_command>", "<subagent_notification>", "<model_switch>", "<INSTRUCTIONS>",
-)  # fmt: skip
-"""Starts of user messages that nobody typed."""
 
 
 class HistoryList(NamedTuple):
@@ -243,7 +239,7 @@ def _id(head: PayloadHead) -> str:
 
 
 def _is_scaffolding(said: list[Piece]) -> bool:
-    return bool(said) and isinstance(said[0].text, str) and said[0].text.lstrip().startswith(SCAFFOLDING)
+    return bool(said) and isinstance(said[0].text, str) and begins(said[0].text)
 
 
 def _print(role: str, said: list[Piece]) -> int:

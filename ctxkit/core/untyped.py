@@ -1,0 +1,137 @@
+"""Messages in the user's role that nobody typed: instructions, memory, summaries, what commands printed, notices.
+
+One table for all formats, by how such words begin and end. `trim` keeps instructions, and takes none of these for the
+current task; Codex's reader tells by it what starts an exchange.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from ctxkit.core.messages import Content, Image, Result, Text
+
+
+class Kind(IntEnum):
+    """What such a message is; of one that holds several, the first of these that it holds."""
+
+    INSTRUCTION = 0
+    SUMMARY = 1
+    OBSERVATION = 2
+    NOTICE = 3
+
+
+class _Row(NamedTuple):
+    """`start`: how it begins; `end`: how it ends, "" where it goes on to the end of the words. In any case."""
+
+    kind: Kind
+    start: str
+    end: str = ""
+
+
+_TABLE = (
+    _Row(Kind.INSTRUCTION, "# AGENTS.md instructions", "</INSTRUCTIONS>"),  # Codex
+    _Row(Kind.INSTRUCTION, "# AGENTS.md instructions"),
+    _Row(Kind.INSTRUCTION, "<INSTRUCTIONS>", "</INSTRUCTIONS>"),
+    _Row(Kind.INSTRUCTION, "<user_instructions>", "</user_instructions>"),
+    _Row(Kind.INSTRUCTION, "<environment_context>", "</environment_context>"),
+    _Row(Kind.INSTRUCTION, "<permissions instructions>", "</permissions instructions>"),
+    _Row(Kind.INSTRUCTION, "<skills_instructions>", "</skills_instructions>"),
+    _Row(Kind.INSTRUCTION, "<collaboration_mode>", "</collaboration_mode>"),
+    _Row(Kind.INSTRUCTION, "# CLAUDE.md\n\nThis file provides guidance"),  # Claude Code
+    _Row(Kind.INSTRUCTION, "As you answer the user's questions, you can use the following context:"),
+    _Row(Kind.INSTRUCTION, "<session_context>", "</session_context>"),  # Gemini CLI
+    _Row(Kind.INSTRUCTION, "This is the Gemini CLI. We are setting up the context for our chat"),
+    _Row(Kind.INSTRUCTION, "--- Context from: "),
+    _Row(Kind.INSTRUCTION, "Instructions from: "),  # opencode
+    _Row(Kind.INSTRUCTION, "<user_rules>", "</user_rules>"),  # Cursor
+    _Row(Kind.INSTRUCTION, "<memories>", "</memories>"),
+    _Row(Kind.SUMMARY, "This session is being continued from a previous conversation"),  # Claude Code
+    _Row(Kind.SUMMARY, "Another language model started to solve this problem and produced a summary"),  # Codex
+    _Row(Kind.SUMMARY, "The conversation history before this point was compacted into the following summary"),  # pi
+    _Row(Kind.SUMMARY, "<state_snapshot>", "</state_snapshot>"),  # Gemini CLI
+    _Row(Kind.OBSERVATION, "<returncode>"),  # mini-swe-agent
+    _Row(Kind.OBSERVATION, "OBSERVATION:"),  # SWE-agent
+    _Row(Kind.NOTICE, "<turn_aborted>", "</turn_aborted>"),  # Codex
+    _Row(Kind.NOTICE, "<skill>", "</skill>"),
+    _Row(Kind.NOTICE, "<user_shell_command>", "</user_shell_command>"),
+    _Row(Kind.NOTICE, "<subagent_notification>", "</subagent_notification>"),
+    _Row(Kind.NOTICE, "<model_switch>", "</model_switch>"),
+    _Row(Kind.NOTICE, "<local-command-"),  # Claude Code
+    _Row(Kind.NOTICE, "<bash-"),
+    _Row(Kind.NOTICE, "<task-notification>", "</task-notification>"),
+    _Row(Kind.NOTICE, "[Request interrupted by user"),
+)
+_REMINDER = _Row(Kind.NOTICE, "<system-reminder>", "</system-reminder>")
+"""What a reminder holds says what it is; one that says nothing else is a notice."""
+_MEMORY = re.compile(r"Contents of [^\n]{1,400}\.md\b[^\n]{0,200}:\n")
+"""How Claude Code begins a file of its memory: `Contents of /home/me/CLAUDE.md (project instructions):`."""
+ATTACHED = frozenset({"nested_memory", "instructions", "output_style", "critical_system_reminder"})
+"""Kinds of Claude Code's attachments that instruct; its others are notices."""
+
+_STARTS = tuple(row.start for row in (*_TABLE, _REMINDER))
+_MAY_BE = re.compile(
+    rb'"(?:attachment|(?:\\[nrt]|\s)*(?:%s))'
+    % b"|".join(sorted({re.escape(re.split("[\n>]", start)[0].encode()[:12]) for start in (*_STARTS, "Contents of ")}))
+    .replace(b"<", rb"(?:<|\\u003[cC])"),
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+def may_be(raw: bytes) -> bool:
+    """Whether a record may hold such a message: quick, and never wrong about one that it says no to."""
+    return _MAY_BE.search(raw) is not None
+
+
+def begins(words: str) -> bool:
+    """Whether these words begin as what nobody typed does."""
+    low = words.lstrip()[:100].lower()
+    return low.startswith(_LOW_STARTS) or _MEMORY.match(words.lstrip()) is not None
+
+
+_LOW_STARTS = tuple(start.lower() for start in _STARTS)
+
+
+def kind(content: Content) -> Kind | None:
+    """What a message in the user's role is; None where somebody typed any of it, or it holds a picture or a result."""
+    row: dict[str, Any] = content.rows[0] if content.rows else {}
+    attached = row.get("attachment")
+    if isinstance(attached, dict) and row.get("type") == "attachment":
+        return Kind.INSTRUCTION if attached.get("type") in ATTACHED else Kind.NOTICE
+    if any(isinstance(part, Image | Result) for part in content.parts):
+        return None
+    found = [one for part in content.parts if isinstance(part, Text) for one in _kinds(part.text)]
+    return None if not found or None in found else min(one for one in found if one is not None)
+
+
+def _kinds(words: str) -> Iterator[Kind | None]:
+    """What stands in `words`, one after the other; None for what somebody typed."""
+    rest = words.strip()
+    while rest:
+        row, end = _leading(rest)
+        if row is None:
+            yield None
+            return
+        if row is _REMINDER:
+            inner = list(_kinds(rest[len(row.start) : end - len(row.end)]))
+            yield min((one for one in inner if one is not None), default=row.kind)
+        else:
+            yield row.kind
+        rest = rest[end:].lstrip()
+
+
+def _leading(words: str) -> tuple[_Row | None, int]:
+    """The row of the table that `words` begin by, and where that ends."""
+    low = words.lower()
+    for row in (*_TABLE, _REMINDER):
+        if low.startswith(row.start.lower()):
+            if not row.end:
+                return row, len(words)
+            at = low.find(row.end.lower(), len(row.start))
+            if at >= 0:
+                return row, at + len(row.end)
+    if _MEMORY.match(words) is not None:
+        return _TABLE[0], len(words)
+    return None, 0

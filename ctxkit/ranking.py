@@ -1,0 +1,182 @@
+"""Ranking: a context as the units that leave together, each with its rank for a trim.
+
+DESIGN section 6, "keep, highest first". A unit is a step as the context has it (a call with its results, whoever
+brought them in; what a command printed, with the words that asked for it), or a message that stands alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ctxkit.calls import Calls
+from ctxkit.core import untyped
+from ctxkit.core.context import entry
+from ctxkit.core.messages import Call, Message, Result
+from ctxkit.core.names import Name, Names
+from ctxkit.core.select import opens
+from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.core.untyped import Kind
+from ctxkit.policies.trim import Rank, Unit
+
+if TYPE_CHECKING:
+    from ctxkit.log import Log
+
+EXCHANGES, STEPS = 5, 30
+"""A file is being edited that was written in the newest so many exchanges or steps (issue 5)."""
+
+
+class Ranking:
+    """One context. `keep`: newest exchanges that are given up step by step, after all older ones."""
+
+    def __init__(self, log: Log, calls: Calls, keep: int) -> None:
+        self.log, self.calls, self.keep = log, calls, keep
+        self.state, self.names = log.state(), calls.names
+        self.messages = self.state.messages
+
+    def units(self, tokens: Mapping[Name, float]) -> list[Unit]:
+        """The units in order. `tokens`: of each message."""
+        groups = self.groups
+        exchanges = self._exchanges
+        newest = exchanges[-1] if exchanges else 0
+        task = max((place for place, group in enumerate(groups) if self._opens(group[0])), default=-1)
+        found = []
+        for place, (group, exchange) in enumerate(zip(groups, exchanges, strict=True)):
+            old = Rank.EXCHANGE if exchange <= newest - self.keep else Rank.LATEST
+            rank = max(old, self._rank(group), Rank.TASK if place == task else Rank.EXCHANGE)
+            size = sum(tokens[name] for name in group)
+            found.append(Unit(tuple(group), size, rank, exchange, self._opens(group[0])))
+        return found
+
+    def _rank(self, group: Sequence[Name]) -> Rank:
+        """The rank that a unit has for what it is, whatever its age."""
+        state = self.state
+        if any(map(state.is_preamble, group)):
+            return Rank.SYSTEM
+        kinds = [self.kinds.get(name) for name in group]
+        if Kind.INSTRUCTION in kinds or any(self._role(name) in PREAMBLE_ROLES for name in group):
+            return Rank.INSTRUCTION
+        if any(map(state.guarded, group)) or not self._whole(group):
+            return Rank.PROTECTED
+        if not self._edited.isdisjoint(group):
+            return Rank.EDITED
+        told = any(not isinstance(name, int) and state.board.items[name].summary for name in group)
+        return Rank.SUMMARY if told or Kind.SUMMARY in kinds else Rank.EXCHANGE
+
+    @cached_property
+    def groups(self) -> list[list[Name]]:
+        """The names of each unit, in order of what begins it."""
+        home: dict[int, list[Name]] = {}  # place of the first message -> names; a unit that joined another is gone
+        leads: dict[str, int] = {}  # id of a call without its answer -> place of its unit
+        joined: dict[int, int] = {}
+        for place, name in enumerate(self.names):
+            calls, results = self._links(name)
+            units = sorted({self._first(joined, leads.pop(one)) for one in results if one in leads})
+            if not units and self.kinds.get(name) == Kind.OBSERVATION and self._role(self.names[place - 1]) == "assistant":
+                units = [self._first(joined, self._place_of(home, place - 1))]
+            unit = units[0] if units else place
+            for other in units[1:]:
+                joined[other] = unit
+                home[unit] += home.pop(other)
+            home.setdefault(unit, []).append(name)
+            leads.update(dict.fromkeys(calls, unit))
+        return list(home.values())
+
+    @staticmethod
+    def _first(joined: Mapping[int, int], unit: int) -> int:
+        while unit in joined:
+            unit = joined[unit]
+        return unit
+
+    def _place_of(self, home: Mapping[int, list[Name]], place: int) -> int:
+        """The unit that the message at `place`, the newest one but this, is of."""
+        name = self.names[place]
+        return next(unit for unit in reversed(home) if name in home[unit])
+
+    def _links(self, name: Name) -> tuple[Sequence[str], Sequence[str]]:
+        """Ids of the calls that a message makes, and of those that it answers."""
+        if isinstance(name, int):
+            message = self.messages[name - 1]
+            return message.calls, message.results
+        parts = self.log.full(entry(self.state, name)).parts
+        calls = [part.id for part in parts if isinstance(part, Call)]
+        return calls, [part.id for part in parts if isinstance(part, Result)]
+
+    @cached_property
+    def kinds(self) -> dict[Name, Kind]:
+        """What those messages in the user's role are that nobody typed; read from the log where one may be it."""
+        found: dict[Name, Kind] = {}
+        before: Message | None = None
+        for name in self.names:
+            message = self.messages[name - 1] if isinstance(name, int) else None
+            if message is None or (message.role == "user" and not message.results):
+                kind = self._kind(name, message, before)
+                if kind is not None:
+                    found[name] = kind
+            before = message
+        return found
+
+    def _kind(self, name: Name, message: Message | None, before: Message | None) -> Kind | None:
+        kind = None
+        if message is None or untyped.may_be(self._raw(message)):
+            one = entry(self.state, name)
+            kind = untyped.kind(self.log.full(one)) if one.role == "user" else None
+        ran = kind is None and before is not None and self._ran(before)
+        return Kind.OBSERVATION if ran else kind
+
+    def _ran(self, message: Message) -> bool:
+        """Whether a model's words are an action that was run, as SWE-agent records it: the next message is its output."""
+        if message.role != "assistant" or message.calls or b'"action"' not in (raw := self._raw(message)):
+            return False
+        rows = self.log.content(message.n).rows if b'"thought"' in raw else []
+        return any(isinstance(row.get("action"), str) and row["action"] for row in rows)
+
+    def _raw(self, message: Message) -> bytes:
+        source = self.log.opening.laid_out
+        first = source.read(message.offset, message.size)
+        return b"\n".join([first, *(source.read(*span) for span in message.more)]) if message.more else first
+
+    def _opens(self, name: Name) -> bool:
+        """Whether somebody asked for something by it."""
+        return opens(self.state, name) and name not in self.kinds and not (name.__class__ is not int and self._links(name)[1])
+
+    @cached_property
+    def _exchanges(self) -> list[int]:
+        """The exchange of each unit."""
+        found, number = [], 0
+        for group in self.groups:
+            number += self._opens(group[0])
+            found.append(number)
+        return found
+
+    @cached_property
+    def _edited(self) -> set[Name]:
+        """Messages that touch a file being edited: from its newest reading on, or the newest one where there is none."""
+        asking = [place for place, group in enumerate(self.groups) if self._opens(group[0])]
+        answers = [
+            place for place, group in enumerate(self.groups) if any(self._role(n) == "assistant" for n in group)
+        ] or [0]  # fmt: skip
+        # where there are fewer exchanges, all of them are the newest, which says nothing: steps do
+        since = min(asking[-EXCHANGES] if len(asking) >= EXCHANGES else len(self.groups), answers[-STEPS:][0])
+        recent = {name for group in self.groups[since:] for name in group}
+        found: set[Name] = set()
+        for path, touched in self.calls.by_path.items():
+            if any(action == "write" and name in recent for name, action in touched):
+                reads = [at for at, (_, action) in enumerate(touched) if action == "read"]
+                found.update(name for name, _ in touched[reads[-1] if reads else -1 :])
+        return found
+
+    def _role(self, name: Name) -> str:
+        return self.messages[name - 1].role if isinstance(name, int) else self.state.board.items[name].role
+
+    @cached_property
+    def _hidden(self) -> Names:
+        """What a window or a filter hides of the context: a step that it shows in part cannot leave."""
+        shown = self.state.shown(self.log.lens_thread)
+        return shown - Names.of(self.names) if len(shown) > len(self.names) else Names()
+
+    def _whole(self, group: Sequence[Name]) -> bool:
+        return not self._hidden or not any(
+            member in self._hidden for name in group if isinstance(name, int) for member in self.state.steps.members(name)
+        )  # fmt: skip

@@ -1,0 +1,77 @@
+"""Stubs: what an op puts in the place of a message's content, so that it says less and its pairs hold.
+
+A text, or parts, stand for the words of a message, or for what each of its results says; calls stay. Parts that are
+calls or results alone (`tool_use`, `tool_result`) stand for those of the same id; all else of the message stays.
+Used by `opened.py` wherever a shortened message is read; `shortening.py` makes them for a trim.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.messages import Call, Content, Part, Result, Text
+from ctxkit.formats.chat import content_of
+from ctxkit.formats.chat_parts import part_of
+
+_INSIDE = ("function", "custom", "functionCall")
+"""Where providers put a call's name and arguments, if not beside its id."""
+_ARGUMENTS = ("arguments", "input", "args")
+
+
+def stubbed(content: Content, stub: Any) -> Content:
+    """`content` as `stub` has it; ids stay, so that pairs hold."""
+    named = _by_id(stub)
+    if named:
+        parts = [_instead(part, named) for part in content.parts]
+        return Content(content.role, parts, content.name)
+    replaced = content_of({"role": "user", "content": stub}).parts  # text; of a tool's role it would be a result
+    results = [part for part in content.parts if isinstance(part, Result)]
+    if results:
+        words = "\n".join(part.text for part in replaced if isinstance(part, Text))
+        return Content(content.role, [Result(part.id, words, part.is_error) for part in results], content.name)
+    calls = [part for part in content.parts if isinstance(part, Call)]
+    return Content(content.role, [*replaced, *calls], content.name)
+
+
+def of_call(call: Call, arguments: Any) -> dict[str, Any]:
+    """The part of a stub that gives a call other arguments."""
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
+
+
+def of_result(result: Result, words: str) -> dict[str, Any]:
+    """The part of a stub that lets a result say `words`."""
+    return {"type": "tool_result", "tool_use_id": result.id, "content": words}
+
+
+def _by_id(stub: Any) -> dict[tuple[bool, str], Call | Result]:
+    """(whether it is a call, id) -> what stands for it; nothing for a stub that says more."""
+    parts = [part_of(one) for one in stub] if isinstance(stub, list) else []
+    named = {(isinstance(part, Call), part.id): part for part in parts if isinstance(part, Call | Result)}
+    return named if len(named) == len(parts) else {}
+
+
+def _instead(part: Part, named: dict[tuple[bool, str], Call | Result]) -> Part:
+    found = named.get((isinstance(part, Call), part.id)) if isinstance(part, Call | Result) else None
+    if isinstance(part, Call) and isinstance(found, Call):
+        return Call(part.id, part.name, found.arguments, _raw(part.raw, found.arguments))
+    if isinstance(part, Result) and isinstance(found, Result):
+        return Result(part.id, found.content, part.is_error)
+    return part
+
+
+def _raw(raw: dict[str, Any] | None, arguments: Any) -> dict[str, Any] | None:
+    """A call as its provider wrote it (a signature, a kind of its own), with other arguments, as text where it had
+    text.
+    """
+    if raw is None:
+        return None
+    found = {key: value for key, value in raw.items() if key != "value"}
+    for key in _INSIDE:
+        if isinstance(inner := found.get(key), dict):
+            found[key] = _raw(inner, arguments)
+    for key in _ARGUMENTS:
+        if key in found:
+            plain = isinstance(found[key], str) and not isinstance(arguments, str)
+            found[key] = dumps(arguments) if plain else arguments
+    return found
