@@ -23,8 +23,8 @@ from ctxkit.formats.restating import WORDLESS, restated
 from ctxkit.given import Given, M, System, given
 from ctxkit.log import Log
 from ctxkit.measuring import measure
-from ctxkit.opened import stubbed
 from ctxkit.policies.trim import Plan
+from ctxkit.stubs import stubbed
 from ctxkit.trimming import Asked, Trimming, as_op
 
 Held = Log | str | os.PathLike[str] | BinaryIO
@@ -191,7 +191,7 @@ def _fitted(
     excluded = (*options.get("exclude_tools", ()), *(WORDLESS if held is not None and held.form == "responses" else ()))
     found = Trimming(log, Asked(
         budget, options.get("keep"), options.get("keep_results"), excluded, options.get("clear_at_least", 0),
-        assembly=False,  # what comes back are messages, and nothing around them
+        inputs=False, assembly=False,  # what comes back are the caller's messages, and nothing around them
     ))  # fmt: skip
     try:
         plan = found.plan()
@@ -204,8 +204,8 @@ def _fitted(
     dropped = len(plan.dropped) if held is None else len(held.messages) - len(kept)
     return cast("Fitted[M] | Fitted[Row]", Fitted(
         messages=cast(Any, kept), truncated=lost is not None, dropped_count=dropped, stubbed_count=len(plan.stubs),
-        token_count=plan.tokens + found.fixed, tokens_before=found.total,
-        within_budget=plan.tokens + found.fixed <= found.budget, budget=found.budget,
+        token_count=found.after(plan), tokens_before=found.total,
+        within_budget=found.after(plan) <= found.budget, budget=found.budget,
         limit=None if budget is not None else found.budget + log.config["reserve"],
         reserve=None if budget is not None else log.config["reserve"],
         counter=found.measured.counter, cached_tokens_lost=lost[1] if lost is not None else 0,
@@ -226,10 +226,11 @@ def _of_list(held: Given[M], plan: Plan) -> list[M]:
     return kept
 
 
-def _words(log: Log, name: Name, stub: Any) -> list[str]:
-    """What the results of a message say when they are shortened."""
-    after = stubbed(log.full(entry(log.state(), name)), stub)
-    return [str(part.content) for part in after.parts if isinstance(part, Result)]
+def _words(log: Log, name: Name, stub: Any) -> list[str | None]:
+    """What the results of a message say when they are shortened; None for one that stays as it is."""
+    before = log.full(entry(log.state(), name))
+    pairs = zip(before.parts, stubbed(before, stub).parts, strict=True)
+    return [None if after == one else str(after.content) for one, after in pairs if isinstance(after, Result)]
 
 
 def _of_log(found: Trimming, plan: Plan) -> list[Row]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ctxkit.calls import Calls
 from ctxkit.core import untyped
 from ctxkit.core.context import entry
+from ctxkit.core.integrity import ASSISTANT_ROLES as SPEAKS
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.names import Name, Names
 from ctxkit.core.select import opens
@@ -35,7 +36,7 @@ class Ranking:
         self.state, self.names = log.state(), calls.names
         self.messages = self.state.messages
 
-    def units(self, tokens: Mapping[Name, float]) -> list[Unit]:
+    def units(self, tokens: Mapping[Name, int]) -> list[Unit]:
         """The units in order. `tokens`: of each message."""
         groups = self.groups
         exchanges = self._exchanges
@@ -70,29 +71,19 @@ class Ranking:
         home: dict[int, list[Name]] = {}  # place of the first message -> names; a unit that joined another is gone
         leads: dict[str, int] = {}  # id of a call without its answer -> place of its unit
         joined: dict[int, int] = {}
+        last = 0  # the unit of the message before
         for place, name in enumerate(self.names):
             calls, results = self._links(name)
-            units = sorted({self._first(joined, leads.pop(one)) for one in results if one in leads})
-            if not units and self.kinds.get(name) == Kind.OBSERVATION and self._role(self.names[place - 1]) == "assistant":
-                units = [self._first(joined, self._place_of(home, place - 1))]
-            unit = units[0] if units else place
+            units = sorted({_first(joined, leads.pop(one)) for one in results if one in leads})
+            if not units and self.kinds.get(name) == Kind.OBSERVATION and self._role(self.names[place - 1]) in SPEAKS:
+                units = [last]
+            last = units[0] if units else place
             for other in units[1:]:
-                joined[other] = unit
-                home[unit] += home.pop(other)
-            home.setdefault(unit, []).append(name)
-            leads.update(dict.fromkeys(calls, unit))
+                joined[other] = last
+                home[last] += home.pop(other)
+            home.setdefault(last, []).append(name)
+            leads.update(dict.fromkeys(calls, last))
         return list(home.values())
-
-    @staticmethod
-    def _first(joined: Mapping[int, int], unit: int) -> int:
-        while unit in joined:
-            unit = joined[unit]
-        return unit
-
-    def _place_of(self, home: Mapping[int, list[Name]], place: int) -> int:
-        """The unit that the message at `place`, the newest one but this, is of."""
-        name = self.names[place]
-        return next(unit for unit in reversed(home) if name in home[unit])
 
     def _links(self, name: Name) -> tuple[Sequence[str], Sequence[str]]:
         """Ids of the calls that a message makes, and of those that it answers."""
@@ -126,8 +117,8 @@ class Ranking:
         return Kind.OBSERVATION if ran else kind
 
     def _ran(self, message: Message) -> bool:
-        """Whether a model's words are an action that was run, as SWE-agent records it: the next message is its output."""
-        if message.role != "assistant" or message.calls or b'"action"' not in (raw := self._raw(message)):
+        """Whether a model's words are an action that was run, as SWE-agent records it: its output follows."""
+        if message.role not in SPEAKS or message.calls or b'"action"' not in (raw := self._raw(message)):
             return False
         rows = self.log.content(message.n).rows if b'"thought"' in raw else []
         return any(isinstance(row.get("action"), str) and row["action"] for row in rows)
@@ -139,7 +130,9 @@ class Ranking:
 
     def _opens(self, name: Name) -> bool:
         """Whether somebody asked for something by it."""
-        return opens(self.state, name) and name not in self.kinds and not (name.__class__ is not int and self._links(name)[1])
+        if name in self.kinds or not opens(self.state, name):
+            return False
+        return isinstance(name, int) or not self._links(name)[1]
 
     @cached_property
     def _exchanges(self) -> list[int]:
@@ -152,16 +145,16 @@ class Ranking:
 
     @cached_property
     def _edited(self) -> set[Name]:
-        """Messages that touch a file being edited: from its newest reading on, or the newest one where there is none."""
+        """Messages that touch a file being edited: since it was read last, or the newest one."""
         asking = [place for place, group in enumerate(self.groups) if self._opens(group[0])]
         answers = [
-            place for place, group in enumerate(self.groups) if any(self._role(n) == "assistant" for n in group)
+            place for place, group in enumerate(self.groups) if any(self._role(n) in SPEAKS for n in group)
         ] or [0]  # fmt: skip
         # where there are fewer exchanges, all of them are the newest, which says nothing: steps do
         since = min(asking[-EXCHANGES] if len(asking) >= EXCHANGES else len(self.groups), answers[-STEPS:][0])
         recent = {name for group in self.groups[since:] for name in group}
         found: set[Name] = set()
-        for path, touched in self.calls.by_path.items():
+        for touched in self.calls.by_path.values():
             if any(action == "write" and name in recent for name, action in touched):
                 reads = [at for at, (_, action) in enumerate(touched) if action == "read"]
                 found.update(name for name, _ in touched[reads[-1] if reads else -1 :])
@@ -177,6 +170,12 @@ class Ranking:
         return shown - Names.of(self.names) if len(shown) > len(self.names) else Names()
 
     def _whole(self, group: Sequence[Name]) -> bool:
-        return not self._hidden or not any(
-            member in self._hidden for name in group if isinstance(name, int) for member in self.state.steps.members(name)
-        )  # fmt: skip
+        steps, hidden = self.state.steps, self._hidden
+        return not hidden or not any(m in hidden for n in group if isinstance(n, int) for m in steps.members(n))
+
+
+def _first(joined: Mapping[int, int], unit: int) -> int:
+    """The unit that `unit` became part of."""
+    while unit in joined:
+        unit = joined[unit]
+    return unit

@@ -35,11 +35,11 @@ STALE, OLD = Ends(300, 200), Ends(120, 80)
 class Shortening:
     """The cuts of one context. `results`: newest messages with results, or calls, that stay whole.
 
-    `exclude`: tools whose calls and results do; `inputs`: arguments too; `worth`: tokens of a message with this content.
+    `exclude`: tools whose calls and results do; `inputs`: arguments too; `worth`: tokens of a message with a content.
     """
 
     def __init__(
-        self, log: Log, units: Sequence[Unit], calls: Calls, worth: Callable[[Name, Content], float], *,
+        self, log: Log, units: Sequence[Unit], calls: Calls, worth: Callable[[Name, Content], int], *,
         results: int, exclude: set[str], inputs: bool,
     ) -> None:  # fmt: skip
         self.log, self.units, self.calls, self.worth = log, units, calls, worth

@@ -1,11 +1,11 @@
-"""Trim: a log's context made to fit a budget, as an op or for one look; what the policy needs is read here.
+"""Trim: a log's context made to fit a budget, as an op or for one look.
 
-`policies/trim.py` decides; this measures messages, ranks them, and words the stubs.
+`ranking.py` makes units of it, `shortening.py` words what can say less, `policies/trim.py` decides; this measures, and
+puts the decision into an op.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
@@ -16,36 +16,35 @@ from msgspec import structs
 from ctxkit.around import beside, tools_of
 from ctxkit.calls import Calls
 from ctxkit.core.assembly import NOTHING
-from ctxkit.core.context import entry
-from ctxkit.core.messages import Message, Result
+from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Trim
-from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.usage import Beside, Figures
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed
 from ctxkit.measuring import Measuring
-from ctxkit.opened import stubbed, words
 from ctxkit.policies.decision import Decision
-from ctxkit.policies.trim import Cut, Plan, Rank, Unit, plan
+from ctxkit.policies.trim import Plan, Rank, Unit, plan
+from ctxkit.ranking import Ranking
+from ctxkit.shortening import Shortening
 from ctxkit.tokens.overflow import Overflow, overflow
 
 if TYPE_CHECKING:
     from ctxkit.log import Log
 
-HEAD, TAIL = 300, 200
-"""Characters of a result that a stub keeps from its start and its end."""
-WORTH = 2
-"""A result is shortened where that leaves at most one token of so many."""
-EXCHANGES, STEPS = 5, 30
-"""A file is being edited that was written in the newest so many exchanges or steps (issue 5)."""
+ROOM = {
+    Rank.SYSTEM: "the system prompt", Rank.INSTRUCTION: "instructions", Rank.PROTECTED: "protected messages",
+    Rank.TASK: "the current task",
+}  # fmt: skip
+"""What is never given up, in words."""
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a trim was asked for. `budget`: tokens, None = limit less reserve. `keep`: newest exchanges that are left
-    alone while anything older is there; `results`: newest results that stay whole; `exclude`: tools whose results do;
-    `least`: tokens that shortening saves at least, once it begins. `refusal`: what a provider said of the context as it
-    is. None: as the config says. `assembly`, `status`: what stands around the context, as of `Log.export`.
+    """What a trim was asked for. `budget`: tokens, None = limit less reserve. `keep`: newest exchanges that are given
+    up step by step, after all older ones; `results`: newest results that stay whole; `exclude`: tools whose calls and
+    results do; `least`: tokens that shortening saves at least, once it begins; `inputs`: the arguments of old calls are
+    shortened too. `refusal`: what a provider said of the context as it is. None: as the config says. `assembly`,
+    `status`: what stands around the context, as of `Log.export`.
     """
 
     budget: int | None = None
@@ -53,6 +52,7 @@ class Asked(msgspec.Struct, frozen=True):
     results: int | None = None
     exclude: tuple[str, ...] = ()
     least: int = 0
+    inputs: bool | None = None
     refusal: str | None = None
     assembly: bool = True
     status: str | None = None
@@ -65,12 +65,7 @@ class Trimming:
         self.log, self.asked = log, asked
         self.state = log.state()
         self.names = log.names()
-        self.calls = Calls(log, self.names)
         self.counting = Counting(log)
-        config = log.config
-        self.keep = config["trim.keep_last"] if asked.keep is None else asked.keep
-        self.results = config["trim.keep_results"] if asked.results is None else asked.results
-        self.exclude = {*config["trim.exclude_tools"], *asked.exclude}
         self.told = _told(asked.refusal)
         self.measuring = Measuring(self.counting)
         self.measured, sizes = self.measuring.weighed(self.names)
@@ -112,7 +107,7 @@ class Trimming:
         if self.limit is None:
             text = "no limit is known: neither the config nor the log's model names one: nothing was changed"
             raise BadConfig(text, "--max-tokens N, or `limit` or `model` in the config")
-        return self.limit - int(self.log.config["reserve"])
+        return self.limit - max(int(self.log.config["reserve"]), self.told.reply or 0)
 
     @property
     def limit(self) -> int | None:
@@ -121,9 +116,11 @@ class Trimming:
 
     def plan(self) -> Plan:
         """What fits, with what stands around it then. Raises DoesNotFit where nothing does."""
+        if self.total <= self.budget:
+            return Plan(self.total - self.fixed, [], {}, {})
         room = self.budget - self.fixed
         while True:
-            found = plan(self.units, self.cuts(), room, least=self.asked.least)
+            found = plan(self.units, self._shortening.cuts(), room, least=self.asked.least)
             if found is None:
                 raise DoesNotFit(_too_large(self), "unprotect what may go, or a larger --max-tokens")
             tokens = found.tokens + self._grown(found)
@@ -141,6 +138,14 @@ class Trimming:
         then = beside(self.counting, after.assembled(self.asked.status), self.tools, self.measured, whole=self.refused)
         return then.added - self.beside.added
 
+    def worth(self, name: Name, content: Content) -> int:
+        """Tokens that message `name` would have with this content."""
+        return ceil(self.scale * self.measuring.instead(name, content))
+
+    def after(self, made: Plan) -> int:
+        """Tokens of what a plan leaves."""
+        return made.tokens + self.fixed
+
     @property
     def total(self) -> int:
         """Tokens of the context as it is."""
@@ -149,7 +154,7 @@ class Trimming:
     def figures(self, made: Plan | None = None) -> Figures:
         """What was counted, and what `made` makes of it; without it the context as it is."""
         return Figures(
-            self.total, self.total if made is None else made.tokens + self.fixed, self.measured.counter,
+            self.total, self.total if made is None else self.after(made), self.measured.counter,
             len(self.names), len(made.dropped) if made else 0, stubbed=len(made.stubs) if made else 0,
             budget=self.budget, limit=self.limit, beyond=self._hidden,
         )  # fmt: skip
@@ -163,121 +168,34 @@ class Trimming:
         return int(self.scale * sum(self.measuring.each(list(shown - Names.of(self.names)))))
 
     def lost(self, made: Plan) -> tuple[Name, int] | None:
-        """The first message that a plan changes, and the cached tokens behind it that are lost; None for no change."""
+        """The first message that a plan changes, and the cached tokens behind it that are lost; None for no change.
+
+        What a provider caches is a prefix: what stays as it is behind the first change is read from no cache any more.
+        """
         first = next((place for place, name in enumerate(self.names) if name in made.reasons), None)
         if first is None:
             return None
-        gone = set(made.dropped)
-        return self.names[first], sum(self.tokens[name] for name in self.names[first:] if name not in gone)
+        return self.names[first], sum(self.tokens[name] for name in self.names[first:] if name not in made.reasons)
 
     @cached_property
     def units(self) -> list[Unit]:
         """The context as steps and messages that stand alone, in order."""
-        groups: dict[int, list[Name]] = {}
-        for place, name in enumerate(self.names):
-            groups.setdefault(self.state.steps.leader(name) if isinstance(name, int) else -1 - place, []).append(name)
-        kept = list(groups.values())
-        exchanges = self._exchanges(kept)
-        newest = exchanges[-1] if exchanges else 0
-        task = max((place for place, group in enumerate(kept) if self._opens(group[0])), default=-1)
-        found = []
-        for place, (group, exchange) in enumerate(zip(kept, exchanges, strict=True)):
-            if any(self.state.guarded(name) for name in group) or not self._whole(group):
-                rank = Rank.NEVER
-            elif place == task:
-                rank = Rank.TASK
-            elif all(self._role(name) in PREAMBLE_ROLES for name in group):
-                rank = Rank.INSTRUCTION
-            elif self._edits(group):
-                rank = Rank.EDITED
-            elif exchange <= newest - self.keep:
-                rank = Rank.EXCHANGE
-            else:
-                rank = Rank.TALK if self._opens(group[0]) else Rank.STEP
-            found.append(Unit(tuple(group), sum(self.tokens[name] for name in group), rank, exchange))
-        return found
-
-    def cuts(self) -> Iterator[Cut]:
-        """Results that can be shortened: superseded ones, then stale ones, the oldest first."""
-        places = {name: place for place, unit in enumerate(self.units) for name in unit.names}
-        held = [name for name in self.names if (one := self._message(name)) is not None and one.results]
-        open_ = [
-            name for name in held
-            if self.units[places[name]].rank < Rank.NEVER and name not in self.state.board.stubs
-            and not self.exclude.intersection(self.calls.tools(name))
-        ]  # fmt: skip
-        newest = set(held[len(held) - self.results :]) if self.results else set()
-        superseded = [(name, by) for name in open_ if (by := self._superseded(name)) is not None]
-        for name, by in superseded:
-            yield from self._cut(name, f"superseded by message {by}", places[name])
-        done = {name for name, _ in superseded}
-        for name in open_:
-            if name not in newest and name not in done and self.units[places[name]].rank != Rank.EDITED:
-                yield from self._cut(name, "stale result", places[name])
-
-    def _cut(self, name: Name, reason: str, place: int) -> Iterator[Cut]:
-        content = self.log.full(entry(self.state, name))
-        if any(not isinstance(part, Result) for part in content.parts):
-            return  # words of the user beside results are nobody's to shorten
-        text = "\n".join(words(content))
-        stub = _shortened(text, reason, whole=len(content.parts) == 1 and not reason.startswith("superseded"))
-        saves = self.tokens[name] - ceil(self.scale * self.measuring.instead(name, stubbed(content, stub)))
-        if saves * WORTH >= self.tokens[name]:
-            yield Cut(name, stub, saves, reason, place)
-
-    def _exchanges(self, groups: Sequence[Sequence[Name]]) -> list[int]:
-        found, number = [], 0
-        for group in groups:
-            number += self._opens(group[0])
-            found.append(number)
-        return found
+        keep = self.log.config["trim.keep_last"] if self.asked.keep is None else self.asked.keep
+        return Ranking(self.log, self._calls, keep).units(self.tokens)
 
     @cached_property
-    def _latest(self) -> dict[str, Name]:
-        """Path -> the newest message that touches it."""
-        return {touch.path: name for name, some in self.calls.touched.items() for touch in some}
+    def _calls(self) -> Calls:
+        return Calls(self.log, self.names)
 
     @cached_property
-    def _being_edited(self) -> set[str]:
-        """Paths that were written in the newest exchanges or steps."""
-        callers = [name for name in self.names if (one := self._message(name)) is not None and one.calls]
-        openings = [name for name in self.names if self._opens(name)]
-        recent = set(callers[-STEPS:])
-        start = openings[-EXCHANGES] if len(openings) >= EXCHANGES else None
-        position = {name: place for place, name in enumerate(self.names)}
-        since = position[start] if start is not None else 0 if openings else len(self.names)
-        return {
-            touch.path for name, some in self.calls.touched.items() for touch in some
-            if touch.action == "write" and (name in recent or position[name] >= since)
-        }  # fmt: skip
-
-    def _edits(self, group: Sequence[Name]) -> bool:
-        """Whether a step is the newest that touches a file that is being edited."""
-        return any(
-            touch.path in self._being_edited and self._latest[touch.path] == name
-            for name in group for touch in self.calls.touched.get(name, ())
+    def _shortening(self) -> Shortening:
+        config, asked = self.log.config, self.asked
+        return Shortening(
+            self.log, self.units, self._calls, self.worth,
+            results=config["trim.keep_results"] if asked.results is None else asked.results,
+            exclude={*config["trim.exclude_tools"], *asked.exclude},
+            inputs=config["trim.clear_inputs"] if asked.inputs is None else asked.inputs,
         )  # fmt: skip
-
-    def _superseded(self, name: Name) -> str | None:
-        """The message that reads or writes again all that this result shows; None where there is none."""
-        made_by, paths = self.calls.callers(name), self.calls.files(name)
-        if not paths or any(touch.action != "read" or self._latest[touch.path] in made_by for touch in paths):
-            return None
-        return self.state.label(self._latest[paths[0].path])
-
-    def _message(self, name: Name) -> Message | None:
-        return self.state.messages[name - 1] if isinstance(name, int) else None
-
-    def _role(self, name: Name) -> str:
-        return entry(self.state, name).role
-
-    def _opens(self, name: Name) -> bool:
-        message = self._message(name)
-        return message.opens if message is not None else False
-
-    def _whole(self, group: Sequence[Name]) -> bool:
-        """Whether nothing of the step is hidden, by a window or a filter: it cannot leave in part."""
-        return not isinstance(group[0], int) or len(self.state.steps.members(group[0])) <= len(group)
 
 
 def trim(log: Log, asked: Asked) -> Decision:
@@ -297,7 +215,7 @@ def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
         return Decision(None, said, found.notes())
     note = f"first change at message {found.state.label(lost[0])}: {lost[1]:,} cached tokens behind it are lost"
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
-    said = f"Trimmed ({total:,} → {made.tokens + found.fixed:,} tokens, {counter}): {', '.join(parts)}."
+    said = f"Trimmed ({total:,} → {found.after(made):,} tokens, {counter}): {', '.join(parts)}."
     return Decision(op, said, [*found.notes(), note])
 
 
@@ -325,16 +243,11 @@ def _told(refusal: str | None) -> Overflow:
 
 
 def _too_large(found: Trimming) -> str:
-    never = sum(unit.tokens for unit in found.units if unit.rank == Rank.NEVER)
-    kept = f"protected messages have {never:,} tokens"
-    beside = f", what is sent besides messages {found.fixed:,}" if found.fixed else ""
+    sizes = {rank: sum(unit.tokens for unit in found.units if unit.rank == rank) for rank in sorted(ROOM, reverse=True)}
+    parts = [f"{ROOM[rank]} {size:,}" for rank, size in sizes.items() if size]
+    if found.fixed:
+        parts.append(f"what is sent besides messages {found.fixed:,}")
+    if not any(sizes.values()):
+        parts.append(f"what would go last {min((unit.tokens for unit in found.units), default=0):,}")
     whole = f"{found.total:,} tokens do not fit into {found.budget:,}"
-    return f"{whole}: {kept}{beside}, which trim leaves: nothing was changed"
-
-
-def _shortened(text: str, reason: str, *, whole: bool) -> str:
-    """A result in brief. `whole`: with its start and end."""
-    cut = len(text) - HEAD - TAIL
-    if not whole or cut <= 0:
-        return f"[{reason}: {len(text):,} characters were cut]"
-    return f"{text[:HEAD]}\n[{reason}: {cut:,} characters were cut here]\n{text[-TAIL:]}"
+    return f"{whole}, as trim leaves these alone: {', '.join(parts)}: nothing was changed"

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.messages import Call, Content, Result, Text
+from ctxkit.core.messages import Call, Text
 from ctxkit.errors import BadTime, NoSuchOp, UnknownAgent, UnknownOp
-from ctxkit.opened import stubbed
 from tests.build import lines
 from tests.cli.runner import SMALL
 
@@ -66,14 +65,6 @@ def test_unknown() -> None:
     opened(SMALL).known_ops()
     with pytest.raises(UnknownOp):
         opened(SMALL + b'{"ctxkit":"frobnicate","id":"x1","at":{"messages":11}}\n').known_ops()
-
-
-def test_stubbed() -> None:
-    """What an op shortened keeps its ids, so that pairs hold."""
-    cut = stubbed(Content("tool", [Result("c1", "long")]), "[cut]")
-    assert cut.parts == [Result("c1", "[cut]")]
-    cut = stubbed(Content("assistant", [Text("long"), Call("c1", "Read", {})]), "[cut]")
-    assert cut.parts == [Text("[cut]"), Call("c1", "Read", {})]
 
 
 def test_answered() -> None:

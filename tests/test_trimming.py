@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.names import Names
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
 from ctxkit.log import Log
+from ctxkit.policies.trim import Rank
+from ctxkit.trimming import Asked, Trimming
 from tests.cli.runner import lines
 from tests.shared import SHARED
 
@@ -124,7 +125,7 @@ def test_what_cannot_fit() -> None:
     """Protected messages are never given up."""
     log = opened(run())
     log.protect("3-30")
-    with pytest.raises(DoesNotFit, match="protected messages have"):
+    with pytest.raises(DoesNotFit, match="leaves these alone: the system prompt 9, protected messages 21,360: nothing"):
         log.trim(500)
     with pytest.raises(BadConfig, match="no limit is known"):
         log.trim()
@@ -161,8 +162,8 @@ def test_real_sessions(path: Path) -> None:
         try:
             log.fit(budget)
         except DoesNotFit:
-            guarded = [name for name in log.names() if log.state().guarded(name)]
-            assert Counting(log).of(log.state().steps.close(Names.of(guarded))) > budget
+            units = Trimming(log, Asked(budget)).units
+            assert sum(unit.tokens for unit in units if unit.rank >= Rank.TASK) > budget
             continue
         assert size(log) <= budget
         exported = log.export("openai", model="gpt-4o")

@@ -70,6 +70,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit trim chat.jsonl --max-tokens 100k", "shorten old results, then let the oldest exchanges go"),
         ("ctxkit trim chat.jsonl --max-tokens 100k --dry-run", "what would go, with the reason of each"),
         ("ctxkit trim session.jsonl --max-tokens 2k --exclude-tool Read", "what this tool showed stays whole"),
+        ("ctxkit trim session.jsonl --max-tokens 2k --clear-inputs", "what old calls were given is shortened too"),
     ),
     "protect": (("ctxkit protect chat.jsonl 5", "what must not be lost"),),
     "unprotect": (("ctxkit unprotect chat.jsonl 13", "not any more"),),

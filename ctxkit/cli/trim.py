@@ -31,6 +31,9 @@ def command(
     clear_at_least: Annotated[
         int, typer.Option("--clear-at-least", metavar="N", min=0, help="Tokens to save at least, once anything is cut.")
     ] = 0,
+    clear_inputs: Annotated[
+        bool, typer.Option("--clear-inputs", help="Shorten long arguments of old calls too, such as a file written.")
+    ] = False,
     overflow: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="What the provider said when it refused; its figures count. - for stdin."),
@@ -45,9 +48,10 @@ def command(
     """Make the context fit: shorten old results, then let the oldest exchanges and steps go.
 
     The budget is --max-tokens, else the limit (of the config, or of the model) less the reserve. What is superseded or
-    stale goes first; system prompt and protected messages never go, the current task and files that are being edited
-    last. A step is never split, and each cut has its reason: `ctxkit why LOG N`. Where it fits already nothing is
-    appended; where it cannot fit: exit 1, and in a pipe nothing comes out, so that nothing too large goes on.
+    stale goes first, then the oldest exchanges and steps, files being edited last; the system prompt, instructions,
+    protected messages and the current task never go. A step is never split, and each cut has its reason:
+    `ctxkit why LOG N`. Where it fits already nothing is appended; where it cannot fit: exit 1, and in a pipe nothing
+    comes out, so that nothing too large goes on.
     """
 
     def action(target: Log) -> Op | None:
@@ -55,7 +59,7 @@ def command(
         told = None if overflow is None else words_given(target, "--overflow", overflow, after=CHANGED)
         return target.trim(
             tokens("--max-tokens", max_tokens), keep=keep, keep_results=keep_results, exclude_tools=exclude_tool or (),
-            clear_at_least=clear_at_least, overflow=told, assembly=not no_assembly,
+            clear_at_least=clear_at_least, clear_inputs=clear_inputs or None, overflow=told, assembly=not no_assembly,
         )  # fmt: skip
 
     write(log, reading, writing, "trim", action)

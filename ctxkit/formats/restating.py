@@ -20,13 +20,16 @@ WORDLESS = frozenset(
 """Tools of Responses whose results are no words, so that nothing can be shortened in them: a picture, a list."""
 
 
-def restated(form: str, record: Mapping[str, Any], words: Sequence[str]) -> Json:
-    """`record` with `words` in place of what its results say, in their order. The record itself is not changed."""
+def restated(form: str, record: Mapping[str, Any], words: Sequence[str | None]) -> Json:
+    """`record` with `words` in place of what its results say, in their order; None: one stays as it is.
+
+    The record itself is not changed.
+    """
     left = iter(words)
     if form == "gemini":
         return {**record, "parts": [_response(part, left) for part in record["parts"]]}
     if form == "responses":
-        return {**record, "output": _output(record, next(left))}
+        return {**record, "output": _output(record, next(left) or "")}
     content = record.get("content")
     if isinstance(content, list) and any(_is_result(block) for block in content):
         return {**record, "content": [_block(block, left) for block in content]}
@@ -37,18 +40,22 @@ def _is_result(block: Any) -> bool:
     return isinstance(block, Mapping) and block.get("type") == "tool_result"
 
 
-def _block(block: Any, left: Iterator[str]) -> Any:
-    return {**block, "content": next(left)} if _is_result(block) else block
+def _block(block: Any, left: Iterator[str | None]) -> Any:
+    words = next(left) if _is_result(block) else None
+    return block if words is None else {**block, "content": words}
 
 
-def _response(part: Any, left: Iterator[str]) -> Any:
+def _response(part: Any, left: Iterator[str | None]) -> Any:
     """A part of Gemini's; pictures beside the words of a response go with the words."""
     for key in ("functionResponse", "function_response"):
         if isinstance(part, Mapping) and isinstance(held := part.get(key), Mapping):
+            words = next(left)
+            if words is None:
+                return part
             said = held.get("response")
             failed = isinstance(said, Mapping) and isinstance(said.get("error"), str) and "output" not in said
             rest = {name: one for name, one in held.items() if name not in ("response", "parts")}
-            return {**part, key: {**rest, "response": {"error" if failed else "output": next(left)}}}
+            return {**part, key: {**rest, "response": {"error" if failed else "output": words}}}
     return part
 
 

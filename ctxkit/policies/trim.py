@@ -44,7 +44,7 @@ class Unit(NamedTuple):
     """
 
     names: tuple[Name, ...]
-    tokens: float
+    tokens: int
     rank: Rank
     exchange: int
     opens: bool = False
@@ -55,7 +55,7 @@ class Cut(NamedTuple):
 
     name: Name
     stub: Any
-    saves: float
+    saves: int
     reason: str
     unit: int
 
@@ -63,13 +63,13 @@ class Cut(NamedTuple):
 class Plan(NamedTuple):
     """What fits: `tokens` of it. `dropped`, `stubs`, `reasons` by name."""
 
-    tokens: float
+    tokens: int
     dropped: list[Name]
     stubs: dict[Name, Any]
     reasons: dict[Name, str]
 
 
-def plan(units: Sequence[Unit], cuts: Iterable[Cut], budget: float, *, least: int = 0) -> Plan | None:
+def plan(units: Sequence[Unit], cuts: Iterable[Cut], budget: int, *, least: int = 0) -> Plan | None:
     """The plan that makes `units` fit into `budget` tokens; None where what is never given up is larger
     alone, or nothing would be left.
 
@@ -81,7 +81,7 @@ def plan(units: Sequence[Unit], cuts: Iterable[Cut], budget: float, *, least: in
     if need <= 0:
         return Plan(tokens, [], {}, {})
     made: dict[int, list[Cut]] = {}
-    saved = 0.0
+    saved = 0
     for cut in cuts:
         if saved >= max(need, least):
             break

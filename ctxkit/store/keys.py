@@ -201,6 +201,7 @@ KEYS: tuple[Key, ...] = (
     Key("trim.keep_last", "number", 5, "newest exchanges that trim leaves alone", low=0),
     Key("trim.keep_results", "number", 3, "newest tool results that trim leaves whole", low=0),
     Key("trim.exclude_tools", "texts", [], "tools whose results trim leaves whole"),
+    Key("trim.clear_inputs", "switch", False, "trim shortens the arguments of old calls too"),
     Key("trim.summarize", "switch", False, "trim puts a summary where it drops exchanges"),
     Key("assembly.system", "text", "", "system prompt that stands before the messages"),
     Key("assembly.docs", "texts", [], "files that stand before the messages, in the log's folder", trust="inside"),

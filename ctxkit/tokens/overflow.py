@@ -20,10 +20,11 @@ UNTOLD = r"context_length_exceeded|exceeds? the context window|input is too long
 
 
 class Overflow(NamedTuple):
-    """A refusal. `sent`: tokens of the request, None where it does not say; `limit` likewise."""
+    """A refusal. `sent`: tokens of the request, None where it does not say; `limit`, `reply` (asked for) likewise."""
 
     sent: int | None
     limit: int | None
+    reply: int | None = None
 
 
 def overflow(text: str) -> Overflow | None:

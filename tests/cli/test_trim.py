@@ -113,10 +113,10 @@ def test_what_is_sent_besides_has_its_room(tmp_path: Path, command: list[str]) -
     """Tools, overhead and assembled texts are of the budget; where they are larger than it, nothing fits."""
     path = small(tmp_path)
     (tmp_path / "ctxkit.toml").write_text('[assembly]\nsystem = "' + "word " * 100 + '"\n')
-    ran = ctxkit(*command, path, "--max-tokens", "150", "--overhead", "60")
+    ran = ctxkit(*command, path, "--max-tokens", "160", "--overhead", "60")
     assert ran.code == 1 and ran.out == b"" and "sent besides messages" in ran.err
-    good(*command, path, "--max-tokens", "150", "--overhead", "60", "--no-assembly")
-    good(*command, path, "--max-tokens", "150") if command != ["trim"] else None
+    good(*command, path, "--max-tokens", "160", "--overhead", "60", "--no-assembly")
+    good(*command, path, "--max-tokens", "160") if command != ["trim"] else None
 
 
 def test_status_agrees(tmp_path: Path) -> None:
