@@ -35,14 +35,14 @@ STALE, OLD = Ends(300, 200), Ends(120, 80)
 class Shortening:
     """The cuts of one context. `results`: newest messages with results, or calls, that stay whole.
 
-    `exclude`: tools whose calls and results do; `inputs`: arguments too; `worth`: tokens of a message with a content.
+    `exclude`: tools whose calls and results do; `inputs`: arguments too; `saves`: tokens that a content saves of a message's.
     """
 
     def __init__(
-        self, log: Log, units: Sequence[Unit], calls: Calls, worth: Callable[[Name, Content], int], *,
+        self, log: Log, units: Sequence[Unit], calls: Calls, saves: Callable[[Name, Content], int], *,
         results: int, exclude: set[str], inputs: bool,
     ) -> None:  # fmt: skip
-        self.log, self.units, self.calls, self.worth = log, units, calls, worth
+        self.log, self.units, self.calls, self.saves = log, units, calls, saves
         self.results, self.exclude, self.inputs = results, exclude, inputs
         self.state = log.state()
         self.places = {name: place for place, unit in enumerate(units) for name in unit.names}
@@ -99,7 +99,7 @@ class Shortening:
             yield from self._cut(name, content, stubs, "old input")
 
     def _cut(self, name: Name, content: Content, stub: Any, reason: str) -> Iterator[Cut]:
-        saves = self.worth(name, content) - self.worth(name, stubbed(content, stub))
+        saves = self.saves(name, stubbed(content, stub))
         if saves > 0:
             yield Cut(name, stub, saves, reason, self.places[name])
 

@@ -138,9 +138,9 @@ class Trimming:
         then = beside(self.counting, after.assembled(self.asked.status), self.tools, self.measured, whole=self.refused)
         return then.added - self.beside.added
 
-    def worth(self, name: Name, content: Content) -> int:
-        """Tokens that message `name` would have with this content."""
-        return ceil(self.scale * self.measuring.instead(name, content))
+    def saves(self, name: Name, content: Content) -> int:
+        """Tokens that message `name` would have less with this content."""
+        return self.tokens[name] - ceil(self.scale * self.measuring.instead(name, content))
 
     def after(self, made: Plan) -> int:
         """Tokens of what a plan leaves."""
@@ -191,7 +191,7 @@ class Trimming:
     def _shortening(self) -> Shortening:
         config, asked = self.log.config, self.asked
         return Shortening(
-            self.log, self.units, self._calls, self.worth,
+            self.log, self.units, self._calls, self.saves,
             results=config["trim.keep_results"] if asked.results is None else asked.results,
             exclude={*config["trim.exclude_tools"], *asked.exclude},
             inputs=config["trim.clear_inputs"] if asked.inputs is None else asked.inputs,
