@@ -35,7 +35,7 @@ STALE, OLD = Ends(300, 200), Ends(120, 80)
 class Shortening:
     """The cuts of one context. `results`: newest messages with results, or calls, that stay whole.
 
-    `exclude`: tools whose calls and results do; `inputs`: arguments too; `saves`: tokens that a content saves of a message's.
+    `exclude`: tools whose calls and results do; `inputs`: arguments too; `saves`: tokens that new content saves.
     """
 
     def __init__(
