@@ -10,11 +10,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ctxkit.core.usage import Fit
+from ctxkit.core.usage import Figures, Fit
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, ContextFull
 from ctxkit.formats.chat import content_of
-from ctxkit.trimming import Asked, Trimming, trim
+from ctxkit.trimming import Asked, Trimming, look
 
 if TYPE_CHECKING:
     from ctxkit.log import Log
@@ -23,21 +23,29 @@ LIMIT = "`limit` or `model` in the config (CTXKIT_LIMIT=N)"
 """What to do where no limit is known."""
 
 
-def fit(log: Log, max_tokens: int | None, *, assembly: bool, status: str | None, origin: str) -> None:
-    """What `Log.fit` does. Raises DoesNotFit, BadConfig where no limit is known."""
+def fit(
+    log: Log, max_tokens: int | None, *, assembly: bool, status: str | None, origin: str, budget: int | None = None
+) -> Figures:
+    """What `Log.fit` does, and what was counted; `budget`: the one that was asked for, where less room is left to fit.
+
+    Raises DoesNotFit, BadConfig where no limit is known.
+    """
     asked = Asked(max_tokens, assembly=assembly, status=status)
     if max_tokens is None and log.config["limit"] is None and Counting(log).limit is None:
         text = f"budget.enforce ({origin}) needs a limit, and neither the config nor the log's model names one"
         raise BadConfig(f"{text}: nothing was printed", f"{LIMIT}; --max-tokens N for once, or off")
-    decision = trim(log, asked)
-    budget = log.figures.budget if log.figures is not None and log.figures.budget is not None else max_tokens or 0
+    decision, figures = look(log, asked)
+    budget = budget or figures.budget or 0
     said: tuple[str, ...] = ()
     op = ""
     if decision.op is not None:
         op = log.look_through(decision.op)
         for_whom = "--max-tokens" if origin == "flag" else f"budget.enforce, {origin}"
         said = *decision.notes, f"{decision.said.removesuffix('.')}, to fit {budget:,} ({for_whom})."
+    else:
+        log.noticed += decision.notes
     log.fitted = Fit(budget, origin, said, op)
+    return figures
 
 
 def require_room(log: Log, records: Sequence[Mapping[str, Any]]) -> None:

@@ -200,11 +200,17 @@ class Trimming:
 
 def trim(log: Log, asked: Asked) -> Decision:
     """The op that makes the context fit. Raises DoesNotFit, BadConfig where no limit is known, NoRefusal."""
+    return look(log, asked)[0]
+
+
+def look(log: Log, asked: Asked) -> tuple[Decision, Figures]:
+    """The same, and what was counted."""
     found = Trimming(log, asked)
     log.tell(found.figures())  # whether or not it can be made to fit
     made = found.plan()
-    log.tell(found.figures(made))
-    return told(found, made, as_op(found, made))
+    figures = found.figures(made)
+    log.tell(figures)
+    return told(found, made, as_op(found, made)), figures
 
 
 def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:

@@ -207,7 +207,7 @@ def test_the_status_of_threads_may_grow(tmp_path: Path) -> None:
             log.fit(budget)
         except DoesNotFit:
             continue
-        found = log.status().tokens
-        assert found.used is not None and found.used <= budget and log.figures and log.figures.after == found.used
+        told, now = log.figures, log.status().tokens.used
+        assert now is not None and now <= budget and told is not None and told.after == now
         fitted += 1
     assert fitted > 20

@@ -11,10 +11,13 @@ import typer
 
 from ctxkit.cli import io, render
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
-from ctxkit.cli.run import assembly_of, finish_reading, fit, opened, send
+from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened, send
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
+from ctxkit.exporting import Exported
+from ctxkit.formats.base import Written
+from ctxkit.log import Log
 from ctxkit.store.atomic import create
 
 
@@ -86,26 +89,38 @@ def command(
     assembly, status = assembly_of(target, assembling)
     if model:
         target.config.set_flags({"model": model})
-    fit(target, max_tokens, assembly=assembly and to not in SESSIONS and to is not To.chat, status=status)
-    if to in SESSIONS:
-        with io.progress(f"exporting {target.opening.name}", "messages") as step:
-            written = target.session(to.value, keep_id=keep_id, model=model, progress=step)
-        _leave(output, written.name, written.pieces)
-        _report(written.repairs)
-        io.say(f"session {written.id}")
-        finish_reading(target, render.count(written.count, "message"))
-        return
-    if keep_id:
+    if keep_id and to not in SESSIONS:
         raise Usage(f"--keep-id is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
-    with io.progress(f"exporting {target.opening.name}", "messages") as step:
-        exported = target.export(to.value, model=model, assembly=assembly, status=status, progress=step)
-    if output is None:
-        for value in exported.values:
+
+    def made(log: Log) -> Exported | Written:
+        with io.progress(f"exporting {log.opening.name}", "messages") as step:
+            if to in SESSIONS:
+                return log.session(to.value, keep_id=keep_id, model=model, progress=step)
+            return log.export(to.value, model=model, assembly=assembly, status=status, progress=step)
+
+    room = fitting(target, max_tokens)
+    if room is None:
+        found = made(target)
+    else:
+        from ctxkit.emitting import within
+
+        around = assembly and to not in SESSIONS and to is not To.chat
+        target, found = within(target, room[0], made, around=around, status=status, origin=room[1])
+    _print(output, found)
+    _report(found.repairs)
+    if isinstance(found, Written):
+        io.say(f"session {found.id}")
+    finish_reading(target, render.count(found.count, found.unit if isinstance(found, Exported) else "message"))
+
+
+def _print(output: str | None, made: Exported | Written) -> None:
+    if isinstance(made, Written):
+        _leave(output, made.name, made.pieces)
+    elif output is None:
+        for value in made.values:
             io.out_json(value)
     else:
-        _leave(output, "", (dumps(value).encode("ascii") + b"\n" for value in exported.values))
-    _report(exported.repairs)
-    finish_reading(target, render.count(exported.count, exported.unit))
+        _leave(output, "", (dumps(value).encode("ascii") + b"\n" for value in made.values))
 
 
 def _leave(output: str | None, name: str, pieces: Iterable[bytes]) -> None:

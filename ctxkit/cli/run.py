@@ -205,14 +205,17 @@ def send(log: Log, sending: Sending, *, after: str = PRINTED) -> None:
 
 
 def fit(log: Log, max_tokens: str | None, *, assembly: bool, status: str | None) -> None:
-    """Make the context fit what --max-tokens says, else the budget where the config asks for that; `off`: neither.
+    """Make the context fit as `fitting` says. `assembly`, `status`: as of `Log.fit`. Raises what that raises, Usage."""
+    asked = fitting(log, max_tokens)
+    if asked is not None:
+        log.fit(asked[0], assembly=assembly, status=status, origin=asked[1])
 
-    `assembly`, `status`: as of `Log.fit`. Raises what that raises, Usage.
-    """
-    if max_tokens is None:
-        log.enforce(assembly=assembly, status=status)
-    elif max_tokens != "off":
-        log.fit(tokens("--max-tokens", max_tokens, "off"), assembly=assembly, status=status)
+
+def fitting(log: Log, max_tokens: str | None) -> tuple[int | None, str] | None:
+    """What --max-tokens says, else the budget (None) where the config asks for that, and who asks; `off`: neither."""
+    if max_tokens is not None:
+        return None if max_tokens == "off" else (tokens("--max-tokens", max_tokens, "off"), "flag")
+    return (None, log.config.origin("budget.enforce")) if log.config["budget.enforce"] else None
 
 
 def words_given(

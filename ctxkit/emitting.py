@@ -1,0 +1,108 @@
+"""Emitting: an export that fits a budget as it is written, as a whole.
+
+`Log.fit` makes the context fit. What is written of it may be more: results that stand for missing ones, messages that
+are divided, rows that a program wants; and no provider has counted it. So it is read again as any file is, counted by
+the counter alone, and the context is cut further until that fits too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from msgspec import structs
+
+from ctxkit.around import tokens_of, tools_of
+from ctxkit.core import assembly
+from ctxkit.core.context import NO_LENS, listed
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.usage import Figures
+from ctxkit.counting import Counting
+from ctxkit.enforcing import fit
+from ctxkit.errors import DoesNotFit
+from ctxkit.exporting import Exported
+from ctxkit.formats.base import Written
+from ctxkit.log import Log
+from ctxkit.opened import OpenedLog
+from ctxkit.reading import read
+from ctxkit.store.source import Source
+
+T = TypeVar("T", bound=Exported | Written)
+
+TRIES, NEAR = 8, 0.95
+"""Budgets of the context that are tried, where what is written of it is larger; what is full enough ends that."""
+
+
+def within(
+    log: Log, max_tokens: int | None, make: Callable[[Log], T], *, around: bool = True, status: str | None = None,
+    origin: str = "flag",
+) -> tuple[Log, T]:  # fmt: skip
+    """What `make` writes of the context of `log`, cut to `max_tokens` (None: the limit less the reserve), and the log
+    as it was looked at for that. `around`, `status`: what it puts around the messages, as `Log.fit` has it;
+    `origin`: who asks for it.
+
+    Raises DoesNotFit, and what `make` and `Log.fit` raise.
+    """
+    budget = 0
+
+    def attempt(room: int | None) -> tuple[Log, T, int, Figures]:
+        seen = log.seen_at(log.state())
+        seen.noticed = list(log.noticed)
+        figures = fit(seen, room, assembly=around, status=status, origin=origin, budget=max_tokens or budget)
+        made = _held(make(seen))
+        return seen, made, _size(log, made), figures
+
+    seen, made, size, figures = attempt(max_tokens)
+    budget = figures.budget or 0
+    if size <= budget:
+        return seen, made
+    first, found, told = size, None, figures
+    high, low = min(budget, figures.after), None  # too large as it is written; small enough, or nothing fits it
+    room = high - (size - budget)
+    for _ in range(TRIES):
+        try:
+            seen, made, size, figures = attempt(room)
+        except DoesNotFit:
+            low = room
+        else:
+            if size > budget:
+                high = min(room, figures.after)
+            else:
+                found, low, told = (seen, made), room, figures
+                if size >= NEAR * budget:
+                    break
+        room = high - (size - budget) if low is None else (low + high) // 2
+        if low is not None and high - low <= max(1, budget // 100):
+            break
+    if found is None:
+        what = f"{first:,} tokens, as it is written, do not fit into {budget:,}"
+        raise DoesNotFit(f"{what}: nothing was written", "unprotect what may go, or a larger --max-tokens")
+    log.tell(structs.replace(told, budget=budget))  # what was only tried is no answer
+    return found
+
+
+def _held(made: T) -> T:
+    """With its bytes in memory: they are counted, and go out afterwards."""
+    if isinstance(made, Exported):
+        made.values = list(made.values)
+    else:
+        made.pieces = list(made.pieces)
+    return made
+
+
+def pieces(made: Exported | Written) -> Iterable[bytes]:
+    """The bytes that it is."""
+    if isinstance(made, Written):
+        return made.pieces
+    return (dumps(value).encode("ascii") + b"\n" for value in made.values)
+
+
+def _size(log: Log, made: Exported | Written) -> int:
+    """Tokens of what is written, read as a file of its own, by the counter of `log`, and of what is sent besides."""
+    counting = Counting(log)
+    opening = read(Source("export", b"".join(pieces(made))))
+    other = OpenedLog(opening, log.config.given({"model": counting.model}), clock=log.clock)
+    other.cache_folder, state = log.cache_folder, other.state()
+    told = assembly.status(state, NO_LENS, other.text)  # chat lines have threads, of which a model is told
+    counted = Counting(other).of(listed(state)) + counting.of_texts([told] if told else [])
+    return counted + tokens_of(counting, tools_of(log)) + int(log.config["overhead"])

@@ -1,0 +1,136 @@
+"""What an export writes fits the budget as a whole: read again as a file of its own, by the counter alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit.emitting import pieces, within
+from ctxkit.errors import DoesNotFit, NothingToSend
+from ctxkit.exporting import Exported
+from ctxkit.formats.base import Written
+from ctxkit.log import Log
+from tests.cli.runner import ctxkit, good, lines
+from tests.shared import SHARED
+
+REQUESTS = ("openai", "responses", "anthropic", "gemini")
+SESSIONS = ("claude-code", "codex", "pi")
+TO = ("chat", *REQUESTS, *SESSIONS)
+REAL = [
+    path
+    for folder in ("claude-code", "codex", "pi", "mini-swe-agent")
+    for path in sorted((SHARED / "transcripts" / folder).iterdir())
+    if path.stat().st_size < 600_000
+] if (SHARED / "transcripts").is_dir() else []  # fmt: skip
+
+
+def unanswered(calls: int) -> list[dict[str, Any]]:
+    """Calls that no result answers: an export writes one for each."""
+    made = [{"id": f"u{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}} for n in range(calls)]
+    return [{"role": "assistant", "content": None, "tool_calls": made}]
+
+
+def chat(**last: Any) -> bytes:
+    """A log whose export is larger than its messages."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": "Mend it.", "thread": "a"}]
+    for n in range(30):
+        rows += unanswered(5) if n % 3 else [{"role": "assistant", "content": f"words {n} " * 20}]
+        rows += [{"role": "user", "content": f"go on {n} " * 5, "thread": "ab"[n % 2]}]
+    return lines(*rows, {"role": "assistant", "content": "Done.", **last})
+
+
+USAGE = {"usage": {"prompt_tokens": 1500, "completion_tokens": 5}}
+"""Less than what the messages are estimated at."""
+ASSEMBLY = '[assembly]\nsystem = "Be brief."\ndocs = ["rules.md"]\n'
+
+
+def writer(to: str) -> Callable[[Log], Exported | Written]:
+    """What makes an export."""
+    return lambda log: log.session(to) if to in SESSIONS else log.export(to)
+
+
+@pytest.mark.parametrize("to", TO)
+@pytest.mark.parametrize("raw", [chat(), chat(**USAGE)], ids=["estimated", "counted"])
+def test_every_budget(tmp_path: Path, to: str, raw: bytes) -> None:
+    """It fits, or says that it does not; assembled texts, tools and overhead have their room."""
+    folder, out = tmp_path / "log", tmp_path / "out.json"
+    folder.mkdir()
+    path = folder / "chat.jsonl"
+    path.write_bytes(raw)
+    (folder / "rules.md").write_text("Rules. " * 30)
+    (folder / "ctxkit.toml").write_text("overhead = 40\n" + ASSEMBLY)
+    fitted = 0
+    for budget in (*range(100, 900, 90), 1200, 1600, 2400, 5000):
+        log = Log.open(path, env={})
+        try:
+            _, made = within(log, budget, writer(to), around=to in REQUESTS)
+        except (DoesNotFit, NothingToSend):
+            assert budget < 900, budget
+            continue
+        out.write_bytes(b"".join(pieces(made)))
+        used = Log.open(out, env={"CTXKIT_MODEL": "unknown"}).status().tokens.used
+        assert used is not None and used <= budget - 40, (to, budget)
+        fitted += 1
+    assert fitted >= 6
+
+
+def test_it_keeps_what_it_can(tmp_path: Path) -> None:
+    """What is larger as it is written is cut again, to nearly all of the budget; nothing else is."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(chat(**USAGE))
+    log = Log.open(path, env={})
+    made: list[Log] = []
+
+    def make(one: Log) -> Exported:
+        made.append(one)
+        return one.export("openai")
+
+    seen, _ = within(log, 1400, make)
+    assert 1 < len(made) < 10 and seen in made
+    assert log.figures is not None and log.figures.budget == 1400
+    whole = len(log.names())
+    made.clear()
+    assert len(within(log, 100_000, make)[0].names()) == whole and len(made) == 1
+
+
+def test_what_does_not_fit_as_it_is_written(tmp_path: Path) -> None:
+    """Protected calls fit, the results that are written for them do not."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines({"role": "user", "content": "Go."}, *unanswered(60)))
+    good("protect", path, "2")
+    plain = Log.open(path, env={}).status().tokens.used or 0
+    ran = ctxkit("export", path, "--to", "openai", "--max-tokens", str(plain + 5))
+    assert ran.code == 1 and ran.out == b""
+    assert "as it is written, do not fit into" in ran.err and "nothing was written" in ran.err
+
+
+def test_a_file_of_its_own(tmp_path: Path) -> None:
+    """As a user sees it: export to a file, status of the file."""
+    path, out = tmp_path / "chat.jsonl", tmp_path / "new.json"
+    path.write_bytes(chat())
+    good("export", path, "--to", "openai", "--max-tokens", "1k", "-o", out)
+    [found] = good("status", out, "--json").values
+    assert 500 < found["tokens"]["used"] <= 1000
+    assert [message["role"] for message in json.loads(out.read_bytes())["messages"]].count("tool") > 0
+
+
+@pytest.mark.skipif(not REAL, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+def test_real_sessions(path: Path, tmp_path: Path) -> None:
+    """Also where what a provider counted is less than the estimate of what is written."""
+    chosen = 1 if path.suffix in (".json", ".traj") else None
+    used = Log.open(path, conversation=chosen, env={}).status().tokens.used or 0
+    for to in ("chat", "anthropic", "codex"):
+        for share in (0.9, 0.4):
+            log, out = Log.open(path, conversation=chosen, env={}), tmp_path / f"{to}{share}.jsonl"
+            try:
+                _, made = within(log, int(used * share), writer(to), around=False)
+            except (DoesNotFit, NothingToSend):
+                continue
+            out.write_bytes(b"".join(pieces(made)))
+            alone = Log.open(out, env={"CTXKIT_MODEL": f"{log.model or 'unknown'}-2"})  # its counts are of more
+            assert (alone.status().tokens.used or 0) <= int(used * share)
