@@ -12,9 +12,10 @@ from ctxkit.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from ctxkit.core.select import Selection
-    from ctxkit.errors import BadConfig, BadMessage, CtxkitError, DoesNotFit, ExitCode
+    from ctxkit.errors import BadConfig, BadMessage, BadTools, CtxkitError, DoesNotFit, ExitCode, NothingToSend
     from ctxkit.fitting import Cut, Fitted, Tokens, enforce_context_limit, estimate_tokens, trim_conversation
     from ctxkit.log import Log
+    from ctxkit.prompting import Prompt, build_final_prompt
 
 _WHERE = {
     "Log": "ctxkit.log",
@@ -25,9 +26,13 @@ _WHERE = {
     "Tokens": "ctxkit.fitting",
     "Fitted": "ctxkit.fitting",
     "Cut": "ctxkit.fitting",
+    "build_final_prompt": "ctxkit.prompting",
+    "Prompt": "ctxkit.prompting",
     "CtxkitError": "ctxkit.errors",
     "DoesNotFit": "ctxkit.errors",
     "BadMessage": "ctxkit.errors",
+    "BadTools": "ctxkit.errors",
+    "NothingToSend": "ctxkit.errors",
     "BadConfig": "ctxkit.errors",
     "ExitCode": "ctxkit.errors",
 }
@@ -35,15 +40,19 @@ _WHERE = {
 __all__ = [
     "BadConfig",
     "BadMessage",
+    "BadTools",
     "CtxkitError",
     "Cut",
     "DoesNotFit",
     "ExitCode",
     "Fitted",
     "Log",
+    "NothingToSend",
+    "Prompt",
     "Selection",
     "Tokens",
     "__version__",
+    "build_final_prompt",
     "enforce_context_limit",
     "estimate_tokens",
     "trim_conversation",

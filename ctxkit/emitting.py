@@ -26,6 +26,7 @@ from ctxkit.log import Log
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import read
 from ctxkit.store.source import Source
+from ctxkit.trimming import Asked
 
 T = TypeVar("T", bound=Exported | Written)
 
@@ -33,13 +34,9 @@ TRIES, NEAR = 8, 0.95
 """Budgets of the context that are tried, where what is written of it is larger; what is full enough ends that."""
 
 
-def within(
-    log: Log, max_tokens: int | None, make: Callable[[Log], T], *, around: bool = True, status: str | None = None,
-    origin: str = "flag",
-) -> tuple[Log, T]:  # fmt: skip
-    """What `make` writes of the context of `log`, cut to `max_tokens` (None: the limit less the reserve), and the log
-    as it was looked at for that. `around`, `status`: what it puts around the messages, as `Log.fit` has it;
-    `origin`: who asks for it.
+def within(log: Log, asked: Asked, make: Callable[[Log], T], origin: str = "flag") -> tuple[Log, T]:
+    """What `make` writes of the context of `log`, cut as `asked`, and the log as it was looked at for that. `origin`:
+    who asks for it.
 
     Raises DoesNotFit, and what `make` and `Log.fit` raise.
     """
@@ -48,11 +45,11 @@ def within(
     def attempt(room: int | None) -> tuple[Log, T, int, Figures]:
         seen = log.seen_at(log.state())
         seen.noticed = list(log.noticed)
-        figures = fit(seen, room, assembly=around, status=status, origin=origin, budget=max_tokens or budget)
+        figures = fit(seen, structs.replace(asked, budget=room), origin, asked.budget or budget)
         made = _held(make(seen))
         return seen, made, _size(log, made), figures
 
-    seen, made, size, figures = attempt(max_tokens)
+    seen, made, size, figures = attempt(asked.budget)
     budget = figures.budget or 0
     if size <= budget:
         return seen, made

@@ -23,15 +23,12 @@ LIMIT = "`limit` or `model` in the config (CTXKIT_LIMIT=N)"
 """What to do where no limit is known."""
 
 
-def fit(
-    log: Log, max_tokens: int | None, *, assembly: bool, status: str | None, origin: str, budget: int | None = None
-) -> Figures:
+def fit(log: Log, asked: Asked, origin: str, budget: int | None = None) -> Figures:
     """What `Log.fit` does, and what was counted; `budget`: the one that was asked for, where less room is left to fit.
 
     Raises DoesNotFit, BadConfig where no limit is known.
     """
-    asked = Asked(max_tokens, assembly=assembly, status=status)
-    if max_tokens is None and log.config["limit"] is None and Counting(log).limit is None:
+    if asked.budget is None and log.config["limit"] is None and Counting(log).limit is None:
         text = f"budget.enforce ({origin}) needs a limit, and neither the config nor the log's model names one"
         raise BadConfig(f"{text}: nothing was printed", f"{LIMIT}; --max-tokens N for once, or off")
     decision, figures = look(log, asked)
@@ -40,7 +37,7 @@ def fit(
     op = ""
     if decision.op is not None:
         op = log.look_through(decision.op)
-        for_whom = "--max-tokens" if origin == "flag" else f"budget.enforce, {origin}"
+        for_whom = {"flag": "--max-tokens", "argument": "enforce"}.get(origin, f"budget.enforce, {origin}")
         said = *decision.notes, f"{decision.said.removesuffix('.')}, to fit {budget:,} ({for_whom})."
     else:
         log.noticed += decision.notes

@@ -110,6 +110,18 @@ def untouched(log: OpenedLog) -> bool:
     return not filtered and not windowed(log.state(), lens) and not any(changes)
 
 
+def told(repairs: Repairs) -> Iterator[str]:
+    """What was changed on the way out, in words."""
+    if repairs.made:
+        yield f"{repairs.made} call{'s' * (repairs.made != 1)} without a result: answered by one that says so"
+    if repairs.dropped:
+        yield f"{repairs.dropped} result{'s' * (repairs.dropped != 1)} without a call: left out"
+    for kind, count in sorted(repairs.left_out.items()):
+        yield f"not sent: {count} × {kind}"
+    for kind, count in sorted(repairs.added.items()):
+        yield f"added: {count} × {kind}"
+
+
 def joined(one: Repairs, other: Repairs) -> Repairs:
     """What both changed."""
     both = Repairs(one.made + other.made, one.dropped + other.dropped)

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO, Generic, Literal, TypedDict, Unpack, cast, overload
 
 import msgspec
 
+from ctxkit.around import beside, tools_of
+from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import entry
-from ctxkit.core.messages import Repairs, Result
 from ctxkit.core.names import Name
 from ctxkit.counting import Counting
-from ctxkit.errors import BadConfig, BadMessage, DoesNotFit, NothingToSend, Usage
-from ctxkit.formats.response_items import permitted
-from ctxkit.formats.restating import WORDLESS, restated
+from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
+from ctxkit.formats.restating import WORDLESS, Restating
 from ctxkit.given import Given, M, System, given
 from ctxkit.log import Log
 from ctxkit.measuring import measure
 from ctxkit.policies.trim import Plan
-from ctxkit.stubs import stubbed
+from ctxkit.stubs import stubbed, with_arguments
+from ctxkit.tokens.tools import definitions
 from ctxkit.trimming import Asked, Trimming, as_op
 
 Held = Log | str | os.PathLike[str] | BinaryIO
@@ -35,18 +37,22 @@ Row = dict[str, Any]
 
 class Counted(TypedDict, total=False):
     """What a count goes by. `counter`: as the config's key has it. `system`: the system prompt, where it is given apart
-    from the messages; it counts, and stays.
+    from the messages; it counts, and stays. `tools`: definitions as a provider takes them, and `overhead`: further
+    tokens, that are sent too.
     """
 
     counter: str
     system: System | None
+    tools: Sequence[Mapping[str, Any]] | None
+    overhead: int
 
 
 class Options(Counted, total=False):
     """`model`: else the one that the config or the messages name. What may go is said as to `ctxkit trim`, and is as
     the config has it where it is left out. `keep`: newest
     exchanges that stay while anything older can go; `keep_results`: newest results that are not shortened;
-    `exclude_tools`: tools whose results are not; `clear_at_least`: tokens to save at least, once anything is cut.
+    `exclude_tools`: tools whose results are not; `clear_at_least`: tokens to save at least, once anything is cut;
+    `clear_inputs`: the arguments of old calls are shortened too.
     """
 
     model: str
@@ -54,6 +60,7 @@ class Options(Counted, total=False):
     keep_results: int | None
     exclude_tools: Iterable[str]
     clear_at_least: int
+    clear_inputs: bool | None
 
 
 class Tokens(int):
@@ -105,13 +112,14 @@ class Fitted(msgspec.Struct, Generic[M], frozen=True):
 def estimate_tokens(
     messages: Sequence[Mapping[str, Any]] | Held, model: str = "", **options: Unpack[Counted]
 ) -> Tokens:
-    """Tokens of `messages` for `model`: their words, and 4 around each message (docs/tokens.md).
+    """Tokens of `messages` for `model`, and of what is sent with them: their words, and 4 around each (docs/tokens.md).
 
     Raises BadMessage, BadConfig, Usage; of a log what `Log.open` raises.
     """
     log, _ = opened(messages, {"model": model, **expected(options, Counted)})
-    found = measure(Counting(log), log.listed())
-    return Tokens(found.tokens, found.counter)
+    counting = Counting(log)
+    found = measure(counting, log.listed())
+    return Tokens(found.tokens + beside(counting, NOTHING, tools_of(log), found).added, found.counter)
 
 
 @overload
@@ -174,13 +182,20 @@ def opened(
     else:
         held = given(list(messages), system=options.get("system"), windows=windows)
         log = held.log
+    asked = {key: options.get(key) for key in ("model", "counter", "limit", "reserve", "overhead")}
     if held is None and options.get("system") is not None:
-        raise Usage("system= is for a list of messages; a log has its own", "assembly.system in its config")
+        if not (windows and isinstance(options["system"], str)):
+            raise Usage("system= is for a list of messages; a log has its own", "assembly.system in its config")
+        asked["assembly.system"] = options["system"]
     try:
-        asked = {key: options.get(key) for key in ("model", "counter", "limit", "reserve")}
         log.config = log.config.given({key: value for key, value in asked.items() if value not in (None, "")})
     except BadConfig as error:
         raise Usage(f"{error.message}: nothing was counted", error.hint) from error
+    if options.get("tools") is not None:
+        try:
+            log.tools = definitions(options["tools"])
+        except ValueError as error:
+            raise BadTools(f"tools: {error}: nothing was counted", "definitions as a provider takes them") from error
     return log, held
 
 
@@ -188,49 +203,84 @@ def _fitted(
     messages: Sequence[M] | Held, budget: int | None, options: Options, asked: Mapping[str, int | None]
 ) -> Fitted[M] | Fitted[Row]:
     log, held = opened(messages, {**expected(options, Options), **asked})
-    excluded = (*options.get("exclude_tools", ()), *(WORDLESS if held is not None and held.form == "responses" else ()))
-    found = Trimming(log, Asked(
-        budget, options.get("keep"), options.get("keep_results"), excluded, options.get("clear_at_least", 0),
-        inputs=False, assembly=False,  # what comes back are the caller's messages, and nothing around them
-    ))  # fmt: skip
-    try:
+    found = Trimming(log, wished(budget, options, held, assembly=False))  # what comes back has nothing around it
+    with as_arguments():
         plan = found.plan()
+    lost = found.lost(plan)
+    if held is None:
+        kept: list[M] | list[Row] = _of_log(found, plan)
+        cuts = [_cut(found.state.label(name), name, plan) for name in found.names if name in plan.reasons]
+    else:
+        kept, cuts = _of_list(held, plan)
+    actions = [cut.action for cut in cuts]
+    whole = budget is not None
+    return cast("Fitted[M] | Fitted[Row]", Fitted(
+        messages=cast(Any, kept), truncated=lost is not None, dropped_count=actions.count("dropped"),
+        stubbed_count=actions.count("stubbed"), token_count=found.after(plan), tokens_before=found.total,
+        within_budget=found.after(plan) <= found.budget, budget=found.budget,
+        limit=None if whole else found.limit, reserve=None if whole else log.config["reserve"],
+        counter=found.measured.counter, cached_tokens_lost=lost[1] if lost is not None else 0, cuts=tuple(cuts),
+    ))  # fmt: skip
+
+
+@contextmanager
+def as_arguments() -> Iterator[None]:
+    """Errors of a trim in the words of a program: nothing here has options."""
+    try:
+        yield
     except DoesNotFit as error:
         raise DoesNotFit(error.message, "a larger budget, or less that may not go") from error
     except BadConfig as error:
+        if "limit" not in error.message:
+            raise
         raise BadConfig("no limit is known: neither the config nor the model names one", "limit=N or model=") from error
-    lost = found.lost(plan)
-    kept: list[M] | list[Row] = _of_log(found, plan) if held is None else _of_list(held, plan)
-    dropped = len(plan.dropped) if held is None else len(held.messages) - len(kept)
-    return cast("Fitted[M] | Fitted[Row]", Fitted(
-        messages=cast(Any, kept), truncated=lost is not None, dropped_count=dropped, stubbed_count=len(plan.stubs),
-        token_count=found.after(plan), tokens_before=found.total,
-        within_budget=found.after(plan) <= found.budget, budget=found.budget,
-        limit=None if budget is not None else found.budget + log.config["reserve"],
-        reserve=None if budget is not None else log.config["reserve"],
-        counter=found.measured.counter, cached_tokens_lost=lost[1] if lost is not None else 0,
-        cuts=tuple(_cuts(found, plan, held)),
-    ))  # fmt: skip
 
 
-def _of_list(held: Given[M], plan: Plan) -> list[M]:
-    """What stays of a list, what is shortened in a copy."""
-    gone, kept = set(plan.dropped), []
-    for message, n in zip(held.messages, held.owner, strict=True):
+def wished(
+    budget: int | None, options: Options, held: Given[Any] | None, *, assembly: bool, status: str | None = None
+) -> Asked:
+    """What the options ask of a trim. `assembly`, `status`: as of `Log.export`."""
+    spared = WORDLESS if held is not None and held.form == "responses" else ()
+    return Asked(
+        budget, options.get("keep"), options.get("keep_results"), (*options.get("exclude_tools", ()), *spared),
+        options.get("clear_at_least", 0), options.get("clear_inputs"), assembly=assembly, status=status,
+    )  # fmt: skip
+
+
+def _of_list(held: Given[M], plan: Plan) -> tuple[list[M], list[Cut]]:
+    """What stays of a list, what is shortened in a copy; and what was done."""
+    gone = set(plan.dropped)
+    said: dict[int, Restating] = {}
+    kept, cuts = [], []
+    for place, (message, n) in enumerate(zip(held.messages, held.owner, strict=True)):
+        if n in gone:
+            cuts.append(_cut(place, n, plan))
+            continue
+        now = message
         if n in plan.stubs:
-            kept.append(cast(M, restated(held.form, message, _words(held.log, n, plan.stubs[n]))))
-        elif n not in gone:
-            kept.append(message)
-    if held.form == "responses" and gone:
-        return cast("list[M]", permitted(cast("list[Row]", kept), Repairs()))
-    return kept
+            made = said.get(n) or said.setdefault(n, _restating(held.log, n, plan.stubs[n]))
+            now = cast(M, made.record(held.form, message))
+        if now is not message:
+            cuts.append(_cut(place, n, plan))
+        kept.append((place, now))
+    asked = {one.get("id") for one, n in zip(held.messages, held.owner, strict=True) if n in gone and _asks(one)}
+    void = [place for place, one in kept if one.get("approval_request_id") in asked] if asked else []
+    cuts += [Cut(place, "dropped", "what it answers is gone") for place in void]
+    return [one for place, one in kept if place not in void], sorted(cuts, key=lambda cut: int(cut.message))
 
 
-def _words(log: Log, name: Name, stub: Any) -> list[str | None]:
-    """What the results of a message say when they are shortened; None for one that stays as it is."""
+def _asks(item: Mapping[str, Any]) -> bool:
+    """Whether it is an item of Responses that waits for a permission, which makes no sense without it."""
+    return item.get("type") == "mcp_approval_request"
+
+
+def _cut(message: int | str, name: Name, plan: Plan) -> Cut:
+    return Cut(message, "stubbed" if name in plan.stubs else "dropped", plan.reasons[name])
+
+
+def _restating(log: Log, name: Name, stub: Any) -> Restating:
     before = log.full(entry(log.state(), name))
-    pairs = zip(before.parts, stubbed(before, stub).parts, strict=True)
-    return [None if after == one else str(after.content) for one, after in pairs if isinstance(after, Result)]
+    return Restating(before, stubbed(before, stub), with_arguments)
 
 
 def _of_log(found: Trimming, plan: Plan) -> list[Row]:
@@ -242,14 +292,3 @@ def _of_log(found: Trimming, plan: Plan) -> list[Row]:
         return list(found.log.export("chat").values)
     except NothingToSend:
         return []
-
-
-def _cuts(found: Trimming, plan: Plan, held: Given[Any] | None) -> Iterable[Cut]:
-    gone = set(plan.dropped)
-    if held is None:
-        named: Iterable[tuple[int | str, Name]] = ((found.state.label(name), name) for name in found.names)
-    else:
-        named = enumerate(held.owner)
-    for place, name in named:
-        if name in plan.reasons:
-            yield Cut(place, "dropped" if name in gone else "stubbed", plan.reasons[name])

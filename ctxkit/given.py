@@ -34,7 +34,7 @@ FORMS = {
 }
 """The formats that messages may be in, and what one of each needs."""
 
-NAME = "the messages"
+NAME = "the list"
 
 
 class Given(Generic[M]):

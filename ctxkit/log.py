@@ -134,8 +134,9 @@ class Log(AppendingLog):
         `export`; it has its room in the budget. Raises DoesNotFit, BadConfig where no limit is known.
         """
         from ctxkit.enforcing import fit
+        from ctxkit.trimming import Asked
 
-        fit(self, max_tokens, assembly=assembly, status=status, origin=origin)
+        fit(self, Asked(max_tokens, assembly=assembly, status=status), origin)
 
     def enforce(self, *, assembly: bool = True, status: str | None = None) -> None:
         """Where the config's `budget.enforce` asks for it: `fit` to the budget. Raises what that raises."""

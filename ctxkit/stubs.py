@@ -7,6 +7,7 @@ Used by `opened.py` wherever a shortened message is read; `shortening.py` makes 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ctxkit.core.jsontext import dumps
@@ -14,7 +15,7 @@ from ctxkit.core.messages import Call, Content, Part, Result, Text
 from ctxkit.formats.chat import content_of
 from ctxkit.formats.chat_parts import part_of
 
-_INSIDE = ("function", "custom", "functionCall")
+_INSIDE = ("function", "custom", "functionCall", "function_call")
 """Where providers put a call's name and arguments, if not beside its id."""
 _ARGUMENTS = ("arguments", "input", "args")
 
@@ -54,22 +55,21 @@ def _by_id(stub: Any) -> dict[tuple[bool, str], Call | Result]:
 def _instead(part: Part, named: dict[tuple[bool, str], Call | Result]) -> Part:
     found = named.get((isinstance(part, Call), part.id)) if isinstance(part, Call | Result) else None
     if isinstance(part, Call) and isinstance(found, Call):
-        return Call(part.id, part.name, found.arguments, _raw(part.raw, found.arguments))
+        raw = None if part.raw is None else with_arguments(part.raw, found.arguments)
+        return Call(part.id, part.name, found.arguments, raw)
     if isinstance(part, Result) and isinstance(found, Result):
         return Result(part.id, found.content, part.is_error)
     return part
 
 
-def _raw(raw: dict[str, Any] | None, arguments: Any) -> dict[str, Any] | None:
+def with_arguments(raw: Mapping[str, Any], arguments: Any) -> dict[str, Any]:
     """A call as its provider wrote it (a signature, a kind of its own), with other arguments, as text where it had
     text.
     """
-    if raw is None:
-        return None
     found = {key: value for key, value in raw.items() if key != "value"}
     for key in _INSIDE:
-        if isinstance(inner := found.get(key), dict):
-            found[key] = _raw(inner, arguments)
+        if isinstance(inner := found.get(key), Mapping):
+            found[key] = with_arguments(inner, arguments)
     for key in _ARGUMENTS:
         if key in found:
             plain = isinstance(found[key], str) and not isinstance(arguments, str)

@@ -14,6 +14,7 @@ from ctxkit.errors import DoesNotFit, NothingToSend
 from ctxkit.exporting import Exported
 from ctxkit.formats.base import Written
 from ctxkit.log import Log
+from ctxkit.trimming import Asked
 from tests.cli.runner import ctxkit, good, lines
 from tests.shared import SHARED
 
@@ -67,7 +68,7 @@ def test_every_budget(tmp_path: Path, to: str, raw: bytes) -> None:
     for budget in (*range(100, 900, 90), 1200, 1600, 2400, 5000):
         log = Log.open(path, env={})
         try:
-            _, made = within(log, budget, writer(to), around=to in REQUESTS)
+            _, made = within(log, Asked(budget, assembly=to in REQUESTS), writer(to))
         except (DoesNotFit, NothingToSend):
             assert budget < 900, budget
             continue
@@ -89,12 +90,12 @@ def test_it_keeps_what_it_can(tmp_path: Path) -> None:
         made.append(one)
         return one.export("openai")
 
-    seen, _ = within(log, 1400, make)
+    seen, _ = within(log, Asked(1400), make)
     assert 1 < len(made) < 10 and seen in made
     assert log.figures is not None and log.figures.budget == 1400
     whole = len(log.names())
     made.clear()
-    assert len(within(log, 100_000, make)[0].names()) == whole and len(made) == 1
+    assert len(within(log, Asked(100_000), make)[0].names()) == whole and len(made) == 1
 
 
 def test_what_does_not_fit_as_it_is_written(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_real_sessions(path: Path, tmp_path: Path) -> None:
         for share in (0.9, 0.4):
             log, out = Log.open(path, conversation=chosen, env={}), tmp_path / f"{to}{share}.jsonl"
             try:
-                _, made = within(log, int(used * share), writer(to), around=False)
+                _, made = within(log, Asked(int(used * share), assembly=False), writer(to))
             except (DoesNotFit, NothingToSend):
                 continue
             out.write_bytes(b"".join(pieces(made)))

@@ -153,6 +153,29 @@ def test_it_is_what_the_command_does(tmp_path: Path, budget: int, action: str) -
     assert action in {cut.action for cut in found.cuts}
 
 
+@pytest.mark.parametrize("to", FORMS)
+def test_arguments_of_old_calls(to: str) -> None:
+    """On request they are shortened too, where they stand; what else the call says stays."""
+    rows: list[Json] = [{"role": "user", "content": "Send them."}]
+    for n in range(12):
+        told = json.dumps({"to": f"{n}@py", "text": f"line {n}\n" * 400})
+        call = {"id": f"c{n}", "type": "function", "function": {"name": "send", "arguments": told}}
+        rows += [{"role": "assistant", "content": None, "tool_calls": [call]}]
+        rows += [{"role": "tool", "tool_call_id": f"c{n}", "content": "done"}]
+    body = body_of(rows, to)
+    key, apart, _ = FORMS[to]
+    messages, system = body[key], body.get(apart)
+    budget = estimate_tokens(messages, MODEL, system=system) - 2000
+    found = trim_conversation(messages, budget, model=MODEL, system=system, clear_inputs=True, keep=99)
+    assert found.token_count == estimate_tokens(found.messages, MODEL, system=system) <= budget
+    assert not refused(to, {**body, key: found.messages})
+    assert found.stubbed_count and {cut.reason for cut in found.cuts if cut.action == "stubbed"} == {"old input"}
+    changed = [one for one in found.messages if not any(one is other for other in messages)]
+    assert len(changed) == found.stubbed_count and all("@py" in str(one) and "cut here" in str(one) for one in changed)
+    plain = trim_conversation(messages, budget, model=MODEL, system=system, keep=99)
+    assert not plain.stubbed_count and plain.dropped_count > found.dropped_count
+
+
 def test_limit_and_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the arguments, else of the config, else of the model; the budget is what is left."""
     messages = run(2, 20)
@@ -183,6 +206,16 @@ def test_options_are_those_of_trim() -> None:
         trim_conversation(messages, 3000, keep_result=0)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="limit"):
         estimate_tokens(messages, limit=3)  # type: ignore[call-arg]
+
+
+def test_what_is_sent_too_has_its_room() -> None:
+    """Tools and overhead count, and never go."""
+    messages = run()
+    tool = {"name": "bash", "description": "runs a command " * 50, "input_schema": {"type": "object"}}
+    plain, more = (trim_conversation(messages, 9000, model=MODEL, tools=tools) for tools in (None, [tool]))
+    assert more.tokens_before > plain.tokens_before + 150 and more.token_count <= 9000
+    assert trim_conversation(messages, 9000, model=MODEL, overhead=8000).dropped_count > plain.dropped_count
+    assert estimate_tokens(messages, MODEL, overhead=7) == estimate_tokens(messages, MODEL) + 7
 
 
 def test_a_log(tmp_path: Path) -> None:
@@ -270,6 +303,10 @@ assert_type(ctxkit.trim_conversation(loose, 100).messages, list[dict[str, Any]])
 assert_type(ctxkit.trim_conversation("chat.jsonl", 100).messages, list[dict[str, Any]])
 assert_type(ctxkit.estimate_tokens(held, "gpt-4o", system="Be brief."), ctxkit.Tokens)
 more: int = ctxkit.estimate_tokens(held) + 1
+prompt = ctxkit.build_final_prompt(held, to="gemini", enforce=True, limit=8000)
+assert_type(prompt, ctxkit.Prompt)
+assert_type((prompt.body, prompt.within_budget, prompt.notes), tuple[dict[str, Any], bool | None, tuple[str, ...]])
+ctxkit.build_final_prompt(held, to="gemni")  # E: no provider
 fitted.messages = []  # E: frozen
 ctxkit.trim_conversation(held, "100")  # E: no number
 ctxkit.trim_conversation(held, 100, kep=1)  # E: no such option

@@ -103,9 +103,10 @@ def command(
         found = made(target)
     else:
         from ctxkit.emitting import within
+        from ctxkit.trimming import Asked
 
         around = assembly and to not in SESSIONS and to is not To.chat
-        target, found = within(target, room[0], made, around=around, status=status, origin=room[1])
+        target, found = within(target, Asked(room[0], assembly=around, status=status), made, room[1])
     _print(output, found)
     _report(found.repairs)
     if isinstance(found, Written):
@@ -138,11 +139,7 @@ def _leave(output: str | None, name: str, pieces: Iterable[bytes]) -> None:
 
 
 def _report(repairs: Repairs) -> None:
-    if repairs.made:
-        io.say(f"{repairs.made} call{'s' * (repairs.made != 1)} without a result: answered by one that says so")
-    if repairs.dropped:
-        io.say(f"{repairs.dropped} result{'s' * (repairs.dropped != 1)} without a call: left out")
-    for kind, count in sorted(repairs.left_out.items()):
-        io.say(f"not sent: {count} × {kind}")
-    for kind, count in sorted(repairs.added.items()):
-        io.say(f"added: {count} × {kind}")
+    from ctxkit.exporting import told
+
+    for line in told(repairs):
+        io.say(line)

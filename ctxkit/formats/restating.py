@@ -1,18 +1,22 @@
-"""Restating: a record as somebody wrote it, with other words in its results; every other key stays as it is.
+"""Restating: records as somebody wrote them, with other words in their results and calls; every other key stays.
 
-Pipeline: what a trim shortened -> `restated` -> the message in the form that it came in. `form` is the format that read
-it: chat (OpenAI's and Anthropic's messages alike), gemini, responses.
+Pipeline: what a trim shortened -> `Restating` -> the message in the form that it came in. `form` is the format that
+read it: chat (OpenAI's and Anthropic's messages alike), gemini, responses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ctxkit.core.messages import Call, Content, Result
 from ctxkit.formats.chat_parts import RESULT_ROLES
 from ctxkit.formats.response_kinds import CALLS, KINDS
 
-Json = dict[str, Any]
+Json = Mapping[str, Any]
+
+MADE = "ctxkit-"
+"""How ids begin that reading gave to what was written without one."""
 
 WORDLESS = frozenset(
     KINDS[name].tool for name in CALLS if KINDS[KINDS[name].answer].keys.get("output", dict) is dict
@@ -20,49 +24,110 @@ WORDLESS = frozenset(
 """Tools of Responses whose results are no words, so that nothing can be shortened in them: a picture, a list."""
 
 
-def restated(form: str, record: Mapping[str, Any], words: Sequence[str | None]) -> Json:
-    """`record` with `words` in place of what its results say, in their order; None: one stays as it is.
+class _Changes:
+    """What changes in the calls, or in the results, of a message: by their ids; those without one in their order."""
 
-    The record itself is not changed.
+    def __init__(self, changes: Iterable[tuple[str, Any]]) -> None:
+        self._left: dict[str, list[Any]] = {}
+        for identity, change in changes:
+            self._left.setdefault("" if identity.startswith(MADE) else identity, []).append(change)
+
+    def next(self, identity: object) -> Any:
+        """The change of the next one with this id, which is the last that has it; None: it stays as it is."""
+        left = self._left.get(str(identity) if isinstance(identity, str | int) else "", [])
+        return left.pop(0) if len(left) > 1 else left[0] if left else None
+
+
+class Restating:
+    """One message, as it was read before and after; its records are given to `record` in their order.
+
+    `with_arguments(call, arguments)` gives a call, as its provider wrote it, with other arguments.
     """
-    left = iter(words)
-    if form == "gemini":
-        return {**record, "parts": [_response(part, left) for part in record["parts"]]}
-    if form == "responses":
-        return {**record, "output": _output(record, next(left) or "")}
-    content = record.get("content")
-    if isinstance(content, list) and any(_is_result(block) for block in content):
-        return {**record, "content": [_block(block, left) for block in content]}
-    return {**record, "content": next(left)} if record.get("role") in RESULT_ROLES else dict(record)
 
+    def __init__(self, before: Content, after: Content, with_arguments: Callable[[Json, Any], Json]) -> None:
+        pairs = list(zip(before.parts, after.parts, strict=True))
+        self._results = _Changes(
+            (new.id, None if new == old else str(new.content)) for old, new in pairs if isinstance(new, Result)
+        )
+        self._calls = _Changes(
+            (new.id, None if new == old else (new.arguments,)) for old, new in pairs if isinstance(new, Call)
+        )
+        self._with_arguments = with_arguments
 
-def _is_result(block: Any) -> bool:
-    return isinstance(block, Mapping) and block.get("type") == "tool_result"
+    def record(self, form: str, record: Json) -> Json:
+        """A record as it says now; itself, where nothing of it changes. It is not changed."""
+        if form == "gemini":
+            found: Json = {**record, "parts": [self._part(part) for part in record["parts"]]}
+        elif form == "responses":
+            found = self._item(record)
+        else:
+            found = self._message(record)
+        return record if found == record else found
 
+    def _message(self, record: Json) -> Json:
+        """A message of OpenAI's, Anthropic's, or a chat log; what is written twice under one id changes twice."""
+        found = dict(record)
+        content = record.get("content")
+        blocks = content if isinstance(content, list) else []
+        if record.get("role") in RESULT_ROLES and not any(_type(block) == "tool_result" for block in blocks):
+            words = self._results.next(record.get("tool_call_id"))
+            return found if words is None else {**found, "content": words}
+        if blocks:
+            found["content"] = [self._block(block) for block in blocks]
+        calls = record.get("tool_calls")
+        if isinstance(calls, list):
+            found["tool_calls"] = [
+                self._call(call, call.get("id")) if isinstance(call, Mapping) else call for call in calls
+            ]
+        if isinstance(legacy := record.get("function_call"), Mapping):
+            found["function_call"] = self._call(legacy, None)
+        return found
 
-def _block(block: Any, left: Iterator[str | None]) -> Any:
-    words = next(left) if _is_result(block) else None
-    return block if words is None else {**block, "content": words}
+    def _block(self, block: Any) -> Any:
+        match _type(block):
+            case "tool_result":
+                words = self._results.next(block.get("tool_use_id"))
+                return block if words is None else {**block, "content": words}
+            case "tool_use" | "tool_call":
+                return self._call(block, block.get("id"))
+        return block
 
+    def _call(self, call: Json, identity: object) -> Json:
+        change = self._calls.next(identity)
+        return call if change is None else self._with_arguments(call, *change)
 
-def _response(part: Any, left: Iterator[str | None]) -> Any:
-    """A part of Gemini's; pictures beside the words of a response go with the words."""
-    for key in ("functionResponse", "function_response"):
-        if isinstance(part, Mapping) and isinstance(held := part.get(key), Mapping):
-            words = next(left)
+    def _part(self, part: Any) -> Any:
+        """A part of Gemini's; pictures beside the words of a response go with the words."""
+        for key in ("functionCall", "function_call", "functionResponse", "function_response"):
+            held = part.get(key) if isinstance(part, Mapping) else None
+            if not isinstance(held, Mapping):
+                continue
+            if key.lower().endswith("call"):
+                return self._call(part, held.get("id"))
+            words = self._results.next(held.get("id"))
             if words is None:
                 return part
             said = held.get("response")
             failed = isinstance(said, Mapping) and isinstance(said.get("error"), str) and "output" not in said
             rest = {name: one for name, one in held.items() if name not in ("response", "parts")}
             return {**part, key: {**rest, "response": {"error" if failed else "output": words}}}
-    return part
+        return part
+
+    def _item(self, item: Json) -> Json:
+        """An item of Responses: a call, an answer (text, or what a shell printed), or anything else."""
+        kind = item.get("type")
+        if kind in CALLS:
+            return self._call(item, item.get("call_id"))
+        words = self._results.next(item.get("call_id", item.get("id"))) if str(kind).endswith("_output") else None
+        if words is None:
+            return item
+        output = item.get("output")
+        if kind != "shell_call_output":
+            return {**item, "output": words}
+        last = output[-1] if isinstance(output, list) and output and isinstance(output[-1], Mapping) else {}
+        done = last.get("outcome", {"type": "exit", "exit_code": 0})
+        return {**item, "output": [{"stdout": words, "stderr": "", "outcome": done}]}
 
 
-def _output(item: Mapping[str, Any], words: str) -> Any:
-    """What an answer of Responses holds: text, or what a shell printed."""
-    output = item.get("output")
-    if item.get("type") != "shell_call_output":
-        return words
-    last = output[-1] if isinstance(output, list) and output and isinstance(output[-1], Mapping) else {}
-    return [{"stdout": words, "stderr": "", "outcome": last.get("outcome", {"type": "exit", "exit_code": 0})}]
+def _type(block: Any) -> Any:
+    return block.get("type") if isinstance(block, Mapping) else None

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 import ctxkit
-from ctxkit import Fitted, Log, Selection
+from ctxkit import Fitted, Log, Prompt, Selection
 from ctxkit.cli.export import To
 from ctxkit.fitting import Options
 from ctxkit.formats import registry
@@ -127,16 +127,19 @@ OPTIONS = {
     "model": "whose tokens and limit count; left out: what the config says, else what the messages name",
     "counter": "as the config's key: `auto`, `o200k_base`, `cl100k_base`, `pieces`",
     "system": "a system prompt apart: text, Anthropic's blocks, Gemini's `{\"parts\": …}`; it counts, and stays",
+    "tools": "tool definitions that are sent too, as a provider takes them; they count, and stay ([tokens](tokens.md))",
+    "overhead": "further tokens of a request that no message shows",
     "keep": "newest exchanges that stay while anything older can go (`trim.keep_last`)",
     "keep_results": "newest results that are not shortened (`trim.keep_results`)",
     "exclude_tools": "tools whose results are not shortened (beside `trim.exclude_tools`)",
     "clear_at_least": "tokens to save at least, once anything is cut",
+    "clear_inputs": "the arguments of old calls are shortened too (`trim.clear_inputs`)",
 }
 FIELDS = {
     "messages": "what fits, in the form that came in",
     "truncated": "whether anything was cut",
     "dropped_count": "how many of the messages are gone",
-    "stubbed_count": "how many have a shorter result, in a copy; ids and all other keys stay",
+    "stubbed_count": "how many say less (a result, arguments), in a copy; ids and all other keys stay",
     "token_count": "tokens of what fits, by `counter`; `tokens_before`: of what came in",
     "within_budget": "true: what does not fit raises `DoesNotFit`",
     "budget": "tokens that may be there: `limit` less `reserve`, or what was asked for (then these are None)",
@@ -146,14 +149,26 @@ FIELDS = {
 }
 
 
+PROMPT = {
+    "body": "the request, as the provider `to` takes it; of `chat`: `messages` alone",
+    "messages": "those in it (of `body` itself)",
+    "token_count": "tokens of all that is sent, by `counter`",
+    "within_budget": "whether that is at most `budget`, `limit` less `reserve`; None where no limit is known",
+    "truncated": "whether anything was cut; `dropped_count`, `stubbed_count`: of how many messages",
+    "notes": "what was left out or added, in words: what `export` says on standard error",
+}
+
+
 def options() -> str:
     """The keywords that the functions share, and the fields of what they give back."""
     assert set(OPTIONS) == Options.__optional_keys__
-    told = " ".join(f"`{name}`" for name in FIELDS) + " ".join(FIELDS.values())
-    assert all(f"`{field.name}`" in told for field in msgspec.structs.fields(Fitted))
+    for kind, fields in ((Fitted, FIELDS), (Prompt, PROMPT)):
+        told = " ".join(f"`{name}`" for name in fields) + " ".join(fields.values())
+        assert all(f"`{field.name}`" in told for field in msgspec.structs.fields(kind))
     return "\n".join([
         "| keyword | is |", "|---|---|", *(f"| `{name}=` | {text} |" for name, text in OPTIONS.items()), "",
-        "| field of the result | is |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in FIELDS.items()),
+        "| field of `Fitted` | is |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in FIELDS.items()), "",
+        "| field of `Prompt` | is |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in PROMPT.items()),
     ])  # fmt: skip
 
 

@@ -1,0 +1,92 @@
+"""Prompting: what would be sent, from a log or from messages that a program holds; the Python API beside `Log`.
+
+Pipeline: `fitting.py` opens it -> the config's `budget.enforce` fits it -> `exporting.py` assembles and writes the body
+for the provider. Nothing is sent, and nothing is appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import msgspec
+
+from ctxkit.emitting import within
+from ctxkit.exporting import Exported, told
+from ctxkit.fitting import Held, Options, as_arguments, expected, opened, wished
+from ctxkit.log import Log
+from ctxkit.status import budget
+
+Row = dict[str, Any]
+To = Literal["openai", "responses", "anthropic", "gemini", "chat"]
+MESSAGES = {"gemini": "contents", "responses": "input"}
+"""Where a body has its messages; `messages` in the others."""
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A request. `body`: as the provider `to` takes it; `messages`: those in it. `token_count`: of all that is sent, by
+    `counter`; `within_budget`: whether that is at most `budget`, `limit` less `reserve`; None where no limit is known.
+
+    `truncated`, `dropped_count`, `stubbed_count`: what it took to make it fit, where that was asked for; `notes`: what
+    was left out or added, in words.
+    """
+
+    to: To
+    body: Row
+    messages: list[Row]
+    token_count: int
+    within_budget: bool | None
+    budget: int | None
+    limit: int | None
+    reserve: int
+    counter: str
+    truncated: bool
+    dropped_count: int
+    stubbed_count: int
+    notes: tuple[str, ...]
+
+
+def build_final_prompt(
+    messages: Sequence[Mapping[str, Any]] | Held, *, to: To = "openai", enforce: bool | None = None,
+    limit: int | None = None, reserve: int | None = None, assembly: bool = True, status: str | None = None,
+    **options: Unpack[Options],
+) -> Prompt:  # fmt: skip
+    """What `ctxkit export --to` would print of a log, or of `messages`: system prompt, docs and thread status of the
+    config, the context through its windows, made valid for the provider.
+
+    `enforce`: make it fit the budget; None: where the config's `budget.enforce` says so. `assembly`, `status`: as of
+    `Log.export`. Raises DoesNotFit, NothingToSend, UnknownOp; BadConfig where it is to fit and no limit is known;
+    BadMessage, BadTools, Usage; of a log what `Log.open` raises.
+    """
+    log, held = opened(messages, {**expected(options, Options), "limit": limit, "reserve": reserve}, windows=True)
+    log.known_ops()
+    placed = assembly and to != "chat"
+
+    def made(seen: Log) -> Exported:
+        return seen.export(to, model=options.get("model", ""), assembly=placed, status=status)
+
+    if log.config["budget.enforce"] if enforce is None else enforce:
+        origin = "argument" if enforce else log.config.origin("budget.enforce")
+        with as_arguments():
+            log, exported = within(log, wished(None, options, held, assembly=placed, status=status), made, origin)
+    else:
+        exported = made(log)
+    cut = log.figures if log.fitted is not None else None
+    bodies = list(exported.values)
+    body: Row = {"messages": bodies} if to == "chat" else bodies[0]
+    counted = budget(log, log.assembled(status) if placed else None, trouble=[])
+    known = counted.limit.value
+    return Prompt(
+        to=to, body=body, messages=body[MESSAGES.get(to, "messages")], token_count=counted.used or 0,
+        within_budget=None if known is None else not counted.over,
+        budget=None if known is None else known - counted.reserve, limit=known, reserve=counted.reserve,
+        counter=counted.counter or "", truncated=log.fitted is not None and bool(log.fitted.op),
+        dropped_count=cut.dropped if cut else 0, stubbed_count=cut.stubbed if cut else 0,
+        notes=tuple(_notes(log, told(exported.repairs))),
+    )  # fmt: skip
+
+
+def _notes(log: Log, repaired: Iterable[str]) -> Iterator[str]:
+    yield from log.fitted.said if log.fitted is not None else ()
+    yield from repaired
+    yield from (*log.state().warnings, *log.noticed)
