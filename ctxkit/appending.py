@@ -52,7 +52,7 @@ class AppendingLog(OpenedLog):
         """The state as it would be with `op` behind everything, or behind op `at`, where that is looked back to."""
         transcript, ops = self.transcript, self.transcript.ops
         if self.at is not None:
-            transcript, ledger = self._back_to(self.at)
+            transcript, ledger = self.back_to(self.at)
             ops = [entry.line for entry in ledger.entries]
         line = OpLine(to_body(op), transcript.rows, len(transcript.messages), sidecar=self._beside())
         more = msgspec.structs.replace(transcript, ops=[*ops, line])

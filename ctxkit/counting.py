@@ -87,6 +87,14 @@ class Counting:
         state = self.log.state()
         return self._counted(entry(state, name) for name in names)
 
+    def of_entries(self, entries: Iterable[Entry]) -> Iterator[int]:
+        """Tokens of each of these entries, of whatever state of the log."""
+        return map(self.counter.tokens, self._counted(entries))
+
+    def as_read(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Tokens of messages of the log as their rows have them."""
+        return map(self.counter.tokens, self.base_as_read(numbers))
+
     def base_as_read(self, numbers: Iterable[int]) -> Iterator[int]:
         """The same of messages of the log as their rows have them, whatever ops made of them."""
         messages = self.log.state().messages

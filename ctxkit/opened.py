@@ -151,7 +151,7 @@ class OpenedLog:
     def state(self) -> State:
         """The state of the log, or as it was at op `at`. Raises Misfit, DamagedOp, NoSuchOp."""
         if self._state is None:
-            transcript, ledger = (self.transcript, self.ledger) if self.at is None else self._back_to(self.at)
+            transcript, ledger = (self.transcript, self.ledger) if self.at is None else self.back_to(self.at)
             try:
                 self._state = fold(transcript, ledger, self.identity, force=self.force)
             except (Misfit, DamagedOp) as error:
@@ -175,7 +175,7 @@ class OpenedLog:
         """The op that is looked back to, or, with ^ behind it, to right before. Raises NoSuchOp."""
         return self.ledger.find((self.at or "").removesuffix(BEFORE))
 
-    def _back_to(self, name: str) -> tuple[Transcript, Ledger]:
+    def back_to(self, name: str) -> tuple[Transcript, Ledger]:
         """The log up to and including op `name`, or, with ^ behind it, right before that op (REPLAY 46)."""
         op = self.ledger.find(name.removesuffix(BEFORE))
         ledger = self.ledger.upto(op.number - name.endswith(BEFORE))
@@ -344,7 +344,7 @@ class OpenedLog:
 
         Not those that the log's program itself holds without their result: it knows of none.
         """
-        transcript = self.transcript if self.at is None else self._back_to(self.at)[0]
+        transcript = self.transcript if self.at is None else self.back_to(self.at)[0]
         messages, view = transcript.messages, transcript.view
         found = frozenset(call for message in messages for call in message.results)
         if view is None:

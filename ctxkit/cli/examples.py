@@ -30,7 +30,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit status chat.jsonl --fail-over 100k", "exit 1 where there are more, for CI"),
         ("ctxkit status chat.jsonl --no-tokens --json", "for programs, without counting"),
     ),
-    "log": (("ctxkit log chat.jsonl", "the ops"), ("ctxkit log chat.jsonl --json", "the same for programs")),
+    "log": (
+        ("ctxkit log chat.jsonl", "the ops"),
+        ("ctxkit log chat.jsonl --tokens", "what each did to the size of the context"),
+        ("ctxkit log chat.jsonl --json", "the same for programs"),
+    ),
     "diff": (
         ("ctxkit diff chat.jsonl 1 now", "what changed since op 1"),
         ("ctxkit diff chat.jsonl before-refactor", "since a mark"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
@@ -12,42 +15,117 @@ from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
 from ctxkit.core.state import State
 from ctxkit.core.times import spoken
+from ctxkit.log import Log
+
+if TYPE_CHECKING:
+    from ctxkit.sizes import Change
 
 WIDE_IDS = 40
 """Characters of a list of numbers that a line shows."""
+TIMED = 80
+"""Columns from which on a line with tokens has the time too."""
+SIZES = "before", "after"
 
 
 @takes(Looking, Reading)
-def command(log: LogArgument = "-", *, looking: Looking, reading: Reading) -> None:
+def command(
+    log: LogArgument = "-",
+    *,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Tokens of the context before and after each op, counted by replay.")
+    ] = False,
+    looking: Looking,
+    reading: Reading,
+) -> None:
     """List the ops of a log, newest last: number, time, what it did, and whether it was undone.
 
-    The number (or the id) is what `ctxkit undo LOG OP` and --at take. --json prints a JSON object per op.
+    The number (or the id) is what `ctxkit undo LOG OP` and --at take. --tokens replays the log: before and after of
+    every op, also of one that was undone later, all counted by one counter, whatever was counted when it was written;
+    before windows, and without system prompt and tools. --json prints a JSON object per op.
     """
     target = opened(log, reading, looking, command="log")
     state = target.state()
+    if tokens:
+        _tokens(target, json=reading.json)
+        return
     for entry in state.ledger.entries:
         if reading.json:
-            voided_by = entry.voided_by or None
-            io.out_json({"number": entry.number, "void": entry.void, "voided_by": voided_by, **entry.body})
+            io.out_json(as_json(entry))
         else:
             io.out(*line(state, entry), hang=5)
-    counted = render.count(len(state.ledger.entries), "op"), render.count(len(state.messages), "message")
-    finish_reading(target, ", ".join(counted))
+    finish_reading(target, _counted(state))
+
+
+def _tokens(target: Log, *, json: bool) -> None:
+    """The ops with the size of the context around each."""
+    from ctxkit.sizes import OpSizes
+
+    state, found = target.state(), OpSizes(target)
+    changes = list(found)
+    if json:
+        for change in changes:
+            sizes = {key: size and size.tokens for key, size in (("before", change.before), ("after", change.after))}
+            io.out_json({**as_json(change.op), "tokens": {**sizes, "counter": found.counter}})
+    else:
+        for spans in table(state, changes, render.breadth()):
+            io.out(*spans, hang=5)
+    finish_reading(target, f"{_counted(state)}; tokens: {found.counter}")
+
+
+def table(state: State, changes: Sequence[Change], width: int) -> Iterator[list[str | Ink]]:
+    """A line for each op: tokens before and after, what they differ by; below 80 columns without the time, below 40
+    without columns.
+    """
+    sizes = [(change.before.tokens, change.after.tokens) for change in changes if change.before and change.after]
+    most = max((len(f"{max(pair):,}") for pair in sizes), default=1) if width >= render.ROOMY else 0
+    sign = max((len(_signed(*pair)) for pair in sizes), default=0) if most else 0
+    for change in changes:
+        op, figures, moved = change.op, "not counted: the log was refused with it", ""
+        if change.before and change.after:
+            before, after = change.before.tokens, change.after.tokens
+            moved = f"{_signed(before, after):>{sign}}"
+            figures = f"{before:>{most},} → {after:>{most},}" if most else f"{before:,}→{after:,}"
+        yield render.spaced(
+            Ink(f"{op.number:>3}", "bold"), Ink(_when(op) if width >= TIMED else "", "dim"),
+            Ink(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op), *_standing(op),
+        )  # fmt: skip
+
+
+def _signed(before: int, after: int) -> str:
+    return f"{'+' if after > before else '−'}{abs(after - before):,}" if after != before else ""
+
+
+def _counted(state: State) -> str:
+    ops, messages = len(state.ledger.entries), len(state.messages)
+    return f"{render.count(ops, 'op')}, {render.count(messages, 'message')}"
+
+
+def as_json(entry: LedgerEntry) -> dict[str, Any]:
+    """The op as it stands in the log, and what the ledger knows of it; keys of that name in the op give way."""
+    own = {"number": entry.number, "void": entry.void, "voided_by": entry.voided_by or None}
+    return {**own, **entry.body, **own}
 
 
 def line(state: State, entry: LedgerEntry) -> list[str | Ink]:
     """One op for people, as spans for `io.out`."""
-    when = str(entry.body.get("ts", ""))[:19].replace("T", " ")
-    sizes = ""
-    before, after = entry.body.get("before"), entry.body.get("after")
-    if isinstance(before, dict) and isinstance(after, dict) and before != after:
-        sizes = f"{before.get('messages')} → {after.get('messages')} messages"
+    sizes = [size.get("messages") if isinstance(size, dict) else None for size in map(entry.body.get, SIZES)]
+    differ = None not in sizes and sizes[0] != sizes[1]
+    return render.spaced(
+        Ink(f"{entry.number:>3}", "bold"), Ink(_when(entry), "dim"), Ink(f"{entry.name:<9}", "cyan"),
+        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_standing(entry),
+        Ink(entry.id, "dim"),
+    )  # fmt: skip
+
+
+def _when(entry: LedgerEntry) -> str:
+    return f"{str(entry.body.get('ts', ''))[:19].replace('T', ' '):<19}"
+
+
+def _standing(entry: LedgerEntry) -> tuple[Ink, Ink]:
+    """Whether it was undone, or cannot be read."""
     void = f"[undone by {entry.voided_by}]" if entry.void else ""
     fault = f"[cannot be read: {entry.fault}]" if entry.fault else ""
-    return render.spaced(
-        Ink(f"{entry.number:>3}", "bold"), Ink(f"{when:<19}", "dim"), Ink(f"{entry.name:<9}", "cyan"),
-        what(state, entry), sizes, Ink(void, "yellow"), Ink(fault, "red"), Ink(entry.id, "dim"),
-    )  # fmt: skip
+    return Ink(void, "yellow"), Ink(fault, "red")
 
 
 def what(state: State, entry: LedgerEntry) -> str:

@@ -54,7 +54,8 @@ class Board:
     """What the ops played so far came to.
 
     `keys`: where a name stands that is not at its own place; `effective`: times for windows of what edit, restore and
-    compact put in (None: none of its own); `moments`: (number it follows, effective time) of each edit and restore.
+    compact put in (None: none of its own); `moments`: (number it follows, effective time) of each edit and restore;
+    `flags`: (protected, unprotected), the newest last.
     """
 
     def __init__(self) -> None:
@@ -66,7 +67,7 @@ class Board:
         self.effective: dict[Name, float | None] = {}
         self.moments: list[tuple[int, float]] = []
         self.stubs: dict[Name, Any] = {}
-        self._flags: list[tuple[Names, Names]] = []
+        self.flags: list[tuple[Names, Names]] = []
 
     def take_out(self, out: Out) -> None:
         """`out.names` leave."""
@@ -107,9 +108,13 @@ class Board:
         item.tells = item.tells - without
         item.message = {**item.message, "content": text}
 
+    def shorten(self, names: Names, content: Any) -> None:
+        """`names` are shown with this content."""
+        self.stubs.update(dict.fromkeys(names, content))
+
     def flag(self, names: Names, *, protected: bool) -> None:
         """`names` are protected from now on, or no longer."""
-        self._flags.append((names, NOTHING) if protected else (NOTHING, names))
+        self.flags.append((names, NOTHING) if protected else (NOTHING, names))
 
     @property
     def protected(self) -> Names:
@@ -123,10 +128,10 @@ class Board:
 
     def _flagged(self) -> tuple[Names, Names]:
         """All flags as one, the newest first. Neighbours are joined pairwise: n log n, and only when somebody asks."""
-        while len(self._flags) > 1:
-            later = [*self._flags[1::2], (NOTHING, NOTHING)]
-            self._flags = [_joined(*pair) for pair in zip(self._flags[::2], later, strict=False)]
-        return self._flags[0] if self._flags else (NOTHING, NOTHING)
+        while len(self.flags) > 1:
+            later = [*self.flags[1::2], (NOTHING, NOTHING)]
+            self.flags = [_joined(*pair) for pair in zip(self.flags[::2], later, strict=False)]
+        return self.flags[0] if self.flags else (NOTHING, NOTHING)
 
     def _lift(self, names: Names, *, boundaries: bool) -> None:
         for out in self.outs:

@@ -1,7 +1,7 @@
 """Replay: folding ops, in file order, into a state. DESIGN section 4 and REPLAY.md are its specification.
 
 Second of two passes (`ledger` is the first: which ops are in force). No clock, network, tokenizer, config or regex.
-What a later rewind undoes is found out before (`_undone`) and never played; the rest goes onto a board (`effects`);
+What a later rewind undoes is found out before (`undone`) and never played; the rest goes onto a board (`effects`);
 what it came to is a `State`; `context` projects it.
 """
 
@@ -83,18 +83,18 @@ def fold(
 
 def play_all(folder: Fold, events: list[Event], after_ops: int) -> None:
     """All of `events` that no later one undoes."""
-    undone = _undone(folder.state, events, after_ops)
+    left_out = undone(folder.state, events, after_ops)
     for event in events:
-        if event[1] not in undone:
+        if event[1] not in left_out:
             folder.play(event)
 
 
-def _undone(state: State, events: list[Event], after_ops: int) -> set[int]:
+def undone(state: State, events: list[Event], after_ops: int) -> set[int]:
     """The sources that a later rewind undoes: compacts, trims, restores, a program's own cuts (REPLAY, rewind table).
 
     Those that are left go to `state.representation`. Each is looked at twice: linear.
     """
-    undone: set[int] = set()
+    found: set[int] = set()
     left = state.representation
     for when, source, what in events:
         op = None if isinstance(what, Cut) else what.op
@@ -102,8 +102,8 @@ def _undone(state: State, events: list[Event], after_ops: int) -> set[int]:
             left.append((when, source))
         elif (since := goes_back_to(state, when, op, after_ops)) is not None:
             while left and left[-1][0] > since:
-                undone.add(left.pop()[1])
-    return undone
+                found.add(left.pop()[1])
+    return found
 
 
 def represents(op: Op | None) -> bool:
@@ -213,7 +213,7 @@ class Fold:
         self.take_out(Out(source, "clear", gone, boundary=True), kept=keep)
 
     def rewind(self, entry: LedgerEntry, op: Rewind) -> None:
-        """Back to the mark's place: what entered after it goes (settled detail 7); `_undone` saw to the rest."""
+        """Back to the mark's place: what entered after it goes (settled detail 7); `undone` saw to the rest."""
         state = self.state
         target = state.ledger.by_id[op.to]
         position = target.op.at.messages if target.op is not None else op.at.messages
@@ -269,7 +269,7 @@ class Fold:
 
     def stubs(self, stubs: dict[str, object], at: int) -> None:
         for text, content in stubs.items():
-            self.board.stubs.update(dict.fromkeys(_names(text, at), content))
+            self.board.shorten(_names(text, at), content)
 
     def enter(self, entry: LedgerEntry, op: Op, items: Iterable[WireItem]) -> None:
         """The items of an edit or restore, in order, at the end; their time is the op's (DESIGN section 4)."""

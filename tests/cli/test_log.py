@@ -37,6 +37,67 @@ def test_json(tmp_path: Path) -> None:
     assert (second["number"], second["void"], second["voided_by"], second["ctxkit"]) == (2, False, None, "undo")
 
 
+def test_tokens(tmp_path: Path) -> None:
+    """Before and after of every op, counted now, whatever the op says; the counter's name once."""
+    path = small(tmp_path, marks=["start here"])
+    good("forget", path, "2-5")
+    good("add", path, "more words", "--ts", "2026-02-01T11:00:00Z")
+    good("trim", path, "--max-tokens", "50")
+    good("undo", path, "2")
+    ran = good("log", path, "--tokens")
+    bare = [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "_", line) for line in ran.text.splitlines()]
+    whole, less, more, fits, last = (figures(path, at) for at in ("1", "2", "3^", "3", "4"))
+    assert whole > less and more > less and fits <= 50
+    assert bare == [
+        f"  1  _  mark       {whole:>3} → {whole:>3}  {'':>3}  'start here'",
+        f"  2  _  forget     {whole:>3} → {less:>3}  {f'−{whole - less}':>3}  2-5  [undone by 4]",
+        f"  3  _  trim       {more:>3} → {fits:>3}  {f'−{more - fits}':>3}  {ops(path)[2]['ids']}",
+        f"  4  _  undo       {fits:>3} → {last:>3}  {f'+{last - fits}':>3}  op 2 (forget)",
+    ]
+    assert ran.err == "4 ops, 12 messages; tokens: estimate for unknown model, o200k_base × 1.25\n"
+    values = good("log", path, "--tokens", "--json").values
+    assert [value["tokens"] for value in values] == [
+        {"before": before, "after": after, "counter": "estimate for unknown model, o200k_base × 1.25"}
+        for before, after in ((whole, whole), (whole, less), (more, fits), (fits, last))
+    ]
+    assert [{key: one for key, one in value.items() if key != "tokens"} for value in values] == (
+        good("log", path, "--json").values
+    )
+    other = good("log", path, "--tokens", "--json", "--at", "2").values
+    assert [value["tokens"]["after"] for value in other] == [whole, less] and not other[1]["void"]
+
+
+def figures(path: Path, at: str) -> int:
+    return int(good("status", path, "--json", "--at", at).values[0]["tokens"]["used"])
+
+
+def test_tokens_of_a_stream_and_of_nothing(tmp_path: Path) -> None:
+    """A pipe with its ops; a log without ops has no lines; what was refused has no figures."""
+    path = small(tmp_path)
+    assert good("log", path, "--tokens").text == ""
+    piped = good("forget", "-", "2", stdin=path.read_bytes())
+    assert "forget" in good("log", "-", "--tokens", stdin=piped.out).text
+    at = {"messages": 11, "last": "no such"}
+    odd = lines(
+        {"ctxkit": "mark", "id": "m", "at": at}, {"ctxkit": "undo", "id": "u", "at": {"messages": 11}, "op": "m"}
+    )
+    assert (
+        "not counted: the log was refused with it" in good("log", "-", "--tokens", stdin=path.read_bytes() + odd).text
+    )
+    first, _ = good("log", "-", "--tokens", "--json", stdin=path.read_bytes() + odd).values
+    assert (first["tokens"]["before"], first["tokens"]["after"]) == (None, None)
+
+
+def test_an_op_cannot_pose_as_another(tmp_path: Path) -> None:
+    """Keys of its own give way to what the ledger knows."""
+    path = small(tmp_path)
+    odd = {"ctxkit": "mark", "id": "m", "at": {"messages": 11}, "number": 99, "void": True, "tokens": {"before": 1}}
+    path.write_bytes(path.read_bytes() + lines(odd))
+    [value] = good("log", path, "--json", "--tokens").values
+    assert (value["number"], value["void"]) == (1, False) and value["tokens"]["before"] > 1
+    assert good("log", path, "--json").values[0]["number"] == 1
+
+
 def test_number_is_what_undo_takes(tmp_path: Path) -> None:
     """So is the id."""
     path = small(tmp_path, marks=["a", "b"])

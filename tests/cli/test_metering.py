@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message, ops, small
 
-COUNTS = ["status", "status --short", "status --by role", "diff 1 --stat", "diff 1 --stat --json",
+COUNTS = ["status", "status --short", "status --by role", "diff 1 --stat", "diff 1 --stat --json", "log --tokens",
           "show --max-tokens 60", "export --to chat --max-tokens 60", "trim --max-tokens 60",
           "trim --max-tokens 60 --dry-run", "forget 2", "forget --role assistant", "forget --role assistant --yes",
           "remember 9", "clear", "rewind a",

@@ -1,0 +1,222 @@
+"""Sizes: that of a log's context before and after each of its ops, in messages and tokens, by replay.
+
+Each message is counted once, by the counter of today, so that all figures compare; from op to op only what is shown or
+hidden by it is added up. Sizes are those of the state before windows and filters (REPLAY 52).
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import compress
+from typing import Any, NamedTuple
+
+from ctxkit.core.context import Entry, entry
+from ctxkit.core.fit import dangling, faults
+from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.names import ItemName, Names
+from ctxkit.core.ranges import Ranges
+from ctxkit.core.transcript import Transcript
+from ctxkit.core.usage import Figures
+from ctxkit.core.walk import Walk
+from ctxkit.counting import Counting
+from ctxkit.opened import OpenedLog
+
+UNKNOWN = -1
+
+
+class Size(NamedTuple):
+    """Of a context."""
+
+    messages: int
+    tokens: int
+
+
+class Change(NamedTuple):
+    """An op, and the context before and after it; None for an op that never counted, as it does not fit the log."""
+
+    op: LedgerEntry
+    before: Size | None
+    after: Size | None
+
+
+class OpSizes:
+    """The ops of a log in order, each with what it did. `counter`: the name of what counts."""
+
+    def __init__(self, log: OpenedLog) -> None:
+        self.log = log
+        self._state = log.state()
+        self.counting = Counting(log)
+        self.counter = self.counting.counter.name
+
+    def __iter__(self) -> Iterator[Change]:
+        """Of another program's log, what its rows came to is read anew at each place where ops stand."""
+        entries, transcript = self._state.ledger.entries, self._state.transcript
+        skipped = set(self._unfit(entries))
+        walk: Walk | None = None
+        place = 0
+        for one in entries:
+            if walk is None:
+                walk = Walk(self._seen(transcript, one), self._state.ledger, skipped)
+                sizes = Running(walk, self.counting)
+                sizes.foresee(_count(transcript, entries[-1]))
+                sizes.anew(_count(walk.transcript, one))
+            elif one.place != place and (walk.transcript.view is not None or self.log.force):
+                walk.move(self._seen(transcript, one), one.number - 1)
+                sizes.anew(_count(walk.transcript, one))
+            else:
+                sizes.grow(_count(walk.transcript, one))
+            place, before = one.place, sizes.size
+            if one.number in skipped:
+                yield Change(one, None, None)
+                continue
+            touched = walk.play(one)
+            if touched is None:
+                sizes.anew(sizes.count)
+            else:
+                sizes.look(touched)
+            yield Change(one, before, sizes.size)
+        if walk is not None:
+            limit = self.log.config["limit"] or self.counting.limit
+            self.log.tell(Figures(sizes.size.tokens, sizes.size.tokens, self.counter, sizes.size.messages, limit=limit))
+
+    def _seen(self, transcript: Transcript, one: LedgerEntry) -> Transcript:
+        """The log as it was at an op; a native log's messages only grow in number, and `Running` sees to that."""
+        if transcript.view is None or one.place >= transcript.rows:
+            return transcript
+        return self.log.back_to(str(one.number))[0]
+
+    def _unfit(self, entries: Iterable[LedgerEntry]) -> Iterator[int]:
+        """The numbers of ops that never count: what they name is not there, or the log was refused for them."""
+        earlier: dict[str, LedgerEntry] = {}
+        for one in entries:
+            missing = dangling(one, earlier)
+            if one.id:
+                earlier[one.id] = one
+            refused = one.void and not self.log.force
+            if missing or (refused and faults(one, self._state.transcript, self.log.identity)):
+                yield one.number
+
+
+def _count(transcript: Transcript, one: LedgerEntry) -> int:
+    """How many messages stand before an op."""
+    if one.place >= transcript.rows:
+        return len(transcript.messages)
+    return bisect_left(transcript.row_of, one.place)
+
+
+class Running:
+    """The messages that the context shows, of the first `count` of the log, and their tokens added up."""
+
+    def __init__(self, walk: Walk, counting: Counting) -> None:
+        self.walk, self.counting = walk, counting
+        self.count = 0
+        self._messages = self._tokens = 0
+        self._shown = bytearray()
+        self._weights = array("q")
+        self._transcript = walk.transcript
+        self._short: dict[int, Any] = {}
+        """Number -> the content that it was counted with, where that is not its own."""
+        self._items: dict[ItemName, int] = {}
+        self._counted: dict[Hashable, int] = {}
+        """Items as they were shown -> tokens."""
+
+    @property
+    def size(self) -> Size:
+        """Of the context."""
+        return Size(self._messages, self._tokens)
+
+    def foresee(self, count: int) -> None:
+        """So many messages of a native log will be shown: counted at once, that costs less."""
+        if self.walk.transcript.view is None:
+            self._room(count)
+            self._weights[1:] = array("q", self.counting.as_read(range(1, count + 1)))
+
+    def anew(self, count: int) -> None:
+        """Everything may have changed."""
+        state = self.walk.state
+        if state.transcript is not self._transcript:
+            pairs = zip(self._transcript.messages, state.messages, strict=False)
+            for n in [one.n for one, other in pairs if one != other and one.n < len(self._weights)]:
+                self._weights[n] = UNKNOWN
+            self._transcript = state.transcript
+        self.count = count
+        self._room(count)
+        self._messages = self._tokens = 0
+        self._shown = bytearray(len(self._shown))
+        self._items = {}
+        shown = state.shown()
+        self._show(Names(shown.numbers & Ranges.span(1, count), shown.items))
+
+    def grow(self, count: int) -> None:
+        """More messages of a native log came; no op that fits has taken out one of them."""
+        if count > self.count:
+            self._room(count)
+            self._show(Names(Ranges.span(self.count + 1, count)))
+            self.count = count
+
+    def look(self, touched: Names) -> None:
+        """These may be shown, hidden, or shown otherwise now."""
+        touched = Names(touched.numbers & Ranges.span(1, self.count), touched.items)
+        for low, high in touched.numbers.pairs():
+            shown = self._shown[low : high + 1]
+            self._messages -= shown.count(1)
+            self._tokens -= sum(compress(self._weights[low : high + 1], shown))
+            self._shown[low : high + 1] = bytes(high - low + 1)
+        for name in touched.items & self._items.keys():
+            self._messages -= 1
+            self._tokens -= self._items.pop(name)
+        if self.walk.back:
+            self._show(self.walk.among(touched))
+
+    def _room(self, count: int) -> None:
+        more = count + 1 - len(self._shown)
+        if more > 0:
+            self._shown.extend(bytes(more))
+            self._weights.extend([UNKNOWN] * more)
+
+    def _show(self, names: Names) -> None:
+        """`names`, which were not shown."""
+        self._weigh(names)
+        for low, high in names.numbers.pairs():
+            self._shown[low : high + 1] = b"\1" * (high - low + 1)
+            self._messages += high - low + 1
+            self._tokens += sum(self._weights[low : high + 1])
+        for name in names.items:
+            self._messages += 1
+            self._tokens += self._items[name]
+
+    def _weigh(self, names: Names) -> None:
+        """Count those of `names` that are not counted yet as they are shown."""
+        state = self.walk.state
+        stubs = state.board.stubs
+        unknown: list[int] = []
+        for low, high in names.numbers.pairs():
+            weights = self._weights[low : high + 1]
+            if UNKNOWN in weights:
+                unknown += [low + k for k, weight in enumerate(weights) if weight == UNKNOWN]
+        short = self._short
+        if short or stubs:
+            few = len(names.numbers) < len(short) + len(stubs)
+            ever = names.numbers if few else [n for n in {*short, *stubs} if isinstance(n, int) and n in names]
+            unknown += [n for n in ever if short.get(n) is not stubs.get(n)]
+        wanted = list(dict.fromkeys(unknown))
+        for n, tokens in zip(wanted, self.counting.of_entries(entry(state, n) for n in wanted), strict=True):
+            self._weights[n] = tokens
+            short.pop(n, None)
+            if n in stubs:
+                short[n] = stubs[n]
+        held = {name: entry(state, name) for name in names.items}
+        keys = {name: (name, *_as_shown(one)) for name, one in held.items()}
+        new = [name for name, key in keys.items() if key not in self._counted]
+        for name, tokens in zip(new, self.counting.of_entries(held[name] for name in new), strict=True):
+            self._counted[keys[name]] = tokens
+        self._items.update((name, self._counted[key]) for name, key in keys.items())
+
+
+def _as_shown(one: Entry) -> tuple[Hashable, int]:
+    """What the tokens of an item follow from; an op's own values live as long as the ledger."""
+    message = one.item.message if one.item is not None else {}
+    content = message.get("content")
+    return content if isinstance(content, str) else id(message), id(one.stub)
