@@ -59,6 +59,22 @@ class Calls:
         return found
 
     @cached_property
-    def latest(self) -> dict[str, Name]:
-        """Path -> the newest message that touches it."""
-        return {path: touched[-1][0] for path, touched in self.by_path.items()}
+    def place(self) -> dict[Name, int]:
+        """Where each message stands among all."""
+        return {name: n for n, name in enumerate(self.names)}
+
+    @cached_property
+    def _newest(self) -> dict[tuple[str, str | None], Name]:
+        """Path and part -> the newest message that reads it; None for the part: that reads all of it, or writes it."""
+        return {
+            (touch.path, (touch.part or None) if touch.how == "read" else None): name
+            for name, some in self.touched.items() for touch in some
+        }  # fmt: skip
+
+    def outdated(self, name: Name, touch: Touch) -> Name | None:
+        """The newest message that shows again what `touch`, by message `name`, read, or makes it old."""
+        if touch.how != "read" or touch.mixed:
+            return None
+        later = [found for part in {None, touch.part} if (found := self._newest.get((touch.path, part))) is not None]
+        newest = max(later, key=self.place.__getitem__, default=name)
+        return newest if self.place[newest] > self.place[name] else None

@@ -5,7 +5,7 @@ Reads what `counting.py` counts; `status --by` and `--files` print it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,6 +14,7 @@ from ctxkit.calls import Calls
 from ctxkit.core.context import entry
 from ctxkit.core.files import Touch
 from ctxkit.core.names import Name
+from ctxkit.core.times import iso
 from ctxkit.counting import Counting
 from ctxkit.opened import OpenedLog
 
@@ -31,16 +32,20 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Touched(msgspec.Struct, frozen=True):
-    """A file that calls touch. `reads`, `writes`: the messages that do, as people write them; `last`: the newest.
+    """A file that calls touch. `reads`, `writes`: the messages that do, as people write them; `created`, `deleted`:
+    those of the writes that do just that. `last`: the newest of all; `time`: its own, ISO, None where it has none.
 
     `tokens`: of these calls and their results in the context, those of a call that touches several files for each of
-    them. `superseded`: reads that a later one, or a write, made old.
+    them. `superseded`: reads of what a later one shows again, or a write made old.
     """
 
     path: str
     reads: list[str]
     writes: list[str]
+    created: list[str]
+    deleted: list[str]
     last: str
+    time: str | None
     tokens: int
     superseded: list[str]
 
@@ -77,17 +82,30 @@ class Shares:
         for name, some in self.calls.touched.items():
             for touch in some:
                 order.setdefault(touch.path, []).append((name, touch))
-        label, place = self.state.label, {name: n for n, name in enumerate(self.names)}
-        found = []
-        for path, held in sorted(order.items(), key=lambda one: -place[one[1][-1][0]]):
-            reads = [name for name, touch in held if touch.action == "read"]
-            writes = [name for name, touch in held if touch.action == "write"]
-            last = held[-1][0]
-            steps = {member for name, _ in held for member in self._step(name)}
-            tokens = sum(self.tokens.get(name, 0) for name in steps)
-            old = [label(n) for n in reads if n != last]
-            found.append(Touched(path, list(map(label, reads)), list(map(label, writes)), label(last), tokens, old))
-        return found
+        place = self.calls.place
+        return [self._file(path, order[path]) for path in sorted(order, key=lambda one: -place[order[one][-1][0]])]
+
+    def _file(self, path: str, held: Sequence[tuple[Name, Touch]]) -> Touched:
+        def labels(names: Iterable[Name]) -> list[str]:
+            return [self.state.label(name) for name in dict.fromkeys(names)]
+
+        last = held[-1][0]
+        moment = self.state.original(last)
+        new = [
+            name for n, (name, touch) in enumerate(held) if touch.how == "create" or (touch.how == "write" and not n)
+        ]
+        steps = {member for name, _ in held for member in self._step(name)}
+        return Touched(
+            path,
+            labels(name for name, touch in held if touch.how == "read"),
+            labels(name for name, touch in held if touch.how != "read"),
+            labels(new),
+            labels(name for name, touch in held if touch.how == "delete"),
+            self.state.label(last),
+            iso(int(moment)) if moment is not None else None,
+            sum(self.tokens.get(name, 0) for name in steps),
+            labels(name for name, touch in held if self.calls.outdated(name, touch) is not None),
+        )
 
     def _labelled(self, kind: By) -> Iterator[tuple[str, Name]]:
         exchange = BEFORE

@@ -105,11 +105,14 @@ class Shortening:
 
     def _superseded(self, name: Name) -> str | None:
         """The message that reads or writes again all that this result shows; None where there is none."""
-        made_by, paths = self.calls.callers(name), self.calls.files(name)
-        latest = self.calls.latest
-        if not paths or any(touch.action != "read" or latest[touch.path] in made_by for touch in paths):
+        found = [
+            self.calls.outdated(caller, touch)
+            for caller in self.calls.callers(name) for touch in self.calls.touched.get(caller, ())
+        ]  # fmt: skip
+        newer = [one for one in found if one is not None]
+        if not found or len(newer) < len(found):
             return None
-        return self.state.label(latest[paths[0].path])
+        return self.state.label(max(newer, key=self.calls.place.__getitem__))
 
     def _message(self, name: Name) -> Message | None:
         return self.state.messages[name - 1] if isinstance(name, int) else None

@@ -60,5 +60,43 @@ def test_files() -> None:
     shares = Shares(edited())
     a, b = shares.files()
     assert (a.path, a.reads, a.writes, a.last, a.superseded) == ("a.py", ["2", "8"], ["6"], "8", ["2"])
-    assert b == Touched("b.py", ["4"], [], "4", shares.tokens[4] + shares.tokens[5], [])
+    assert b == Touched("b.py", ["4"], [], [], [], "4", None, shares.tokens[4] + shares.tokens[5], [])
     assert a.tokens == sum(shares.tokens[n] for n in (2, 3, 6, 7, 8, 9))
+
+
+def touched(*calls: tuple[str, dict[str, Any]]) -> list[Touched]:
+    """The files of a log that makes these calls, one after the other: messages 2, 4, 6, ..."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
+    for n, (tool, arguments) in enumerate(calls):
+        rows += step(n, tool, arguments, f"text {n}")
+    for minute, row in enumerate(rows):
+        row["ts"] = f"2026-02-01T10:{minute:02}:00Z"
+    return Shares(Log.open(io.BytesIO(lines(*rows)), env={})).files()
+
+
+def test_created_edited_deleted() -> None:
+    """What is written as a whole was created, where nothing touched it before."""
+    a, b = touched(
+        ("Write", {"file_path": "a"}), ("Write", {"file_path": "a"}), ("Edit", {"file_path": "a"}),
+        ("Read", {"file_path": "b"}), ("Write", {"file_path": "b"}), ("Bash", {"command": "rm a"}),
+    )  # fmt: skip
+    assert (a.path, a.reads, a.writes, a.created, a.deleted) == ("a", [], ["2", "4", "6", "12"], ["2"], ["12"])
+    assert (a.last, a.time) == ("12", "2026-02-01T10:11:00Z")
+    assert (b.path, b.writes, b.created, b.superseded) == ("b", ["10"], [], ["8"])
+
+
+def test_what_is_read_in_parts() -> None:
+    """A part is superseded by the same part, by the whole file, and by a change; the whole by no part."""
+    [one] = touched(
+        ("Read", {"file_path": "a", "offset": 1}), ("Read", {"file_path": "a", "offset": 9}),
+        ("Read", {"file_path": "a", "offset": 1}), ("Bash", {"command": "cat a | grep x"}),
+    )  # fmt: skip
+    assert (one.reads, one.superseded) == (["2", "4", "6", "8"], ["2"])
+    [one] = touched(("Read", {"file_path": "a"}), ("Read", {"file_path": "a", "offset": 9}))
+    assert one.superseded == []
+    [one] = touched(
+        ("Bash", {"command": "sed -n 1,9p a"}), ("Bash", {"command": "cat a; make"}), ("bash", {"cmd": "cat a"})
+    )
+    assert one.superseded == ["2"], "what make said stands nowhere else"
+    [one] = touched(("Read", {"file_path": "a", "offset": 9}), ("Edit", {"file_path": "a"}))
+    assert one.superseded == ["2"]

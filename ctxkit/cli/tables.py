@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
+from ctxkit.cli.wrap import wrapped
 from ctxkit.shares import Share, Touched
 
+MANY = 8
+"""Messages of a list that are all named."""
 Line = list[str | Ink]
 
 
@@ -21,10 +24,34 @@ def shares(found: Sequence[Share], width: int, total: int, *, numbered: bool = F
 
 
 def files(found: Sequence[Touched], width: int) -> Iterator[Line]:
-    """Two lines for each: tokens and path; who read and wrote it, and what of that is superseded."""
+    """Two lines or more for each: tokens and path; who did what to it, what of that is superseded, when it was last."""
     most = max((len(f"{one.tokens:,}") for one in found), default=1)
     for one in found:
-        yield [Ink(f"{one.tokens:>{most},}  ", "bold"), clip(safe(one.path, keep_newlines=False), width - most - 2)]
-        said = (("read", one.reads), ("written", one.writes), ("superseded", one.superseded))
-        parts = [f"{what} {','.join(labels)}" for what, labels in said if labels]
-        yield [clip(" " * (most + 2) + "; ".join(parts), width)]
+        yield [Ink(f"{one.tokens:>{most},}  ", "bold"), _ending(safe(one.path, keep_newlines=False), width - most - 2)]
+        other = [label for label in one.writes if label not in {*one.created, *one.deleted}]
+        said = (
+            ("read", one.reads), ("created", one.created), ("written", other), ("deleted", one.deleted),
+            ("superseded", one.superseded),
+        )  # fmt: skip
+        parts = [f"{what} {_listed(labels)}" for what, labels in said if labels]
+        parts.append(f"last {one.last}" + (f" at {one.time[:16].replace('T', ' ')}" if one.time is not None else ""))
+        for line in wrapped(["; ".join(parts)], width - most - 2, 2, hard=True):
+            yield [" " * (most + 2), *line]
+
+
+def _ending(path: str, width: int) -> str:
+    """The end of a path, which tells more than its start, in `width` cells."""
+    if cells(path) <= width:
+        return path
+    start, used = len(path), 1
+    while start and used + cells(path[start - 1]) <= width:
+        start -= 1
+        used += cells(path[start])
+    return f"…{path[start:]}"
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """`2,4,9`; of many the first, the newest, and how many."""
+    if len(labels) <= MANY:
+        return ",".join(labels)
+    return f"{labels[0]},…,{','.join(labels[-MANY // 2 :])} ({len(labels)} times)"

@@ -1,55 +1,144 @@
-"""Files that tool calls touch: which path, and whether it is read or written. By tables, not by running anything.
+"""Files that tool calls touch: which path, and what is done to it. By tables, not by running anything.
 
-Trim keeps what is being edited and lets superseded reads go; `status --files` lists them.
+Trim keeps what is being edited and lets superseded reads go; `status --files` lists them. What shells do is told by
+`shell.py`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from ctxkit.core.messages import Call
+from ctxkit.core.shell import Used, used
 
 Action = Literal["read", "write"]
+How = Literal["read", "edit", "write", "create", "delete"]
+"""`write`: all of the file; `create`: it was not there before; `edit`: a part of it."""
 
-PATHS = ("file_path", "path", "filePath", "file", "filename", "notebook_path", "target_file", "absolute_path", "uri")
+PATHS = (
+    "file_path", "path", "filePath", "absolute_path", "file", "filename", "notebook_path", "target_file", "file_name",
+    "filepath", "uri",
+)  # fmt: skip
 """Arguments that name a file, the surest first."""
-WRITING = re.compile(r"write|edit|create|replace|patch|insert|append|save|delete|move|rename", re.I)
-READING = re.compile(r"read|view|open|cat\b|get_?file|file_?contents", re.I)
-"""Words in the names of tools."""
-COMMANDS = {"view": "read", "create": "write", "str_replace": "write", "insert": "write", "undo_edit": "write"}
+LISTS = ("paths", "file_paths", "filePaths", "files", "include", "replacements", "edits")
+"""Arguments that name several: texts, or objects with one of PATHS."""
+PARTS = (
+    "offset", "limit", "pages", "view_range", "line_range", "lines", "line_number", "start_line", "end_line",
+    "startLine", "endLine", "start", "end", "head", "tail",
+)  # fmt: skip
+"""Arguments that choose a part of a file."""
+MOVES = (("source", "destination"), ("old_path", "new_path"), ("from", "to"))
+"""Arguments of a move or copy."""
+KINDS: tuple[tuple[How, re.Pattern[str]], ...] = (
+    ("delete", re.compile(r"delete|remove(?!_from)", re.I)),
+    ("edit", re.compile(r"edit|replace|patch|insert|append|diff|update", re.I)),
+    ("create", re.compile(r"create|new_?file", re.I)),
+    ("write", re.compile(r"write|save", re.I)),
+    ("read", re.compile(r"read|view|open|cat\b|get_?file|file_?contents", re.I)),
+)
+"""Words in the names of tools; the first that fits counts."""
+MOVING = re.compile(r"move|rename", re.I)
+COMMANDS: dict[str, How] = {
+    "view": "read", "create": "create", "str_replace": "edit", "insert": "edit", "undo_edit": "edit", "edit": "edit",
+    "delete": "delete",
+}  # fmt: skip
 """Values of `command`, where one tool does several things."""
-PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.M)
+SHELL = re.compile(r"^(?!.*power).*(bash|shell|exec|terminal|run_?command)|^z?sh$", re.I)
+"""Tools that run commands of a shell like sh."""
+SCRIPTS = ("command", "cmd", "script")
+"""Their arguments."""
+PATCHES = ("input", "patch", "patchText", "patch_text", "diff", *SCRIPTS)
+"""Arguments that hold a patch."""
+PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
 """Lines of a patch (Codex's apply_patch) that name a file."""
+OF_PATCH: dict[str, How] = {"Update": "edit", "Add": "create", "Delete": "delete", "": "write"}
+BEGIN = "*** Begin Patch"
+UNIFIED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.M)
+"""The line of a unified diff that names the new file."""
 
 
 class Touch(NamedTuple):
-    """What a call does to a file."""
+    """What a call does to a file. `part`: which part of it is read, as it was asked for, "" for all of it; `mixed`:
+    the result shows more than what the file holds.
+    """
 
     path: str
-    action: Action
+    how: How
+    part: str = ""
+    mixed: bool = False
+
+    @property
+    def action(self) -> Action:
+        """Whether the file is another one afterwards."""
+        return "read" if self.how == "read" else "write"
 
 
 def touches(call: Call) -> Iterator[Touch]:
     """The files that a call names; none for tools that are in no table."""
     arguments = call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
-    patched = False
-    for text in arguments.values():
-        if isinstance(text, str) and "*** " in text:
-            for path in PATCHED.findall(text):
-                patched = True
-                yield Touch(path, "write")
-    action = None if patched else _action(call.name, arguments)
-    path = next((arguments[key] for key in PATHS if isinstance(arguments.get(key), str) and arguments[key]), None)
-    if action is not None and path is not None:
-        yield Touch(path, action)
-
-
-def _action(tool: str, arguments: dict[str, Any]) -> Action | None:
+    found = list(_patched(call.name, arguments))
     command = arguments.get("command")
-    if isinstance(command, str) and command in COMMANDS:
-        return "write" if COMMANDS[command] == "write" else "read"
-    if WRITING.search(tool):
-        return "write"
-    return "read" if READING.search(tool) else None
+    if not found and isinstance(command, str) and command in COMMANDS:
+        found = _named(COMMANDS[command], arguments)
+    elif not found and SHELL.search(call.name):
+        found = [Touch(*one) for one in _run(arguments)]
+    elif not found and MOVING.search(call.name):
+        found = list(_moved(arguments))
+    elif not found:
+        how = next((how for how, words in KINDS if words.search(call.name)), None)
+        found = _named(how, arguments) if how is not None else []
+    yield from dict.fromkeys(found)
+
+
+def _patched(tool: str, arguments: dict[str, Any]) -> Iterator[Touch]:
+    for key in PATCHES:
+        text = _script(arguments.get(key))
+        if BEGIN in text:
+            for kind, path, moved in PATCHED.findall(text):
+                yield Touch(path or moved, OF_PATCH[kind])
+        elif key not in SCRIPTS and re.search("patch|diff", tool, re.I):
+            for path in UNIFIED.findall(text):
+                yield Touch(path.strip(), "edit")
+
+
+def _named(how: How, arguments: dict[str, Any]) -> list[Touch]:
+    chosen = {key: arguments[key] for key in PARTS if arguments.get(key) is not None} if how == "read" else {}
+    part = json.dumps(chosen, sort_keys=True, default=str) if chosen else ""
+    return [Touch(path, how, part) for path in _paths(arguments)]
+
+
+def _paths(arguments: dict[str, Any]) -> list[str]:
+    own = next((arguments[key] for key in PATHS if isinstance(arguments.get(key), str) and arguments[key]), None)
+    if own is not None:
+        return [own]
+    listed = [one for key in LISTS if isinstance(arguments.get(key), list) for one in arguments[key]]
+    texts = [one for one in listed if isinstance(one, str) and one and not set("*?") & set(one)]
+    return texts + [path for one in listed if isinstance(one, dict) for path in _paths(one)]
+
+
+def _moved(arguments: dict[str, Any]) -> Iterator[Touch]:
+    for old, new in MOVES:
+        if isinstance(arguments.get(old), str) and isinstance(arguments.get(new), str):
+            yield Touch(arguments[old], "delete")
+            yield Touch(arguments[new], "write")
+            return
+
+
+def _run(arguments: dict[str, Any]) -> list[Used]:
+    return next((used(text) for key in SCRIPTS if (text := _script(arguments.get(key)))), [])
+
+
+def _script(value: Any) -> str:
+    """A script, also where it stands as the words of a call: bash -lc SCRIPT."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        return value[-1] if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(map(_quoted, value))
+    return ""
+
+
+def _quoted(word: str) -> str:
+    return word if re.fullmatch(r"[\w./:=@%+,-]+", word) else "'" + word.replace("'", "'\\''") + "'"

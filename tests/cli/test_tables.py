@@ -10,7 +10,11 @@ from ctxkit.cli.safe import cells
 from ctxkit.shares import Share, Touched
 
 SHARES = [Share("Bash\x1b[31m and a very long name of a tool " * 3, 12, 250_000, "3"), Share("漢字", 1, 5, "9")]
-FILES = [Touched("a/" * 60 + "x.py", ["1"] * 40, [], "1", 1234, ["1"]), Touched("b", [], ["7"], "7", 1, [])]
+MANY = [str(n) for n in range(100, 140)]
+FILES = [
+    Touched("a/" * 60 + "漢字.py", MANY, [], [], [], "139", "2026-02-01T10:11:00Z", 1234, MANY[:8]),
+    Touched("b", ["8"], ["7", "9", "11"], ["7"], ["11"], "11", None, 1, []),
+]
 
 
 def text(line: tables.Line) -> str:
@@ -29,4 +33,8 @@ def test_words() -> None:
     """Tokens, percent of the whole, messages or the number of one."""
     assert text(list(tables.shares(SHARES, 80, 500_000))[1]) == "      5    0 %  漢字 (1)"
     assert text(list(tables.shares(SHARES, 80, 500_000, numbered=True))[1]) == "      5    0 %  9 漢字"
-    assert [text(line) for line in tables.files(FILES, 80)][2:] == ["    1  b", "       written 7"]
+    assert [text(line) for line in tables.files(FILES, 60)] == [
+        "1,234  …/" + "a/" * 22 + "漢字.py", "       read 100,…,136,137,138,139 (40 times); superseded",
+        "         100,101,102,103,104,105,106,107; last 139 at", "         2026-02-01 10:11",
+        "    1  b", "       read 8; created 7; written 9; deleted 11; last 11",
+    ]  # fmt: skip
