@@ -55,11 +55,10 @@ def require_room(log: Log, records: Sequence[Mapping[str, Any]]) -> None:
     if not said:
         return
     found = Trimming(log, Asked())
-    try:
-        budget = found.budget
-    except BadConfig as error:
+    if found.limit is None:
         text = "no limit is known to enforce: neither the config nor the log's model names one: nothing was added"
-        raise BadConfig(text, f"{LIMIT}; or without --enforce") from error
+        raise BadConfig(text, f"{LIMIT}; or without --enforce")
+    budget = found.budget
     new = found.measuring.new(content_of(dict(one)) for one in records[:said])
     if found.total + new > budget:
         name = "-" if log.opening.path is None else shlex.quote(log.opening.name)

@@ -231,9 +231,12 @@ def as_arguments() -> Iterator[None]:
     except DoesNotFit as error:
         raise DoesNotFit(error.message, "a larger budget, or less that may not go") from error
     except BadConfig as error:
-        if "limit" not in error.message:
-            raise
-        raise BadConfig("no limit is known: neither the config nor the model names one", "limit=N or model=") from error
+        if "needs a limit" in error.message or error.message.startswith("no limit"):
+            text = "no limit is known: neither the config nor the model names one"
+            raise BadConfig(text, "limit=N, or model= a known one") from error
+        if error.message.startswith("the reserve"):
+            raise BadConfig(error.message, "reserve=N, below the limit") from error
+        raise
 
 
 def wished(

@@ -62,7 +62,8 @@ def given(
     """
     for i, message in enumerate(messages):
         if not isinstance(message, Mapping):
-            raise BadMessage(f"messages[{i}] is no dict: {_brief(message)}", FORMS["chat"])
+            hint = "its model_dump(exclude_none=True) is one" if hasattr(message, "model_dump") else FORMS["chat"]
+            raise BadMessage(f"messages[{i}] is no dict: {_brief(message)}", hint)
         if isinstance(message.get("ctxkit"), str):
             raise BadMessage(f"messages[{i}] is an op of ctxkit, not a message", "a log with its ops: Log.open(path)")
     form = _form(messages)

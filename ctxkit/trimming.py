@@ -101,13 +101,17 @@ class Trimming:
 
     @cached_property
     def budget(self) -> int:
-        """Tokens that the context may have. Raises BadConfig where no limit is known."""
+        """Tokens that the context may have. Raises BadConfig where no limit is known, or the reserve leaves none."""
         if self.asked.budget is not None:
             return self.asked.budget
         if self.limit is None:
             text = "no limit is known: neither the config nor the log's model names one: nothing was changed"
             raise BadConfig(text, "--max-tokens N, or `limit` or `model` in the config")
-        return self.limit - max(int(self.log.config["reserve"]), self.told.reply or 0)
+        reserve = max(int(self.log.config["reserve"]), self.told.reply or 0)
+        if reserve >= self.limit:
+            text = f"the reserve of {reserve:,} tokens takes all of the limit of {self.limit:,}: nothing was changed"
+            raise BadConfig(text, "a smaller `reserve` in the config, or --max-tokens N")
+        return self.limit - reserve
 
     @property
     def limit(self) -> int | None:

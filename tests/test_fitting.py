@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -240,7 +241,12 @@ def test_a_log(tmp_path: Path) -> None:
     ("call", "kind", "says"),
     [
         (lambda: trim_conversation(run(), 10), DoesNotFit, "do not fit into 10"),
-        (lambda: enforce_context_limit(run(), limit=10), DoesNotFit, "do not fit into -4,086"),
+        (lambda: enforce_context_limit(run(), limit=10, reserve=0), DoesNotFit, "do not fit into 10"),
+        (
+            lambda: enforce_context_limit(run(), limit=10),
+            BadConfig,
+            "the reserve of 4,096 tokens takes all of the limit",
+        ),
         (lambda: enforce_context_limit(run()), BadConfig, "no limit is known"),
         (lambda: enforce_context_limit(run(), limit=0), Usage, "limit must be at least 1"),
         (lambda: enforce_context_limit(run(), reserve=-1, limit=9), Usage, "reserve must be at least 0"),
@@ -314,12 +320,36 @@ ctxkit.trim_conversation([1, 2], 100)  # E: no messages
 """
 
 
-def test_types(tmp_path: Path) -> None:
-    """A type checker knows what goes in and what comes out: `py.typed` is there."""
+PROVIDERS = """
+from typing import assert_type
+from anthropic.types import MessageParam, TextBlockParam
+from google.genai.types import ContentDict
+from openai.types.chat import ChatCompletionMessageParam
+from openai.types.responses import ResponseInputItemParam
+import ctxkit
+
+chat: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hi"}]
+items: list[ResponseInputItemParam] = [{"role": "user", "content": "hi"}]
+messages: list[MessageParam] = [{"role": "user", "content": "hi"}]
+system: list[TextBlockParam] = [{"type": "text", "text": "Be brief."}]
+contents: list[ContentDict] = [{"role": "user", "parts": [{"text": "hi"}]}]
+assert_type(ctxkit.trim_conversation(chat, 100).messages, list[ChatCompletionMessageParam])
+assert_type(ctxkit.trim_conversation(items, 100).messages, list[ResponseInputItemParam])
+assert_type(ctxkit.trim_conversation(messages, 100, system=system).messages, list[MessageParam])
+assert_type(ctxkit.enforce_context_limit(contents, limit=100).messages, list[ContentDict])
+ctxkit.estimate_tokens(["hi"])  # E: no messages
+"""
+
+
+@pytest.mark.parametrize("snippet", [
+    SNIPPET, pytest.param(PROVIDERS, marks=pytest.mark.slow)
+], ids=["ours", "providers"])  # fmt: skip
+def test_types(tmp_path: Path, snippet: str) -> None:
+    """A type checker knows what goes in and what comes out, of the providers' own types too: `py.typed` is there."""
     path = tmp_path / "snippet.py"
-    path.write_text(SNIPPET)
-    call = [sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--no-error-summary", str(path)]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=300, check=False, cwd=Path(__file__).parents[1])
-    wrong = {n for n, line in enumerate(SNIPPET.splitlines(), start=1) if "# E:" in line}
+    path.write_text(snippet)
+    call = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "--no-error-summary", str(path)]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=600, check=False, cwd=Path(__file__).parents[1])
+    wrong = {n for n, line in enumerate(snippet.splitlines(), start=1) if "# E:" in line}
     found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
     assert found == wrong, done.stdout + done.stderr

@@ -93,6 +93,18 @@ def test_what_is_no_message_is_named(messages: list[Any], says: str) -> None:
     assert says in caught.value.message
 
 
+def test_an_object_is_told_how_to_be_a_dict() -> None:
+    """As the clients of providers give them."""
+
+    class Message:
+        def model_dump(self) -> dict[str, Any]:
+            return USER
+
+    with pytest.raises(BadMessage) as caught:
+        given([USER, Message()])  # type: ignore[type-var]
+    assert "model_dump" in caught.value.hint
+
+
 def test_odd_text_is_read() -> None:
     """Lone surrogates, and numbers that JSON does not have."""
     found = given([{"role": "user", "content": "a\ud800b", "x": float("nan")}, USER])
