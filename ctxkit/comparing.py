@@ -86,7 +86,7 @@ class Diff:
     @property
     def counter(self) -> str:
         """The name of what counts; both names where two logs are counted for different models."""
-        return " → ".join(dict.fromkeys(side.counting.counter.name for side in (self.a, self.b)))
+        return " → ".join(dict.fromkeys(side.measuring.name for side in (self.a, self.b)))
 
     def parts(self, hunk: Hunk) -> Iterator[tuple[Hunk, Why]]:
         """A GONE or CAME hunk in parts, each with why it is not on the other side."""

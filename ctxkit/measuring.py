@@ -150,6 +150,12 @@ class Measuring:
             return list(self.counting.counted(names))
         return [self.rate(name) * tokens for name, tokens in zip(names, self.counting.base(names), strict=True)]
 
+    @property
+    def name(self) -> str:
+        """What counts the messages, each by itself."""
+        counting, session = self.counting, self._session
+        return counting.counter.name if session is None else _factor(counting, session.calibration)
+
     def instead(self, name: Name, content: Content) -> float:
         """Tokens of `content` where it stands for the message `name`."""
         [counted] = self.counting.of_contents([content])

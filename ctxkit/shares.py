@@ -1,6 +1,7 @@
 """Shares: whose a context's tokens are, by role, tool, exchange or file; and every file that its calls touch.
 
-Reads what `counting.py` counts; `status --by` and `--files` print it.
+Reads what `measuring.py` says of each message, so that they are parts of what `status` shows; `status --by` and
+`--files` print it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ctxkit.core.files import Touch
 from ctxkit.core.names import Name
 from ctxkit.core.times import iso
 from ctxkit.counting import Counting
+from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
 
 By = Literal["role", "tool", "exchange", "file"]
@@ -57,8 +59,9 @@ class Shares:
         self.log, self.state = log, log.state()
         self.names = list(log.listed())
         self.calls = Calls(log, self.names)
-        self.counting = Counting(log)
-        self.tokens = dict(zip(self.names, self.counting.counted(self.names), strict=True))
+        measuring = Measuring(Counting(log))
+        self.tokens = dict(zip(self.names, map(round, measuring.each(self.names)), strict=True))
+        self.counter = measuring.name
 
     def by(self, kind: By) -> list[Share]:
         """The shares, the largest first; exchanges in their order. Each message is in one of them, so they add up."""

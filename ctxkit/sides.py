@@ -17,7 +17,7 @@ from ctxkit.errors import NoSuchOp, Usage
 from ctxkit.opened import BEFORE, NOW, OpenedLog
 
 if TYPE_CHECKING:
-    from ctxkit.counting import Counting
+    from ctxkit.measuring import Measuring
 
 MARK = "mark:"
 
@@ -57,15 +57,16 @@ class Side:
         return self.log.text(self.order[place])
 
     @cached_property
-    def counting(self) -> Counting:
-        """What counts the messages."""
+    def measuring(self) -> Measuring:
+        """What measures the messages."""
         from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+        from ctxkit.measuring import Measuring
 
-        return Counting(self.log)
+        return Measuring(Counting(self.log))
 
     def tokens(self, start: int, count: int) -> int:
         """Tokens of `count` messages from place `start` on."""
-        return self.counting.of(self.order[place] for place in range(start, start + count))
+        return sum(map(round, self.measuring.each([self.order[place] for place in range(start, start + count)])))
 
 
 def side(log: OpenedLog, word: str = NOW) -> Side:

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from ctxkit.comparing import Diff
 from ctxkit.core.usage import Measured
 from ctxkit.counting import Counting
 from ctxkit.log import Log
 from ctxkit.measuring import Measuring, Session, change, measure
+from ctxkit.shares import Shares
+from ctxkit.sides import Side
 from tests.cli.runner import SMALL, lines
 from tests.shared import SHARED
 
@@ -183,3 +186,31 @@ def test_a_look_is_measured_like_an_op() -> None:
     written.trim(1300)
     assert measure(Counting(seen), seen.names()) == measure(Counting(written), written.names())
     assert measure(Counting(seen), seen.names()).tokens <= 1300
+
+
+SESSIONS = [
+    path
+    for folder in ("claude-code", "codex", "pi", "mini-swe-agent")
+    for path in sorted((SHARED / "transcripts" / folder).iterdir())
+    if path.stat().st_size < 1_500_000
+] if (SHARED / "transcripts").is_dir() else []  # fmt: skip
+
+
+@pytest.mark.skipif(not SESSIONS, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)
+def test_status_after_ops_on_real_sessions(path: Path) -> None:
+    """What `diff` says is gone, and `--by` held, is what `status` shows less; an undo brings it back to the token."""
+    log = Log.open(path, conversation=1 if path.suffix in (".json", ".traj") else None, env={})
+    before = log.status().tokens.used or 0
+    names = log.names()
+    for some in (names[1:2], names[1 : len(names) // 2], names[len(names) // 2 :]):
+        op = log.plan_forget([str(name) for name in some], include_protected=True).op
+        assert op is not None
+        seen = log.seen_at(log.state_with(log.stamp(op)))
+        gone = Diff(Side(log, "before"), Side(seen, "after"))
+        less = seen.status().tokens.used or 0
+        figures = gone.tokens()
+        assert abs((before - less) - figures["gone"]) <= 1 + gone.counts["gone"] / 2
+        assert abs((before - less) - (figures["before"] - figures["after"])) <= 1 + gone.counts["gone"] / 2
+        assert sum(share.tokens for share in Shares(seen).by("role")) <= less + len(log.messages)
+    assert log.status().tokens.used == before

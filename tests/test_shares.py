@@ -10,7 +10,7 @@ import pytest
 from ctxkit.counting import Counting
 from ctxkit.log import Log
 from ctxkit.shares import By, Shares, Touched
-from tests.cli.runner import SMALL, lines
+from tests.cli.runner import SMALL, lines, message
 from tests.test_trimming import step
 
 
@@ -100,3 +100,13 @@ def test_what_is_read_in_parts() -> None:
     assert one.superseded == ["2"], "what make said stands nowhere else"
     [one] = touched(("Read", {"file_path": "a", "offset": 9}), ("Edit", {"file_path": "a"}))
     assert one.superseded == ["2"]
+
+
+def test_they_are_parts_of_what_the_provider_counted() -> None:
+    """Where it counted, each message has its part of that; the rest is system prompt and tools."""
+    reply = message("assistant", "Hello.") | {"usage": {"prompt_tokens": 9000, "completion_tokens": 5}}
+    log = Log.open(io.BytesIO(lines(message("user", "words " * 500), reply)), env={})
+    shares, found = Shares(log), log.status().tokens
+    assert found.measured is not None and found.measured.overhead is not None
+    assert abs(sum(shares.tokens.values()) + found.measured.overhead - (found.used or 0)) <= 2
+    assert "as this session has it" in shares.counter

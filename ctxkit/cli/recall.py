@@ -98,9 +98,10 @@ def _apply(
         if log.opening.path is not None and isinstance(decision.op, Recall):
             back = Names.parse(decision.op.ids) - log.state().shown()
             from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+            from ctxkit.measuring import Measuring
 
-            names, counting = sorted(back, key=log.state().key), Counting(log)
-            tokens = f"{counting.of(names):,} tokens ({counting.counter.name})"
+            names, measuring = sorted(back, key=log.state().key), Measuring(Counting(log))
+            tokens = f"{round(sum(measuring.each(names))):,} tokens ({measuring.name})"
             count = f"{render.count(len(back), 'message')}, {tokens}"
             lines: list[list[str | Ink]] = [["Coming back into the context:"], *listing(log, names), [count]]
             consent(log, lines, "Bring these back?", yes=yes)

@@ -89,7 +89,7 @@ def command(
     if plot or svg:
         _plot(target, found.tokens, svg=svg, json=reading.json)
     elif tables:
-        _tables(target, by, largest, files=files, json=reading.json)
+        _tables(target, found.tokens, by, largest, files=files, json=reading.json)
     elif reading.json:
         io.out_json(as_json(found))
     elif short:
@@ -109,7 +109,7 @@ def _target(log: str, reading: Reading, looking: Looking, thread: str | None, *,
     return opened(log, reading, looking, command="status", report=False, thread=thread), False
 
 
-def _tables(target: Log, by: Kind | None, largest: int | None, *, files: bool, json: bool) -> None:
+def _tables(target: Log, tokens: Budget, by: Kind | None, largest: int | None, *, files: bool, json: bool) -> None:
     """What holds the tokens, the counter's name last."""
     from ctxkit.cli import tables
     from ctxkit.shares import Shares
@@ -118,9 +118,13 @@ def _tables(target: Log, by: Kind | None, largest: int | None, *, files: bool, j
     kinds = shares.by(by.value) if by is not None else None
     most = shares.largest(largest) if largest is not None else None
     held = shares.files() if files else None
-    name = shares.counting.counter.name
+    beyond = (tokens.used or 0) - sum(shares.tokens.values())
     if json:
-        io.out_json(msgspec.to_builtins({"by": kinds, "largest": most, "files": held, "counter": name}))
+        io.out_json(
+            msgspec.to_builtins(
+                {"by": kinds, "largest": most, "files": held, "beyond": beyond, "counter": shares.counter}
+            )
+        )
         return
     width, total = render.width(), sum(shares.tokens.values())
     for lines in (
@@ -130,7 +134,8 @@ def _tables(target: Log, by: Kind | None, largest: int | None, *, files: bool, j
         for line in lines:
             io.out(*line)
     io.flush()
-    io.say(f"tokens: {name}")
+    rest = f"; beyond messages {beyond:,}" if beyond > len(shares.tokens) else ""
+    io.say(f"tokens: {shares.counter}{rest}")
 
 
 def _plot(target: Log, tokens: Budget, *, svg: bool, json: bool) -> None:

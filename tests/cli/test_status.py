@@ -179,7 +179,7 @@ def test_what_holds_the_tokens(tmp_path: Path, words: list[str]) -> None:
     ran = good("status", path, *words)
     assert ran.err == "tokens: estimate for unknown model, o200k_base × 1.25\n" and "log " not in ran.text
     [value] = good("status", path, *words, "--json").values
-    assert list(value) == ["by", "largest", "files", "counter"]
+    assert list(value) == ["by", "largest", "files", "beyond", "counter"]
     assert ctxkit("status", path, *words, "--no-tokens").code == 2
 
 
