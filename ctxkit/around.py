@@ -6,12 +6,15 @@ counted has all of it already, so that it is not added twice.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from ctxkit.assembling import configured_tools
 from ctxkit.core.assembly import Assembled
 from ctxkit.core.usage import Beside, Measured
 from ctxkit.counting import Counting
+from ctxkit.errors import BadConfig, NoPermission, ReadFailed
 from ctxkit.opened import OpenedLog
 from ctxkit.tokens.models import named
 from ctxkit.tokens.tools import Tool, told
@@ -31,6 +34,19 @@ def beside(
         return Beside(assembled, defined, stated)
     held = assembled if whole else min(assembled, measured.overhead or 0)
     return Beside(assembled, defined, stated, defined + stated + held)
+
+
+def added(counting: Counting, measured: Measured) -> int:
+    """What comes on top of messages of the size `measured`, as config has it; a file of it that is missing has none."""
+    log = copy.copy(counting.log)
+    log.noticed = []
+    texts: Iterable[Assembled] = ()
+    tools: Sequence[Tool] = ()
+    with suppress(BadConfig, NoPermission, ReadFailed):
+        texts = log.assembled()
+    with suppress(BadConfig, NoPermission, ReadFailed):
+        tools = tools_of(log)
+    return beside(counting, texts, tools, measured).added
 
 
 def tokens_of(counting: Counting, tools: Sequence[Tool]) -> int:

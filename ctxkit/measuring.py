@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import islice
 from math import ceil
 
+from ctxkit.around import added
 from ctxkit.core.context import Lens, listed, shown_names
 from ctxkit.core.ledger import Ledger
 from ctxkit.core.messages import Content
@@ -186,14 +187,17 @@ def measure(counting: Counting, names: Sequence[Name]) -> Measured:
 
 
 def change(log: OpenedLog, after: State) -> Figures:
-    """The context of `log`, and what it is in the state `after`, by one counter; before windows and filters."""
-    before, counting = log.state(), Counting(log)
+    """The context of `log`, and what it is in the state `after`, by one counter, with what is sent besides; before
+    windows and filters.
+    """
+    before, counting, then = log.state(), Counting(log), Counting(log.seen_at(after))
     shown, names = before.shown(), after.shown()
     one = measure(counting, list(shown_names(before)))
-    other = measure(Counting(log.seen_at(after)), list(shown_names(after)))
+    other = measure(then, list(shown_names(after)))
     stubs = [name for name, stub in after.board.stubs.items() if before.board.stubs.get(name) != stub]
     return Figures(
-        one.tokens, other.tokens, (other if other.estimated else one).counter, len(shown), len(shown - names),
+        one.tokens + added(counting, one), other.tokens + added(then, other),
+        (other if other.estimated else one).counter, len(shown), len(shown - names),
         len(names - shown), sum(name in names and name in shown for name in stubs), 
         limit=log.config["limit"] or counting.limit,
     )  # fmt: skip

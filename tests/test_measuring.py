@@ -214,3 +214,20 @@ def test_status_after_ops_on_real_sessions(path: Path) -> None:
         assert abs((before - less) - (figures["before"] - figures["after"])) <= 1 + gone.counts["gone"] / 2
         assert sum(share.tokens for share in Shares(seen).by("role")) <= less + len(log.messages)
     assert log.status().tokens.used == before
+
+
+def test_a_change_has_what_is_sent_besides(tmp_path: Path) -> None:
+    """As `status` has it; a document that is missing keeps no op from being written."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(SMALL)
+    (tmp_path / "ctxkit.toml").write_text('overhead = 300\n[assembly]\nsystem = "Be brief."\n')
+    log = Log.open(path, env={})
+    found = change(log, log.state_with(log.stamp(log.plan_forget("3").op)))  # type: ignore[arg-type]  # it is there
+    used = log.status().tokens.used
+    log.forget("3")
+    assert (found.before, found.after) == (used, log.status().tokens.used)
+    (tmp_path / "ctxkit.toml").write_text('overhead = 300\n[assembly]\ndocs = ["none.md"]\n')
+    log = Log.open(path, env={})
+    assert (
+        change(log, log.state()).before == log.status().tokens.used == measure(Counting(log), log.names()).tokens + 300
+    )
