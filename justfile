@@ -24,6 +24,10 @@ bench *args:
 bench-tokens:
     python -m tests.bench.usage
 
+# `status` on large logs, cold beside tiktoken and warm beside a read; --write: the table in docs/performance.md
+bench-status *args:
+    python -m tests.bench.status {{args}}
+
 # Tokens of 130,000 texts as tiktoken itself counts them, to the last one (minutes); --write: the table in docs/tokens.md
 equal *args:
     python -m tests.bench.equal {{args}}

@@ -16,6 +16,7 @@ from ctxkit.core import assembly
 from ctxkit.core.assembly import Assembled, Assembly
 from ctxkit.core.jsontext import loads
 from ctxkit.errors import BadConfig, BadTools, CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage
+from ctxkit.formats.columns import Columns
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog
@@ -40,7 +41,7 @@ def assemble(log: OpenedLog, own: str | None = None) -> Assembly:
         lead.append(Assembled("system", "system", system))
     for name in log.config["assembly.docs"]:
         lead += [Assembled("docs", "system", text, name) for text in _configured(log, "assembly.docs", name)]
-    words = [assembly.status(log.state(), log.lens(), log.text)]
+    words = [assembly.status(log.state(), log.lens(), log.text)] if _threaded(log) else []
     source = ""
     if own is None and log.config["assembly.status"]:
         source = log.config["assembly.status"]
@@ -49,6 +50,12 @@ def assemble(log: OpenedLog, own: str | None = None) -> Assembly:
         words.append(own)
     text = "\n\n".join(word for word in words if word.strip())
     return Assembly(tuple(lead), Assembled("status", "user", text, source) if text else None)
+
+
+def _threaded(log: OpenedLog) -> bool:
+    """Whether there may be threads to tell of: columns know without a look at each message."""
+    messages = log.messages
+    return not isinstance(messages, Columns) or bool(messages.threads or log.state().board.items or log.lens_agent)
 
 
 def configured_tools(log: OpenedLog) -> list[Tool]:

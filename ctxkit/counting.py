@@ -14,6 +14,7 @@ from ctxkit.core.context import Entry, entry
 from ctxkit.core.messages import Content, Image, Part, Result, Thinking
 from ctxkit.core.names import Name
 from ctxkit.opened import OpenedLog, words
+from ctxkit.rowcounts import RowCounts
 from ctxkit.tokens.cache import Cache, digest
 from ctxkit.tokens.counter import Counter, counter
 from ctxkit.tokens.models import limit
@@ -28,7 +29,7 @@ recorded sessions: replies are told within a tenth by it, without it within a qu
 """
 LETTERS = 4.2
 """Characters to a token of thinking that is shown."""
-TOGETHER = 4096
+TOGETHER = 1 << 16
 """Messages that are looked up at a time."""
 REMEMBERED = 200_000
 """Counts that a run holds; more are looked up again."""
@@ -66,7 +67,7 @@ class Counting:
 
     def of_texts(self, texts: Iterable[str]) -> int:
         """Tokens of texts that stand around the messages."""
-        return sum(map(self.counter.tokens, self._texts(list(texts))))
+        return sum(self.counter.all(self._texts(list(texts))))
 
     def of_contents(self, some: Iterable[Content]) -> list[int]:
         """Tokens of each of these messages, which no log need hold."""
@@ -80,12 +81,21 @@ class Counting:
 
         What is not known yet is read from the log, some megabytes at a time, and kept for the next run.
         """
-        return map(self.counter.tokens, self.base(names))
+        return self.counter.all(list(self.base(names)))
 
     def base(self, names: Iterable[Name]) -> Iterator[int]:
         """The same by the counter's base, before any factor."""
         state = self.log.state()
-        return self._counted(entry(state, name) for name in names)
+        listed = names if isinstance(names, range) else list(names)
+        stubs = state.board.stubs
+        if isinstance(listed, range) and not stubs:
+            return self._rows.of(listed)
+        made = [name for name in listed if not isinstance(name, int) or name in stubs]
+        plain = self._rows.of([n for n in listed if isinstance(n, int) and n not in stubs])
+        if not made:
+            return plain
+        counted = dict(zip(made, self._counted(entry(state, name) for name in made), strict=True))
+        return (counted[name] if name in counted else next(plain) for name in listed)
 
     def of_entries(self, entries: Iterable[Entry]) -> Iterator[int]:
         """Tokens of each of these entries, of whatever state of the log."""
@@ -97,6 +107,13 @@ class Counting:
 
     def base_as_read(self, numbers: Iterable[int]) -> Iterator[int]:
         """The same of messages of the log as their rows have them, whatever ops made of them."""
+        return self._rows.of(numbers)
+
+    @cached_property
+    def _rows(self) -> RowCounts:
+        return RowCounts(self.log, self._way, lambda: self._cache, self._one_by_one)
+
+    def _one_by_one(self, numbers: Iterable[int]) -> Iterator[int]:
         messages = self.log.state().messages
         return self._counted(Entry(n, messages[n - 1].role, messages[n - 1], None, None, False) for n in numbers)
 

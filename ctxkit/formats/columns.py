@@ -70,6 +70,13 @@ class Columns(Sequence[Message]):
         if isinstance(thread, str):
             self.threads[n] = thread
 
+    def spans(self, numbers: Sequence[int]) -> array[int]:
+        """Offset and size of each of these messages, one after the other, without making any."""
+        spans = array("q", [0]) * (2 * len(numbers))
+        spans[::2] = array("q", [self._offsets[n - 1] for n in numbers])
+        spans[1::2] = array("q", [self._sizes[n - 1] for n in numbers])
+        return spans
+
     def __len__(self) -> int:
         return len(self._roles)
 

@@ -1,7 +1,8 @@
 """A cache of counts by content, in the user's cache folder: bounded, disposable, safe under two writers.
 
-Only digests and numbers are in it, never a word of a text. Whatever is wrong with it (locked, damaged, full,
-read-only), counting goes on without it; a damaged one is made anew.
+Only digests and numbers are in it, never a word of a text; many texts that are counted together again and again have
+one digest. Whatever is wrong with it (locked, damaged, full, read-only), counting goes on without it; a damaged one is
+made anew.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
-VERSION = 1
+VERSION = 2
 """Of what a digest stands for: other ones are counted anew."""
 LARGEST = 64 << 20
 """Bytes of the file, from which on it is made anew: about a million counts."""
@@ -37,7 +40,22 @@ class Cache:
 
     def get(self, digests: Sequence[bytes]) -> dict[bytes, int]:
         """The counts that are known."""
-        found: dict[bytes, int] = {}
+        return {key: found for key, found in self._get("counts", digests) if isinstance(found, int)}
+
+    def put(self, counts: Mapping[bytes, int]) -> None:
+        """Add counts."""
+        self._put("counts", counts.items())
+
+    def get_runs(self, digests: Sequence[bytes]) -> dict[bytes, array[int]]:
+        """The counts that are known of many texts together, in their order."""
+        return {key: array("q", found) for key, found in self._get("runs", digests) if _whole(found)}
+
+    def put_runs(self, runs: Mapping[bytes, array[int]]) -> None:
+        """Add such counts."""
+        self._put("runs", [(key, counts.tobytes()) for key, counts in runs.items()])
+
+    def _get(self, table: str, digests: Sequence[bytes]) -> Iterable[tuple[bytes, Any]]:
+        found: list[tuple[bytes, Any]] = []
         if not digests or not self.path.exists():
             return found
         try:
@@ -45,23 +63,22 @@ class Cache:
                 for start in range(0, len(digests), _AT_ONCE):
                     asked = digests[start : start + _AT_ONCE]
                     marks = ",".join("?" * len(asked))
-                    query = f"SELECT digest, tokens FROM counts WHERE digest IN ({marks})"  # noqa: S608  # marks alone
-                    found.update(db.execute(query, asked))
+                    query = f"SELECT digest, tokens FROM {table} WHERE digest IN ({marks})"  # noqa: S608  # ours alone
+                    found += db.execute(query, asked)
         except sqlite3.DatabaseError as why:
             self._mend(why)
         return found
 
-    def put(self, counts: Mapping[bytes, int]) -> None:
-        """Add counts."""
-        if not counts:
+    def _put(self, table: str, rows: Collection[tuple[bytes, Any]]) -> None:
+        if not rows:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self.path.exists() and self.path.stat().st_size > LARGEST:
                 self.path.unlink()
             with closing(self._open()) as db, db:
-                db.execute("CREATE TABLE IF NOT EXISTS counts (digest BLOB PRIMARY KEY, tokens INT) WITHOUT ROWID")
-                db.executemany("INSERT OR IGNORE INTO counts VALUES (?, ?)", counts.items())
+                db.execute(f"CREATE TABLE IF NOT EXISTS {table} (digest BLOB PRIMARY KEY, tokens) WITHOUT ROWID")
+                db.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", rows)  # noqa: S608  # ours alone
         except sqlite3.DatabaseError as why:
             self._mend(why)
         except OSError:
@@ -77,3 +94,7 @@ class Cache:
         if not isinstance(why, sqlite3.OperationalError):
             with suppress(OSError):
                 os.unlink(self.path)
+
+
+def _whole(found: object) -> bool:
+    return isinstance(found, bytes) and len(found) % array("q").itemsize == 0

@@ -6,7 +6,7 @@ by all models, and the model's factor on their sum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ctxkit.tokens import pieces
 from ctxkit.tokens.models import named
@@ -60,7 +60,12 @@ class Counter:
 
     def tokens(self, counted: int) -> int:
         """What `counted` tokens of the base come to for the model, rounded up."""
-        return counted if self.factor == 1.0 else int(-(-counted * self.factor // 1))
+        return next(self.all([counted]))
+
+    def all(self, counted: Iterable[int]) -> Iterator[int]:
+        """The same of many."""
+        thousandths = round(1000 * self.factor)  # whole numbers: 10 tokens × 1.1 are 11, and not 11.000000000000002
+        return (-(-n * thousandths // 1000) for n in counted)
 
 
 def counter(asked: str, model: str) -> Counter:

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 from ctxkit.tokens import fast, ranks, runs
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding as Tiktoken
 
 
 @cache
 def encoding(name: str) -> Encoding:
-    """One of `ranks.NAMES`, made once in a process: that takes 0.3 s. Raises NoRanksError."""
+    """One of `ranks.NAMES`, made once in a process."""
     return Encoding(name)
 
 
 class Encoding:
-    """What counts by one encoding."""
+    """What counts by one encoding. The tokenizer is made with the first text, which takes 0.3 s."""
 
     def __init__(self, name: str) -> None:
+        self.name = name
+        self._quick: fast.Count | None = None
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text; what looks like a special token is words. Raises NoRanksError."""
+        short = [text for text in texts if len(text) < runs.LONG]
+        if self._quick is None and sum(map(len, short)) >= fast.PAYS:
+            self._quick = fast.reader(self.name)
+        if self._quick is None:
+            return [self._count(text) for text in texts]
+        found = iter(self._quick(short))
+        return [next(found) if len(text) < runs.LONG else self._count(text) for text in texts]
+
+    @cached_property
+    def _tiktoken(self) -> Tiktoken:
         try:
             import tiktoken
         except ImportError as why:
             raise ranks.NoRanksError("tiktoken is not installed") from why
-        self.name = name
-        self._tiktoken = tiktoken.Encoding(**ranks.described(name))
-
-    def counts(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text; what looks like a special token is words."""
-        short = [text for text in texts if len(text) < runs.LONG]
-        if sum(map(len, short)) >= fast.PAYS and (quick := fast.reader(self.name)) is not None:
-            found = iter(quick(short))
-            return [next(found) if len(text) < runs.LONG else self._count(text) for text in texts]
-        return [self._count(text) for text in texts]
+        return tiktoken.Encoding(**ranks.described(self.name))
 
     def _count(self, text: str) -> int:
         try:

@@ -41,7 +41,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ctxkit-bench-") as name:
         folder = Path(name)
-        environment = _environment(folder)
+        environment = environment_in(folder)
         lines = [
             *_machine(), "",
             *start_up(folder, environment, asked.times * 4), "",
@@ -77,8 +77,8 @@ def start_up(folder: Path, environment: dict[str, str], times: int) -> Iterator[
     yield f"| start-up, {times} runs | ms: median (least to most) | to the typer app | by processor time |"
     yield "|---|---|---|---|"
     for name, runs in found.items():
-        spread = _spread([run.wall * 1000 for run in runs])
-        yield f"| {name} | {spread} | {ratio(runs, floor, 'wall'):.2f} | {ratio(runs, floor, 'cpu'):.2f} |"
+        told = spread([run.wall * 1000 for run in runs])
+        yield f"| {name} | {told} | {ratio(runs, floor, 'wall'):.2f} | {ratio(runs, floor, 'cpu'):.2f} |"
 
 
 def native(folder: Path, environment: dict[str, str], size: int, times: int) -> Iterator[str]:
@@ -152,9 +152,9 @@ def others(folder: Path, environment: dict[str, str], log: Path, times: int) -> 
         found = in_turn({**kinds, **run}, times, {**environment, **peers.QUIET})
         own = next(iter(found.values()))
         for name, runs in found.items():
-            spread = _spread([one.wall for one in runs], 2)
+            told = spread([one.wall for one in runs], 2)
             to, peak = ratio(runs, own, "wall"), max(one.peak for one in runs)
-            yield f"| {name} | {spread} | {to:.1f} | {peak:.0f} | {does.get(name, '')} |"
+            yield f"| {name} | {told} | {to:.1f} | {peak:.0f} | {does.get(name, '')} |"
     for program in absent or peers.missing(commands):
         yield f"| {program}: not measured{'' if absent else ', not installed'} | | | | |"
 
@@ -170,8 +170,8 @@ def reading(folder: Path, environment: dict[str, str], size: int, times: int) ->
         count, pairs = readers.found(said)
         parts = [pair.bare / pair.whole for pair in pairs]
         speed = statistics.median(path.stat().st_size / MB / pair.bare for pair in pairs)
-        spread = f"{statistics.median(parts):.0%} ({min(parts):.0%} to {max(parts):.0%})"
-        yield f"| {kind} | {count:,} | {speed:,.0f} | {spread} |"
+        told = f"{statistics.median(parts):.0%} ({min(parts):.0%} to {max(parts):.0%})"
+        yield f"| {kind} | {count:,} | {speed:,.0f} | {told} |"
         path.unlink()
 
 
@@ -180,12 +180,12 @@ def _table(title: str, found: dict[str, list[Run]], size: int) -> Iterator[str]:
     yield f"| {title} | MB/s: median (least to most) | of the bare decode | by processor time | peak MB |"
     yield "|---|---|---|---|---|"
     for name, runs in found.items():
-        spread = _spread([size / MB / run.wall for run in runs])
+        told = spread([size / MB / run.wall for run in runs])
         wall, cpu = (1 / ratio(runs, floor, what) for what in ("wall", "cpu"))
-        yield f"| {name} | {spread} | {wall:.0%} | {cpu:.0%} | {max(run.peak for run in runs):.0f} |"
+        yield f"| {name} | {told} | {wall:.0%} | {cpu:.0%} | {max(run.peak for run in runs):.0f} |"
 
 
-def _spread(values: Sequence[float], digits: int = 0) -> str:
+def spread(values: Sequence[float], digits: int = 0) -> str:
     median, least, most = (f"{value:,.{digits}f}" for value in (statistics.median(values), min(values), max(values)))
     return f"{median} ({least} to {most})"
 
@@ -201,7 +201,7 @@ def _run(command: str, log: Path, *words: str) -> None:
     subprocess.run([*CTXKIT, command, str(log), *words], cwd=ROOT, check=True, capture_output=True)
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def environment_in(folder: Path) -> dict[str, str]:
     """Nothing of the person who runs it; bytecode is cached, in the folder, for both sides of a ratio."""
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ}
     own = {"HOME": name, "PYTHONPYCACHEPREFIX": name} if (name := str(folder)) else {}

@@ -1,0 +1,114 @@
+"""Counts of messages as their rows have them, hundreds at a time: known by one digest of all their bytes.
+
+So a second look at a log costs a pass over its bytes, not a look at each message. `counting.py` counts what is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from ctxkit.core.messages import Message
+from ctxkit.formats.columns import Columns
+from ctxkit.opened import OpenedLog
+from ctxkit.tokens.cache import Cache
+
+TOGETHER = 512
+"""Messages that are known together: numbers in a row, of which some may not be asked for."""
+LEAST = 32
+"""How many of them must be asked for; fewer are looked up one by one."""
+GAPS = 2
+"""How many times the bytes of the messages may lie between the first and the last of them; else these are left out."""
+PIECE = 1 << 18
+"""Bytes that are read at a time."""
+UNKNOWN = -1
+
+
+class RowCounts:
+    """Tokens of a log's messages by the counter's base. `count`: counts messages one by one, and remembers each."""
+
+    def __init__(
+        self, log: OpenedLog, way: bytes, cache: Callable[[], Cache], count: Callable[[Iterable[int]], Iterator[int]]
+    ) -> None:
+        self._log = log
+        self._way = way
+        self._cache = cache
+        self._count = count
+        self._messages: Sequence[Message] | None = None
+        self._size = 0
+        self._known = array("q")
+        self._buffer = bytearray()
+
+    def of(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Tokens of each of these messages."""
+        asked = numbers if isinstance(numbers, Sequence) else list(numbers)
+        known = self._renewed()
+        unknown = sorted({n for n in asked if known[n] == UNKNOWN})
+        if unknown:
+            self._learn(unknown)
+        return map(known.__getitem__, asked)
+
+    def _renewed(self) -> array[int]:
+        """What is known, by number; nothing, where the log has grown since, or is looked at as it was."""
+        messages, size = self._log.state().messages, self._log.opening.laid_out.size
+        if messages is not self._messages or size != self._size or len(self._known) != len(messages) + 1:
+            self._messages, self._size = messages, size
+            self._known = array("q", [UNKNOWN]) * (len(messages) + 1)
+        return self._known
+
+    def _learn(self, unknown: Sequence[int]) -> None:
+        last = (len(self._known) - 1) // TOGETHER  # still growing: known by another digest with each message
+        groups = [list(group) for _, group in groupby(unknown, lambda n: n // TOGETHER)]
+        keys = {self._key(one): one for one in groups if len(one) >= LEAST and one[0] // TOGETHER != last}
+        found = self._cache().get_runs(list(keys))
+        for key, counts in found.items():
+            if len(counts) == len(keys[key]):
+                self._take(keys[key], counts)
+        rest = [n for n in unknown if self._known[n] == UNKNOWN]
+        self._take(rest, self._count(rest))  # where ranks turn out to be damaged here, there is another cache behind it
+        new = {key: array("q", map(self._known.__getitem__, one)) for key, one in keys.items() if key not in found}
+        self._cache().put_runs(new)
+
+    def _take(self, numbers: Iterable[int], counts: Iterable[int]) -> None:
+        for n, tokens in zip(numbers, counts, strict=True):
+            self._known[n] = tokens
+
+    def _key(self, numbers: Sequence[int]) -> bytes:
+        """What these messages are known by: where each of them stands, and the bytes there.
+
+        By SHA-256: processors have it built in, so that it takes half the time of the others.
+        """
+        spans = self._spans(numbers)
+        starts, sizes = spans[::2], spans[1::2]
+        found = hashlib.sha256(self._way + spans.tobytes())
+        first, end = min(starts), max(map(int.__add__, starts, sizes))
+        if end - first <= GAPS * sum(sizes):
+            self._read(first, end, found.update)
+        else:
+            for start, size in zip(starts, sizes, strict=True):
+                self._read(start, start + size, found.update)
+        return found.digest()[:16]
+
+    def _spans(self, numbers: Sequence[int]) -> array[int]:
+        """Offset and size of each row of them, one after the other."""
+        messages = self._messages or ()
+        if isinstance(messages, Columns):
+            return messages.spans(numbers)
+        spans = array("q")
+        for n in numbers:
+            message = messages[n - 1]
+            spans.extend((message.offset, message.size))
+            for more in message.more:
+                spans.extend(more)
+        return spans
+
+    def _read(self, start: int, end: int, take: Callable[[memoryview], object]) -> None:
+        source, buffer = self._log.opening.laid_out, self._buffer or bytearray(PIECE)
+        self._buffer = buffer
+        while start < end and (got := source.read_into(buffer, start)):
+            got = min(got, end - start)
+            with memoryview(buffer) as view, view[:got] as piece:
+                take(piece)
+            start += got
