@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
 
 from ctxkit.core.messages import Message
 from ctxkit.formats.columns import Columns
@@ -21,7 +21,7 @@ LEAST = 32
 """How many of them must be asked for; fewer are looked up one by one."""
 GAPS = 2
 """How many times the bytes of the messages may lie between the first and the last of them; else these are left out."""
-PIECE = 1 << 18
+PIECE = 1 << 16
 """Bytes that are read at a time."""
 UNKNOWN = -1
 
@@ -45,7 +45,9 @@ class RowCounts:
         """Tokens of each of these messages."""
         asked = numbers if isinstance(numbers, Sequence) else list(numbers)
         known = self._renewed()
-        unknown = sorted({n for n in asked if known[n] == UNKNOWN})
+        unknown = [n for n in asked if known[n] == UNKNOWN]
+        if not isinstance(asked, range):
+            unknown = sorted(set(unknown))
         if unknown:
             self._learn(unknown)
         return map(known.__getitem__, asked)
@@ -60,18 +62,29 @@ class RowCounts:
 
     def _learn(self, unknown: Sequence[int]) -> None:
         last = (len(self._known) - 1) // TOGETHER  # still growing: known by another digest with each message
-        groups = [list(group) for _, group in groupby(unknown, lambda n: n // TOGETHER)]
-        keys = {self._key(one): one for one in groups if len(one) >= LEAST and one[0] // TOGETHER != last}
+        keys: dict[bytes, Sequence[int]] = {}
+        rest: list[int] = []
+        for group in _groups(unknown):
+            if len(group) >= LEAST and group[0] // TOGETHER != last:
+                keys[self._key(group)] = group
+            else:
+                rest += group
         found = self._cache().get_runs(list(keys))
-        for key, counts in found.items():
-            if len(counts) == len(keys[key]):
-                self._take(keys[key], counts)
-        rest = [n for n in unknown if self._known[n] == UNKNOWN]
-        self._take(rest, self._count(rest))  # where ranks turn out to be damaged here, there is another cache behind it
+        for key, group in keys.items():
+            counts = found.get(key)
+            if counts is not None and len(counts) == len(group):
+                self._take(group, counts)
+            else:
+                rest += group
+        rest.sort()
+        self._take(rest, array("q", self._count(rest)))
         new = {key: array("q", map(self._known.__getitem__, one)) for key, one in keys.items() if key not in found}
         self._cache().put_runs(new)
 
-    def _take(self, numbers: Iterable[int], counts: Iterable[int]) -> None:
+    def _take(self, numbers: Sequence[int], counts: array[int]) -> None:
+        if numbers and numbers[-1] - numbers[0] + 1 == len(numbers):
+            self._known[numbers[0] : numbers[-1] + 1] = counts
+            return
         for n, tokens in zip(numbers, counts, strict=True):
             self._known[n] = tokens
 
@@ -83,7 +96,8 @@ class RowCounts:
         spans = self._spans(numbers)
         starts, sizes = spans[::2], spans[1::2]
         found = hashlib.sha256(self._way + spans.tobytes())
-        first, end = min(starts), max(map(int.__add__, starts, sizes))
+        first, latest = min(starts), max(starts)
+        end = latest + sizes[starts.index(latest)]
         if end - first <= GAPS * sum(sizes):
             self._read(first, end, found.update)
         else:
@@ -112,3 +126,12 @@ class RowCounts:
             with memoryview(buffer) as view, view[:got] as piece:
                 take(piece)
             start += got
+
+
+def _groups(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Numbers in ascending order, cut at each multiple of TOGETHER."""
+    start = 0
+    while start < len(numbers):
+        end = bisect_left(numbers, (numbers[start] // TOGETHER + 1) * TOGETHER, start)
+        yield numbers[start:end]
+        start = end

@@ -71,10 +71,13 @@ class Columns(Sequence[Message]):
             self.threads[n] = thread
 
     def spans(self, numbers: Sequence[int]) -> array[int]:
-        """Offset and size of each of these messages, one after the other, without making any."""
+        """Offset and size of each of these messages, which are in ascending order; no message is made."""
         spans = array("q", [0]) * (2 * len(numbers))
-        spans[::2] = array("q", [self._offsets[n - 1] for n in numbers])
-        spans[1::2] = array("q", [self._sizes[n - 1] for n in numbers])
+        for at, column in enumerate((self._offsets, self._sizes)):
+            if numbers[-1] - numbers[0] + 1 == len(numbers):
+                spans[at::2] = column[numbers[0] - 1 : numbers[-1]]
+            else:
+                spans[at::2] = array("q", [column[n - 1] for n in numbers])
         return spans
 
     def __len__(self) -> int:
