@@ -30,7 +30,7 @@ def beside(
     """
     assembled = counting.of_texts(one.text for one in texts)
     defined, stated = tokens_of(counting, tools), int(counting.log.config["overhead"])
-    if measured.known is None:
+    if not measured.is_counted:
         return Beside(assembled, defined, stated)
     held = assembled if whole else min(assembled, measured.overhead or 0)
     return Beside(assembled, defined, stated, defined + stated + held)

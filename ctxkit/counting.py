@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 from ctxkit.core.context import Entry, entry
-from ctxkit.core.messages import Content, Image, Part, Result, Thinking
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Thinking
 from ctxkit.core.names import Name
 from ctxkit.opened import OpenedLog, words
 from ctxkit.rowcounts import RowCounts
@@ -21,12 +22,18 @@ from ctxkit.tokens.models import limit
 
 PER_MESSAGE = 4
 """Tokens around a message: its role and its ends, as OpenAI counts them; others are near it."""
+PER_CALL, PER_RESULT = 7, 5
+"""Tokens around a call and around a result, as 636 calls and 622 results of recorded Codex sessions have it."""
 PER_IMAGE = 1500
 """Tokens of a picture: about what a megapixel comes to with each provider. Its data is not looked at."""
 PER_SIGN = 0.19
 """Tokens of the base to a character of a signature: it holds the thinking that is not shown. Fitted on 629 thoughts of
 recorded sessions: replies are told within a tenth by it, without it within a quarter to a half (docs/tokens.md).
 """
+PER_DATA = 0.02
+"""Tokens to a character of a file's data, as base64: a page of a document has some 100,000, and 2,000 tokens."""
+OPAQUE = {"encrypted_content": PER_SIGN, "signature": PER_SIGN, "data": PER_DATA, "file_data": PER_DATA}
+"""What no tokenizer sees as it stands in a part that ctxkit only carries: tokens to a character, by its key."""
 LETTERS = 4.2
 """Characters to a token of thinking that is shown."""
 TOGETHER = 1 << 16
@@ -35,7 +42,7 @@ REMEMBERED = 200_000
 """Counts that a run holds; more are looked up again."""
 AT_ONCE = 32 << 20
 """Characters that are held for counting at a time."""
-WAY = b"2"
+WAY = b"4"
 """Of making text of a message: other counts of the same rows are not taken."""
 
 
@@ -72,7 +79,7 @@ class Counting:
     def of_contents(self, some: Iterable[Content]) -> list[int]:
         """Tokens of each of these messages, which no log need hold."""
         listed = list(some)
-        counted = self.counter.counts(["\n".join(words(content)) for content in listed])
+        counted = self.counter.counts([_said(content) for content in listed])
         around = (PER_MESSAGE + _beside(content.parts) for content in listed)
         return [self.counter.tokens(n + more) for n, more in zip(counted, around, strict=True)]
 
@@ -133,7 +140,7 @@ class Counting:
             if key in unknown:
                 unknown.discard(key)
                 content = self.log.full(one)
-                text = "\n".join(words(content))
+                text = _said(content)
                 waiting[key] = text, PER_MESSAGE + _beside(content.parts)
                 size += len(text)
                 if size >= AT_ONCE:
@@ -152,7 +159,7 @@ class Counting:
         """What the tokens of a message are known by: the bytes that all of it is made of."""
         if one.message is None or one.stub is not None:
             content = self.log.full(one)
-            made = "\n".join([str(_beside(content.parts)), *words(content)])
+            made = f"{_beside(content.parts)}\n{_said(content)}"
             return digest(made.encode("utf-8", "surrogatepass"), WAY)
         source = self.log.opening.laid_out
         spans = ((one.message.offset, one.message.size), *one.message.more)
@@ -182,15 +189,49 @@ class Counting:
             self._cache.put(found)
 
 
+def _said(content: Content) -> str:
+    """What is counted as text: all words, and what parts that ctxkit only carries hold."""
+    carried = (leaf for part in _carried(content.parts) for leaf in _leaves(part.raw))
+    return "\n".join([*words(content), *(f"{key} {value}" for key, value in carried if key not in OPAQUE)])
+
+
+def _carried(parts: Iterable[Part]) -> Iterator[Other]:
+    for part in parts:
+        match part:
+            case Other():
+                yield part
+            case Result(content=list(inner)):
+                yield from _carried(inner)
+
+
+def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
+    """The values of JSON that hold no others, in order, each behind its key; "" in front of those that have none."""
+    left = [("", value)]
+    while left:
+        key, found = left.pop()
+        if isinstance(found, dict):
+            left.extend(reversed(found.items()))
+        elif isinstance(found, list):
+            left.extend(("", one) for one in reversed(found))
+        else:
+            yield key, found
+
+
 def _beside(parts: Iterable[Part]) -> int:
-    """Tokens of what is no text: pictures, those in results among them, and thinking that is not shown."""
+    """Tokens of what is no text: around calls and results; pictures, those in results among them; thinking that is not
+    shown.
+    """
     tokens = 0
     for part in parts:
         match part:
             case Image():
                 tokens += PER_IMAGE
-            case Result(content=list(inner)):
-                tokens += _beside(inner)
-            case Thinking(text=text, raw={"signature": str(signature)}):
-                tokens += max(0, round(PER_SIGN * len(signature) - len(text) / LETTERS))
+            case Call():
+                tokens += PER_CALL
+            case Result(content=inner):
+                tokens += PER_RESULT + (_beside(inner) if isinstance(inner, list) else 0)
+            case Other(raw=raw):
+                tokens += round(sum(OPAQUE[key] * len(str(value)) for key, value in _leaves(raw) if key in OPAQUE))
+            case Thinking(text=text, raw={"signature": str(hidden)} | {"encrypted_content": str(hidden)}):
+                tokens += max(0, round(PER_SIGN * len(hidden) - len(text) / LETTERS))
     return tokens

@@ -7,18 +7,21 @@ calibration.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import islice, zip_longest
 from math import ceil
+from typing import NamedTuple
 
 from ctxkit.around import added
 from ctxkit.core.context import Lens, listed, shown_names
 from ctxkit.core.ledger import Ledger
-from ctxkit.core.messages import Content
+from ctxkit.core.messages import Content, Message
 from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
 from ctxkit.core.state import State
+from ctxkit.core.transcript import Cut, View
 from ctxkit.core.usage import Figures, Measured, Usage
 from ctxkit.counting import Counting
 from ctxkit.opened import OpenedLog
@@ -28,10 +31,22 @@ from ctxkit.tokens.models import named
 TRIES = 8
 """Replies without a recorded usage, from the newest on, after which none is looked for."""
 
-LARGEST, MADE_OF = 120_000, 2
-"""More tokens of system prompt and tools than any program has, and a size of more than so many times what its messages
-come to: rows that were taken from a larger context, by their program or by an export of ours, keep its usage.
-"""
+MOST = 2
+"""Tokens in a count to one of a message, at most: rows that were taken from a larger context keep its usage."""
+REPLIES = 1000
+"""Replies that are looked at to learn what of an exchange's reasoning will leave."""
+
+
+class Stretch(NamedTuple):
+    """Requests without a compaction between them. `held`: their messages, in order; `places`: of the newest counted
+    replies among these; `steps`: what was counted, a step a place. `after`: a compaction came before it, from which
+    nothing was kept as it was.
+    """
+
+    held: Sequence[int]
+    places: Sequence[int]
+    steps: Sequence[Step]
+    after: bool
 
 
 class Session:
@@ -41,27 +56,63 @@ class Session:
         self.counting = counting
         self.own = _own(counting.log)
         """Messages of the log's own context, before any op of ctxkit's, in order."""
-        self._places: list[int] = []
-        usages: list[Usage] = []
-        for place, found in _recorded(counting.log, self.own):
-            self._places.append(place)
-            usages.append(found)
-        self.steps = list(self._steps(usages))
+        self.now, *self.earlier = self._stretches()
+        """Since the newest compaction that the program made, and what was before it, newest first."""
+        self.steps = self.now.steps
 
-    def _steps(self, usages: Sequence[Usage]) -> Iterable[Step]:
-        if not usages:
+    def _stretches(self) -> Iterator[Stretch]:
+        """The newest first, until STEPS requests were found."""
+        log, rows, cuts = self.counting.log, self.counting.log.transcript.row_of, _cuts(self.counting.log)
+        made = [cut.row for cut in cuts]
+        last = len(made)
+        found = _recorded(log, self.own, made[last - 1] if last else -1)
+        yield self._stretch(self.own, found, last > 0 and not cuts[last - 1].moved)
+        if not last:
             return
-        first = self._places[0]
-        base = list(self.counting.base_as_read(self.own[first:]))
-        ends = [*self._places[1:], len(self.own)]
-        for found, place, end in zip(usages, self._places, ends, strict=True):
-            at = place - first
-            yield Step(found.request, found.reply, base[at], sum(base[at + 1 : end - first]))
+        parts: list[list[int]] = [[] for _ in range(last)]
+        for n in _path(log):
+            if (part := bisect_right(made, rows[n - 1])) < last:
+                parts[part].append(n)
+        left = STEPS - len(found)
+        for part in range(last - 1, -1, -1):
+            found = _recorded(log, parts[part], -1)[-left:] if left > 0 else []
+            left -= len(found)
+            if not found:
+                return
+            yield self._stretch(parts[part], found, part > 0 and not cuts[part - 1].moved)
+
+    def _stretch(self, held: Sequence[int], found: Sequence[tuple[int, Usage]], after: bool) -> Stretch:
+        messages, places = self.counting.log.messages, [place for place, _ in found]
+        steps: list[Step] = []
+        if found:
+            first, passing = places[0], 0
+            base = list(self.counting.base_as_read(held[first:]))
+            ends, following = [*places[1:], len(held)], [usage.request for _, usage in found[1:]]
+            for (place, usage), end, later in zip_longest(found, ends, following):
+                since = sum(base[place + 1 - first : end - first])
+                passing += usage.passing
+                shrank = later is not None and later < usage.request + usage.reply - passing / 2
+                left = passing if shrank or _is_over(messages, held[place:end]) else 0
+                passing -= left
+                steps.append(Step(usage.request, usage.reply, base[place - first], since, left))
+        return Stretch(held, places, steps, after)
 
     @cached_property
     def calibration(self) -> Calibration:
         """What the steps say."""
-        return calibrate(self.steps, self.counting.counter.factor)
+        runs = [stretch.steps for stretch in (*reversed(self.earlier), self.now)]
+        return calibrate(runs, self.counting.counter.typical)
+
+    @property
+    def resent(self) -> int:
+        """Tokens that the first request after a compaction holds beyond what the log shows of it, as the compaction
+        before this one had them: files that the program sends again without a row that says so.
+        """
+        if self.earlier and self.earlier[0].after and self.overhead is not None:
+            held = self.earlier[0].held
+            for place, usage in _first(self.counting.log, held):
+                return max(0, round(usage.request - self.overhead - self.worth(held[:place], as_read=True)))
+        return 0
 
     def worth(self, names: Sequence[Name], *, as_read: bool = False) -> float:
         """Tokens of messages, by the calibration: in replies hidden thinking is included."""
@@ -80,24 +131,35 @@ class Session:
         return round(self.calibration.after(self.steps[-1]))
 
     @property
+    def share(self) -> float:
+        """Tokens in the newest count to one that its messages are estimated at: together they are what was counted
+        beyond the overhead. Where that is more than MOST, what is more stands around them.
+        """
+        worth = self.worth(self.known, as_read=True)
+        beyond = self.after - (worth if self.overhead is None else MOST * worth)
+        fixed = min(self.after, max(self.overhead or 0, beyond))
+        return (self.after - fixed) / worth if worth else 1.0
+
+    @property
+    def left(self) -> int:
+        """Tokens of reasoning that the next request no longer has."""
+        return self.steps[-1].left
+
+    @cached_property
     def overhead(self) -> int | None:
         """What the provider counted beyond messages: system prompt, tools, reminders.
 
         Learnt from the first request of the log: later ones may hold thinking that no row shows.
         """
-        log = self.counting.log
-        replies = (message.n for message in log.messages if message.role == "assistant")
-        for n in islice(replies, TRIES):
-            usage = log.usage(n)
-            if usage is not None:
-                held = sum(self.counting.base_as_read(range(1, n))) * self.calibration.inwards
-                return max(0, round(usage.request - held))
+        for n, usage in _first(self.counting.log, range(1, len(self.counting.log.messages) + 1)):
+            held = sum(self.counting.base_as_read(range(1, n + 1))) * self.calibration.inwards
+            return max(0, round(usage.request - held))
         return None
 
     @property
     def known(self) -> Sequence[int]:
         """The messages up to the newest counted reply, itself included."""
-        return self.own[: self._places[-1] + 1] if self._places else []
+        return self.own[: self.now.places[-1] + 1] if self.now.places else []
 
 
 class Measuring:
@@ -108,18 +170,10 @@ class Measuring:
     def __init__(self, counting: Counting) -> None:
         self.counting = counting
         session = Session(counting) if counting.model == counting.log.model else None
-        self._session = session if session is not None and session.steps and self._take(session) else None
-
-    def _take(self, session: Session) -> bool:
-        """Whether the newest count is of what the log holds. Sets what its messages came to in it."""
-        worth, beyond = session.worth(session.known, as_read=True), session.overhead
-        if (beyond or 0) > LARGEST or session.after > MADE_OF * ((beyond or 0) + worth):
-            return False
-        self._overhead, self._known = beyond, frozenset(session.known)
-        fixed = min(session.after, max(0.0, session.after - worth) if beyond is None else beyond)
-        self._share = (session.after - fixed) / worth if worth else 1.0
-        """Tokens in the provider's count to one that its messages are estimated at."""
-        return True
+        taught = session is not None and (session.steps or (session.earlier and session.overhead is not None))
+        self._session = session if taught else None
+        self._known = frozenset(session.known) if session is not None and taught else frozenset()
+        self._share = session.share if session is not None and session.steps else 1.0
 
     def of(self, names: Sequence[Name]) -> Measured:
         """The size of the context `names`."""
@@ -131,11 +185,17 @@ class Measuring:
         gone = [n for n in session.known if n not in shown or n in stubbed]
         went = session.worth(gone, as_read=True) * self._share
         moved, error = ceil(came - went - 1e-6), session.calibration.error
+        if not session.steps:  # a compaction came after all that was counted
+            told = (session.overhead or 0) + session.resent
+            known = at = None
+        else:
+            told = known = session.after
+            moved -= session.left
+            at = session.known[-1]
         return Measured(
-            tokens=max(0, session.after + moved),
-            counter=_name(self.counting, session.calibration, session.known[-1], moved),
-            known=session.after, at=session.known[-1], estimated=moved, overhead=self._overhead,
-            error=None if error is None else round(100 * error, 2), trust="calibrated" if moved else "exact",
+            tokens=max(0, told + moved), counter=_name(session, moved), known=known, at=at, estimated=moved,
+            overhead=session.overhead, error=None if error is None else round(100 * error, 2),
+            trust="calibrated" if moved or known is None else "exact",
         )  # fmt: skip
 
     def weighed(self, names: Sequence[Name]) -> tuple[Measured, Sequence[float]]:
@@ -203,15 +263,12 @@ def change(log: OpenedLog, after: State) -> Figures:
     )  # fmt: skip
 
 
-def _name(counting: Counting, calibration: Calibration, at: int, moved: int) -> str:
-    told = f"the provider's count at message {at}"
-    if not moved:
-        return told
-    return f"{told}, then {_factor(counting, calibration)}"
-
-
-def _factor(counting: Counting, calibration: Calibration) -> str:
-    return f"{counting.counter.base} × {calibration.inwards:.2f} as this session has it"
+def _name(session: Session, moved: int) -> str:
+    known = f"the provider's count at message {session.known[-1]}" if session.steps else ""
+    if known and not moved:
+        return known
+    factor = f"{session.counting.counter.base} × {session.calibration.inwards:.2f} as this session has it"
+    return f"{known}, then {factor}" if known else f"estimate, {factor}"
 
 
 def _own(log: OpenedLog) -> Sequence[int]:
@@ -222,16 +279,44 @@ def _own(log: OpenedLog) -> Sequence[int]:
     return found if isinstance(found, range) else [name for name in found if isinstance(name, int)]
 
 
-def _recorded(log: OpenedLog, own: Sequence[int]) -> list[tuple[int, Usage]]:
-    """Place in `own` and usage of the newest replies that have one, oldest first; none from before a compaction."""
+def _view(log: OpenedLog) -> View | None:
     view = log.transcript.view
-    seen = view.threads.get(log.lens_thread or "", view) if view is not None else None
-    cut = max((one.row for one in seen.cuts), default=-1) if seen is not None else -1
+    return view.threads.get(log.lens_thread or "", view) if view is not None else None
+
+
+def _cuts(log: OpenedLog) -> list[Cut]:
+    view = _view(log)
+    return view.cuts if view is not None else []
+
+
+def _path(log: OpenedLog) -> Sequence[int]:
+    view = _view(log)
+    return view.order if view is not None else ()
+
+
+def _first(log: OpenedLog, held: Sequence[int]) -> Iterator[tuple[int, Usage]]:
+    """Place in `held` and usage of the first replies that have one."""
+    replies = ((place, n) for place, n in enumerate(held) if log.messages[n - 1].role == "assistant")
+    for place, n in islice(replies, TRIES):
+        usage = log.usage(n)
+        if usage is not None:
+            yield place, usage
+
+
+def _is_over(messages: Sequence[Message], some: Sequence[int]) -> bool:
+    """Whether an exchange ends with the first of these, a reply: no call is open, and the user goes on."""
+    return not messages[some[0] - 1].calls and any(messages[n - 1].role == "user" for n in some[1:])
+
+
+def _recorded(log: OpenedLog, held: Sequence[int], since: int) -> list[tuple[int, Usage]]:
+    """Place in `held` and usage of the newest replies that have one, oldest first; none from before row `since`."""
     found: list[tuple[int, Usage]] = []
     tries = 0
-    for place in range(len(own) - 1, -1, -1):
-        n = own[place]
-        if log.transcript.row_of[n - 1] < cut or len(found) >= STEPS or (not found and tries >= TRIES):
+    for place in range(len(held) - 1, -1, -1):
+        n = held[place]
+        if log.transcript.row_of[n - 1] < since or (not found and tries >= TRIES) or len(found) >= REPLIES:
+            break
+        if len(found) >= STEPS and not (found[0][1].passing and log.messages[n - 1].role != "user"):
             break
         if log.messages[n - 1].role == "assistant":
             tries += 1

@@ -95,7 +95,7 @@ class Trimming:
 
     def notes(self) -> list[str]:
         """What is not counted again, in words."""
-        if self.measured.known is None or not self.beside.tools + self.beside.overhead:
+        if not self.measured.is_counted or not self.beside.tools + self.beside.overhead:
             return []
         return ["tools and overhead are not added: what the provider counted has them in it"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import counting
-from ctxkit.counting import PER_IMAGE, PER_MESSAGE, Counting
+from ctxkit.counting import PER_CALL, PER_IMAGE, PER_MESSAGE, PER_RESULT, Counting
 from ctxkit.log import Log
 from tests.cli.runner import SMALL, lines, message
 from tests.tokens.test_encodings import MADE
@@ -34,6 +34,21 @@ def test_pictures_count_flat() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 10_000}}
     found = of(lines({"role": "user", "content": [{"type": "text", "text": "hi"}, picture, picture]}))
     assert list(found.counted([1])) == [1 + PER_MESSAGE + 2 * PER_IMAGE]
+
+
+def test_calls_and_results_have_frames() -> None:
+    """And what is only carried counts as its JSON; what no tokenizer sees in it, by its length."""
+    call = {
+        "role": "assistant",
+        "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+    }
+    found = of(lines(call, {"role": "tool", "tool_call_id": "c", "content": "hello world"}))
+    [words] = MADE["o200k_base"].counts(["f\n{}"])
+    assert list(found.counted([1, 2])) == [words + PER_MESSAGE + PER_CALL, 2 + PER_MESSAGE + PER_RESULT]
+    carried = [{"type": "novel", "kind": ["hello"], "encrypted_content": "A" * 1000}]
+    [told] = of(lines({"role": "user", "content": carried})).counted([1])
+    [seen] = MADE["o200k_base"].counts(["type novel\n hello"])
+    assert told == seen + PER_MESSAGE + 190
 
 
 def test_a_second_look_reads_no_content(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

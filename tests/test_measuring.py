@@ -75,6 +75,62 @@ def test_what_ops_took_out_is_taken_off(tmp_path: Path) -> None:
     assert measure(Counting(log), log.names()) == before
 
 
+def test_reasoning_leaves_with_its_exchange() -> None:
+    """What a reply held of it is taken off once the user goes on, and only then."""
+
+    def codex(n: int, reasoning: int) -> dict[str, Any]:
+        found = {
+            "input_tokens": n,
+            "cached_input_tokens": 0,
+            "output_tokens": 420,
+            "reasoning_output_tokens": reasoning,
+        }
+        return {"role": "assistant", "content": "It rains. " * 5, "usage": found}
+
+    rows = [{"role": "user", "content": "weather?"}, codex(1000, 400)]
+    over, going_on = of(lines(*rows))[0], of(lines(*rows, {"role": "user", "content": "and now?"}))[0]
+    assert over.tokens == 1420 and 1020 < going_on.tokens < 1040
+    again = of(lines(*rows, {"role": "user", "content": "and now?"}, codex(1025, 300)))[0]
+    assert again.tokens == 1445
+
+
+def test_a_compaction_leaves_what_was_taught() -> None:
+    """Nothing is counted since: overhead and factor of before it, and what the last one sent again."""
+
+    def reply(size: int, text: str) -> dict[str, Any]:
+        told = {
+            "input_tokens": 1,
+            "cache_read_input_tokens": size,
+            "cache_creation_input_tokens": 0,
+            "output_tokens": 9,
+        }
+        return {"role": "assistant", "id": f"m{size}", "model": "claude-opus-4-5", "stop_reason": "end_turn",
+                "content": [{"type": "text", "text": text}], "usage": told}  # fmt: skip
+
+    def session(*parts: tuple[str, Any]) -> bytes:
+        rows: list[dict[str, Any]] = []
+        for n, (kind, what) in enumerate(parts):
+            row = {"type": kind, "uuid": f"u{n}", "parentUuid": rows[-1]["uuid"] if rows else None, "sessionId": "s",
+                   "timestamp": f"2026-02-01T10:00:{n:02}Z", "isSidechain": False, "version": "2.1.7"}  # fmt: skip
+            if kind == "system":
+                row |= {"subtype": "compact_boundary", "logicalParentUuid": row["parentUuid"], "parentUuid": None,
+                        "content": "Conversation compacted", "compactMetadata": {"trigger": "auto"}}  # fmt: skip
+            elif kind == "user":
+                row |= {"message": {"role": "user", "content": what}}
+                row |= {"isCompactSummary": True} if what == "summary" else {}
+            else:
+                row["message"] = what
+            rows.append(row)
+        return lines(*rows)
+
+    first = [("user", "hello"), ("assistant", reply(20_000, "hi")), ("system", ""), ("user", "summary")]
+    found = of(session(*first))[0]
+    assert found.known is None and found.trust == "calibrated" and 19_950 < found.tokens < 20_050
+    second = [*first, ("assistant", reply(25_000, "yes")), ("system", ""), ("user", "summary")]
+    found = of(session(*second))[0]
+    assert found.known is None and 24_950 < found.tokens < 25_050
+
+
 def test_another_model_is_counted_for_itself() -> None:
     """The log's usage is of its own model."""
     log = Log.open(io.BytesIO(chat((1000, 20))), env={"CTXKIT_MODEL": "gpt-4o"})
@@ -122,7 +178,7 @@ def test_real_usage(table: Path) -> None:
         for row in csv.DictReader(file):
             if row[request].isdigit() and int(row[request]) > 0:
                 told.append((int(row[request]), int(row[reply])))
-    missing = set(told) - set(map(tuple, read))
+    missing = set(told) - {(found.request, found.reply) for found in read}
     assert len(missing) <= len(told) // 50, missing
 
 

@@ -32,16 +32,16 @@ def of(raw: bytes, env: dict[str, str] | None = None, **asked: int | bool) -> St
     ("env", "limit", "expected"),
     [
         ({}, None, (None, "default", None, None, None, None)),
-        ({}, 10_000, (10_000, "flag", 5792, 0, 1.12, "green")),
-        ({"CTXKIT_LIMIT": "5000"}, None, (5000, "CTXKIT_LIMIT", 792, 0, 2.24, "green")),
-        ({"CTXKIT_LIMIT": "5000", "CTXKIT_RESERVE": "0"}, 149, (149, "flag", 37, 0, 75.17, "yellow")),
-        ({}, 112, (112, "flag", 0, 4096, 100.0, "red")),
+        ({}, 10_000, (10_000, "flag", 5761, 0, 1.43, "green")),
+        ({"CTXKIT_LIMIT": "5000"}, None, (5000, "CTXKIT_LIMIT", 761, 0, 2.86, "green")),
+        ({"CTXKIT_LIMIT": "5000", "CTXKIT_RESERVE": "0"}, 190, (190, "flag", 47, 0, 75.26, "yellow")),
+        ({}, 143, (143, "flag", 0, 4096, 100.0, "red")),
     ],
 )
 def test_budget(env: dict[str, str], limit: int | None, expected: tuple[object, ...]) -> None:
     """Used, reserved, available; percent of the limit, none without one."""
     found = of(SMALL, env, **({} if limit is None else {"limit": limit})).tokens
-    assert (found.used, found.counter) == (112, "estimate for unknown model, o200k_base × 1.25")
+    assert (found.used, found.counter) == (143, "estimate for unknown model, o200k_base × 1.25")
     values = (found.limit.value, found.limit.origin, found.available, found.over, found.percent, found.level)
     assert values == expected
 

@@ -133,12 +133,14 @@ def _trust(tokens: Budget) -> Iterator[list[Span]]:
     found = tokens.measured
     if found is None or not found.tokens:
         return
-    if found.known is None:
+    if not found.is_counted:
         exact = "exact: by the model's own encoding"
         yield [exact if found.trust == "exact" else "a guess: no reply here says what its provider counted"]
         return
     parts = ["exact: all of it by the provider"]
-    if found.trust != "exact":
+    if found.known is None:
+        parts = ["calibrated: nothing was counted since the compaction"]
+    elif found.trust != "exact":
         parts = [f"exact {found.known:,} by the provider", f"calibrated {found.estimated:+,}"]
     if found.error is not None:
         off = f"{found.error:.1f}" if found.error >= SMALLEST else f"<{SMALLEST}"

@@ -15,11 +15,14 @@ Trust = Literal["exact", "calibrated", "guess"]
 class Usage(NamedTuple):
     """Tokens. `request`: of all that was sent, the cached part included; `reply`: of what came back, thinking included.
 
-    A `reply` that was written while it streamed may be a fraction of the real one: `Calibration` finds out.
+    A `reply` that was written while it streamed may be a fraction of the real one: `Calibration` finds out. `passing`:
+    of the reply, reasoning that stays until the exchange is over; after the user's next message OpenAI's models no
+    longer see it (recorded Codex sessions: the next request is smaller by just that).
     """
 
     request: int
     reply: int
+    passing: int = 0
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -38,6 +41,11 @@ class Measured(msgspec.Struct, frozen=True):
     overhead: int | None = None
     error: float | None = None
     trust: Trust = "guess"
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a provider's counts are behind it, so that system prompt and tools are within."""
+        return self.known is not None or self.overhead is not None
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -105,11 +113,13 @@ def usage(rows: list[dict[str, Any]]) -> Usage | None:
 
 
 def _read(found: dict[str, Any]) -> Usage | None:
+    passing = 0
     match found:
         case {"prompt_tokens": request, "completion_tokens": reply}:  # OpenAI's chat completions, and many others
             parts = [request], [reply]
         case {"cached_input_tokens": _, "input_tokens": request, "output_tokens": reply}:  # Codex: cached among input
             parts = [request], [reply]
+            passing = found.get("reasoning_output_tokens", 0)
         case {"input_tokens": new, "output_tokens": reply}:  # Anthropic: cached beside input
             cached = [found.get("cache_creation_input_tokens", 0), found.get("cache_read_input_tokens", 0)]
             parts = [new, *cached], [reply]
@@ -121,8 +131,8 @@ def _read(found: dict[str, Any]) -> Usage | None:
             parts = [request], [reply, found.get("thoughts", 0)]
         case _:
             return None
-    request, reply = (sum(n for n in part if isinstance(n, int) and n > 0) for part in parts)
-    return Usage(request, reply) if request else None
+    request, reply, passing = (sum(n for n in part if isinstance(n, int) and n > 0) for part in (*parts, [passing]))
+    return Usage(request, reply, min(passing, reply)) if request else None
 
 
 def _at(value: Any, *keys: str) -> dict[str, Any] | None:

@@ -24,13 +24,14 @@ class Step(NamedTuple):
     """A request that a provider counted. `request`, `reply`: its tokens (`core/usage.py`).
 
     By the counter's base: `own`, the reply as the log has it; `since`: what came between it and the next step, or the
-    end.
+    end. `left`: of the replies, reasoning that was gone again before the next step.
     """
 
     request: int
     reply: int
     own: int
     since: int
+    left: int = 0
 
 
 class Calibration(NamedTuple):
@@ -50,16 +51,19 @@ class Calibration(NamedTuple):
 
     def next(self, step: Step) -> float:
         """Tokens of the request that follows a step."""
-        return self.after(step) + step.since * self.inwards
+        return self.after(step) - step.left + step.since * self.inwards
 
 
-def calibrate(steps: Sequence[Step], factor: float) -> Calibration:
-    """What the newest STEPS say; `factor` is that of the model's family."""
-    taken = steps[-STEPS:]
+def calibrate(runs: Sequence[Sequence[Step]], factor: float) -> Calibration:
+    """What the newest STEPS of all runs say, oldest first; `factor` is that of the model's family.
+
+    What lies between two runs, a compaction, teaches nothing.
+    """
+    taken = [pair for steps in runs for pair in pairwise(steps)][-STEPS:]
     true_in = true_out = PRIOR * factor
     base_in = base_out = float(PRIOR)
-    for step, following in pairwise(taken):
-        grown = following.request - step.request
+    for step, following in taken:
+        grown = following.request - step.request + step.left
         if grown <= 0:
             continue  # something left the context
         if step.reply >= PARTIAL * step.own * factor:
@@ -72,7 +76,7 @@ def calibrate(steps: Sequence[Step], factor: float) -> Calibration:
     found = Calibration(_bound(true_in / base_in, factor), max(factor, true_out / base_out))
     errors = sorted(
         abs(found.next(step) - following.request) / following.request
-        for step, following in pairwise(taken)
+        for step, following in taken
         if following.request > step.request
     )
     return found._replace(error=errors[len(errors) // 2]) if errors else found

@@ -20,11 +20,13 @@ ROUGH = 1.1
 class Counter:
     """Counts for one model, by the base that is installed. A tokenizer is made when the first text is counted.
 
-    `family`: of the model, "" where the base itself was asked for; `factor`: tokens of the model to one of the base.
+    `family`: of the model, "" where the base itself was asked for; `factor`: tokens of the model to one of the base;
+    `typical`: the same, as it was measured: what a session's calibration begins with.
     """
 
-    def __init__(self, base: str, factor: float = 1.0, family: str = "") -> None:
+    def __init__(self, base: str, factor: float = 1.0, family: str = "", typical: float | None = None) -> None:
         self.family = family
+        self.typical = factor if typical is None else typical
         self._factor = factor
         self.base = base if base == pieces.NAME or carried(base) else pieces.NAME
         """What texts are counted by: a name of `ranks.NAMES`, or pieces."""
@@ -73,4 +75,4 @@ def counter(asked: str, model: str) -> Counter:
     if asked != AUTO:
         return Counter(asked)
     known = named(model)
-    return Counter(known.base, known.factor, known.family)
+    return Counter(known.base, known.factor, known.family, known.typical)

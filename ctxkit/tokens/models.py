@@ -19,7 +19,8 @@ class Model(NamedTuple):
     """What is known of the models whose names `pattern` matches, after a provider's prefix and in lower case.
 
     `family`: its name beside a figure. `base`: the encoding that is counted by; `factor`: how many of its tokens one of
-    these comes to, 1.0 where it is the model's own. `limit`: in tokens, None where they differ.
+    these comes to, 1.0 where it is the model's own. `limit`: in tokens, None where they differ. `typical`: the factor
+    that was measured, where `factor` is above it so that hardly anything is told too low; None: the same.
     """
 
     pattern: str
@@ -27,14 +28,15 @@ class Model(NamedTuple):
     base: str
     factor: float
     limit: int | None
+    typical: float | None = None
 
 
 # Factors: Claude's are measured on recorded sessions, and raised until stretches of 10,000 tokens are hardly ever told
 # too low, since that is what hurts; DeepSeek's likewise. The others' are published comparisons of vocabularies, rounded
 # up. docs/tokens.md has the figures.
 MODELS = (
-    Model(r"claude-(opus|sonnet|haiku|fable)-5", "claude-5", "o200k_base", 1.7, 1_000_000),
-    Model(r"claude", "claude", "o200k_base", 1.3, 200_000),
+    Model(r"claude-(opus|sonnet|haiku|fable)-5", "claude-5", "o200k_base", 1.7, 1_000_000, 1.55),
+    Model(r"claude", "claude", "o200k_base", 1.3, 200_000, 1.22),
     Model(r"gpt-5|codex", "gpt-5", "o200k_base", 1.0, 272_000),
     Model(r"gpt-4\.1", "gpt-4.1", "o200k_base", 1.0, 1_047_576),
     Model(r"gpt-4o|chatgpt-4o|gpt-4\.5", "gpt-4o", "o200k_base", 1.0, 128_000),

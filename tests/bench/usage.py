@@ -1,25 +1,30 @@
 """`just bench-tokens`: how well sizes are told, against what providers counted, call by call on real sessions.
 
-For each reply whose usage is recorded, the session up to it tells the requests 1, 5 and 20 calls ahead; the truth is
-what the provider counted there. Beside it: "no change", and characters / 2.7 on top of the last count.
+For each reply whose usage is recorded, the session is read as it stood right before it, and `measure` is asked what the
+request came to; then the same for requests 5 and 20 calls later, with what the session had taught until then. The truth
+is what the provider counted. Beside it: "no change", and characters / 2.7 on top of the last count.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
 import re
 import sys
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxkit.core.context import entry
+from ctxkit.core.messages import Message
+from ctxkit.core.usage import Measured, Usage
 from ctxkit.counting import Counting
 from ctxkit.log import Log
-from ctxkit.measuring import Session
-from ctxkit.tokens.calibration import Calibration, Step, calibrate
+from ctxkit.measuring import Session, measure
+from ctxkit.tokens.calibration import Calibration
 from tests.shared import HERE, SHARED
 
 PAGE = HERE.parent / "docs/tokens.md"
@@ -32,14 +37,21 @@ GROWN = 10_000
 """Tokens that a session must have grown by, where nothing but the estimate of its messages is compared."""
 
 
-class Epoch(NamedTuple):
-    """Requests of one session without a compaction between them; `characters` of what came with and after each."""
+class Call(NamedTuple):
+    """A counted request, and what `told` of it before it was. `first`: after a compaction. What came since the call
+    before: tokens of the base of `others` and of `mine`, the model's own, and characters of both.
+    """
 
     session: str
     model: str
+    usage: Usage
+    told: Measured
+    calibration: Calibration
     factor: float
-    steps: list[Step]
-    characters: list[int]
+    first: bool
+    others: int
+    mine: int
+    characters: int
 
 
 class Errors(NamedTuple):
@@ -59,8 +71,8 @@ def main() -> int:
     if not files:
         print("the shared transcripts are not here")
         return 2
-    found = [epoch for path in files for epoch in epochs(path)]
-    text = "\n".join([*ahead(found), "", *steps(found), "", *compacted(files), "", *alone(found)]) + "\n"
+    found = [list(calls(path)) for path in files]
+    text = "\n".join([*ahead(found), "", *steps(found), "", *compacted(found), "", *alone(found)]) + "\n"
     print(text)
     if asked.write:
         page = PAGE.read_text(encoding="utf-8")
@@ -69,40 +81,64 @@ def main() -> int:
     return 0
 
 
-def epochs(path: Path) -> Iterator[Epoch]:
-    """The runs of requests of a session, in the order of its active path."""
-    log = Log.open(path, conversation=1 if path.suffix == ".json" else None)
-    counting, transcript = Counting(log), log.transcript
-    view = transcript.view
-    cuts = [cut.row for cut in view.cuts] if view is not None else []
-    order = sorted(set(view.order)) if view is not None else list(range(1, len(log.messages) + 1))
-    base = dict(zip(order, counting.base_as_read(order), strict=True))
-    held: dict[int, list[tuple[Step, int]]] = defaultdict(list)
-    last = None
-    for n in order:
-        usage = log.usage(n) if log.messages[n - 1].role == "assistant" else None
-        size = len(log.text(n))
-        if usage is not None:
-            last = held[bisect_right(cuts, transcript.row_of[n - 1])]
-            last.append((Step(usage.request, usage.reply, base[n], 0), size))
-        elif last:
-            step, before = last[-1]
-            last[-1] = step._replace(since=step.since + base[n]), before + size
-    for found in held.values():
-        yield Epoch(
-            path.stem, counting.model or "not named", counting.counter.factor,
-            [step for step, _ in found], [characters for _, characters in found],
+def calls(path: Path) -> Iterator[Call]:
+    """The counted requests of a session, in the order of its rows."""
+    raw = path.read_bytes()
+    log = _log(path if path.suffix == ".jsonl" else io.BytesIO(raw))
+    messages = log.messages
+    base = list(Counting(log).base_as_read(range(1, len(messages) + 1)))
+    before: set[int] = set()
+    for message in messages:
+        usage = log.usage(message.n) if message.role == "assistant" else None
+        if usage is None:
+            continue
+        then = _log(io.BytesIO(_until(raw, message)))
+        view = then.transcript.view
+        if view is not None and message.thread in view.threads:
+            then.lens_thread = message.thread
+        names = [name for name in then.names() if isinstance(name, int)]
+        session = Session(Counting(then))
+        new = [n for n in names if n not in before]
+        mine = sum(base[n - 1] for n in new if messages[n - 1].role == "assistant")
+        yield Call(
+            path.stem, _model(log, message.n) or "not named", usage, measure(session.counting, names),
+            session.calibration, session.counting.counter.factor, bool(session.earlier) and not session.steps,
+            sum(base[n - 1] for n in new) - mine, mine, sum(len(log.text(n)) for n in new),
         )  # fmt: skip
+        before = set(names)
 
 
-def ahead(found: Sequence[Epoch]) -> Iterator[str]:
+def _log(source: Path | io.BytesIO) -> Log:
+    """A session; of a file with many, the first."""
+    whole = isinstance(source, Path) or not source.getvalue().startswith(b"{\n")
+    return Log.open(source, env={}) if whole else Log.open(source, env={}, conversation=1)
+
+
+def _until(raw: bytes, message: Message) -> bytes:
+    """The session as it stood before a message."""
+    if not raw.startswith(b"{\n"):
+        return raw[: message.offset]
+    run = json.loads(raw)
+    return json.dumps({**run, "messages": run["messages"][: message.n - 1]}, indent=1).encode()
+
+
+def _model(log: Log, n: int) -> str:
+    """The model that a reply names."""
+    for row in log.full(entry(log.state(), n)).rows:
+        for held in (row, row.get("message")):
+            if isinstance(held, dict) and isinstance(held.get("model"), str):
+                return str(held["model"])
+    return log.model
+
+
+def ahead(found: Sequence[Sequence[Call]]) -> Iterator[str]:
     """One table: how far off requests ahead are told."""
     yield "| model | calls | 1 ahead: told, no change, characters | 5 ahead | 20 ahead |"
     yield "|---|---|---|---|---|"
     models: dict[str, dict[int, Errors]] = defaultdict(lambda: {k: Errors([], [], []) for k in AHEAD})
-    for epoch in found:
-        for k, errors in _ahead(epoch):
-            for name in (epoch.model, "all"):
+    for session in found:
+        for model, k, errors in _ahead(session):
+            for name in (model, "all"):
                 for kept, error in zip(models[name][k], errors, strict=True):
                     kept.append(error)
     for name, kinds in sorted(models.items(), key=lambda one: (one[0] == "all", -len(one[1][1].told))):
@@ -110,83 +146,72 @@ def ahead(found: Sequence[Epoch]) -> Iterator[str]:
         yield f"| {name} | {len(kinds[1].told)} | {' | '.join(cells)} |"
 
 
-def _ahead(epoch: Epoch) -> Iterator[tuple[int, tuple[float, float, float]]]:
-    steps = epoch.steps
-    for i, step in enumerate(steps[:-1]):
-        calibration = calibrate(steps[: i + 1], epoch.factor)
-        told, characters = calibration.next(step), step.request + epoch.characters[i] / 2.7
-        for k, later in enumerate(steps[i + 1 : i + 1 + max(AHEAD)], 1):
-            if later.request < steps[i + k - 1].request:
-                break  # something left the context, of which nobody can know ahead
+def _ahead(session: Sequence[Call]) -> Iterator[tuple[str, int, tuple[float, float, float]]]:
+    for i, call in enumerate(session):
+        if call.told.known is None:
+            continue  # the first of its session, or after a compaction: looked at by itself
+        last = session[i - 1].usage
+        told, unchanged = float(call.told.tokens), last.request + last.reply
+        characters = last.request + call.characters / 2.7
+        for k, later in enumerate(session[i : i + max(AHEAD)], 1):
+            if k > 1:
+                if later.first or later.usage.request < session[i + k - 2].usage.request:
+                    break  # something left the context, of which nobody can know ahead
+                told += later.mine * call.calibration.outwards + later.others * call.calibration.inwards
+                characters += later.characters / 2.7
             if k in AHEAD:
-                unchanged = step.request + step.reply
-                yield k, tuple(abs(size - later.request) / later.request for size in (told, unchanged, characters))
-            told += _worth(later, calibration)
-            characters += epoch.characters[i + k] / 2.7
+                truth = later.usage.request
+                a, b, c = (abs(size - truth) / truth for size in (told, unchanged, characters))
+                yield later.model, k, (a, b, c)
 
 
-def _worth(step: Step, calibration: Calibration) -> float:
-    return step.own * calibration.outwards + step.since * calibration.inwards
-
-
-def steps(found: Sequence[Epoch]) -> Iterator[str]:
+def steps(found: Sequence[Sequence[Call]]) -> Iterator[str]:
     """One table: increments of BIG tokens and more."""
     yield f"| model | increments of {BIG:,} tokens and more | median error |"
     yield "|---|---|---|"
     models: dict[str, list[float]] = defaultdict(list)
-    for epoch in found:
-        for i, (step, following) in enumerate(zip(epoch.steps, epoch.steps[1:], strict=False)):
-            calibration = calibrate(epoch.steps[: i + 1], epoch.factor)
-            came = following.request - calibration.after(step)
-            if came >= BIG:
-                for name in (epoch.model, "all"):
-                    models[name].append(abs(step.since * calibration.inwards - came) / came)
+    for session in found:
+        for call in session:
+            came = call.usage.request - (call.told.known or 0)
+            if call.told.known is not None and came >= BIG:
+                for name in (call.model, "all"):
+                    models[name].append(abs(call.told.estimated - came) / came)
     for name, errors in sorted(models.items(), key=lambda one: (one[0] == "all", -len(one[1]))):
         yield f"| {name} | {len(errors)} | {_percent(errors, 0.5)} |"
 
 
-def compacted(files: Sequence[Path]) -> Iterator[str]:
-    """One table: the first request after each compaction, by the overhead and the factor of what was before it."""
+def compacted(found: Sequence[Sequence[Call]]) -> Iterator[str]:
+    """One table: the first request after each compaction."""
     yield "| session | first call after a compaction | told | off by |"
     yield "|---|---|---|---|"
-    for path in files:
-        log = Log.open(path, conversation=1 if path.suffix == ".json" else None)
-        view, rows, raw = log.transcript.view, log.transcript.row_of, path.read_bytes()
-        replies = [message for message in log.messages if message.role == "assistant"] if view is not None else []
-        for cut in view.cuts if view is not None else []:
-            before = [one for one in replies if rows[one.n - 1] < cut.row and one.n in cut.out and log.usage(one.n)]
-            after = [one for one in replies if rows[one.n - 1] > cut.row and log.usage(one.n)]
-            truth = log.usage(after[0].n) if before and after else None
-            if truth is None:
-                continue
-            session, new = Session(Counting(_until(raw, before[-1].offset))), _until(raw, after[0].offset)
-            told = (session.overhead or 0) + session.calibration.inwards * sum(Counting(new).base(new.names()))
-            yield f"| {path.stem} | {truth.request:,} | {told:,.0f} | {abs(told - truth.request) / truth.request:.1%} |"
+    for session in found:
+        for call in session:
+            if call.first:
+                truth, told = call.usage.request, call.told.tokens
+                yield f"| {call.session} | {truth:,} | {told:,} | {abs(told - truth) / truth:.1%} |".replace("%", " %")
 
 
-def _until(raw: bytes, offset: int) -> Log:
-    return Log.open(io.BytesIO(raw[:offset]))
-
-
-def alone(found: Sequence[Epoch]) -> Iterator[str]:
-    """One table: the estimate of messages where no usage is looked at."""
+def alone(found: Sequence[Sequence[Call]]) -> Iterator[str]:
+    """One table: the estimate of messages where no usage is looked at; hidden reasoning, which is in no row, apart."""
     yield f"| model | stretches of {GROWN:,} tokens and more | below the truth by, 95 % of them | above, median |"
     yield "|---|---|---|---|"
     models: dict[str, list[float]] = defaultdict(list)
-    for epoch in found:
-        start = base = 0
-        for i, (step, following) in enumerate(zip(epoch.steps, epoch.steps[1:], strict=False)):
-            start = start or step.request
-            base += step.own + step.since
-            if following.request < step.request:
-                start = base = 0
-            elif following.request - start >= GROWN and i:
-                models[epoch.model].append(base * epoch.factor / (following.request - start) - 1)
-                models["all"].append(models[epoch.model][-1])
-                start = base = 0
+    for session in found:
+        start = base = hidden = 0
+        for before, call in pairwise(session):
+            start = start or before.usage.request
+            base += call.others + call.mine
+            hidden += before.usage.passing
+            grown = call.usage.request - start - hidden
+            if call.usage.request < before.usage.request or call.model != before.model:
+                start = base = hidden = 0
+            elif grown >= GROWN:
+                for name in (call.model, "all"):
+                    models[name].append(base * call.factor / grown - 1)
+                start = base = hidden = 0
     for name, off in sorted(models.items(), key=lambda one: (one[0] == "all", -len(one[1]))):
         below = [max(0.0, -one) for one in off]
-        yield f"| {name} | {len(off)} | {_percent(below)} | {sorted(off)[len(off) // 2]:+.1%} |".replace("%", " %")
+        yield f"| {name} | {len(off)} | {_percent(below)} | {100 * sorted(off)[len(off) // 2]:+.1f} % |"
 
 
 def _percent(errors: Sequence[float], share: float = 0.95) -> str:

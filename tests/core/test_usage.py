@@ -23,13 +23,16 @@ CODEX = {"input_tokens": 17790, "cached_input_tokens": 2432, "output_tokens": 23
         ({"role": "assistant", "usage": {"input_tokens": 5, "output_tokens": 1}}, (5, 1)),
         ({"role": "assistant", "usage": OPENAI}, (1742, 93)),
         ({"role": "assistant", "extra": {"response": {"usage": OPENAI}}}, (1742, 93)),
-        ({"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": CODEX}}}, (17790, 232)),
+        (
+            {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": CODEX}}},
+            (17790, 232, 66),
+        ),
         ({"message": {"usage": {"input": 3, "output": 191, "cacheRead": 20, "cacheWrite": 1684}}}, (1707, 191)),
         ({"tokens": {"input": 90, "output": 5, "cached": 40, "thoughts": 6, "tool": 0, "total": 101}}, (90, 11)),
         ({"tokens": {"input": 9, "output": 5, "reasoning": 2, "cache": {"read": 100, "write": 1}}}, (110, 7)),
     ],
 )
-def test_shapes(row: dict[str, Any], expected: tuple[int, int]) -> None:
+def test_shapes(row: dict[str, Any], expected: tuple[int, ...]) -> None:
     """What is sent includes what was cached; what came back includes thinking."""
     assert usage([row]) == Usage(*expected)
 

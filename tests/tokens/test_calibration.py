@@ -26,7 +26,7 @@ def session(sizes: list[tuple[int, int]], factor: float, start: int = 20_000, pa
 def test_a_session_teaches_its_factor(partial: bool, sizes: list[tuple[int, int]], factor: float) -> None:
     """The next request is told to a few tokens in a hundred of what came, also where replies were recorded half."""
     steps = session(sizes, factor, partial=partial)
-    found = calibrate(steps[:-1], 1.5)
+    found = calibrate([steps[:-1]], 1.5)
     came = steps[-1].request - steps[-2].request
     assert abs(found.next(steps[-2]) - steps[-1].request) <= 0.5 * came + 2
     assert found.error is not None and found.error < 0.2
@@ -35,7 +35,7 @@ def test_a_session_teaches_its_factor(partial: bool, sizes: list[tuple[int, int]
 def test_without_steps_the_family_counts() -> None:
     """And no error is known."""
     assert calibrate([], 1.6) == Calibration(1.6, 1.6, None)
-    assert calibrate([Step(100, 5, 4, 3)], 1.6).inwards == 1.6
+    assert calibrate([[Step(100, 5, 4, 3)]], 1.6).inwards == 1.6
 
 
 def test_a_whole_reply_is_taken_as_recorded() -> None:
@@ -50,11 +50,11 @@ def test_what_left_the_context_teaches_nothing() -> None:
     """A smaller request follows a compaction of which nobody told; a jump has another cause."""
     grown = session([(100, 1000)] * 40, 1.5)
     odd = [*grown[:20], Step(500, 150, 100, 1000), *grown[20:], Step(900_000, 150, 100, 1000)]
-    assert calibrate(odd, 1.5).inwards == pytest.approx(calibrate(grown, 1.5).inwards, rel=0.05)
+    assert calibrate([odd], 1.5).inwards == pytest.approx(calibrate([grown], 1.5).inwards, rel=0.05)
 
 
 @given(st.lists(st.builds(Step, *[st.integers(0, 10**6)] * 4), max_size=70), st.floats(1.0, 2.0))
 def test_bounded(steps: list[Step], factor: float) -> None:
     """Whatever a log says."""
-    found = calibrate(steps, factor)
+    found = calibrate([steps], factor)
     assert LEAST * factor <= found.inwards <= MOST * factor and found.outwards >= factor
