@@ -157,7 +157,7 @@ class _Plot:
     @cached_property
     def weights(self) -> _Weights:
         """Of its messages, by what its steps say."""
-        said = calibrate(self.steps, self.counting.counter.factor) if self.steps else None
+        said = calibrate([self.steps], self.counting.counter.typical) if self.steps else None
         return _Weights(self.measuring, said, measured=self.measured.known is not None)
 
     @cached_property

@@ -125,7 +125,7 @@ def test_what_cannot_fit() -> None:
     """Protected messages are never given up."""
     log = opened(run())
     log.protect("3-30")
-    with pytest.raises(DoesNotFit, match="leaves these alone: the system prompt 9, protected messages 21,360: nothing"):
+    with pytest.raises(DoesNotFit, match="leaves these alone: the system prompt 9, protected messages 21,570: nothing"):
         log.trim(500)
     with pytest.raises(BadConfig, match="no limit is known"):
         log.trim()
