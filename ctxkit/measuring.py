@@ -215,7 +215,7 @@ class Measuring:
     def name(self) -> str:
         """What counts the messages, each by itself."""
         counting, session = self.counting, self._session
-        return counting.counter.name if session is None else _factor(counting, session.calibration)
+        return counting.counter.name if session is None else _factor(session)
 
     def instead(self, name: Name, content: Content) -> float:
         """Tokens of `content` where it stands for the message `name`."""
@@ -258,7 +258,7 @@ def change(log: OpenedLog, after: State) -> Figures:
     return Figures(
         one.tokens + added(counting, one), other.tokens + added(then, other),
         (other if other.estimated else one).counter, len(shown), len(shown - names),
-        len(names - shown), sum(name in names and name in shown for name in stubs), 
+        len(names - shown), sum(name in names and name in shown for name in stubs),
         limit=log.config["limit"] or counting.limit,
     )  # fmt: skip
 
@@ -267,8 +267,11 @@ def _name(session: Session, moved: int) -> str:
     known = f"the provider's count at message {session.known[-1]}" if session.steps else ""
     if known and not moved:
         return known
-    factor = f"{session.counting.counter.base} × {session.calibration.inwards:.2f} as this session has it"
-    return f"{known}, then {factor}" if known else f"estimate, {factor}"
+    return f"{known}, then {_factor(session)}" if known else f"estimate, {_factor(session)}"
+
+
+def _factor(session: Session) -> str:
+    return f"{session.counting.counter.base} × {session.calibration.inwards:.2f} as this session has it"
 
 
 def _own(log: OpenedLog) -> Sequence[int]:
