@@ -85,15 +85,16 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     state = log.state()
     leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
     from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+    from ctxkit.measuring import Measuring
 
     shown = log.names()
-    counting = Counting(log)
+    measuring = Measuring(Counting(log))
     yield from listing(log, [name for name in shown if name in leaving])
-    yield [f"{len(leaving)} of {len(shown)} messages, {counting.of(leaving):,} tokens ({counting.counter.name})"]
+    tokens = round(sum(measuring.each(list(leaving))))
+    yield [f"{len(leaving)} of {len(shown)} messages, {tokens:,} tokens ({measuring.name})"]
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
-        kept = Names.of(name for name in shown[first:] if name not in leaving)
-        lost = counting.of(kept)
+        lost = round(sum(measuring.each([name for name in shown[first:] if name not in leaving])))
         yield [f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"]
 
 

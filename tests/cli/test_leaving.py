@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,17 @@ def test_fits_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column
     assert len(listed) == 20 and "… 10 more ranges" in err
     assert max(map(len, listed)) <= columns
     assert len(shown(path)) == 30
+
+
+def test_the_preview_is_what_status_shows_less(tmp_path: Path) -> None:
+    """With and without what a provider counted."""
+    rows = [message(role, f"{role} {n} " * 50) for n in range(6) for role in ("user", "assistant")]
+    counted = [*rows[:-1], rows[-1] | {"usage": {"prompt_tokens": 9000, "completion_tokens": 80}}]
+    for n, some in enumerate((rows, counted)):
+        path = tmp_path / f"{n}.jsonl"
+        path.write_bytes(lines(*some))
+        used = good("status", path, "--json").values[0]["tokens"]["used"]
+        err = good("forget", path, "--role", "assistant", "--yes").err
+        less = used - good("status", path, "--json").values[0]["tokens"]["used"]
+        found = re.search(r"6 of 12 messages, ([\d,]+) tokens", err)
+        assert found is not None and abs(int(found[1].replace(",", "")) - less) <= 1, err
