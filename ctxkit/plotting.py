@@ -150,7 +150,7 @@ class _Plot:
         base = list(self.counting.base_as_read(self.path[first:]))
         sums = [0, *accumulate(base)]
         return [
-            Step(*self.usages[place], base[place - first], sums[end - first] - sums[place - first + 1])
+            Step(*self.usages[place][:2], base[place - first], sums[end - first] - sums[place - first + 1])
             for place, end in zip(places, ends, strict=True)
         ]
 
