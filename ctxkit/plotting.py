@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 from ctxkit.core.context import belongs, windowed
-from ctxkit.core.course import Anchor, Change, Course, course, own
+from ctxkit.core.course import Anchor, Change, Course, Taking, course, own
 from ctxkit.core.history import history
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Name, Names
@@ -35,7 +35,8 @@ CUT, WINDOW = "cut", "window"
 
 class _Seen(NamedTuple):
     """An op or cut, behind `place` messages of the path. Of the program's own context at that point, `hidden` is what
-    ops hide, `shortened` what they shorten; `added` and `written` (tokens) is what they show besides. `out`: of a cut.
+    ops hide, `shortened` what they shorten; `added` and `written` (tokens) is what they show besides. Of a cut: `out`,
+    or, where that is less, what it `left` (then `out` is empty, but not None).
     """
 
     place: int
@@ -47,6 +48,7 @@ class _Seen(NamedTuple):
     added: Ranges
     written: float
     out: Ranges | None
+    left: Ranges | None
 
 
 def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Course:
@@ -58,8 +60,9 @@ def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Cou
     seen = list(plot.watched())
     plot.weights.know(Ranges(chain.from_iterable(names.pairs() for one in seen for names in _sets(one))))
     cuts = [one for one in seen if one.out is not None]
-    taken = [plot.weights.of(one.out or EMPTY) for one in cuts]
-    own_course = own(plot.sizes, plot.anchors, [one.place for one in cuts], plot.weigh, taken)
+    of = plot.weights.of
+    taking = [Taking(one.place, of(one.out or EMPTY), None if one.left is None else of(one.left)) for one in cuts]
+    own_course = own(plot.sizes, plot.anchors, taking, plot.weigh)
     order = {id(one): k for k, one in enumerate(cuts)}
     changes = [
         Change(one.place, one.kind, one.label, one.op, plot.delta(one), order.get(id(one))) for one in seen
@@ -67,7 +70,7 @@ def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Cou
     end = own_course.values[-1] if own_course.values else 0.0
     if cuts and cuts[-1].place == len(plot.path):
         end = own_course.cuts[-1][1]
-    if not plot.anchors or plot.measured.known is not None:
+    if not plot.anchors or plot.measured.trust != "guess":
         hides = windowed(plot.state, log.lens()) or log.lens_agent is not None or log.lens().newest is not None
         changes.append(Change(len(plot.path), WINDOW if hides else "", "", None, plot.measured.tokens - end))
     return course(
@@ -77,7 +80,7 @@ def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Cou
 
 
 def _sets(one: _Seen) -> Iterable[Ranges]:
-    return one.hidden, one.shortened, one.added, one.out or EMPTY
+    return one.hidden, one.shortened, one.added, one.out or EMPTY, one.left or EMPTY
 
 
 class _Weights:
@@ -158,7 +161,7 @@ class _Plot:
     def weights(self) -> _Weights:
         """Of its messages, by what its steps say."""
         said = calibrate([self.steps], self.counting.counter.typical) if self.steps else None
-        return _Weights(self.measuring, said, measured=self.measured.known is not None)
+        return _Weights(self.measuring, said, measured=self.measured.is_counted)
 
     @cached_property
     def anchors(self) -> dict[int, Anchor]:
@@ -189,6 +192,7 @@ class _Plot:
             arrived = Ranges.span(1, self.path[place - 1]) if place else EMPTY
             out = held & Ranges.of(what.out) & arrived if isinstance(what, Cut) else None
             held = held if out is None else held - out
+            kept = held & arrived if out is not None and len(out) * 2 > place else None
             shown = state.shown(thread)
             if aside:
                 items = [name for name in shown.items if belongs(state, name, None, thread)]
@@ -197,7 +201,7 @@ class _Plot:
             written = self._written(state, stubs | Names(items=shown.items), known)
             yield _Seen(
                 place, *_called(what), (held - shown.numbers) & arrived, stubs.numbers & arrived,
-                (shown.numbers - held) & arrived, written, out,
+                (shown.numbers - held) & arrived, written, out if kept is None else EMPTY, kept,
             )  # fmt: skip
 
     def _written(self, state: State, names: Names, known: dict[Name, tuple[object, float]]) -> float:

@@ -64,6 +64,16 @@ class Anchor(NamedTuple):
     after: float
 
 
+class Taking(NamedTuple):
+    """A cut of the program's behind the first `place` messages of the path: estimated tokens that it took, or that it
+    `left` of the messages, where these are fewer.
+    """
+
+    place: int
+    taken: float
+    left: float | None = None
+
+
 class Own(NamedTuple):
     """The program's own context: its tokens after each message of the path, and around each cut."""
 
@@ -71,34 +81,32 @@ class Own(NamedTuple):
     cuts: list[tuple[float, float]]
 
 
-def own(
-    sizes: Sequence[int], anchors: Mapping[int, Anchor], cuts: Sequence[int], weigh: Weigh, taken: Sequence[float]
-) -> Own:
-    """The course without any op. `sizes`: bytes of each message of the path; `anchors`: by place in the path.
-
-    `cuts`: how many messages of the path stand before each, ascending; `taken`: estimated tokens that each took.
+def own(sizes: Sequence[int], anchors: Mapping[int, Anchor], cuts: Sequence[Taking], weigh: Weigh) -> Own:
+    """The course without any op. `sizes`: bytes of each message of the path; `anchors`: by place in the path; `cuts`:
+    in their order.
     """
     values = [0.0] * len(sizes)
     around: list[tuple[float, float]] = [(0.0, 0.0)] * len(cuts)
     places = sorted(anchors)
-    walk = _Walk(values, around, cuts, weigh, taken)
+    stand = [one.place for one in cuts]
+    walk = _Walk(values, around, cuts, weigh)
     first = places[0] if places else len(sizes)
-    start = walk.forward(0, first, 0.0, 0, bisect_right(cuts, first))
+    start, overhead = walk.forward(0, first, 0.0, 0, bisect_right(stand, first)), 0.0
     if places:
         overhead = max(0.0, anchors[first].request - start)
         values[:first] = [value + overhead for value in values[:first]]
-        for k in range(bisect_right(cuts, first)):
+        for k in range(bisect_right(stand, first)):
             around[k] = around[k][0] + overhead, around[k][1] + overhead
     for i, place in enumerate(places):
         values[place] = anchors[place].after
         end = places[i + 1] if i + 1 < len(places) else len(sizes)
-        low, high = bisect_right(cuts, place), bisect_right(cuts, end)
+        low, high = bisect_right(stand, place), bisect_right(stand, end)
         if i + 1 == len(places):
-            walk.forward(place + 1, end, anchors[place].after, low, len(cuts))
+            walk.forward(place + 1, end, anchors[place].after, low, len(cuts), overhead)
         elif low == high:
             _shared(values, sizes, place, end, anchors[end].request)
         else:
-            walk.between(place + 1, end, anchors[place].after, anchors[end].request, low, high)
+            walk.between(place + 1, end, anchors[place].after, anchors[end].request, low, high, overhead)
     return Own(values, around)
 
 
@@ -114,23 +122,23 @@ def _shared(values: list[float], sizes: Sequence[int], place: int, end: int, req
 class _Walk(NamedTuple):
     values: list[float]
     around: list[tuple[float, float]]
-    cuts: Sequence[int]
+    cuts: Sequence[Taking]
     weigh: Weigh
-    taken: Sequence[float]
 
-    def forward(self, start: int, end: int, value: float, low: int, high: int) -> float:
+    def forward(self, start: int, end: int, value: float, low: int, high: int, overhead: float = 0.0) -> float:
         """Estimates from `value` on, cuts `low` to `high` on the way; what it comes to."""
         for k in range(low, high):
-            value = self._plain(start, self.cuts[k], value)
-            start = max(start, self.cuts[k])
-            self.around[k] = value, max(0.0, value - self.taken[k])
+            place, taken, kept = self.cuts[k]
+            value = self._plain(start, place, value)
+            start = max(start, place)
+            self.around[k] = value, max(0.0, value - taken) if kept is None else overhead + kept
             value = self.around[k][1]
         return self._plain(start, end, value)
 
-    def between(self, start: int, end: int, value: float, request: float, low: int, high: int) -> None:
+    def between(self, start: int, end: int, value: float, request: float, low: int, high: int, overhead: float) -> None:
         """From a counted reply over cuts to a request that was counted too: what is after the last is told by it."""
-        last = self.cuts[high - 1]
-        left = self.forward(start, last, value, low, high - 1)
+        last = self.cuts[high - 1].place
+        left = self.forward(start, last, value, low, high - 1, overhead)
         came = list(accumulate(self.weigh(last, end)))
         after = max(0.0, request - (came[-1] if came else 0.0))
         self.around[high - 1] = left, after

@@ -81,6 +81,7 @@ def test_brief(number: int | None, expected: str) -> None:
          "exact 81,220 by the provider · calibrated +1,203 · one request ahead 0.4 % off so far (median)"),
         (Measured(9, "x", known=81_220, at=3, estimated=-1203, trust="calibrated", error=123.4),
          "exact 81,220 by the provider · calibrated -1,203 · one request ahead 123.4 % off so far (median)"),
+        (Measured(9, "x", overhead=4, trust="calibrated"), "calibrated: nothing was counted since the compaction"),
         (Measured(9, "x", trust="exact"), "exact: by the model's own encoding"),
         (Measured(9, "x"), "a guess: no reply here says what its provider counted"),
         (Measured(0, "x"), ""), (None, ""),
@@ -91,7 +92,7 @@ def test_trust(measured: Measured | None, expected: str) -> None:
     for changed in ({}, {"percent": None}):
         found = made(measured=measured, **changed)
         said = [text(line).strip() for line in gauge.lines(found, 120)]
-        told = [line for line in said if line.startswith(("exact", "a guess"))]
+        told = [line for line in said if line.startswith(("exact", "calibrated", "a guess"))]
         assert told == ([expected] if expected else [])
 
 

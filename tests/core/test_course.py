@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from ctxkit.core.course import Anchor, Change, Event, Own, Point, course, own
+from ctxkit.core.course import Anchor, Change, Event, Own, Point, Taking, course, own
 
 TEN = [10.0] * 20
 
 
 def made(count: int, anchors: dict[int, Anchor], cuts: Sequence[int] = (), taken: Sequence[float] = ()) -> Own:
     """Messages of ten tokens and a hundred bytes each."""
-    return own([100] * count, anchors, cuts, lambda start, end: TEN[start:end], taken)
+    some = [Taking(*one) for one in zip(cuts, taken, strict=True)]
+    return own([100] * count, anchors, some, lambda start, end: TEN[start:end])
 
 
 @pytest.mark.parametrize(
@@ -45,10 +46,18 @@ def test_own(
     assert found.values == pytest.approx(values) and found.cuts == around
 
 
+def test_what_is_left_goes_with_what_stands_around() -> None:
+    """Behind a compaction the messages that are left, and what the first request held beyond its messages."""
+    found = own([1] * 4, {1: Anchor(110, 120)}, [Taking(3, 0.0, 15.0)], lambda start, end: TEN[start:end])
+    assert found == Own([110, 120, 130, 125], [(130, 115)])
+    found = own([1] * 3, {}, [Taking(2, 0.0, 5.0)], lambda start, end: TEN[start:end])
+    assert found == Own([10, 20, 15], [(20, 5)])
+
+
 def test_between_two_counts_sizes_decide() -> None:
     """Growth goes to the large rows."""
     anchors = {0: Anchor(0, 100), 3: Anchor(200, 210)}
-    assert own([1, 10, 90, 1], anchors, [], lambda start, end: TEN, []).values == [100, 110, 200, 210]
+    assert own([1, 10, 90, 1], anchors, [], lambda start, end: TEN).values == [100, 110, 200, 210]
 
 
 def test_events_and_points() -> None:
