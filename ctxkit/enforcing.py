@@ -10,6 +10,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from ctxkit.core.usage import Figures, Fit
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, ContextFull
@@ -60,7 +62,10 @@ def require_room(log: Log, records: Sequence[Mapping[str, Any]]) -> None:
         raise BadConfig(text, f"{LIMIT}; or without --enforce")
     budget = found.budget
     new = found.measuring.new(content_of(dict(one)) for one in records[:said])
-    if found.total + new > budget:
+    full = found.total + new > budget
+    figures = found.figures()
+    log.tell(figures if full else structs.replace(figures, after=figures.after + new, came=said))
+    if full:
         name = "-" if log.opening.path is None else shlex.quote(log.opening.name)
         what = "the message has" if said == 1 else f"{said} messages have"
         room = f"{found.total:,} of {budget:,} tokens are used and {what} {new:,} ({found.measured.counter})"

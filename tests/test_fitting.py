@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -113,6 +114,18 @@ def test_each_form_stays_what_it_is(to: str, share: float) -> None:
         assert isinstance(cut.message, int) and cut.reason
         kept = any(messages[cut.message] is one for one in found.messages)
         assert not kept
+
+
+@pytest.mark.parametrize("budget", [12_000, 7000, 2500, 1300])
+def test_the_same_budget_cuts_the_same(budget: int) -> None:
+    """Whatever form the messages are in: the same steps go, the same results are shortened, the same is left."""
+    left = set()
+    for to, (key, apart, _) in FORMS.items():
+        body = body_of(run(), to)
+        found = trim_conversation(body[key], budget, model=MODEL, system=body.get(apart))
+        told = re.findall(r"result (\d+) result|(stale|superseded)", str(found.messages))
+        left.add((found.tokens_before, found.token_count, found.stubbed_count, tuple(told)))
+    assert len(left) == 1
 
 
 @settings(max_examples=60, deadline=None)

@@ -139,3 +139,15 @@ def test_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> Non
     monkeypatch.setenv("CTXKIT_LOG", value)
     path = small(tmp_path)
     assert "token" not in good("forget", path, "2").err and ops(path)[-1]["before"] == {"messages": 11}
+
+
+def test_what_add_enforces_is_told(tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was there, and what would be with the message; where it is held back, what stays."""
+    path = small(tmp_path)
+    monkeypatch.setenv("CTXKIT_RESERVE", "10")
+    for limit, code in (("1000", 0), ("100", 1)):
+        monkeypatch.setenv("CTXKIT_LIMIT", limit)
+        assert called(path, "add hello --enforce").code == code
+    fits, full = read(journal)
+    assert (fits["after"] > fits["before"], fits["came"], fits["budget"], fits["exit"]) == (True, 1, 990, 0)
+    assert (full["after"], full["came"], full["budget"], full["exit"]) == (full["before"], 0, 90, 1)
