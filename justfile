@@ -47,3 +47,7 @@ resume *args:
 # Random ops on whole real sessions, 2,000 sequences per format unless `--count` says otherwise (an hour at most)
 whole *args:
     python -m tests.whole {{args}}
+
+# Trims of all real files at many budgets, 40 of each file unless `--budgets` says otherwise (minutes)
+trims *args:
+    python -m tests.trims {{args}}

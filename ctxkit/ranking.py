@@ -67,14 +67,17 @@ class Ranking:
 
     @cached_property
     def groups(self) -> list[list[Name]]:
-        """The names of each unit, in order of what begins it."""
+        """The names of each unit, in order of what begins it: pairs as the context has them, and as the log does."""
         home: dict[int, list[Name]] = {}  # place of the first message -> names; a unit that joined another is gone
         leads: dict[str, int] = {}  # id of a call without its answer -> place of its unit
         joined: dict[int, int] = {}
+        steps: dict[int, int] = {}  # the message that opened a step of the log -> place of its unit
         last = 0  # the unit of the message before
         for place, name in enumerate(self.names):
             calls, results = self._links(name)
-            units = sorted({_first(joined, leads.pop(one)) for one in results if one in leads})
+            step = self.state.steps.leader(name) if isinstance(name, int) and (calls or results) else 0
+            held = [leads.pop(one) for one in results if one in leads] + ([steps[step]] if step in steps else [])
+            units = sorted({_first(joined, one) for one in held})
             if not units and self.kinds.get(name) == Kind.OBSERVATION and self._role(self.names[place - 1]) in SPEAKS:
                 units = [last]
             last = units[0] if units else place
@@ -83,6 +86,8 @@ class Ranking:
                 home[last] += home.pop(other)
             home.setdefault(last, []).append(name)
             leads.update(dict.fromkeys(calls, last))
+            if step:
+                steps[step] = last
         return list(home.values())
 
     def _links(self, name: Name) -> tuple[Sequence[str], Sequence[str]]:

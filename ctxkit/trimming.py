@@ -69,19 +69,28 @@ class Trimming:
         self.told = _told(asked.refusal)
         self.measuring = Measuring(self.counting)
         self.measured, sizes = self.measuring.weighed(self.names)
-        self.refused = self.told.sent is not None
-        if self.told.sent is not None:
-            counter = f"the provider's count, {self.told.sent:,} tokens, as it was refused"
-            self.measured = structs.replace(self.measured, tokens=self.told.sent, known=self.told.sent, counter=counter)
+        sent = self._sent()
+        self.refused = sent is not None
+        if sent is not None:
+            whose = f"the provider's count, {sent:,} tokens" if self.told.sent else f"at least {sent:,} tokens"
+            counter = f"{whose}, as it was refused"
+            self.measured = structs.replace(self.measured, tokens=sent, known=sent, counter=counter)
         self.beside = self._beside()
         self.scale = 1.0
         """What sizes are multiplied by, where the provider's refusal says what they come to together."""
-        if self.told.sent is not None:
-            held = min(max(self.measured.overhead or 0, self.beside.within), self.told.sent)
-            self.scale = (self.told.sent - held) / (sum(sizes) or 1)
+        if sent is not None:
+            held = min(max(self.measured.overhead or 0, self.beside.within), sent)
+            self.scale = (sent - held) / (sum(sizes) or 1)
         self.tokens = {name: int(size * self.scale) for name, size in zip(self.names, sizes, strict=True)}
         self.fixed = self.measured.tokens - sum(self.tokens.values()) + self.beside.added
         """Tokens that are there whatever leaves: system prompt, tools, and what else is sent with the messages."""
+
+    def _sent(self) -> int | None:
+        """What a refused context came to: as the provider says, else more than the limit, whatever was counted."""
+        told, limit = self.told, self.limit
+        if self.asked.refusal is None or told.sent is not None or limit is None:
+            return told.sent
+        return limit + told.over if told.over else max(limit + 1, self.measured.tokens)
 
     def _beside(self) -> Beside:
         """What is sent besides the messages. Raises BadConfig, NoPermission, ReadFailed for files of the config."""
@@ -101,17 +110,22 @@ class Trimming:
 
     @cached_property
     def budget(self) -> int:
-        """Tokens that the context may have. Raises BadConfig where no limit is known, or the reserve leaves none."""
+        """Tokens that the context may have. Raises BadConfig where no limit is known, or the reserve leaves none of it;
+        DoesNotFit where the reply that was asked for does.
+        """
         if self.asked.budget is not None:
             return self.asked.budget
         if self.limit is None:
             text = "no limit is known: neither the config nor the log's model names one: nothing was changed"
             raise BadConfig(text, "--max-tokens N, or `limit` or `model` in the config")
-        reserve = max(int(self.log.config["reserve"]), self.told.reply or 0)
+        reserve, reply = int(self.log.config["reserve"]), self.told.reply or 0
+        if reply >= self.limit:
+            text = f"a reply of {reply:,} tokens was asked for, which leaves nothing of {self.limit:,}"
+            raise DoesNotFit(f"{text}: nothing was changed", "ask for a shorter reply (max_tokens)")
         if reserve >= self.limit:
             text = f"the reserve of {reserve:,} tokens takes all of the limit of {self.limit:,}: nothing was changed"
             raise BadConfig(text, "a smaller `reserve` in the config, or --max-tokens N")
-        return self.limit - reserve
+        return self.limit - max(reserve, reply)
 
     @property
     def limit(self) -> int | None:

@@ -105,6 +105,14 @@ def test_parallel_calls_are_one_unit() -> None:
     assert groups(log) == [[1], [2, 3, 5], [4], [6]]
 
 
+def test_a_call_that_stands_twice() -> None:
+    """Copies of a history, which take turns: a result is of the step of the log, and answers the nearest call."""
+    call, result = step(1, "bash", {}, "ok")
+    op = {"ctxkit": "restore", "v": 1, "id": "r1", "at": {"messages": 4}, "ts": "2026-02-01T10:00:00Z",
+          "mode": "append", "items": [{"message": call}, {"n": 3}]}  # fmt: skip
+    assert [len(group) for group in groups(opened(lines(user("Go."), call, result, said("Done."), op)))] == [1, 3, 1]
+
+
 def test_what_a_command_printed_is_of_the_step() -> None:
     """Where an agent has no tools but words: as mini-swe-agent marks outputs, and as SWE-agent records actions."""
     printed = "<returncode>0</returncode>\n<output>\nok\n</output>"

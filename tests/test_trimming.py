@@ -141,6 +141,34 @@ def test_a_refusal_gives_the_figures() -> None:
         opened(run()).trim(overflow="it rains")
 
 
+@pytest.mark.parametrize(
+    ("text", "budget", "counter"),
+    [
+        ("maximum context length is 20000 tokens. However, you requested 27000 tokens (19000 in the messages, 8000 in "
+         "the completion).", 12_000, "the provider's count, 19,000 tokens"),
+        ("maximum context length is 20000 tokens. However, you requested 20500 tokens (19500 in the messages, 1000 in "
+         "the completion).", 15_904, "the provider's count, 19,500 tokens"),
+        ("Your input exceeds the context window of this model.", 90_000 - 4096, "at least 90,001 tokens"),
+        ("too many tokens: size limit exceeded by 326 tokens.", 90_000 - 4096, "at least 90,326 tokens"),
+        ("This model's maximum context length is 70000 tokens.", 70_000 - 4096, "at least 70,001 tokens"),
+    ],
+)  # fmt: skip
+def test_refusals(text: str, budget: int, counter: str) -> None:
+    """The reply that was asked for has its room; what was refused without figures is above the limit."""
+    log = opened(run())
+    log.config.set_flags({"limit": "90000"})
+    log.trim(overflow=text)
+    op = log.ledger.entries[-1].body
+    assert op["budget"] == budget and op["counter"].startswith(counter) and op["after"]["tokens"] <= budget
+
+
+def test_a_reply_that_leaves_nothing() -> None:
+    """No trim helps: what was asked for is to be less."""
+    told = "context length is 8192 tokens, you requested 9000 tokens (808 in the messages, 8192 in the completion)"
+    with pytest.raises(DoesNotFit, match="a reply of 8,192 tokens was asked for, which leaves nothing of 8,192"):
+        opened(run()).trim(overflow=told)
+
+
 def test_fit_is_a_look() -> None:
     """The context of this object alone; nothing is appended."""
     log = opened(run())

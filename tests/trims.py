@@ -1,0 +1,298 @@
+"""Trims of real files at many budgets, through the API that the commands use: what must hold of every one of them.
+
+`python -m tests.trims --budgets 60` tries so many budgets on each file of every format and prints what was seen (just
+trims); the suite tries a few. What is checked shares no code with the policy: sizes are counted anew by tiktoken in a
+plain loop, and a second, dumber trim drops the oldest steps until it fits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import io
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ctxkit import Log
+from ctxkit.core.messages import Content, Image, Result, Thinking
+from ctxkit.core.names import Name
+from ctxkit.core.ops import Trim
+from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.core.untyped import Kind, kind
+from ctxkit.counting import PER_IMAGE, PER_MESSAGE
+from ctxkit.errors import CtxkitError, DoesNotFit, ManyConversations
+from ctxkit.opened import words
+from ctxkit.policies.trim import Rank
+from ctxkit.tokens.encodings import encoding
+from ctxkit.trimming import Asked, Trimming, as_op
+from tests.shared import HERE, SHARED
+from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
+
+MODEL = "gpt-4o"
+"""Whatever the log says: its tokens can be counted exactly."""
+RULES = {
+    "openai": openai_rules.problems, "anthropic": anthropic_rules.problems, "responses": responses_rules.problems,
+    "gemini": lambda body: gemini_rules.problems(body, unasked=True),
+}  # fmt: skip
+FOLDERS = (
+    "claude-code", "claude-code-subagents", "codex", "pi", "copilot-cli", "mini-swe-agent", "swe-agent", "openai-chat",
+    "tau-bench", "openhands", "sharegpt",
+)  # fmt: skip
+OWN = (
+    *sorted((HERE.parent / "fixtures/truth-gemini-cli").glob("*.json*")),
+    HERE.parent / "fixtures/guide/chat.jsonl", HERE.parent / "fixtures/guide/session.jsonl",
+)  # fmt: skip
+CONVERSATIONS = 3
+"""Of a file that holds many: the first ones."""
+seen: Counter[str] = Counter()
+
+
+class Wrong(Exception):
+    """A trim is not what it should be."""
+
+
+class Case(NamedTuple):
+    """A log that is trimmed."""
+
+    path: Path
+    conversation: int | None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"{self.path.parent.name}/{self.path.name}" + (f":{self.conversation}" if self.conversation else "")
+
+    def open(self) -> Log:
+        """The log, read into memory, its config that of nobody."""
+        log = Log.open(io.BytesIO(_bytes(self.path)), conversation=self.conversation, env={"CTXKIT_MODEL": MODEL})
+        log.clock = lambda: 1_780_000_000.0
+        return log
+
+
+@cache
+def _bytes(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def cases(folders: Sequence[str] = FOLDERS, largest: int = 1 << 30) -> Iterator[Case]:
+    """The files of these folders, and our own of formats that no folder has."""
+    files = [path for name in folders for path in sorted((SHARED / "transcripts" / name).glob("*.*"))]
+    for path in [*files, *OWN]:
+        if path.stat().st_size <= largest:
+            yield from _of_file(path)
+
+
+def _of_file(path: Path) -> Iterator[Case]:
+    try:
+        if len(Case(path, None).open().names()) > 1:
+            yield Case(path, None)
+    except ManyConversations:
+        for n in range(1, CONVERSATIONS + 1):
+            try:
+                if len(Case(path, n).open().names()) > 1:
+                    yield Case(path, n)
+            except CtxkitError:
+                return
+    except CtxkitError:
+        return
+
+
+def counted(contents: Sequence[Content]) -> int:
+    """The reference: a plain tiktoken loop over words, and what docs/tokens.md says stands around them."""
+    encode = encoding("o200k_base")._tiktoken.encode_ordinary
+    total = 0
+    for content in contents:
+        total += PER_MESSAGE + len(encode("\n".join(words(content))))
+        for part in content.parts:
+            inner = part.content if isinstance(part, Result) and isinstance(part.content, list) else []
+            total += PER_IMAGE * sum(isinstance(one, Image) for one in [part, *inner])
+            if isinstance(part, Thinking) and isinstance(signature := part.raw.get("signature"), str):
+                total += max(0, round(0.19 * len(signature) - len(part.text) / 4.2))
+    return total
+
+
+def contents_of(log: Log) -> list[Content]:
+    """The context in full."""
+    return [log.full(one) for one in log.entries()]
+
+
+class File:
+    """One case: what of it must stay, and its steps, by rules that are written down here a second time."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.log = case.open()
+        self.state = self.log.state()
+        self.names = self.log.names()
+        self.contents = contents_of(self.log)
+        self.sizes = {name: counted([content]) for name, content in zip(self.names, self.contents, strict=True)}
+        self.total = sum(self.sizes.values())
+        units: dict[int, list[Name]] = {}
+        for name in self.names:
+            units.setdefault(self.state.steps.leader(name) if isinstance(name, int) else 0, []).append(name)
+        self.steps = list(units.values())
+        asked = [n for n, c in zip(self.names, self.contents, strict=True) if self._asks(n, c)]
+        self.task = asked[-1] if asked else None
+        self.kept = {n for n, c in zip(self.names, self.contents, strict=True) if self._stays(n, c)}
+
+    def _asks(self, name: Name, content: Content) -> bool:
+        opens = isinstance(name, int) and self.log.messages[name - 1].opens
+        before = self.names.index(name) - 1
+        ran = before >= 0 and any(isinstance(row.get("action"), str) for row in self.contents[before].rows)
+        return opens and kind(content) is None and not ran
+
+    def _stays(self, name: Name, content: Content) -> bool:
+        instructs = content.role == "user" and kind(content) == Kind.INSTRUCTION
+        return content.role in PREAMBLE_ROLES or instructs or self.state.guarded(name) or name == self.task
+
+    def dumb(self, budget: int) -> bool:
+        """Whether dropping the oldest steps, one by one, gets it to fit, and leaves anything."""
+        left, held = self.total, len(self.steps)
+        for step in self.steps:
+            if left <= budget:
+                break
+            if not self.kept.intersection(step):
+                left, held = left - sum(self.sizes[name] for name in step), held - 1
+        return left <= budget and held > 0
+
+    def trimmed(self, budget: int, **asked: Any) -> Log | None:
+        """The log at this budget; None where it does not fit. Raises Wrong."""
+        log = copy.copy(self.log)
+        log._state = self.state
+        try:
+            found = Trimming(log, Asked(budget, **asked))
+            made = found.plan()
+        except DoesNotFit as error:
+            if self.dumb(budget):
+                raise Wrong(f"refused, though dropping the oldest steps fits: {error.message}") from error
+            seen["cannot fit"] += 1
+            return None
+        ranks = {name: unit.rank for unit in found.units for name in unit.names} if made.reasons else {}
+        gone = set(made.dropped)
+        highest = max((ranks[name] for name in gone), default=Rank.EXCHANGE)
+        if left := [name for name, rank in ranks.items() if rank < highest and name not in gone]:
+            raise Wrong(f"{left[0]} stays, which is of a lower rank than what left")
+        if lost := self.kept & made.reasons.keys():
+            raise Wrong(f"{min(map(str, lost))} must stay as it is")
+        op = as_op(found, made)
+        if asked and op is not None:
+            log.look_through(op)
+        else:
+            log.fit(budget)
+        seen["dropped"] += len(gone)
+        seen["shortened"] += len(made.stubs)
+        return log
+
+
+def checked(file: File, budget: int, *, inputs: bool = False) -> frozenset[Name] | None:
+    """What is left of a file at a budget, in full; None where it does not fit. Raises Wrong."""
+    seen["budgets"] += 1
+    log = file.trimmed(budget, **({"inputs": True} if inputs and file.total > budget else {}))
+    if log is None:
+        return None
+    contents = contents_of(log)
+    size = counted(contents)
+    if size > budget:
+        raise Wrong(f"{size} tokens by the reference, {budget} were allowed")
+    seen["fits"] += 1
+    for n in (name for name in file.names if isinstance(name, int)):
+        step = [one for one in file.state.steps.members(n) if one in file.sizes]
+        left = [one for one in step if one in log.state().shown()]
+        if left and len(left) < len(step):
+            raise Wrong(f"the step of message {n} is split")
+    again = copy.copy(log)
+    if log.status(assembly=False).tokens.used != size:
+        raise Wrong(f"status says {log.status(assembly=False).tokens.used}, the reference {size}")
+    if Trimming(again, Asked(budget)).plan().reasons:
+        raise Wrong("a second trim finds something to cut")
+    return frozenset(again.names()) - again.state().board.stubs.keys()
+
+
+def valid(file: File, budget: int, to: str, *, inputs: bool = False) -> None:
+    """What is sent to `to` is valid, its pairs those that the log has. Raises Wrong."""
+    log = file.trimmed(budget, **({"inputs": True} if inputs and file.total > budget else {}))
+    if log is None or not log.names():
+        return
+    whole = file.log.export(to, model=MODEL).repairs
+    try:
+        exported = log.export(to, model=MODEL)
+        [body] = exported.values
+    except CtxkitError as error:
+        seen[type(error).__name__] += 1
+        return
+    problems = RULES[to](body)
+    if problems:
+        raise Wrong(f"{to}: {problems[0]}")
+    if exported.repairs.dropped > whole.dropped or exported.repairs.made > whole.made:
+        raise Wrong(f"{to}: pairs were broken: {exported.repairs} after {whole}")
+    seen["outputs"] += 1
+
+
+def written(case: Case, budget: int) -> None:
+    """The op, in earnest: as dry run the same; `undo` gives back exactly what was there. Raises Wrong."""
+    log, other = case.open(), case.open()
+    other.dry_run = True
+    before = json.dumps(log.shape(), default=str)
+    try:
+        op, tried = log.trim(budget), other.trim(budget)
+    except DoesNotFit:
+        return
+    cuts = [(one.ids, one.stubs, one.reasons) if isinstance(one, Trim) else None for one in (op, tried)]
+    if cuts[0] != cuts[1]:
+        raise Wrong("the dry run says something else")
+    if op is not None:
+        log.undo()
+        seen["undone"] += 1
+    if json.dumps(log.shape(), default=str) != before:
+        raise Wrong("undo does not give back what was there")
+
+
+def run(case: Case, budgets: Sequence[float]) -> None:
+    """A case at these shares of its size, the smallest first. Raises Wrong."""
+    file = File(case)
+    kept: frozenset[Name] = frozenset()
+    targets = list(RULES)
+    for k, share in enumerate(sorted(budgets)):
+        budget = int(file.total * share)
+        try:
+            left = checked(file, budget, inputs=k % 4 == 3)
+            if left is not None and k % 4 != 3:
+                if lost := kept - left:
+                    raise Wrong(f"{min(map(str, lost))} stays whole at a smaller budget, but not at this")
+                kept = left
+            valid(file, budget, targets[k % len(targets)], inputs=k % 8 == 7)
+            if k % 10 == 0:
+                written(case, budget)
+        except Wrong as wrong:
+            raise Wrong(f"{case.name} at {budget} of {file.total} tokens: {wrong}") from wrong
+
+
+def main() -> int:
+    """Run and print; 1 where anything was wrong."""
+    parser = argparse.ArgumentParser(prog="just trims", description=__doc__)
+    parser.add_argument("--budgets", type=int, default=40, help="of each file")
+    parser.add_argument("--only", default="", help="files with this in their name")
+    asked = parser.parse_args()
+    shares = [(n + 1) / (asked.budgets + 1) for n in range(asked.budgets)]
+    wrong, files, start = 0, 0, time.monotonic()
+    for case in cases():
+        if asked.only in case.name:
+            files += 1
+            try:
+                run(case, shares)
+            except Wrong as error:
+                wrong += 1
+                print(error, flush=True)
+    what = ", ".join(f"{count:,} {name}" for name, count in seen.items())
+    print(f"{files} files, {what}; {wrong} wrong; {time.monotonic() - start:.0f} s")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
