@@ -42,7 +42,7 @@ RULES = {
 }  # fmt: skip
 FOLDERS = (
     "claude-code", "claude-code-subagents", "codex", "pi", "copilot-cli", "mini-swe-agent", "swe-agent", "openai-chat",
-    "tau-bench", "openhands", "sharegpt",
+    "sharegpt", "tau-bench",
 )  # fmt: skip
 OWN = (
     *sorted((HERE.parent / "fixtures/truth-gemini-cli").glob("*.json*")),
