@@ -65,8 +65,16 @@ class Shortening:
         held = [name for name in self.calls.names if (one := self._message(name)) is not None and one.calls]
         for name in held[: len(held) - self.results]:
             one = self._message(name)
-            if one is not None and not one.results and self._may(name):
+            if one is not None and not one.results and self._may(name) and self._answered(name, one):
                 yield from self._of_calls(name)
+
+    def _answered(self, name: Name, message: Message) -> bool:
+        """Whether its step is a plain one: a call without a result, or a copy, is its program's to explain."""
+        step = [one for member in self.units[self.places[name]].names if (one := self._message(member)) is not None]
+        calls = [call for one in step for call in one.calls]
+        return len(set(calls)) == len(calls) and {call for one in step for call in one.results}.issuperset(
+            message.calls
+        )
 
     def _may(self, name: Name) -> bool:
         """Whether a message's results, or arguments, are nobody's to keep."""

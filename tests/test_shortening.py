@@ -87,6 +87,15 @@ def test_every_export_of_it_is_valid(to: str, rules: Any) -> None:
     assert repair(contents)[0] == contents
 
 
+def test_steps_that_are_not_plain() -> None:
+    """A call without its result keeps its arguments, also where it stands twice: its program says what it is."""
+    [call, result] = step(1, "Post", {"content": LONG}, "ok")
+    for rows in ([call], [call, call, result]):
+        log = opened(lines({"role": "user", "content": "Go."}, *rows) + written(steps=5))
+        log.trim(size(log) - 1, clear_inputs=True, clear_at_least=10**6)
+        assert "2" not in log.ledger.entries[-1].body["stubs"]
+
+
 def test_files_being_edited_stay_whole() -> None:
     """Also where arguments are shortened, as long as anything else can go."""
     log = opened(written(steps=3, tool="Write") + written(steps=9))

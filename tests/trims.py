@@ -176,7 +176,8 @@ class File:
         ranks = {name: unit.rank for unit in found.units for name in unit.names} if made.reasons else {}
         gone = set(made.dropped)
         highest = max((ranks[name] for name in gone), default=Rank.EXCHANGE)
-        if left := [name for name, rank in ranks.items() if rank < highest and name not in gone]:
+        must = any(rank >= Rank.TASK for rank in ranks.values())
+        if left := [name for name, rank in ranks.items() if must and rank < highest and name not in gone]:
             raise Wrong(f"{left[0]} stays, which is of a lower rank than what left")
         if lost := self.kept & made.reasons.keys():
             raise Wrong(f"{min(map(str, lost))} must stay as it is")
@@ -263,7 +264,7 @@ def run(case: Case, budgets: Sequence[float]) -> None:
         try:
             left = checked(file, budget, inputs=k % 4 == 3)
             if left is not None and k % 4 != 3:
-                if lost := kept - left:
+                if file.kept and (lost := kept - left):
                     raise Wrong(f"{min(map(str, lost))} stays whole at a smaller budget, but not at this")
                 kept = left
             valid(file, budget, targets[k % len(targets)], inputs=k % 8 == 7)

@@ -71,7 +71,7 @@ class Plan(NamedTuple):
 
 def plan(units: Sequence[Unit], cuts: Iterable[Cut], budget: int, *, least: int = 0) -> Plan | None:
     """The plan that makes `units` fit into `budget` tokens; None where what is never given up is larger
-    alone, or nothing would be left.
+    alone, or nothing that fits would be left.
 
     `cuts` in the order in which they are made. `least`: once something is cut, messages are shortened until so many
     tokens are saved, so that a change of the cached prefix pays. Linear but for sorting the ranks.
@@ -88,12 +88,19 @@ def plan(units: Sequence[Unit], cuts: Iterable[Cut], budget: int, *, least: int 
         made.setdefault(cut.unit, []).append(cut)
         saved += cut.saves
     gone: list[int] = []
-    for run in order(units):
+    runs = list(order(units))
+    for run in runs:
         if saved >= need:
             break
         saved += sum(units[place].tokens - sum(cut.saves for cut in made.pop(place, ())) for place in run)
         gone += run
-    if saved < need or len(gone) == len(units):
+    if len(gone) == len(units):  # nothing must stay: then the last of the order that fits alone does
+        sizes = [sum(units[place].tokens for place in run) for run in runs]
+        last = next((at for at in range(len(runs) - 1, -1, -1) if sizes[at] <= budget), None)
+        if last is None:
+            return None
+        gone, saved = [place for place in gone if place not in runs[last]], tokens - sizes[last]
+    elif saved < need:
         return None
     kept = [cut for cuts in made.values() for cut in cuts]
     dropped = {name: REASONS[units[place].rank] for place in sorted(gone) for name in units[place].names}

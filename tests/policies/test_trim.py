@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.policies.trim import Cut, Plan, Rank, Unit, plan
+from ctxkit.policies.trim import Cut, Plan, Rank, Unit, order, plan
 
 E, L, Y, X, T, P, I, S = Rank  # noqa: E741  # the order in which they are given up, and what never is
 UNITS = st.lists(
@@ -15,6 +15,8 @@ UNITS = st.lists(
 )  # fmt: skip
 SHARES = st.lists(st.floats(0, 1), min_size=30, max_size=30)
 BUDGETS = st.integers(0, 9000)
+MUST = Unit((31,), 0, Rank.TASK, 30)
+"""Something that must stay; without it the last that fits stays, whatever its rank."""
 
 
 def made(*units: tuple[int, Rank]) -> list[Unit]:
@@ -51,10 +53,8 @@ def test_it_fits_or_nothing_would(units: list[Unit], shares: list[float], budget
 
 
 def _last_too_large(units: list[Unit], budget: int) -> bool:
-    """What is given up last, a step and what asked for it, does not fit."""
-    last = max(units, key=lambda unit: (unit.rank, unit.exchange, not unit.opens, unit.names))
-    together = [u for u in units if (u.rank, u.exchange) == (last.rank, last.exchange) and last.rank <= Rank.LATEST]
-    return sum(unit.tokens for unit in together or [last]) > budget
+    """None of them fits alone: steps with what asked for them, where that goes with them."""
+    return all(sum(units[place].tokens for place in run) > budget for run in order(units))
 
 
 @given(UNITS, SHARES, BUDGETS)
@@ -66,14 +66,14 @@ def test_dropping_the_oldest_would_fit_too(units: list[Unit], shares: list[float
             break
         if unit.rank < Rank.TASK:
             left.remove(unit)
-    if sum(one.tokens for one in left) <= budget and any(unit.rank >= Rank.TASK for unit in units):
+    if sum(one.tokens for one in left) <= budget and any(unit.rank >= Rank.TASK or not unit.opens for unit in left):
         assert plan(units, cuts(units, shares), budget) is not None
 
 
 @given(UNITS, BUDGETS)
 def test_priorities(units: list[Unit], budget: int) -> None:
     """While anything of a lower rank is there, nothing of a higher one leaves; what must stay never does."""
-    found = plan(units, [], budget)
+    found = plan([*units, MUST], [], budget)
     if found is None:
         return
     gone = set(found.dropped)
@@ -84,7 +84,7 @@ def test_priorities(units: list[Unit], budget: int) -> None:
 @given(UNITS, BUDGETS)
 def test_the_oldest_first(units: list[Unit], budget: int) -> None:
     """Within a rank by age; what opened an exchange goes with the last of its steps."""
-    found = plan(units, [], budget)
+    found = plan([*units, MUST], [], budget)
     if found is None:
         return
     gone = set(found.dropped)
@@ -105,7 +105,7 @@ def test_a_larger_budget_keeps_all_that_a_smaller_one_does(
     units: list[Unit], shares: list[float], one: int, other: int
 ) -> None:
     """In full what was kept in full, and at least shortened what was shortened."""
-    less, more = (plan(units, cuts(units, shares), budget) for budget in sorted((one, other)))
+    less, more = (plan([*units, MUST], cuts(units, shares), budget) for budget in sorted((one, other)))
     if less is not None:
         assert more is not None and set(more.dropped) <= set(less.dropped)
         assert more.stubs.keys() <= less.stubs.keys() | set(less.dropped)
@@ -123,6 +123,14 @@ def test_what_was_trimmed_fits(units: list[Unit], shares: list[float], budget: i
     left = [u._replace(tokens=u.tokens - saved.get(u.names[0], 0)) for u in units if u.names[0] not in found.dropped]
     again = plan(left, [cut for cut in some if cut.name not in found.reasons], budget)
     assert again is not None and not again.reasons
+
+
+def test_where_nothing_must_stay() -> None:
+    """The last of the order that fits alone stays; an empty context is none."""
+    units = made((10, E), (20, L), (50, Y))
+    assert [found and found.dropped for found in (plan(units, [], budget) for budget in (70, 50, 49, 19, 9))] == [
+        [1], [1, 2], [1, 3], [2, 3], None,
+    ]  # fmt: skip
 
 
 def test_what_fits_is_left_alone() -> None:
