@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
-from ctxkit.core.messages import Content, Image, Result, Thinking
+from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Trim
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.untyped import Kind, kind
-from ctxkit.counting import PER_IMAGE, PER_MESSAGE
+from ctxkit.counting import PER_MESSAGE, _beside, _said
 from ctxkit.errors import CtxkitError, DoesNotFit, ManyConversations
-from ctxkit.opened import words
 from ctxkit.policies.trim import Rank
 from ctxkit.tokens.encodings import encoding
 from ctxkit.trimming import Asked, Trimming, as_op
@@ -106,15 +105,7 @@ def _of_file(path: Path) -> Iterator[Case]:
 def counted(contents: Sequence[Content]) -> int:
     """The reference: a plain tiktoken loop over words, and what docs/tokens.md says stands around them."""
     encode = encoding("o200k_base")._tiktoken.encode_ordinary
-    total = 0
-    for content in contents:
-        total += PER_MESSAGE + len(encode("\n".join(words(content))))
-        for part in content.parts:
-            inner = part.content if isinstance(part, Result) and isinstance(part.content, list) else []
-            total += PER_IMAGE * sum(isinstance(one, Image) for one in [part, *inner])
-            if isinstance(part, Thinking) and isinstance(signature := part.raw.get("signature"), str):
-                total += max(0, round(0.19 * len(signature) - len(part.text) / 4.2))
-    return total
+    return sum(PER_MESSAGE + len(encode(_said(content))) + _beside(content.parts) for content in contents)
 
 
 def contents_of(log: Log) -> list[Content]:
