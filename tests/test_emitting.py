@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from ctxkit.counting import Counting
 from ctxkit.emitting import pieces, within
 from ctxkit.errors import DoesNotFit, NothingToSend
 from ctxkit.exporting import Exported
@@ -16,7 +20,9 @@ from ctxkit.formats.base import Written
 from ctxkit.log import Log
 from ctxkit.trimming import Asked
 from tests.cli.runner import ctxkit, good, lines
+from tests.lawful import as_bytes, conversations
 from tests.shared import SHARED
+from tests.test_counted import steps
 
 REQUESTS = ("openai", "responses", "anthropic", "gemini")
 SESSIONS = ("claude-code", "codex", "pi")
@@ -117,6 +123,46 @@ def test_a_file_of_its_own(tmp_path: Path) -> None:
     [found] = good("status", out, "--json").values
     assert 500 < found["tokens"]["used"] <= 1000
     assert [message["role"] for message in json.loads(out.read_bytes())["messages"]].count("tool") > 0
+
+
+USAGES = st.one_of(st.none(), st.builds(lambda n, m: {"prompt_tokens": n, "completion_tokens": m},
+                                        st.integers(1, 3000), st.integers(1, 400)))  # fmt: skip
+
+
+@st.composite
+def counted(draw: st.DrawFn) -> bytes:
+    """A log of messages with every kind of part, with threads; some of its replies were counted, well or badly."""
+    records = draw(conversations(6)) + [record for step in draw(st.lists(steps(), max_size=6)) for record in step]
+    for record in records:
+        if record.get("role") == "assistant" and (usage := draw(USAGES)) is not None:
+            record["usage"] = usage
+    return as_bytes(records)
+
+
+ENV = {"CTXKIT_OVERHEAD": "25", "CTXKIT_ASSEMBLY_SYSTEM": "Be brief. Be kind."}
+
+
+@settings(max_examples=80, suppress_health_check=list(HealthCheck), deadline=None)
+@given(counted(), st.integers(1, 1200), st.sampled_from(TO))
+def test_any_log(raw: bytes, budget: int, to: str) -> None:
+    """After a trim `status` shows what the trim said, and no more than the budget; so does what is written."""
+    log = Log.open(io.BytesIO(raw), env=ENV)
+    before = log.status().tokens.used
+    try:
+        log.trim(budget)
+    except DoesNotFit:
+        pass
+    else:
+        told, after = log.figures, log.status().tokens.used
+        assert before is not None and after is not None and (after <= budget or before == after == 0)
+        assert told is None or told.before == before
+    fresh = Log.open(io.BytesIO(raw), env=ENV)
+    try:
+        _, made = within(fresh, Asked(budget, assembly=to in REQUESTS), writer(to))
+    except (DoesNotFit, NothingToSend):
+        return
+    read = Log.open(io.BytesIO(b"".join(pieces(made))), env={"CTXKIT_MODEL": "unknown"})
+    assert Counting(read).of(read.names()) <= budget - 25
 
 
 @pytest.mark.skipif(not REAL, reason="the shared transcripts are not here")
