@@ -112,7 +112,7 @@ class Fitted(msgspec.Struct, Generic[M], frozen=True):
 def estimate_tokens(
     messages: Sequence[Mapping[str, Any]] | Held, model: str = "", **options: Unpack[Counted]
 ) -> Tokens:
-    """Tokens of `messages` for `model`, and of what is sent with them: their words, and 4 around each (docs/tokens.md).
+    """Tokens of `messages` for `model`, and of what is sent with them; docs/tokens.md says what is counted, and how.
 
     Raises BadMessage, BadConfig, Usage; of a log what `Log.open` raises.
     """
@@ -243,9 +243,12 @@ def wished(
     budget: int | None, options: Options, held: Given[Any] | None, *, assembly: bool, status: str | None = None
 ) -> Asked:
     """What the options ask of a trim. `assembly`, `status`: as of `Log.export`."""
-    spared = WORDLESS if held is not None and held.form == "responses" else ()
+    named = options.get("exclude_tools", ())
+    spared = [*([named] if isinstance(named, str) else named)]
+    if held is not None and held.form == "responses":
+        spared += WORDLESS
     return Asked(
-        budget, options.get("keep"), options.get("keep_results"), (*options.get("exclude_tools", ()), *spared),
+        budget, options.get("keep"), options.get("keep_results"), tuple(spared),
         options.get("clear_at_least", 0), options.get("clear_inputs"), assembly=assembly, status=status,
     )  # fmt: skip
 

@@ -211,6 +211,7 @@ def test_options_are_those_of_trim() -> None:
     whole = estimate_tokens(messages, MODEL)
     spared = trim_conversation(messages, whole - 500, model=MODEL, exclude_tools=["bash"])
     assert spared.dropped_count and not spared.stubbed_count
+    assert trim_conversation(messages, whole - 500, model=MODEL, exclude_tools="bash") == spared
     assert trim_conversation(messages, whole - 500, model=MODEL, clear_at_least=5000).stubbed_count > 1
     assert (
         trim_conversation(messages, 3000, model=MODEL, keep_results=0).messages
