@@ -65,8 +65,17 @@ class Counting:
 
     @cached_property
     def limit(self) -> int | None:
-        """The model's limit, where it is known."""
-        return limit(self.model)
+        """What the log's program notes of the model's limit, else what is known of the model; None: nothing."""
+        return self._noted or limit(self.model)
+
+    @property
+    def limit_from(self) -> str:
+        """Where the limit is from."""
+        return f"the log, of model {self.model}" if self._noted else f"model {self.model}"
+
+    @cached_property
+    def _noted(self) -> int | None:
+        return self.log.window() if self.model == self.log.model else None
 
     def of(self, names: Iterable[Name]) -> int:
         """Tokens of these messages together."""

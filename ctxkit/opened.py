@@ -29,7 +29,7 @@ from ctxkit.core.select import Limit, NoLimit, Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.usage import Figures, Fit, Usage, usage
+from ctxkit.core.usage import Figures, Fit, Usage, usage, window
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
@@ -315,6 +315,11 @@ class OpenedLog:
         message = self._held(n)
         beside = self.transcript.counts.get(n)
         return usage(self._rows([(message.offset, message.size), *message.more] if beside is None else [beside]))
+
+    def window(self) -> int | None:
+        """Tokens that the program itself took for the limit of its newest request; None where it notes none."""
+        noted = self.transcript.counts
+        return window(self._rows([noted[max(noted)]])) if noted else None
 
     def assembled(self, status: str | None = None) -> Assembly:
         """What stands around the context when it is shown or sent: system prompt, docs, status of the threads.

@@ -178,7 +178,7 @@ def budget(
 
     counting = Counting(log)
     if held.value is None and counting.limit is not None:
-        held = Held(counting.limit, f"model {counting.model}")
+        held = Held(counting.limit, counting.limit_from)
     names = log.listed()
     measured = measure(counting, names)
     try:

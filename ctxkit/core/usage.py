@@ -112,6 +112,16 @@ def usage(rows: list[dict[str, Any]]) -> Usage | None:
     return None
 
 
+def window(rows: list[dict[str, Any]]) -> int | None:
+    """How many tokens a request may have, where a program notes that beside what its provider counted (Codex)."""
+    for row in reversed(rows):
+        found = _at(row, "payload", "info")
+        size = found.get("model_context_window") if found is not None else None
+        if isinstance(size, int) and size > 0:
+            return size
+    return None
+
+
 def _read(found: dict[str, Any]) -> Usage | None:
     passing = 0
     match found:

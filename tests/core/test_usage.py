@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.usage import Usage, usage
+from ctxkit.core.usage import Usage, usage, window
 
 ANTHROPIC = {
     "input_tokens": 10, "cache_creation_input_tokens": 500, "cache_read_input_tokens": 4000, "output_tokens": 7,
@@ -54,3 +54,12 @@ def test_streamed_replies_repeat_it() -> None:
     """The last row that has one counts, once."""
     rows = [{"message": {"usage": {**ANTHROPIC, "output_tokens": n}}} for n in (1, 7)]
     assert usage([*rows, {"message": {}}]) == Usage(4510, 7) and usage([]) is None
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [({"model_context_window": 258_400}, 258_400), ({"model_context_window": "x"}, None), ({}, None)],
+)
+def test_the_window_that_a_program_notes(info: dict[str, Any], expected: int | None) -> None:
+    """Codex does, beside the usage."""
+    assert window([{"type": "event_msg", "payload": {"type": "token_count", "info": info}}]) == expected
