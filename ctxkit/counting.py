@@ -75,7 +75,7 @@ class Counting:
 
     @cached_property
     def _noted(self) -> int | None:
-        return self.log.window() if self.model == self.log.model else None
+        return self.log.noted_limit() if self.model == self.log.model else None
 
     def of(self, names: Iterable[Name]) -> int:
         """Tokens of these messages together."""

@@ -316,7 +316,7 @@ class OpenedLog:
         beside = self.transcript.counts.get(n)
         return usage(self._rows([(message.offset, message.size), *message.more] if beside is None else [beside]))
 
-    def window(self) -> int | None:
+    def noted_limit(self) -> int | None:
         """Tokens that the program itself took for the limit of its newest request; None where it notes none."""
         noted = self.transcript.counts
         return window(self._rows([noted[max(noted)]])) if noted else None

@@ -96,8 +96,9 @@ def test_the_limit_that_the_log_notes(tmp_path: Path) -> None:
     rows = [
         {"type": "session_meta", "payload": {"id": "0", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/"}},
         {"type": "turn_context", "payload": {"model": "gpt-5.5"}},
-        *({"type": "response_item", "payload": {"type": "message", "role": role, "content": [{"type": kind, "text": "a"}]}}
-          for role, kind in (("user", "input_text"), ("assistant", "output_text"))),
+        *({"type": "response_item",
+           "payload": {"type": "message", "role": role, "content": [{"type": f"{kind}_text", "text": "a"}]}}
+          for role, kind in (("user", "input"), ("assistant", "output"))),
         {"type": "event_msg", "payload": {"type": "token_count", "info": info}},
     ]  # fmt: skip
     path = tmp_path / "rollout.jsonl"
