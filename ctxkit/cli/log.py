@@ -147,7 +147,9 @@ def what(state: State, entry: LedgerEntry) -> str:
             items = body.get("items")
             return f"{len(items)} items" if isinstance(items, list) else ""
         case _:
-            return _ids(state, str(body.get("ids", "")))
+            stubs = body.get("stubs")
+            short = f"{len(stubs)} shortened" if isinstance(stubs, dict) and stubs else ""
+            return ", ".join(filter(None, (_ids(state, str(body.get("ids", ""))), short)))
 
 
 def _ids(state: State, text: str) -> str:

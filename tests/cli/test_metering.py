@@ -102,6 +102,26 @@ def test_pipes(tmp_path: Path, journal: Path) -> None:
     assert first["after"] == second["before"] and first["log"] == second["log"]
 
 
+def test_what_is_held_back(tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`add --enforce`: what the message comes to, where it is added; a look that trims by itself, too."""
+    path = small(tmp_path)
+    good("status", path)
+    [before] = read(journal)
+    journal.unlink()
+    monkeypatch.setenv("CTXKIT_RESERVE", "0")
+    monkeypatch.setenv("CTXKIT_LIMIT", str(before["before"] + 20))
+    for words in ("x", "y" * 400):
+        ctxkit("add", path, words, "--enforce", "--ts", "2026-02-01T11:00:00Z")
+    monkeypatch.setenv("CTXKIT_BUDGET_ENFORCE", "true")
+    monkeypatch.setenv("CTXKIT_LIMIT", "60")
+    good("show", path)
+    added, held, shown = read(journal)
+    assert (added["exit"], added["came"], added["after"] > added["before"]) == (0, 1, True)
+    assert (held["exit"], held["came"], held["after"], held["before"]) == (1, 0, added["after"], added["after"])
+    assert added["before"] == before["before"]
+    assert shown["budget"] == shown["limit"] == 60 >= shown["after"] and shown["dropped"] > 0
+
+
 def test_two_logs(tmp_path: Path, journal: Path) -> None:
     """A comparison names both."""
     other = tmp_path / "other.jsonl"
