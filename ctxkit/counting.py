@@ -113,13 +113,9 @@ class Counting:
         counted = dict(zip(made, self._counted(entry(state, name) for name in made), strict=True))
         return (counted[name] if name in counted else next(plain) for name in listed)
 
-    def of_entries(self, entries: Iterable[Entry]) -> Iterator[int]:
-        """Tokens of each of these entries, of whatever state of the log."""
-        return map(self.counter.tokens, self._counted(entries))
-
-    def as_read(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Tokens of messages of the log as their rows have them."""
-        return map(self.counter.tokens, self.base_as_read(numbers))
+    def base_of(self, entries: Iterable[Entry]) -> Iterator[int]:
+        """The same of entries of whatever state of the log."""
+        return self._counted(entries)
 
     def base_as_read(self, numbers: Iterable[int]) -> Iterator[int]:
         """The same of messages of the log as their rows have them, whatever ops made of them."""

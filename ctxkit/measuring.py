@@ -15,7 +15,7 @@ from math import ceil
 from typing import NamedTuple
 
 from ctxkit.around import added
-from ctxkit.core.context import Lens, listed, shown_names
+from ctxkit.core.context import Entry, Lens, listed, shown_names
 from ctxkit.core.ledger import Ledger
 from ctxkit.core.messages import Content, Message
 from ctxkit.core.names import Name
@@ -210,6 +210,13 @@ class Measuring:
         if self._session is None:
             return list(self.counting.counted(names))
         return [self.rate(name) * tokens for name, tokens in zip(names, self.counting.base(names), strict=True)]
+
+    def entries(self, some: Sequence[Entry]) -> list[int]:
+        """Tokens of each of these entries, of whatever state of the log."""
+        base = self.counting.base_of(some)
+        if self._session is None:
+            return list(map(self.counting.counter.tokens, base))
+        return [round(self.rate(one.name) * tokens) for one, tokens in zip(some, base, strict=True)]
 
     @property
     def name(self) -> str:

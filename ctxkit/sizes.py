@@ -1,7 +1,8 @@
 """Sizes: that of a log's context before and after each of its ops, in messages and tokens, by replay.
 
-Each message is counted once, by the counter of today, so that all figures compare; from op to op only what is shown or
-hidden by it is added up. Sizes are those of the state before windows and filters (REPLAY 52).
+Each message is counted once, by the counter of today and as the session has it, so that all figures compare; from op
+to op only what is shown or hidden by it is added up. Sizes are those of the state before windows and filters (REPLAY
+52), without what is sent beside the messages.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.core.usage import Figures
 from ctxkit.core.walk import Walk
 from ctxkit.counting import Counting
+from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
 
 UNKNOWN = -1
@@ -47,8 +49,8 @@ class OpSizes:
     def __init__(self, log: OpenedLog) -> None:
         self.log = log
         self._state = log.state()
-        self.counting = Counting(log)
-        self.counter = self.counting.counter.name
+        self.measuring = Measuring(Counting(log))
+        self.counter = self.measuring.name
 
     def __iter__(self) -> Iterator[Change]:
         """Of another program's log, what its rows came to is read anew at each place where ops stand."""
@@ -59,7 +61,7 @@ class OpSizes:
         for one in entries:
             if walk is None:
                 walk = Walk(self._seen(transcript, one), self._state.ledger, skipped)
-                sizes = Running(walk, self.counting)
+                sizes = Running(walk, self.measuring)
                 sizes.foresee(_count(transcript, entries[-1]))
                 sizes.anew(_count(walk.transcript, one))
             elif one.place != place and (walk.transcript.view is not None or self.log.force):
@@ -78,7 +80,7 @@ class OpSizes:
                 sizes.look(touched)
             yield Change(one, before, sizes.size)
         if walk is not None:
-            limit = self.log.config["limit"] or self.counting.limit
+            limit = self.log.config["limit"] or self.measuring.counting.limit
             self.log.tell(Figures(sizes.size.tokens, sizes.size.tokens, self.counter, sizes.size.messages, limit=limit))
 
     def _seen(self, transcript: Transcript, one: LedgerEntry) -> Transcript:
@@ -109,8 +111,8 @@ def _count(transcript: Transcript, one: LedgerEntry) -> int:
 class Running:
     """The messages that the context shows, of the first `count` of the log, and their tokens added up."""
 
-    def __init__(self, walk: Walk, counting: Counting) -> None:
-        self.walk, self.counting = walk, counting
+    def __init__(self, walk: Walk, measuring: Measuring) -> None:
+        self.walk, self.measuring = walk, measuring
         self.count = 0
         self._messages = self._tokens = 0
         self._shown = bytearray()
@@ -131,7 +133,9 @@ class Running:
         """So many messages of a native log will be shown: counted at once, that costs less."""
         if self.walk.transcript.view is None:
             self._room(count)
-            self._weights[1:] = array("q", self.counting.as_read(range(1, count + 1)))
+            messages = self.walk.transcript.messages
+            whole = [Entry(n, messages[n - 1].role, messages[n - 1], None, None, False) for n in range(1, count + 1)]
+            self._weights[1:] = array("q", self.measuring.entries(whole))
 
     def anew(self, count: int) -> None:
         """Everything may have changed."""
@@ -202,7 +206,7 @@ class Running:
             ever = names.numbers if few else [n for n in {*short, *stubs} if isinstance(n, int) and n in names]
             unknown += [n for n in ever if short.get(n) is not stubs.get(n)]
         wanted = list(dict.fromkeys(unknown))
-        for n, tokens in zip(wanted, self.counting.of_entries(entry(state, n) for n in wanted), strict=True):
+        for n, tokens in zip(wanted, self.measuring.entries([entry(state, n) for n in wanted]), strict=True):
             self._weights[n] = tokens
             short.pop(n, None)
             if n in stubs:
@@ -210,7 +214,7 @@ class Running:
         held = {name: entry(state, name) for name in names.items}
         keys = {name: (name, *_as_shown(one)) for name, one in held.items()}
         new = [name for name, key in keys.items() if key not in self._counted]
-        for name, tokens in zip(new, self.counting.of_entries(held[name] for name in new), strict=True):
+        for name, tokens in zip(new, self.measuring.entries([held[name] for name in new]), strict=True):
             self._counted[keys[name]] = tokens
         self._items.update((name, self._counted[key]) for name, key in keys.items())
 

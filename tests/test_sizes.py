@@ -16,6 +16,7 @@ from ctxkit import Log
 from ctxkit.core import walk
 from ctxkit.core.context import shown_names
 from ctxkit.counting import Counting
+from ctxkit.measuring import Measuring
 from ctxkit.sizes import OpSizes, Size
 from tests.cli.runner import SMALL, lines
 from tests.lawful import COMMANDS, ROOT, TO_COME, Command, Records, as_bytes, conversations, opened, tried, turns
@@ -29,7 +30,7 @@ def looked_back(log: Log, at: str) -> Size:
     """The whole context as it was, each message counted."""
     then = log.seen_at(at)
     names = list(shown_names(then.state()))
-    return Size(len(names), Counting(then).of(names))
+    return Size(len(names), sum(map(round, Measuring(Counting(then)).each(names))))
 
 
 def agree(log: Log) -> None:
