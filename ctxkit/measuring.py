@@ -62,7 +62,7 @@ class Session:
 
     def _stretches(self) -> Iterator[Stretch]:
         """The newest first, until STEPS requests were found."""
-        log, rows, cuts = self.counting.log, self.counting.log.transcript.row_of, _cuts(self.counting.log)
+        log, rows, cuts = self.counting.log, self.counting.log.state().transcript.row_of, _cuts(self.counting.log)
         made = [cut.row for cut in cuts]
         last = len(made)
         found = _recorded(log, self.own, made[last - 1] if last else -1)
@@ -82,7 +82,7 @@ class Session:
             yield self._stretch(parts[part], found, part > 0 and not cuts[part - 1].moved)
 
     def _stretch(self, held: Sequence[int], found: Sequence[tuple[int, Usage]], after: bool) -> Stretch:
-        messages, places = self.counting.log.messages, [place for place, _ in found]
+        messages, places = self.counting.log.state().messages, [place for place, _ in found]
         steps: list[Step] = []
         if found:
             first, passing = places[0], 0
@@ -122,7 +122,7 @@ class Session:
 
     def rate(self, name: Name) -> float:
         """Tokens to one of the base, in a message: replies by what replies come to, others by what they do."""
-        replied = isinstance(name, int) and self.counting.log.messages[name - 1].role == "assistant"
+        replied = isinstance(name, int) and self.counting.log.state().messages[name - 1].role == "assistant"
         return self.calibration.outwards if replied else self.calibration.inwards
 
     @property
@@ -151,7 +151,7 @@ class Session:
 
         Learnt from the first request of the log: later ones may hold thinking that no row shows.
         """
-        for n, usage in _first(self.counting.log, range(1, len(self.counting.log.messages) + 1)):
+        for n, usage in _first(self.counting.log, range(1, len(self.counting.log.state().messages) + 1)):
             held = sum(self.counting.base_as_read(range(1, n + 1))) * self.calibration.inwards
             return max(0, round(usage.request - held))
         return None
@@ -284,13 +284,13 @@ def _factor(session: Session) -> str:
 def _own(log: OpenedLog) -> Sequence[int]:
     state = log.state()
     if state.ledger.entries:
-        state = fold(log.transcript, Ledger([], {}, []))
+        state = fold(state.transcript, Ledger([], {}, []))
     found = listed(state, Lens(thread=log.lens_thread))
     return found if isinstance(found, range) else [name for name in found if isinstance(name, int)]
 
 
 def _view(log: OpenedLog) -> View | None:
-    view = log.transcript.view
+    view = log.state().transcript.view
     return view.threads.get(log.lens_thread or "", view) if view is not None else None
 
 
@@ -306,7 +306,7 @@ def _path(log: OpenedLog) -> Sequence[int]:
 
 def _first(log: OpenedLog, held: Sequence[int]) -> Iterator[tuple[int, Usage]]:
     """Place in `held` and usage of the first replies that have one."""
-    replies = ((place, n) for place, n in enumerate(held) if log.messages[n - 1].role == "assistant")
+    replies = ((place, n) for place, n in enumerate(held) if log.state().messages[n - 1].role == "assistant")
     for place, n in islice(replies, TRIES):
         usage = log.usage(n)
         if usage is not None:
@@ -324,11 +324,11 @@ def _recorded(log: OpenedLog, held: Sequence[int], since: int) -> list[tuple[int
     tries = 0
     for place in range(len(held) - 1, -1, -1):
         n = held[place]
-        if log.transcript.row_of[n - 1] < since or (not found and tries >= TRIES) or len(found) >= REPLIES:
+        if log.state().transcript.row_of[n - 1] < since or (not found and tries >= TRIES) or len(found) >= REPLIES:
             break
-        if len(found) >= STEPS and not (found[0][1].passing and log.messages[n - 1].role != "user"):
+        if len(found) >= STEPS and not (found[0][1].passing and log.state().messages[n - 1].role != "user"):
             break
-        if log.messages[n - 1].role == "assistant":
+        if log.state().messages[n - 1].role == "assistant":
             tries += 1
             usage = log.usage(n)
             if usage is not None:

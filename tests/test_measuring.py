@@ -287,3 +287,15 @@ def test_a_change_has_what_is_sent_besides(tmp_path: Path) -> None:
     assert (
         change(log, log.state()).before == log.status().tokens.used == measure(Counting(log), log.names()).tokens + 300
     )
+
+
+def test_looking_back() -> None:
+    """What came later tells nothing: neither its messages nor what was counted of them."""
+    raw = chat((1000, 20), (1300, 21))
+    then = Log.open(io.BytesIO(raw), env={})
+    op = then.mark()
+    assert op is not None
+    log = Log.open(io.BytesIO(b"".join(then.copy_out()) + chat((1700, 22), (2000, 23))), env={})
+    log.at = op.id
+    assert measure(Counting(log), log.names()) == measure(Counting(then), then.names())
+    assert Session(Counting(log)).own == Session(Counting(then)).own

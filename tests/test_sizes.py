@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ctxkit import Log
 from ctxkit.core import walk
-from ctxkit.core.context import shown_names
+from ctxkit.core.context import entry, shown_names
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
 from ctxkit.sizes import OpSizes, Size
@@ -28,9 +28,9 @@ STEPS = st.lists(st.one_of(COMMANDS, TO_COME, UNDOS, turns(1)), max_size=14)
 
 def looked_back(log: Log, at: str) -> Size:
     """The whole context as it was, each message counted."""
-    then = log.seen_at(at)
-    names = list(shown_names(then.state()))
-    return Size(len(names), sum(map(round, Measuring(Counting(then)).each(names))))
+    state = log.seen_at(at).state()
+    held = [entry(state, name) for name in shown_names(state)]
+    return Size(len(held), sum(Measuring(Counting(log)).entries(held)))
 
 
 def agree(log: Log) -> None:
