@@ -12,13 +12,14 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-from ctxkit.core.context import belongs, windowed
+from ctxkit.core.context import belongs, protected_steps, window_seconds
 from ctxkit.core.course import Anchor, Change, Course, Taking, course, own
 from ctxkit.core.history import history
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Name, Names
-from ctxkit.core.ops import Mark
+from ctxkit.core.ops import Mark, Window
 from ctxkit.core.ranges import EMPTY, Ranges
+from ctxkit.core.sliding import Slid, Stage, slid
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Cut
 from ctxkit.core.usage import Usage
@@ -29,8 +30,8 @@ from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 
 SAMPLES = 24
 """Replies from the newest on, and as many spread over the log: where none of them has a usage, none is taken to."""
-CUT, WINDOW = "cut", "window"
-"""Kinds of events that are no ops: of the log's own program; and what windows and filters hide at the end."""
+CUT, HIDDEN = "cut", "hidden"
+"""Kinds of events that are no ops: of the log's own program; and what a filter hides at the end."""
 
 
 class _Seen(NamedTuple):
@@ -49,33 +50,37 @@ class _Seen(NamedTuple):
     written: float
     out: Ranges | None
     left: Ranges | None
+    stage: Stage
 
 
 def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Course:
-    """The course of the context of `log`, before windows and filters; what these hide now is the last event.
+    """The course of the context of `log`, before filters; what these hide now is the last event.
 
     `around`: tokens that stand around the messages; `limit`: in tokens. Raises what `state` raises.
     """
     plot = _Plot(log)
     seen = list(plot.watched())
-    plot.weights.know(Ranges(chain.from_iterable(names.pairs() for one in seen for names in _sets(one))))
+    needed = chain.from_iterable(names.pairs() for one in seen for names in _sets(one))
+    plot.weights.know(Ranges(chain(needed, plot.mine.pairs() if plot.windows else ())))
+    hidden = plot.slid(seen)
     cuts = [one for one in seen if one.out is not None]
     of = plot.weights.of
     taking = [Taking(one.place, of(one.out or EMPTY), None if one.left is None else of(one.left)) for one in cuts]
     own_course = own(plot.sizes, plot.anchors, taking, plot.weigh)
     order = {id(one): k for k, one in enumerate(cuts)}
     changes = [
-        Change(one.place, one.kind, one.label, one.op, plot.delta(one), order.get(id(one))) for one in seen
+        Change(one.place, one.kind, one.label, one.op, plot.delta(one), order.get(id(one)), less)
+        for one, less in zip(seen, hidden.starts[1:] or [0.0] * len(seen), strict=True)
     ]  # fmt: skip
     end = own_course.values[-1] if own_course.values else 0.0
     if cuts and cuts[-1].place == len(plot.path):
         end = own_course.cuts[-1][1]
     if not plot.anchors or plot.measured.trust != "guess":
-        hides = windowed(plot.state, log.lens()) or log.lens_agent is not None or log.lens().newest is not None
-        changes.append(Change(len(plot.path), WINDOW if hides else "", "", None, plot.measured.tokens - end))
+        filtered = log.lens_agent is not None or log.lens().newest is not None
+        changes.append(Change(len(plot.path), HIDDEN if filtered else "", "", None, plot.measured.tokens - end))
     return course(
         plot.path, own_course, changes, plot.anchors, around=around, limit=limit, counter=plot.measured.counter,
-        model=plot.counting.model,
+        model=plot.counting.model, slid=hidden.behind,
     )  # fmt: skip
 
 
@@ -126,9 +131,36 @@ class _Plot:
         self.measuring = Measuring(self.counting)
         self.measured = self.measuring.of(log.listed())
         self.path = _path(self.state, log.lens_thread)
+        self.mine = Ranges.of(self.path)
         row_of, messages = self.state.transcript.row_of, self.state.messages
         self.rows = [row_of[n - 1] for n in self.path]
         self.sizes = [m.size + sum(size for _, size in m.more) for m in (messages[n - 1] for n in self.path)]
+
+    @cached_property
+    def windows(self) -> bool:
+        """Whether any window was ever set."""
+        ops = any(isinstance(entry.op, Window) for entry in self.state.ledger.entries)
+        return ops or any(self.log.lens().windows.values())
+
+    def stage(self, state: State, place: int) -> Stage:
+        """What a window can hide from `place` on, and which windows there are."""
+        if not self.windows:
+            return Stage(place, EMPTY, {})
+        lens, shown = self.log.lens(), state.shown(self.log.lens_thread)
+        guarded = Names(Ranges.span(1, state.preamble)) - state.board.unprotected | protected_steps(state)
+        agents = {None, *state.windows, *lens.windows}
+        seconds = {agent: window_seconds(state, lens, agent) for agent in agents}
+        return Stage(place, (self.mine - shown.numbers) | guarded.numbers, seconds)
+
+    def slid(self, seen: Sequence[_Seen]) -> Slid:
+        """What windows hid; nothing where there is none."""
+        if not self.windows:
+            return Slid([], [])
+        state, messages = self.state.afresh(), self.state.messages
+        moments = [self.state.effective(n) for n in self.path]
+        agents = [messages[n - 1].agent for n in self.path]
+        stages = [self.stage(state, 0), *(one.stage for one in seen)]
+        return slid(self.path, moments, agents, self.weigh(0, len(self.path)), stages, self.weights.of)
 
     @cached_property
     def usages(self) -> dict[int, Usage]:
@@ -183,8 +215,7 @@ class _Plot:
 
     def watched(self) -> Iterator[_Seen]:
         """Every op and cut."""
-        thread, mine = self.log.lens_thread, Ranges.of(self.path)
-        held = mine
+        thread, held = self.log.lens_thread, self.mine
         aside = thread is not None and not self.state.main(thread) and self.state.sidechain(thread) is None
         known: dict[Name, tuple[object, float]] = {}
         for what, state in history(self.state.transcript, self.state.ledger):
@@ -196,12 +227,13 @@ class _Plot:
             shown = state.shown(thread)
             if aside:
                 items = [name for name in shown.items if belongs(state, name, None, thread)]
-                shown = Names(shown.numbers & mine, items)
+                shown = Names(shown.numbers & self.mine, items)
             stubs = Names.of(name for name in state.board.stubs if name in shown)
             written = self._written(state, stubs | Names(items=shown.items), known)
             yield _Seen(
                 place, *_called(what), (held - shown.numbers) & arrived, stubs.numbers & arrived,
                 (shown.numbers - held) & arrived, written, out if kept is None else EMPTY, kept,
+                self.stage(state, place),
             )  # fmt: skip
 
     def _written(self, state: State, names: Names, known: dict[Name, tuple[object, float]]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 from pathlib import Path
 from typing import Any
 
@@ -79,14 +80,55 @@ def test_around_and_limit() -> None:
     assert [p.tokens + 500 for p in plain.points] == [p.tokens for p in more.points] and more.limit == 9
 
 
-def test_a_window_is_seen_at_the_end(tmp_path: Path) -> None:
-    """The course goes on without it, and falls to what status says."""
+def test_a_window_is_an_event_and_goes_on(tmp_path: Path) -> None:
+    """The course falls where it was set, and to what status says."""
     path = small(tmp_path)
     path.write_bytes(path.read_bytes() + lines(message("user", "late", 300)))
     good("window", path, "1h")
+    path.write_bytes(path.read_bytes() + lines(message("user", "later", 400)))
     found = plotted(log := Log.open(path))
     [event] = found.events
-    assert event.kind == "window" and event.before > event.after == found.points[-1].tokens == log.status().tokens.used
+    assert (event.kind, event.n) == ("window", 12) and event.before > event.after
+    assert found.points[-1].tokens == log.status().tokens.used < event.after + 9, "the late one has left"
+
+
+def spoken(seed: int) -> list[dict[str, Any]]:
+    """Messages of three agents, hours apart, with ops between them: windows of all widths, and what hides otherwise."""
+    chosen = random.Random(seed)
+    rows: list[dict[str, Any]] = [message("system", "be brief", 0)]
+    minute, n = 0, 1
+    for k in range(40):
+        at = {"ctxkit": "", "v": 1, "id": f"o{k}", "at": {"messages": n}}
+        agent = chosen.choice([None, None, "sam", "bo"])
+        match chosen.randrange(9):
+            case 0:
+                rows.append({**at, "ctxkit": "window", "seconds": chosen.choice([3600, 7200, 20_000, 0, None]),
+                             **({"agent": agent} if agent else {})})  # fmt: skip
+            case 1:
+                rows.append({**at, "ctxkit": "forget", "ids": str(chosen.randint(1, n))})
+            case 2:
+                rows.append({**at, "ctxkit": "protect", "ids": str(chosen.randint(1, n))})
+            case _:
+                minute += chosen.choice([1, 30, 90])
+                more = {"agent": agent} if agent else {}
+                rows.append(message("user", f"words {k} " * chosen.randint(1, 9), minute, **more))
+                n += 1
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("env", [{}, {"CTXKIT_WINDOW_DEFAULT": "2h"}], ids=["off", "2h"])
+def test_windows_slide(seed: int, env: dict[str, str]) -> None:
+    """Behind each message, and behind each op, the course is what status said of the log as it was then."""
+    rows = spoken(seed)
+    points = of(lines(*rows), **env).points
+    told: list[tuple[int, int]] = []
+    for k in range(len(rows)):
+        log = Log.open(io.BytesIO(lines(*rows[: k + 1])), env=env)
+        now = len(log.messages), log.status().tokens.used or 0
+        if "ctxkit" not in rows[k] or told[-1] != now:
+            told.append(now)
+    assert [(point.n, point.tokens) for point in points] == told
 
 
 def test_threads() -> None:

@@ -22,7 +22,7 @@ TALL, SHORT = 12, 8
 """Rows of the columns; fewer where the terminal is narrow."""
 COUNTED, ESTIMATED, LIMIT = "━", "─", "╌"
 FALLS, RISES, MARK = "▼", "▲", "◆"
-WORDS = {"window": "hidden by windows or filters"}
+WORDS = {"hidden": "hidden by a filter"}
 """What is said of kinds that are no ops."""
 HANG = 2
 TOLD = 10

@@ -155,7 +155,8 @@ class _Walk(NamedTuple):
 
 class Change(NamedTuple):
     """Something that stands behind the first `place` messages of the path. `delta`: tokens by which the ops in force
-    make the context larger than the program's own from here on; `cut`: which of the cuts it is, None for an op.
+    make the context larger than the program's own from here on; `cut`: which of the cuts it is, None for an op;
+    `slid`: tokens that windows hide right behind it.
     """
 
     place: int
@@ -164,30 +165,32 @@ class Change(NamedTuple):
     op: int | None
     delta: float
     cut: int | None = None
+    slid: float = 0.0
 
 
 def course(
     path: Sequence[int], found: Own, changes: Sequence[Change], counted: Mapping[int, Anchor], *, around: int = 0,
-    limit: int | None = None, counter: str = "", model: str = "",
+    limit: int | None = None, counter: str = "", model: str = "", slid: Sequence[float] = (),
 ) -> Course:  # fmt: skip
-    """Points and events: the own course, and what ops made of it. `around`: tokens that every request has besides.
+    """Points and events: the own course, and what ops made of it. `around`: tokens that every request has besides;
+    `slid`: tokens that windows hide behind each message of the path.
 
     What changes nothing is no event, but for marks; nor is a change without a kind.
     """
     points: list[Point] = []
     events: list[Event] = []
-    delta, base, n, done = 0.0, 0.0, 0, 0
+    delta, base, n, done, less = 0.0, 0.0, 0, 0, 0.0
     for change in (*changes, None):
         end = len(path) if change is None else change.place
         for i in range(done, end):
-            n, base = path[i], found.values[i]
-            points.append(Point(n, _whole(base + delta, around), i in counted))
+            n, base, less = path[i], found.values[i], slid[i] if slid else 0.0
+            points.append(Point(n, _whole(base + delta - less, around), i in counted))
         done = max(done, end)
         if change is None:
             break
         before, base = (base, base) if change.cut is None else found.cuts[change.cut]
-        left, right = _whole(before + delta, around), _whole(base + change.delta, around)
-        delta = change.delta
+        left, right = _whole(before + delta - less, around), _whole(base + change.delta - change.slid, around)
+        delta, less = change.delta, change.slid
         if left != right or (change.kind and not points):
             points.append(Point(n, right))
         if change.kind and (change.kind == "mark" or left != right):

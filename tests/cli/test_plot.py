@@ -56,7 +56,7 @@ def test_signs() -> None:
     """A mark, a fall, a rise, each below its column; in words below them."""
     events = (
         Event(1, "mark", "here", 1, 5, 5, 0), Event(2, "cut", "compacted by it", None, 9, 3, 2),
-        Event(2, "undo", "", 2, 3, 9, 3), Event(2, "window", "", None, 9, 2, 4),
+        Event(2, "undo", "", 2, 3, 9, 3), Event(2, "hidden", "", None, 9, 2, 4),
     )  # fmt: skip
     points = [Point(1, 5), Point(2, 9, counted=True), Point(2, 3), Point(2, 9), Point(2, 2)]
     found = drawing(Course(points, list(events), 9, 10, "c", "m"), 44)
@@ -65,7 +65,7 @@ def test_signs() -> None:
     assert found[axis + 2].split() == ["1", "message", "2"]
     assert found[axis + 3 :] == [
         "◆ 1  mark here (op 1)", "▼ 2  compacted by it: 9 → 3", "▲ 2  undo (op 2): 3 → 9",
-        "▼ 2  hidden by windows or filters: 9 → 2", "━ counted by the provider  ─ estimated  ╌", "  limit",
+        "▼ 2  hidden by a filter: 9 → 2", "━ counted by the provider  ─ estimated  ╌", "  limit",
         "tokens: c",
     ]  # fmt: skip
 
