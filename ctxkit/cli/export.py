@@ -11,7 +11,7 @@ import typer
 
 from ctxkit.cli import io, render
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
-from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened, send
+from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
@@ -85,7 +85,6 @@ def command(
     target.lens_agent, target.lens_thread = agent, thread
     if not skip_unknown:
         target.known_ops()
-    send(target, sending)
     assembly, status = assembly_of(target, assembling)
     if model:
         target.config.set_flags({"model": model})
@@ -98,7 +97,7 @@ def command(
                 return log.session(to.value, keep_id=keep_id, model=model, progress=step)
             return log.export(to.value, model=model, assembly=assembly, status=status, progress=step)
 
-    room = fitting(target, max_tokens)
+    room = fitting(target, max_tokens, sending)
     if room is None:
         found = made(target)
     else:

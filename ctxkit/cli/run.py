@@ -204,18 +204,26 @@ def send(log: Log, sending: Sending, *, after: str = PRINTED) -> None:
         log.tools = tools_in(words, f"--tools {sending.tools}", after)
 
 
-def fit(log: Log, max_tokens: str | None, *, assembly: bool, status: str | None) -> None:
+def fit(log: Log, max_tokens: str | None, sending: Sending, *, assembly: bool, status: str | None) -> None:
     """Make the context fit as `fitting` says. `assembly`, `status`: as of `Log.fit`. Raises what that raises, Usage."""
-    asked = fitting(log, max_tokens)
+    asked = fitting(log, max_tokens, sending)
     if asked is not None:
         log.fit(asked[0], assembly=assembly, status=status, origin=asked[1])
 
 
-def fitting(log: Log, max_tokens: str | None) -> tuple[int | None, str] | None:
-    """What --max-tokens says, else the budget (None) where the config asks for that, and who asks; `off`: neither."""
+def fitting(log: Log, max_tokens: str | None, sending: Sending) -> tuple[int | None, str] | None:
+    """What --max-tokens says, else the budget (None) where the config asks for that, and who asks; `off`: neither.
+
+    What is sent besides messages is laid over the config. Raises Usage where it is named for nothing, BadTools.
+    """
+    enforced = log.config["budget.enforce"]
+    if max_tokens is None and not enforced and (sending.tools is not None or sending.overhead is not None):
+        text = "--tools and --overhead take room that messages do not have then, and nothing has to fit"
+        raise Usage(f"{text}: nothing was printed", "--max-tokens N")
+    send(log, sending)
     if max_tokens is not None:
         return None if max_tokens == "off" else (tokens("--max-tokens", max_tokens, "off"), "flag")
-    return (None, log.config.origin("budget.enforce")) if log.config["budget.enforce"] else None
+    return (None, log.config.origin("budget.enforce")) if enforced else None
 
 
 def words_given(

@@ -10,7 +10,7 @@ import typer
 
 from ctxkit.cli import io, render
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
-from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, opened, send
+from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, opened
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
 from ctxkit.core.names import ItemName, Name
@@ -52,8 +52,7 @@ def command(
         opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
         wanted = msgspec.structs.replace(wanted, agent=None, thread=None)
     assembly, around = assembly_of(opened_log, assembling), NOTHING
-    send(opened_log, sending)
-    fit(opened_log, max_tokens, assembly=assembly[0], status=assembly[1])
+    fit(opened_log, max_tokens, sending, assembly=assembly[0], status=assembly[1])
     if explain:
         from ctxkit.cli import explaining
 
