@@ -40,7 +40,7 @@ ROWS: dict[str, list[str]] = {
     ],
     "status": ["LOG", "LOG --short --limit 9", "LOG --agent BAD --thread BAD", "LOG --agent noBAD", "LOG --limit BAD",
                "LOG --limit 9"],
-    "log": ["LOG", "LOG --at 4"],
+    "log": ["LOG", "LOG --at 4", "LOG --tokens"],
     "diff": ["LOG 5 now", "LOG 5 now --full", "LOG 5 now --stat", "LOG 1 BAD", "LOG BAD", "LOG OTHER",
              "OTHER LOG --full"],
     "why": ["LOG 1- 6.", "LOG BAD"],
@@ -228,7 +228,7 @@ VARIABLES: list[dict[str, str]] = [
     *({"LINES": value} for value in ("-5", "0", "9" * 30, "\x1b")),
     *({key: typed(ALL)} for key in ("PAGER", "CTXKIT_PAGER", "TZ", "LANG", "LESS", "TERM", "TMPDIR", "CTXKIT_MODEL",
                                     "CTXKIT_NOW", "CTXKIT_LIMIT", "CTXKIT_WINDOW_DEFAULT", "XDG_CONFIG_HOME",
-                                    "NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "CTXKIT_DEBUG")),
+                                    "NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "CTXKIT_DEBUG", "CTXKIT_LOG")),
 ]  # fmt: skip
 
 
