@@ -269,15 +269,15 @@ def _of_list(held: Given[M], plan: Plan) -> tuple[list[M], list[Cut]]:
         if now is not message:
             cuts.append(_cut(place, n, plan))
         kept.append((place, now))
-    asked = {one.get("id") for one, n in zip(held.messages, held.owner, strict=True) if n in gone and _asks(one)}
-    void = [place for place, one in kept if one.get("approval_request_id") in asked] if asked else []
-    cuts += [Cut(place, "dropped", "what it answers is gone") for place in void]
+    asked = {one["id"] for one, n in zip(held.messages, held.owner, strict=True) if n in gone and _asks(one)}
+    void = {place for place, one in kept if asked and one.get("approval_request_id") in asked}
+    cuts += [Cut(place, "dropped", "what it permits is gone") for place in void]
     return [one for place, one in kept if place not in void], sorted(cuts, key=lambda cut: int(cut.message))
 
 
 def _asks(item: Mapping[str, Any]) -> bool:
     """Whether it is an item of Responses that waits for a permission, which makes no sense without it."""
-    return item.get("type") == "mcp_approval_request"
+    return item.get("type") == "mcp_approval_request" and isinstance(item.get("id"), str)
 
 
 def _cut(message: int | str, name: Name, plan: Plan) -> Cut:

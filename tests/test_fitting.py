@@ -190,6 +190,20 @@ def test_arguments_of_old_calls(to: str) -> None:
     assert not plain.stubbed_count and plain.dropped_count > found.dropped_count
 
 
+def test_a_permission_goes_with_what_it_permits() -> None:
+    """An answer to a request for permission that is gone is refused; others stay."""
+    items: list[Json] = [{"role": "user", "content": "Go."}]
+    for n in range(3):
+        ask = {"type": "mcp_approval_request", "id": f"r{n}", "server_label": "s", "name": "f", "arguments": "x " * 300}
+        items += [ask, {"type": "mcp_approval_response", "approval_request_id": f"r{n}", "approve": True}]
+        items += [{"role": "user", "content": f"and {n}"}, {"type": "mcp_approval_request", "arguments": "x " * 300}]
+    found = trim_conversation(items, estimate_tokens(items, MODEL) - 500, model=MODEL)
+    left = {one["id"] for one in found.messages if "id" in one}
+    assert {one.get("approval_request_id") for one in found.messages} - {None} == left and 0 < len(left) < 3
+    assert found.dropped_count == len(items) - len(found.messages) == len(found.cuts)
+    assert [cut.message for cut in found.cuts] == sorted(int(cut.message) for cut in found.cuts)
+
+
 def test_limit_and_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the arguments, else of the config, else of the model; the budget is what is left."""
     messages = run(2, 20)
