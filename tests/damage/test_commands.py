@@ -75,6 +75,20 @@ def test_damage_changes_no_exit_code(name: str, tmp_path: Path, monkeypatch: pyt
     assert (tmp_path / "damaged" / NAME).read_bytes().startswith(raw)
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_every_form_of_status(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of whole sessions and of damaged ones, under that name, before and after ops."""
+    for kind, raw in (("clean", ALL[name].clean), ("damaged", ALL[name].clean + b'\xff{"ty')):
+        fill(tmp_path / kind, ALL[name], raw)
+        monkeypatch.chdir(tmp_path / kind)
+        for _ in range(2):
+            for form in (["--plot"], ["--svg"], ["--plot", "--json"], ["--files"], ["--by", "file"], ["--short"]):
+                ran = ctxkit("status", *form, "--", NAME)
+                assert (ran.code, bad_characters(ran.out.decode()), bad_characters(ran.err)) == (0, [], []), form
+            for command in ("mark", "forget", "trim", "rewind"):
+                run(command, NAME)
+
+
 @pytest.mark.parametrize("name", LINES)
 def test_a_link(name: str, tmp_path: Path) -> None:
     """F13: it is followed, and stays a link; the ops are beside the target."""
