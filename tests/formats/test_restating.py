@@ -70,6 +70,14 @@ TABLE: list[tuple[Rows, Rows]] = [
             {"text": "and"},
         ]}],
     ),
+    (  # without ids: in their order
+        [{"role": "user", "parts": [
+            {"functionResponse": {"name": name, "response": {"output": "long"}}} for name in "fg"]}],
+        [{"role": "user", "parts": [
+            {"functionResponse": {"name": "f", "response": {"output": "1"}}},
+            {"functionResponse": {"name": "g", "response": {"output": "2"}}},
+        ]}],
+    ),
     (
         [{"role": "model", "parts": [
             {"functionCall": {"name": "f", "args": {"x": "long"}}, "thoughtSignature": "s"},
