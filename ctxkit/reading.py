@@ -6,7 +6,8 @@ Pipeline: `store` (bytes, blocks) -> `formats` (reader) -> `Opening`, which `ope
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -276,14 +277,45 @@ def limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
         return
     left = rows
     for block in blocks:
-        for i, row in enumerate(block.rows):
-            if not isinstance(row.ctxkit, str):
-                if not left:
-                    kept = {name: getattr(block, name)[:i] for name in ("rows", "offsets", "sizes", "lines")}
-                    yield msgspec.structs.replace(block, **kept)
-                    return
-                left -= 1
-        yield block
+        end = _after(block, left)
+        yield _part(block, 0, end)
+        if end < len(block.rows):
+            return
+        left -= sum(not isinstance(row.ctxkit, str) for row in block.rows)
+
+
+def growing(opening: Opening, places: Iterable[int]) -> Iterator[Transcript]:
+    """The log as it was when it had so many non-op rows, for each of `places`, which ascend: read once.
+
+    A transcript holds until the next one is asked for; damage is not told again.
+    """
+    reader, row = opening.format.reader(), opening.format.row
+    blocks: Iterator[Block] = iter(BlockReader(opening.laid_out, row, []))
+    read = 0
+    for place in places:
+        while read < place and (block := next(blocks, None)) is not None:
+            cut = _after(block, place - read)
+            reader.feed(_part(block, 0, cut))
+            if cut < len(block.rows):
+                read, blocks = place, chain([_part(block, cut, len(block.rows))], blocks)
+            else:
+                read += sum(not isinstance(one.ctxkit, str) for one in block.rows)
+        yield reader.finish()
+
+
+def _after(block: Block, rows: int) -> int:
+    """Behind how many records of a block its first `rows` non-op rows end, with the ops among and right after them."""
+    for i, row in enumerate(block.rows):
+        if not isinstance(row.ctxkit, str):
+            if not rows:
+                return i
+            rows -= 1
+    return len(block.rows)
+
+
+def _part(block: Block, start: int, end: int) -> Block:
+    kept = {name: getattr(block, name)[start:end] for name in ("rows", "offsets", "sizes", "lines")}
+    return msgspec.structs.replace(block, **kept)
 
 
 def _merge_sidecar(opening: Opening) -> None:

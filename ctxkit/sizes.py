@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any, NamedTuple
 
 from ctxkit.core.context import Entry, entry
@@ -24,6 +24,7 @@ from ctxkit.core.walk import Walk
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
+from ctxkit.reading import growing
 
 UNKNOWN = -1
 
@@ -53,19 +54,20 @@ class OpSizes:
         self.counter = self.measuring.name
 
     def __iter__(self) -> Iterator[Change]:
-        """Of another program's log, what its rows came to is read anew at each place where ops stand."""
+        """Another program's log is read once more, up to each place where ops stand, to know what its rows came to."""
         entries, transcript = self._state.ledger.entries, self._state.transcript
         skipped = set(self._unfit(entries))
         walk: Walk | None = None
         place = 0
+        seen = self._seen(transcript)
         for one in entries:
             if walk is None:
-                walk = Walk(self._seen(transcript, one), self._state.ledger, skipped)
+                walk = Walk(next(seen), self._state.ledger, skipped)
                 sizes = Running(walk, self.measuring)
                 sizes.foresee(_count(transcript, entries[-1]))
                 sizes.anew(_count(walk.transcript, one))
             elif one.place != place and (walk.transcript.view is not None or self.log.force):
-                walk.move(self._seen(transcript, one), one.number - 1)
+                walk.move(next(seen), one.number - 1)
                 sizes.anew(_count(walk.transcript, one))
             else:
                 sizes.grow(_count(walk.transcript, one))
@@ -83,11 +85,16 @@ class OpSizes:
             limit = self.log.config["limit"] or self.measuring.counting.limit
             self.log.tell(Figures(sizes.size.tokens, sizes.size.tokens, self.counter, sizes.size.messages, limit=limit))
 
-    def _seen(self, transcript: Transcript, one: LedgerEntry) -> Transcript:
-        """The log as it was at an op; a native log's messages only grow in number, and `Running` sees to that."""
-        if transcript.view is None or one.place >= transcript.rows:
-            return transcript
-        return self.log.back_to(str(one.number))[0]
+    def _seen(self, transcript: Transcript) -> Iterator[Transcript]:
+        """The log as it was at each place where ops stand; a native log's messages only grow in number, and `Running`
+        sees to that.
+        """
+        places = list(dict.fromkeys(one.place for one in self._state.ledger.entries))
+        if transcript.view is None:
+            yield from repeat(transcript)
+        inside = [place for place in places if place < transcript.rows]
+        yield from growing(self.log.opening, inside)
+        yield transcript
 
     def _unfit(self, entries: Iterable[LedgerEntry]) -> Iterator[int]:
         """The numbers of ops that never count: what they name is not there, or the log was refused for them."""
@@ -117,7 +124,9 @@ class Running:
         self._messages = self._tokens = 0
         self._shown = bytearray()
         self._weights = array("q")
-        self._transcript = walk.transcript
+        self._transcript: Transcript | None = None
+        self._rows: list[tuple[Any, ...]] = []
+        """What each message consisted of when it was counted."""
         self._short: dict[int, Any] = {}
         """Number -> the content that it was counted with, where that is not its own."""
         self._items: dict[ItemName, int] = {}
@@ -141,10 +150,11 @@ class Running:
         """Everything may have changed."""
         state = self.walk.state
         if state.transcript is not self._transcript:
-            pairs = zip(self._transcript.messages, state.messages, strict=False)
-            for n in [one.n for one, other in pairs if one != other and one.n < len(self._weights)]:
-                self._weights[n] = UNKNOWN
-            self._transcript = state.transcript
+            rows = [(one.offset, one.size, one.more) for one in state.messages]
+            for n, (now, then) in enumerate(zip(rows, self._rows, strict=False), start=1):
+                if now != then and n < len(self._weights):
+                    self._weights[n] = UNKNOWN
+            self._transcript, self._rows = state.transcript, rows
         self.count = count
         self._room(count)
         self._messages = self._tokens = 0

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ctxkit import Log
 from ctxkit.errors import ManyConversations, NoSuchLog, UnknownFormat, Usage
-from ctxkit.reading import read, reread
+from ctxkit.formats.base import Block
+from ctxkit.reading import growing, read, reread
+from ctxkit.store.jsonl import BlockReader
 from tests.build import lines
-from tests.cli.runner import FOREIGN, SMALL
+from tests.cli.runner import FOREIGN, ROOT, SMALL
 from tests.shared import SHARED
+
+FIXTURES = ROOT / "fixtures"
 
 
 @pytest.mark.parametrize(("raw", "name", "count"), [
@@ -171,3 +177,30 @@ def test_another_format_than_asked_for(raw: bytes, format: str, seen: str) -> No
     """Is named, or what was seen, rather than an empty log shown."""
     with pytest.raises(UnknownFormat, match=seen):
         read(io.BytesIO(raw), settle=lambda path, beside: format)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+@pytest.mark.parametrize(
+    "name", ["truth-claude-code/p115-rewind.jsonl", "truth-gemini-cli/last-toolcall.json", "guide/chat.jsonl"]
+)
+def test_a_log_as_it_grew(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each place what a reading up to it gives, by one reading of all, wherever its blocks end."""
+    opening = read(FIXTURES / name)
+    blocks = BlockReader.__iter__
+
+    def cut(self: BlockReader) -> Iterator[Block]:
+        for block in blocks(self):
+            for start in range(0, len(block.rows), size):
+                part = {key: getattr(block, key)[start : start + size] for key in ("rows", "offsets", "sizes", "lines")}
+                yield msgspec.structs.replace(block, **part)
+
+    places = list(range(opening.transcript.rows + 1))
+    expected = [read(FIXTURES / name, rows=place).transcript for place in places]
+    monkeypatch.setattr(BlockReader, "__iter__", cut)
+    count = 0
+    for place, found in zip(places, growing(opening, places), strict=True):
+        then = expected[place]
+        assert (list(found.messages), list(found.row_of), found.rows) == (list(then.messages), list(then.row_of), place)
+        assert found.view == then.view
+        count += len(found.messages)
+    assert count > 0
