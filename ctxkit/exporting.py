@@ -110,6 +110,18 @@ def untouched(log: OpenedLog) -> bool:
     return not filtered and not windowed(log.state(), lens) and not any(changes)
 
 
+def outdated(log: OpenedLog, to: str) -> bool:
+    """Whether a session of `log` for its own program has counts of a provider that are of another context: its newest
+    reply was counted, and something was taken out or brought in.
+    """
+    if log.opening.format.name != to or untouched(log):
+        return False
+    messages = log.state().messages
+    replies = (n for n in reversed(log.listed()) if isinstance(n, int) and messages[n - 1].role == "assistant")
+    newest = next(replies, None)
+    return newest is not None and log.usage(newest) is not None
+
+
 def told(repairs: Repairs) -> Iterator[str]:
     """What was changed on the way out, in words."""
     if repairs.made:

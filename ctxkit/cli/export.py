@@ -15,7 +15,7 @@ from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
-from ctxkit.exporting import Exported
+from ctxkit.exporting import Exported, outdated
 from ctxkit.formats.base import Written
 from ctxkit.log import Log
 from ctxkit.store.atomic import create
@@ -110,6 +110,8 @@ def command(
     _report(found.repairs)
     if isinstance(found, Written):
         io.say(f"session {found.id}")
+        if outdated(target, to.value):
+            io.say("its replies keep what their provider counted: until the next, `status` has the context before")
     finish_reading(target, render.count(found.count, found.unit if isinstance(found, Exported) else "message"))
 
 

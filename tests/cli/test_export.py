@@ -178,3 +178,21 @@ def test_a_budget_that_is_kept(monkeypatch: pytest.MonkeyPatch, to: str) -> None
     assert "to fit" not in ran.err and b"looking" in ran.out
     ran = ctxkit("export", "-", "--to", to, "--model", "gpt-4o", "--max-tokens", "5", stdin=SMALL)
     assert (ran.code, ran.out) == (1, b"") and "do not fit into 5" in ran.err
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_counts_of_another_context(tmp_path: Path, counted: bool) -> None:
+    """Records keep their bytes, what a provider counted among them; where that is of another context, it is said."""
+    rows = [json.loads(line) for line in (ROOT / "fixtures/guide/session.jsonl").read_bytes().splitlines()]
+    for n, row in enumerate(rows):
+        if row.get("type") == "assistant" and counted:
+            row["message"]["usage"] = {"input_tokens": 100 + 45 * n, "output_tokens": 40}
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(lines(*rows))
+    said = "keep what their provider counted"
+    assert said not in good("export", path, "--to", "claude-code").err
+    assert said not in good("export", path, "--to", "codex", "--max-tokens", "600").err
+    cut = good("export", path, "--to", "claude-code", "--max-tokens", "600").err
+    assert "to fit 600" in cut and (said in cut) is counted
+    good("forget", path, "4-7")
+    assert (said in good("export", path, "--to", "claude-code").err) is counted
