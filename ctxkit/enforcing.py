@@ -60,7 +60,11 @@ def require_room(log: Log, records: Sequence[Mapping[str, Any]]) -> None:
     if found.limit is None:
         text = "no limit is known to enforce: neither the config nor the log's model names one: nothing was added"
         raise BadConfig(text, f"{LIMIT}; or without --enforce")
-    budget = found.budget
+    try:
+        budget = found.budget
+    except BadConfig as error:  # the reserve leaves nothing of the limit
+        text = error.message.replace("nothing was changed", "nothing was added")
+        raise BadConfig(text, "a smaller `reserve` in the config, or without --enforce") from error
     new = found.measuring.new(content_of(dict(one)) for one in records[:said])
     full = found.total + new > budget
     figures = found.figures()
@@ -69,7 +73,7 @@ def require_room(log: Log, records: Sequence[Mapping[str, Any]]) -> None:
         name = "-" if log.opening.path is None else shlex.quote(log.opening.name)
         what = "the message has" if said == 1 else f"{said} messages have"
         room = f"{found.total:,} of {budget:,} tokens are used and {what} {new:,} ({found.measured.counter})"
-        raise ContextFull(
-            f"Context full. Use ctxkit clear {name} to continue: {room}: nothing was added",
-            f"ctxkit trim {name} makes room too, and keeps what is newest",
-        )
+        hint = f"ctxkit trim {name} makes room too, and keeps what is newest"
+        if new + found.fixed > budget:
+            hint = "it would not fit into an empty context either: shorten it"
+        raise ContextFull(f"Context full. Use ctxkit clear {name} to continue: {room}: nothing was added", hint)
