@@ -28,6 +28,10 @@ bench-tokens:
 bench-status *args:
     python -m tests.bench.status {{args}}
 
+# A trim to half the tokens, beside tiktoken, langchain_core and litellm; --write puts it into docs/performance.md
+bench-trim *args:
+    python -m tests.bench.trim {{args}}
+
 # Tokens of 130,000 texts as tiktoken itself counts them, to the last one (minutes); --write: the table in docs/tokens.md
 equal *args:
     python -m tests.bench.equal {{args}}

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from ctxkit.core.context import entry
 from ctxkit.core.files import Action, Touch, touches
-from ctxkit.core.messages import Call
+from ctxkit.core.messages import Call, Message
 from ctxkit.core.names import Name
 from ctxkit.opened import OpenedLog
 
@@ -21,17 +21,22 @@ class Calls:
     def __init__(self, log: OpenedLog, names: Sequence[Name]) -> None:
         self.log, self.state, self.names = log, log.state(), names
 
+    @cached_property
+    def messages(self) -> list[Message]:
+        """All messages of the log, each made once: those of a native log are columns."""
+        return list(self.state.messages)
+
     def callers(self, name: Name) -> list[int]:
         """The messages whose calls a message makes or answers."""
         if not isinstance(name, int):
             return []
-        message = self.state.messages[name - 1]
+        message = self.messages[name - 1]
         answered = (self.state.steps.caller.get((name, call)) for call in message.results)
         return [*([name] if message.calls else []), *dict.fromkeys(n for n in answered if n is not None)]
 
     def tools(self, name: Name) -> set[str]:
         """The tools of these calls."""
-        return {tool for n in self.callers(name) for tool in self.state.messages[n - 1].tools}
+        return {tool for n in self.callers(name) for tool in self.messages[n - 1].tools}
 
     def files(self, name: Name) -> list[Touch]:
         """What these calls do to files."""
@@ -42,7 +47,7 @@ class Calls:
         """Message with calls -> the files that they touch, in order of the context; only where there are any."""
         found: dict[Name, list[Touch]] = {}
         for name in self.names:
-            if isinstance(name, int) and self.state.messages[name - 1].calls:
+            if isinstance(name, int) and self.messages[name - 1].calls:
                 parts = self.log.full(entry(self.state, name)).parts
                 some = [touch for part in parts if isinstance(part, Call) for touch in touches(part)]
                 if some:

@@ -34,36 +34,43 @@ class Ranking:
     def __init__(self, log: Log, calls: Calls, keep: int) -> None:
         self.log, self.calls, self.keep = log, calls, keep
         self.state, self.names = log.state(), calls.names
-        self.messages = self.state.messages
+        self.messages = calls.messages
 
     def units(self, tokens: Mapping[Name, int]) -> list[Unit]:
         """The units in order. `tokens`: of each message."""
-        groups = self.groups
-        exchanges = self._exchanges
+        groups, exchanges, asking, special = self.groups, self._exchanges, self._asking, self._special
         newest = exchanges[-1] if exchanges else 0
-        task = max((place for place, group in enumerate(groups) if self._opens(group[0])), default=-1)
+        task = max((place for place, group in enumerate(groups) if group[0] in asking), default=-1)
         found = []
         for place, (group, exchange) in enumerate(zip(groups, exchanges, strict=True)):
-            old = Rank.EXCHANGE if exchange <= newest - self.keep else Rank.LATEST
-            rank = max(old, self._rank(group), Rank.TASK if place == task else Rank.EXCHANGE)
-            size = sum(tokens[name] for name in group)
-            found.append(Unit(tuple(group), size, rank, exchange, self._opens(group[0])))
+            rank = Rank.EXCHANGE if exchange <= newest - self.keep else Rank.LATEST
+            for name in group:
+                if name in special:
+                    rank = max(rank, special[name])
+            if place == task:
+                rank = max(rank, Rank.TASK)
+            if rank < Rank.PROTECTED and not self._whole(group):
+                rank = Rank.PROTECTED
+            size = sum([tokens[name] for name in group])
+            found.append(Unit(tuple(group), size, rank, exchange, group[0] in asking))
         return found
 
-    def _rank(self, group: Sequence[Name]) -> Rank:
-        """The rank that a unit has for what it is, whatever its age."""
-        state = self.state
-        if any(map(state.is_preamble, group)):
-            return Rank.SYSTEM
-        kinds = [self.kinds.get(name) for name in group]
-        if Kind.INSTRUCTION in kinds or any(self._role(name) in PREAMBLE_ROLES for name in group):
-            return Rank.INSTRUCTION
-        if any(map(state.guarded, group)) or not self._whole(group):
-            return Rank.PROTECTED
-        if not self._edited.isdisjoint(group):
-            return Rank.EDITED
-        told = any(not isinstance(name, int) and state.board.items[name].summary for name in group)
-        return Rank.SUMMARY if told or Kind.SUMMARY in kinds else Rank.EXCHANGE
+    @cached_property
+    def _special(self) -> dict[Name, Rank]:
+        """The rank that messages have for what they are, whatever their age."""
+        state, found = self.state, dict[Name, Rank]()
+        items = state.board.items
+        found.update((name, Rank.SUMMARY) for name in self.names if not isinstance(name, int) and items[name].summary)
+        found.update((name, Rank.SUMMARY) for name, kind in self.kinds.items() if kind == Kind.SUMMARY)
+        found.update(dict.fromkeys(self._edited, Rank.EDITED))
+        first = state.preamble + 1
+        plain = not (items or state.board.protected or state.board.unprotected)  # then these alone are guarded
+        near = [name for name in self.names if not plain or (isinstance(name, int) and name <= first)]
+        found.update((name, Rank.PROTECTED) for name in near if state.guarded(name))
+        found.update((name, Rank.INSTRUCTION) for name in self.names if self._role(name) in PREAMBLE_ROLES)
+        found.update((name, Rank.INSTRUCTION) for name, kind in self.kinds.items() if kind == Kind.INSTRUCTION)
+        found.update((name, Rank.SYSTEM) for name in near if state.is_preamble(name))
+        return found
 
     @cached_property
     def groups(self) -> list[list[Name]]:
@@ -75,6 +82,9 @@ class Ranking:
         last = 0  # the unit of the message before
         for place, name in enumerate(self.names):
             calls, results = self._links(name)
+            if not calls and not results and name not in self.kinds:
+                home[place], last = [name], place
+                continue
             step = self.state.steps.leader(name) if isinstance(name, int) and (calls or results) else 0
             held = [leads.pop(one) for one in results if one in leads] + ([steps[step]] if step in steps else [])
             units = sorted({_first(joined, one) for one in held})
@@ -133,25 +143,27 @@ class Ranking:
         first = source.read(message.offset, message.size)
         return b"\n".join([first, *(source.read(*span) for span in message.more)]) if message.more else first
 
-    def _opens(self, name: Name) -> bool:
-        """Whether somebody asked for something by it."""
-        if name in self.kinds or not opens(self.state, name):
-            return False
-        return isinstance(name, int) or not self._links(name)[1]
+    @cached_property
+    def _asking(self) -> set[Name]:
+        """Messages by which somebody asked for something."""
+        messages, kinds = self.messages, self.kinds
+        plain: set[Name] = {name for name in self.names if isinstance(name, int) and messages[name - 1].opens}
+        brought = (name for name in self.names if not isinstance(name, int) and opens(self.state, name))
+        return plain.union(name for name in brought if not self._links(name)[1]) - kinds.keys()
 
     @cached_property
     def _exchanges(self) -> list[int]:
         """The exchange of each unit."""
         found, number = [], 0
         for group in self.groups:
-            number += self._opens(group[0])
+            number += group[0] in self._asking
             found.append(number)
         return found
 
     @cached_property
     def _edited(self) -> set[Name]:
         """Messages that touch a file being edited: since it was read last, or the newest one."""
-        asking = [place for place, group in enumerate(self.groups) if self._opens(group[0])]
+        asking = [place for place, group in enumerate(self.groups) if group[0] in self._asking]
         answers = [
             place for place, group in enumerate(self.groups) if any(self._role(n) in SPEAKS for n in group)
         ] or [0]  # fmt: skip
