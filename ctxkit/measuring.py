@@ -40,13 +40,14 @@ REPLIES = 1000
 class Stretch(NamedTuple):
     """Requests without a compaction between them. `held`: their messages, in order; `places`: of the newest counted
     replies among these; `steps`: what was counted, a step a place. `after`: a compaction came before it, from which
-    nothing was kept as it was.
+    nothing was kept as it was. `retold`: the newest count is what an export made of it.
     """
 
     held: Sequence[int]
     places: Sequence[int]
     steps: Sequence[Step]
     after: bool
+    retold: bool = False
 
 
 class Session:
@@ -95,7 +96,7 @@ class Session:
                 left = passing if shrank or _is_over(messages, held[place:end]) else 0
                 passing -= left
                 steps.append(Step(usage.request, usage.reply, base[place - first], since, left))
-        return Stretch(held, places, steps, after)
+        return Stretch(held, places, steps, after, bool(found) and found[-1][1].estimated)
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -195,7 +196,8 @@ class Measuring:
         return Measured(
             tokens=max(0, told + moved), counter=_name(session, moved), known=known, at=at, estimated=moved,
             overhead=session.overhead, error=None if error is None else round(100 * error, 2),
-            trust="calibrated" if moved or known is None else "exact",
+            trust="calibrated" if moved or known is None or session.now.retold else "exact",
+            retold=session.now.retold,
         )  # fmt: skip
 
     def weighed(self, names: Sequence[Name]) -> tuple[Measured, Sequence[float]]:
@@ -272,6 +274,7 @@ def change(log: OpenedLog, after: State) -> Figures:
 
 def _name(session: Session, moved: int) -> str:
     known = f"the provider's count at message {session.known[-1]}" if session.steps else ""
+    known += ", less what an export left out" if session.now.retold else ""
     if known and not moved:
         return known
     return f"{known}, then {_factor(session)}" if known else f"estimate, {_factor(session)}"

@@ -28,6 +28,7 @@ from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Kept, NewSession, Row, SessionFormat, Written
 from ctxkit.formats.bodies import speaker
 from ctxkit.reading import limited
+from ctxkit.recounting import recounted
 from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.source import Window
 
@@ -44,12 +45,13 @@ def fresh() -> str:
 
 
 def session(
-    log: OpenedLog, to: str, *, keep_id: bool = False, model: str = "", unique: Callable[[], str] = fresh,
+    log: OpenedLog, to: str, *, keep_id: bool = False, recount: bool = False, model: str = "", unique: Callable[[], str] = fresh,
     progress: Progress | None = None,
 ) -> Written:  # fmt: skip
     """The context of `log` as a session file of format `to`. `unique` gives new ids.
 
-    `keep_id`: its session keeps its id, which only a session of the same format has. Raises Usage.
+    `keep_id`: its session keeps its id, `recount`: its replies tell what their requests come to now; both are for a
+    session of the same format. Raises Usage.
     """
     target = registry.by_name(to)
     if not isinstance(target, SessionFormat):
@@ -58,6 +60,9 @@ def session(
     if keep_id and not own:
         text = f"{log.opening.name} is no session of {to}: it has no id to keep"
         raise Usage(text, "without --keep-id the session gets a new one")
+    if recount and not own:
+        text = f"{log.opening.name} is no session of {to}: what its provider counted does not go over"
+        raise Usage(text, "leave --recount out")
     if not log.listed():
         raise nothing(log)
     stamp = iso(int(log.clock()))
@@ -75,7 +80,7 @@ def session(
         raise nothing(log, "has only results without their calls in its context")
     written = target.rewrite(edited, made)
     if edited.changed:
-        written = _proved(log, target, edited, made, written)
+        written = _proved(log, target, edited, made, written, recount=recount)
     written.repairs = joined(repairs, written.repairs)
     return written
 
@@ -105,7 +110,9 @@ def _time(log: OpenedLog, name: Name) -> str | None:
     return None if moment is None else iso(moment)
 
 
-def _proved(log: OpenedLog, target: SessionFormat, edited: Edited, made: NewSession, written: Written) -> Written:
+def _proved(
+    log: OpenedLog, target: SessionFormat, edited: Edited, made: NewSession, written: Written, *, recount: bool
+) -> Written:
     """`written`, read again; with a chain that is written anew where that is not what was asked for."""
     for attempt in (written, None):
         if attempt is None:
@@ -113,7 +120,7 @@ def _proved(log: OpenedLog, target: SessionFormat, edited: Edited, made: NewSess
         stream = _kept(attempt.pieces)
         told = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
         if _reads_as(stream, attempt.keys, told):
-            attempt.pieces = _again(stream)
+            attempt.pieces = recounted(log, _own(log), edited.context, stream) if recount else _again(stream)
             return attempt
     raise CtxkitError("the session would not be read as the context that it was written from: nothing was written")
 
@@ -132,6 +139,12 @@ def _again(stream: BinaryIO) -> Iterator[bytes]:
     stream.seek(0)
     while piece := stream.read(1 << 20):
         yield piece
+
+
+def _own(log: OpenedLog) -> list[int]:
+    """The log's own context, without ops."""
+    plain = msgspec.structs.replace(log.state().transcript, ops=[])
+    return [n for name in names(fold(plain, build(plain)), Lens(thread=log.lens().thread)) if (n := _number(name))]
 
 
 def _reads_as(stream: BinaryIO, keys: list[list[str]], told: list[Content]) -> bool:
@@ -164,9 +177,7 @@ def _told(contents: Iterable[Content]) -> Iterator[tuple[str, str, str]]:
 def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None) -> Edited:
     """What ops and parameters made of the log; pairs that they broke are made whole again, and counted."""
     state, lens = log.state(), log.lens()
-    plain = msgspec.structs.replace(state.transcript, ops=[])
-    base = fold(plain, build(plain))
-    own = list(names(base, Lens(thread=lens.thread)))
+    own = _own(log)
     shown = list(log.listed())
     context: list[Kept] = []
     for place, entry in enumerate(log.entries(), start=1):
@@ -177,7 +188,7 @@ def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None
             progress(place, len(shown))
     seen = {name for name in shown if isinstance(name, int)}
     gone = {n for out in state.board.outs if out.source > 0 for n in out.names.numbers} - seen
-    gone |= {name for name in own if isinstance(name, int)} - seen
+    gone |= set(own) - seen
     side = lens.thread is not None and not state.main(lens.thread)
     moved = side or not _in_order([n for name in shown if (n := _number(name))], own)
     ahead = _behind_calls(log, context)
@@ -200,7 +211,7 @@ def _number(name: Name) -> int:
     return name if isinstance(name, int) else 0
 
 
-def _in_order(shown: list[int], own: list[Name]) -> bool:
+def _in_order(shown: list[int], own: list[int]) -> bool:
     """Whether all of `shown` are in `own`, in its order."""
     rest = iter(own)
     return all(n in rest for n in shown)
@@ -214,12 +225,12 @@ def _rows_at(log: OpenedLog) -> int | None:
     return place if place < log.transcript.rows else None
 
 
-def _paired(log: OpenedLog, context: list[Kept], own: list[Name], gone: set[int], repairs: Repairs) -> list[Kept]:
+def _paired(log: OpenedLog, context: list[Kept], own: list[int], gone: set[int], repairs: Repairs) -> list[Kept]:
     """`context` without results whose call is not in it, and with results for calls whose result is not.
 
     What was broken in the log's `own` context already is its program's affair.
     """
-    plain = [Kept(n) for name in own if (n := _number(name))]
+    plain = [Kept(n) for n in own]
     if all(kept.content is None for kept in context) and [kept.n for kept in context] == [kept.n for kept in plain]:
         return context
     open_before, lost_before = _broken(log, plain)

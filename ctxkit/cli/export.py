@@ -52,6 +52,9 @@ def command(
     ] = None,
     max_tokens: Fitting = None,
     keep_id: Annotated[bool, typer.Option("--keep-id", help="The session keeps its id.")] = False,
+    recount: Annotated[
+        bool, typer.Option("--recount", help="Replies tell what their requests come to now, not before ops.")
+    ] = False,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
     skip_unknown: Annotated[
@@ -70,6 +73,7 @@ def command(
 
     claude-code, codex, pi: a session file that the program goes on with. Of a log of its own every record that stays
     keeps its bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
+    Programs compact by what the newest reply says that its request had: --recount tells it anew after ops.
 
     --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone; the config's `budget.enforce` does so
     by itself, to limit less reserve. What that left out is told on stderr.
@@ -88,13 +92,14 @@ def command(
     assembly, status = assembly_of(target, assembling)
     if model:
         target.config.set_flags({"model": model})
-    if keep_id and to not in SESSIONS:
-        raise Usage(f"--keep-id is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
+    for flag, given in (("--keep-id", keep_id), ("--recount", recount)):
+        if given and to not in SESSIONS:
+            raise Usage(f"{flag} is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
 
     def made(log: Log) -> Exported | Written:
         with io.progress(f"exporting {log.opening.name}", "messages") as step:
             if to in SESSIONS:
-                return log.session(to.value, keep_id=keep_id, model=model, progress=step)
+                return log.session(to.value, keep_id=keep_id, recount=recount, model=model, progress=step)
             return log.export(to.value, model=model, assembly=assembly, status=status, progress=step)
 
     room = fitting(target, max_tokens, sending)

@@ -141,7 +141,8 @@ def _trust(tokens: Budget) -> Iterator[list[Span]]:
     if found.known is None:
         parts = ["calibrated: nothing was counted since the compaction"]
     elif found.trust != "exact":
-        parts = [f"exact {found.known:,} by the provider", f"calibrated {found.estimated:+,}"]
+        first = f"calibrated {found.known:,}, an export's" if found.retold else f"exact {found.known:,} by the provider"
+        parts = [first, f"calibrated {found.estimated:+,}"]
     if found.error is not None:
         off = f"{found.error:.1f}" if found.error >= SMALLEST else f"<{SMALLEST}"
         parts.append(f"one request ahead {off} % off so far (median)")

@@ -5,10 +5,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+INCLUDED = (("input_tokens", "cached_input_tokens"), ("input", "cached"))
+"""Where cached tokens are among those of the request (Codex, Gemini CLI): the keys of both."""
+BESIDE = (
+    "cache_read_input_tokens", "cacheRead", "cache_creation_input_tokens", "cacheWrite", "input_tokens", "input",
+)  # fmt: skip
+"""Else: the keys of what adds up to the request, in the order in which tokens are taken from them."""
+TOTALS = ("total_tokens", "totalTokens", "total")
+MARK, ESTIMATED = "ctxkit", "estimated"
+"""In a usage that an export told anew: programs pass over the key."""
 Trust = Literal["exact", "calibrated", "guess"]
 
 
@@ -17,12 +27,14 @@ class Usage(NamedTuple):
 
     A `reply` that was written while it streamed may be a fraction of the real one: `Calibration` finds out. `passing`:
     of the reply, reasoning that stays until the exchange is over; after the user's next message OpenAI's models no
-    longer see it (recorded Codex sessions: the next request is smaller by just that).
+    longer see it (recorded Codex sessions: the next request is smaller by just that). `estimated`: an export told it
+    anew, for a context that is not the one that was counted.
     """
 
     request: int
     reply: int
     passing: int = 0
+    estimated: bool = False
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -30,7 +42,7 @@ class Measured(msgspec.Struct, frozen=True):
     recorded. `estimated`: the rest, negative where ops took more out than came. `overhead`: what the provider counted
     beyond the log's messages: system prompt, tools, reminders. `error`: of a size told one request ahead, in percent,
     the median of this session so far. `trust`: exact (by the provider, or by the model's own tokenizer), calibrated
-    (by what the provider counted before), or a guess.
+    (by what the provider counted before), or a guess. `retold`: `known` is what an export made of what was counted.
     """
 
     tokens: int
@@ -41,6 +53,7 @@ class Measured(msgspec.Struct, frozen=True):
     overhead: int | None = None
     error: float | None = None
     trust: Trust = "guess"
+    retold: bool = False
 
     @property
     def is_counted(self) -> bool:
@@ -104,11 +117,9 @@ def usage(rows: list[dict[str, Any]]) -> Usage | None:
     A streamed reply repeats it in each of its rows (FORMATS section 1), so it is taken once a message.
     """
     for row in reversed(rows):
-        for held in (_at(row, "message"), row, _at(row, "extra", "response"), _at(row, "payload", "info")):
-            for key in ("usage", "last_token_usage", "tokens"):
-                found = _at(held, key)
-                if found is not None and (counted := _read(found)) is not None:
-                    return counted
+        for found in _records(row):
+            if (counted := _read(found)) is not None:
+                return counted
     return None
 
 
@@ -120,6 +131,43 @@ def window(rows: list[dict[str, Any]]) -> int | None:
         if isinstance(size, int) and size > 0:
             return size
     return None
+
+
+def retell(row: dict[str, Any], request: int) -> None:
+    """Makes the usage in a row say that its request had so many tokens, cached ones among them; the reply as it was."""
+    for found in _records(row):
+        counted = _read(found)
+        if counted is None:
+            continue
+        more = left = request - counted.request
+        included = next((pair for pair in INCLUDED if pair[1] in found), None)
+        if included is not None:
+            whole, cached = included
+            found[whole], found[cached] = request, min(_number(found[cached]), request)
+        else:
+            for key in BESIDE:
+                if key in found:
+                    had = _number(found[key])
+                    found[key] = max(0, had + left)
+                    left -= found[key] - had
+        for key in TOTALS:
+            if key in found:
+                found[key] = _number(found[key]) + more
+        found.pop("iterations", None)  # of calls within the one that was counted
+        found[MARK] = ESTIMATED
+
+
+def _records(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The objects of a row that may be a usage."""
+    for held in (_at(row, "message"), row, _at(row, "extra", "response"), _at(row, "payload", "info")):
+        for key in ("usage", "last_token_usage", "tokens"):
+            found = _at(held, key)
+            if found is not None:
+                yield found
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _read(found: dict[str, Any]) -> Usage | None:
@@ -142,7 +190,8 @@ def _read(found: dict[str, Any]) -> Usage | None:
         case _:
             return None
     request, reply, passing = (sum(n for n in part if isinstance(n, int) and n > 0) for part in (*parts, [passing]))
-    return Usage(request, reply, min(passing, reply)) if request else None
+    told = Usage(request, reply, min(passing, reply), found.get(MARK) == ESTIMATED)
+    return told if request else None
 
 
 def _at(value: Any, *keys: str) -> dict[str, Any] | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from ctxkit.core.usage import Usage, usage, window
+
+
+from ctxkit.core.usage import Usage, retell, usage
 
 ANTHROPIC = {
     "input_tokens": 10, "cache_creation_input_tokens": 500, "cache_read_input_tokens": 4000, "output_tokens": 7,
@@ -63,3 +67,40 @@ def test_streamed_replies_repeat_it() -> None:
 def test_the_window_that_a_program_notes(info: dict[str, Any], expected: int | None) -> None:
     """Codex does, beside the usage."""
     assert window([{"type": "event_msg", "payload": {"type": "token_count", "info": info}}]) == expected
+
+
+@pytest.mark.parametrize("request_", [1, 300, 50_000])
+@pytest.mark.parametrize("row", [
+    {"message": {"usage": ANTHROPIC | {"iterations": [{"input_tokens": 4}]}}},
+    {"payload": {"info": {"last_token_usage": {**CODEX, "total_tokens": 18022}}}},
+    {"message": {"usage": {"input": 3, "output": 191, "cacheRead": 20, "cacheWrite": 1684, "totalTokens": 1898}}},
+    {"tokens": {"input": 90, "output": 5, "cached": 40, "thoughts": 6, "tool": 0, "total": 101}},
+])  # fmt: skip
+def test_told_anew(row: dict[str, Any], request_: int) -> None:
+    """The request is what was said, the reply what it was; sums agree, and what is cached is no more than all."""
+    row = json.loads(json.dumps(row))
+    before = usage([row])
+    retell(row, request_)
+    after = usage([row])
+    assert before is not None and after == Usage(request_, before.reply, before.passing, True)
+    text = json.dumps(row)
+    assert "iterations" not in text and all(part >= 0 for part in _integers(row))
+    totals = [value for key, value in _pairs(row) if key in ("total_tokens", "totalTokens", "total")]
+    assert totals in ([], [request_ + before.reply])
+
+
+def test_where_nothing_was_counted_nothing_is_told() -> None:
+    """A row without usage stays as it is."""
+    row = {"message": {"usage": {"input_tokens": 0, "output_tokens": 0}}, "usage": "much"}
+    retell(row, 5)
+    assert row == {"message": {"usage": {"input_tokens": 0, "output_tokens": 0}}, "usage": "much"}
+
+
+def _pairs(value: Any) -> list[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        return []
+    return [*value.items(), *(pair for inner in value.values() for pair in _pairs(inner))]
+
+
+def _integers(value: Any) -> list[int]:
+    return [one for _, one in _pairs(value) if isinstance(one, int)]

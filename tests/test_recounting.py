@@ -1,0 +1,117 @@
+"""Recounting: an exported session tells what its requests would come to, not what they were before ops."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit import Log
+from ctxkit.core.usage import Usage
+from ctxkit.errors import DoesNotFit
+from tests.cli.runner import lines
+from tests.formats.codex import logs as codex
+from tests.shared import SHARED
+
+
+def claude(*sizes: int) -> bytes:
+    """Exchanges of a question and an answer, whose requests had so many tokens."""
+    found: list[dict[str, Any]] = []
+    for n, size in enumerate(sizes):
+        told = {
+            "input_tokens": 3,
+            "cache_creation_input_tokens": 40,
+            "cache_read_input_tokens": size - 43,
+            "output_tokens": 9,
+        }
+        said = {"id": f"m{n}", "type": "message", "role": "assistant", "model": "claude-opus-4-5",
+                "stop_reason": "end_turn",
+                "content": [{"type": "text", "text": "yes " * 40}], "usage": told}  # fmt: skip
+        for kind, message in (("user", {"role": "user", "content": "why? " * 40}), ("assistant", said)):
+            found.append({"type": kind, "uuid": f"{kind[0]}{n}", "parentUuid": found[-1]["uuid"] if found else None,
+                          "sessionId": "s", "timestamp": f"2026-02-01T10:00:{len(found):02}Z", "isSidechain": False,
+                          "message": message})  # fmt: skip
+    return lines(*found)
+
+
+def opened(raw: bytes) -> Log:
+    return Log.open(io.BytesIO(raw), env={}, clock=lambda: 1_780_000_000.0)
+
+
+def usages(log: Log) -> list[Usage | None]:
+    return [log.usage(n) for n in log.names() if isinstance(n, int) and log.messages[n - 1].role == "assistant"]
+
+
+def test_what_was_forgotten_is_taken_off() -> None:
+    """Just what the requests grew by; the reply is what it was, and what stands before the change stays to the byte."""
+    raw = claude(20_000, 22_000, 24_000, 26_000)
+    log = opened(raw)
+    log.forget(["3-4"])
+    made = b"".join(log.session("claude-code", keep_id=True, recount=True).pieces)
+    assert usages(opened(made)) == [
+        Usage(20_000, 9), Usage(22_000, 9, 0, True), Usage(24_000, 9, 0, True)
+    ]  # fmt: skip
+    assert made.splitlines()[:2] == raw.splitlines()[:2]
+    status = opened(made).status().tokens
+    assert status.measured is not None and status.measured.retold and status.measured.trust == "calibrated"
+    assert status.counter == "the provider's count at message 6, less what an export left out"
+
+
+def test_without_ops_nothing_is_told() -> None:
+    """To the byte."""
+    raw = claude(20_000, 21_000)
+    assert b"".join(opened(raw).session("claude-code", keep_id=True, recount=True).pieces) == raw
+
+
+def test_what_came_counts() -> None:
+    """A message that an op shortened is smaller, one that nothing counted is told by its bytes."""
+    log = opened(claude(20_000, 20_200, 20_400))
+    log.trim(20_350, keep=1)
+    newest = usages(opened(b"".join(log.session("claude-code", recount=True).pieces)))[-1]
+    assert newest is not None and newest.estimated and newest.request < 20_350
+
+
+def test_a_count_that_is_repeated(tmp_path: Path) -> None:
+    """Codex says the newest one again; who resumes the file reads the last row."""
+
+    def count(size: int) -> dict[str, Any]:
+        found = {"input_tokens": size, "cached_input_tokens": 5, "output_tokens": 7, "reasoning_output_tokens": 0,
+                 "total_tokens": size + 7}  # fmt: skip
+        return {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": found}}}
+
+    words = ["meta", "user:q1", "say:a1", 9000, "user:q2", "say:a2", 9500, "user:q3", "say:a3", 9900, 9900]
+    raw = lines(*[count(one) if isinstance(one, int) else codex.row(one) for one in words])
+    log = opened(raw)
+    log.forget(["3-4"])
+    made = [json.loads(line) for line in b"".join(log.session("codex", keep_id=True, recount=True).pieces).splitlines()]
+    told = [row["payload"]["info"]["last_token_usage"] for row in made if row["payload"].get("type") == "token_count"]
+    assert [one["input_tokens"] for one in told][-2:] == [9451, 9451]
+    assert all(one["total_tokens"] == one["input_tokens"] + 7 for one in told)
+
+
+FILES = ("claude-code/*.jsonl", "codex/*.jsonl", "pi/02*.jsonl")
+REAL = [path for files in FILES for path in sorted((SHARED / "transcripts").glob(files))]
+
+
+@pytest.mark.skipif(not REAL, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+def test_status_of_an_export_on_real_sessions(path: Path) -> None:
+    """After a trim to a half the file tells about what the trim said, and nowhere near what it was."""
+    log = Log.open(path, env={})
+    before = log.status().tokens
+    if before.measured is None or before.measured.known is None:
+        pytest.skip("no reply of its context was counted")
+    assert before.used is not None
+    stream = Log.open(io.BytesIO(path.read_bytes()), env={})
+    try:
+        stream.trim(int(before.used * 0.7))
+    except DoesNotFit:
+        pytest.skip("it does not fit")
+    said = stream.status().tokens.used
+    again = opened(b"".join(stream.session(stream.opening.format.name, recount=True).pieces)).status().tokens
+    assert said is not None and again.used is not None
+    if again.measured is not None and again.measured.known is not None:
+        assert 0.5 * said < again.used < min(1.3 * said, before.used)
