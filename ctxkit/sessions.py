@@ -45,7 +45,8 @@ def fresh() -> str:
 
 
 def session(
-    log: OpenedLog, to: str, *, keep_id: bool = False, recount: bool = False, model: str = "", unique: Callable[[], str] = fresh,
+    log: OpenedLog, to: str, *, keep_id: bool = False, recount: bool = False, model: str = "",
+    unique: Callable[[], str] = fresh,
     progress: Progress | None = None,
 ) -> Written:  # fmt: skip
     """The context of `log` as a session file of format `to`. `unique` gives new ids.

@@ -107,6 +107,7 @@ def test_a_session_of_something_else() -> None:
     assert "not sent: 1 × role of a system message (it is the user's)" in ran.err
     assert ctxkit("export", "-", "--to", "claude-code", "--keep-id", stdin=SMALL).code == 2
     assert ctxkit("export", "-", "--to", "openai", "--keep-id", stdin=SMALL).code == 2
+    assert ctxkit("export", "-", "--to", "openai", "--recount", stdin=SMALL).code == 2
 
 
 NAMES = ("s.jsonl", "./s.jsonl", "../w/s.jsonl", "link.jsonl", "hard.jsonl", "dangling.jsonl", "own", "own/")

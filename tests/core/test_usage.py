@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.usage import Usage, usage, window
-
-
-from ctxkit.core.usage import Usage, retell, usage
+from ctxkit.core.usage import Usage, retell, usage, window
 
 ANTHROPIC = {
     "input_tokens": 10, "cache_creation_input_tokens": 500, "cache_read_input_tokens": 4000, "output_tokens": 7,

@@ -75,7 +75,7 @@ def judge(agent: str, export: Export, answer: Answer) -> Compared | None:
         if log is None:
             return None
         try:
-            written = b"".join(log.session(agent).pieces)
+            written = b"".join(log.session(agent, recount=export.own).pieces)  # which changes nothing that is sent
         except NothingToSend:
             return Compared(0, "", Counter({NOTHING: 1}))
         except CtxkitError as why:
