@@ -68,7 +68,11 @@ class Diff:
         return found
 
     def tokens(self) -> dict[str, int]:
-        """Tokens: `before`, `after`, those that are gone and came, each by its side's counter. Reads both contexts."""
+        """Tokens: `before`, `after`, those that are gone and came. Reads both contexts.
+
+        Two states of one log are counted by one counter, as the log has it now; two logs by theirs.
+        """
+        self._share_counter()
         found = dict.fromkeys(("before", "after", GONE, CAME), 0)
         for hunk in self.hunks:
             before = 0 if hunk.kind == CAME else self.a.tokens(hunk.a, hunk.count)
@@ -86,7 +90,16 @@ class Diff:
     @property
     def counter(self) -> str:
         """The name of what counts; both names where two logs are counted for different models."""
+        self._share_counter()
         return " → ".join(dict.fromkeys(side.measuring.name for side in (self.a, self.b)))
+
+    def _share_counter(self) -> None:
+        if self.one_log:
+            self.a.measuring = self.b.measuring = self._now.measuring
+
+    @cached_property
+    def _now(self) -> Side:
+        return Side(self.a.log.seen_at(None), "")
 
     def parts(self, hunk: Hunk) -> Iterator[tuple[Hunk, Why]]:
         """A GONE or CAME hunk in parts, each with why it is not on the other side."""

@@ -159,10 +159,12 @@ class OpenedLog:
                 raise
         return self._state
 
-    def seen_at(self, at: str | State) -> Self:
-        """The same log, read once, as it was at an op (`3`) or right before it (`3^`), or in a state of its own."""
+    def seen_at(self, at: str | State | None) -> Self:
+        """The same log, read once, as it was at an op (`3`) or right before it (`3^`), as it is now (None), or in a
+        state of its own.
+        """
         found = copy.copy(self)
-        found.at, found._state = (at, None) if isinstance(at, str) else (self.at, at)
+        found.at, found._state = (self.at, at) if isinstance(at, State) else (at, None)
         return found
 
     def tell(self, figures: Figures, other: OpenedLog | None = None) -> None:

@@ -66,7 +66,7 @@ class Side:
 
     def tokens(self, start: int, count: int) -> int:
         """Tokens of `count` messages from place `start` on."""
-        return sum(map(round, self.measuring.each([self.order[place] for place in range(start, start + count)])))
+        return sum(self.measuring.entries([self.entry(place) for place in range(start, start + count)]))
 
 
 def side(log: OpenedLog, word: str = NOW) -> Side:

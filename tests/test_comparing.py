@@ -15,6 +15,7 @@ from ctxkit.errors import Usage
 from ctxkit.exporting import parts_json
 from ctxkit.log import Log
 from ctxkit.sides import side
+from ctxkit.sizes import OpSizes
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 
@@ -239,3 +240,23 @@ def test_sides() -> None:
     """A diff can be made of any two sides."""
     found = log("1-4 | forget 2")
     assert Diff(side(found, "1^"), side(found)).counts[GONE] == 1
+
+
+def test_two_states_are_counted_by_one_counter() -> None:
+    """However much later one of them is, and whichever stands first: the figures of `log --tokens`."""
+    told = {"usage": {"prompt_tokens": 900, "completion_tokens": 30}}
+    rows = [message("user", "words of the user " * 40, 1), message("assistant", "an answer " * 9, 2, **told)]
+    found = log(lines(*rows))
+    found.mark("a")
+    found.forget("1")
+    more = {"usage": {"prompt_tokens": 3900, "completion_tokens": 30}}
+    later = [message("user", "others " * 90, 3), message("assistant", "an answer " * 9, 4, **more)]
+    grown = log(b"".join(found.copy_out()) + lines(*later))
+    sizes = list(OpSizes(grown))
+    for a, b in (("1", "now"), ("2^", "2"), ("1", "2")):
+        there, back = grown.diff(a, b), grown.diff(b, a)
+        assert there.tokens()["before"] == back.tokens()["after"] and there.counter == back.counter
+        assert "as this session has it" in there.counter and "→" not in there.counter
+    assert sizes[1].before is not None and sizes[1].after is not None
+    assert grown.diff("2^", "2").tokens()["before"] == sizes[1].before.tokens
+    assert grown.diff("2^", "2").tokens()["after"] == sizes[1].after.tokens
