@@ -160,7 +160,7 @@ class OpenedLog:
         return self._state
 
     def seen_at(self, at: str | State | None) -> Self:
-        """The same log, read once: as it was at an op (`3`), right before it (`3^`), as it is (None), in another state."""
+        """The same log, read once: as it was at an op (`3`), or before it (`3^`), as it is (None), in another state."""
         found = copy.copy(self)
         found.at, found._state = (self.at, at) if isinstance(at, State) else (at, None)
         return found
