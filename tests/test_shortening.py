@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from ctxkit.core.integrity import repair
+from ctxkit.core.messages import Call
+from ctxkit.log import Log
 from ctxkit.shortening import OLD, less
 from tests.cli.runner import lines
+from tests.shared import shared
 from tests.test_trimming import opened, run, size, step
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
 
@@ -85,6 +88,23 @@ def test_every_export_of_it_is_valid(to: str, rules: Any) -> None:
     assert rules.problems(body) == [] and "characters were cut here" in text and LONG not in text
     contents = [log.full(entry) for entry in log.entries()]
     assert repair(contents)[0] == contents
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [("claude-code", "36-entire-image-result-961KB"), ("codex", "08-agentv-small"), ("pi", "02-large-session")],
+)
+def test_every_session_of_it_is_whole(program: str, name: str) -> None:
+    """Written as a session of its program and read again: the same calls, with the arguments that were shortened."""
+    log = opened(shared(f"transcripts/{program}/{name}.jsonl").read_bytes())
+    log.trim((log.status().tokens.used or 0) - 1, clear_inputs=True, clear_at_least=10**7)
+    raw = b"".join(log.session(program).pieces)
+    assert b"old input:" in raw and calls_of(opened(raw)) == calls_of(log)
+
+
+def calls_of(log: Log) -> list[Any]:
+    parts = (part for entry in log.entries() for part in log.full(entry).parts)
+    return [(part.id, part.name, part.arguments) for part in parts if isinstance(part, Call)]
 
 
 def test_steps_that_are_not_plain() -> None:

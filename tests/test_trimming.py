@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ctxkit.core.names import Names
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
 from ctxkit.log import Log
@@ -167,6 +169,21 @@ def test_a_reply_that_leaves_nothing() -> None:
     told = "context length is 8192 tokens, you requested 9000 tokens (808 in the messages, 8192 in the completion)"
     with pytest.raises(DoesNotFit, match="a reply of 8,192 tokens was asked for, which leaves nothing of 8,192"):
         opened(run()).trim(overflow=told)
+
+
+@pytest.mark.parametrize("overflow", [None, "prompt is too long: 61040 tokens > 60000 maximum"])
+def test_what_it_costs_in_cached_prefix(overflow: str | None) -> None:
+    """What stays as it is behind the first change, in the figures of the trim; what is cut itself is no loss."""
+    log = opened(run())
+    before = log.status().tokens.used or 0
+    sizes = dict(zip(log.names(), Counting(log).counted(log.names()), strict=True))
+    log.trim(None if overflow else before // 2, overflow=overflow)
+    op = log.ledger.entries[-1].body
+    changed = {*map(int, op["stubs"]), *Names.parse(op.get("ids", "")).numbers}
+    scale = 61040 / before if overflow else 1
+    lost = scale * sum(size for n, size in sizes.items() if n > min(changed) and n not in changed)
+    told = re.fullmatch(r"first change at message (\d+): ([\d,]+) cached tokens behind it are lost", log.notes[-1])
+    assert told is not None and int(told[1]) == min(changed) and abs(int(told[2].replace(",", "")) - lost) <= len(sizes)
 
 
 def test_fit_is_a_look() -> None:
