@@ -76,11 +76,12 @@ def build_final_prompt(
     body: Row = {"messages": bodies} if to == "chat" else bodies[0]
     counted = budget(log, log.assembled(status) if placed else None, trouble=[])
     known = counted.limit.value
+    used, counter = (cut.after, cut.counter) if cut is not None else (counted.used or 0, counted.counter or "")
     return Prompt(
-        to=to, body=body, messages=body[MESSAGES.get(to, "messages")], token_count=counted.used or 0,
-        within_budget=None if known is None else not counted.over,
+        to=to, body=body, messages=body[MESSAGES.get(to, "messages")], token_count=used,
+        within_budget=None if known is None else used <= known - counted.reserve,
         budget=None if known is None else known - counted.reserve, limit=known, reserve=counted.reserve,
-        counter=counted.counter or "", truncated=log.fitted is not None and bool(log.fitted.op),
+        counter=counter, truncated=log.fitted is not None and bool(log.fitted.op),
         dropped_count=cut.dropped if cut else 0, stubbed_count=cut.stubbed if cut else 0,
         notes=tuple(_notes(log, told(exported.repairs))),
     )  # fmt: skip

@@ -68,6 +68,7 @@ def test_a_list_of_any_form_for_any_provider(form: str, to: Any) -> None:
     found = build_final_prompt(body[key], to=to, model=MODEL, system=system, limit=5000, reserve=1000, enforce=True)
     assert (found.budget, found.within_budget, found.truncated, found.to) == (4000, True, True, to)
     assert 0 < found.token_count <= 4000 < whole.token_count
+    assert any(f"→ {found.token_count:,} tokens, {found.counter})" in note for note in found.notes)
     assert not refused(to, found.body) and len(found.messages) <= len(whole.messages)
     again = build_final_prompt(body[key], to=to, model=MODEL, system=system, limit=5000, reserve=1000, enforce=False)
     assert (again.within_budget, again.body) == (False, whole.body)
