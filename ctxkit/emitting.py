@@ -23,6 +23,7 @@ from ctxkit.errors import DoesNotFit
 from ctxkit.exporting import Exported
 from ctxkit.formats.base import Written
 from ctxkit.log import Log
+from ctxkit.measuring import measure
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import read
 from ctxkit.store.source import Source
@@ -34,9 +35,11 @@ TRIES, NEAR = 8, 0.95
 """Budgets of the context that are tried, where what is written of it is larger; what is full enough ends that."""
 
 
-def within(log: Log, asked: Asked, make: Callable[[Log], T], origin: str = "flag") -> tuple[Log, T]:
+def within(
+    log: Log, asked: Asked, make: Callable[[Log], T], origin: str = "flag", *, recounted: bool = False
+) -> tuple[Log, T]:
     """What `make` writes of the context of `log`, cut as `asked`, and the log as it was looked at for that. `origin`:
-    who asks for it.
+    who asks for it; `recounted`: replies in what is written tell what their requests come to, which has to fit too.
 
     Raises DoesNotFit, and what `make` and `Log.fit` raise.
     """
@@ -47,7 +50,7 @@ def within(log: Log, asked: Asked, make: Callable[[Log], T], origin: str = "flag
         seen.noticed = list(log.noticed)
         figures = fit(seen, structs.replace(asked, budget=room), origin, asked.budget or budget)
         made = _held(make(seen))
-        return seen, made, _size(log, made), figures
+        return seen, made, _size(log, made, recounted=recounted), figures
 
     seen, made, size, figures = attempt(asked.budget)
     budget = figures.budget or 0
@@ -94,12 +97,19 @@ def pieces(made: Exported | Written) -> Iterable[bytes]:
     return (dumps(value).encode("ascii") + b"\n" for value in made.values)
 
 
-def _size(log: Log, made: Exported | Written) -> int:
-    """Tokens of what is written, read as a file of its own, by the counter of `log`, and of what is sent besides."""
+def _size(log: Log, made: Exported | Written, *, recounted: bool) -> int:
+    """Tokens of what is written, read as a file of its own, by the counter of `log`, and of what is sent besides; or
+    what its replies tell, where that is more.
+    """
     counting = Counting(log)
     opening = read(Source("export", b"".join(pieces(made))))
     other = OpenedLog(opening, log.config.given({"model": counting.model}), clock=log.clock)
     other.cache_folder, state = log.cache_folder, other.state()
     told = assembly.status(state, NO_LENS, other.text)  # chat lines have threads, of which a model is told
     counted = Counting(other).of(listed(state)) + counting.of_texts([told] if told else [])
-    return counted + tokens_of(counting, tools_of(log)) + int(log.config["overhead"])
+    alone = counted + tokens_of(counting, tools_of(log)) + int(log.config["overhead"])
+    if not recounted:
+        return alone
+    own = OpenedLog(opening, log.config, clock=log.clock)
+    own.cache_folder = log.cache_folder
+    return max(alone, measure(Counting(own), listed(own.state())).tokens)

@@ -181,3 +181,23 @@ def test_real_sessions(path: Path, tmp_path: Path) -> None:
             out.write_bytes(b"".join(pieces(made)))
             alone = Log.open(out, env={"CTXKIT_MODEL": f"{log.model or 'unknown'}-2"})  # its counts are of more
             assert (alone.status().tokens.used or 0) <= int(used * share)
+
+
+COUNTED = [path for path in REAL if path.parent.name in SESSIONS]
+
+
+@pytest.mark.skipif(not COUNTED, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", COUNTED, ids=lambda path: path.name)
+def test_what_replies_tell_of_it(path: Path, tmp_path: Path) -> None:
+    """Where they tell anew what their requests come to, `status` of the file shows no more than the budget."""
+    to, used = path.parent.name, Log.open(path, env={}).status().tokens.used or 0
+    for share in (0.9, 0.6):
+        log, out = Log.open(path, env={}), tmp_path / f"{share}.jsonl"
+        try:
+            _, made = within(
+                log, Asked(int(used * share), assembly=False), lambda one: one.session(to, recount=True), recounted=True
+            )
+        except (DoesNotFit, NothingToSend):
+            continue
+        out.write_bytes(b"".join(pieces(made)))
+        assert (Log.open(out, env={}).status().tokens.used or 0) <= int(used * share)

@@ -110,13 +110,14 @@ def command(
         from ctxkit.trimming import Asked
 
         around = assembly and to not in SESSIONS and to is not To.chat
-        target, found = within(target, Asked(room[0], assembly=around, status=status), made, room[1])
+        asked = Asked(room[0], assembly=around, status=status)
+        target, found = within(target, asked, made, room[1], recounted=recount)
     _print(output, found)
     _report(found.repairs)
     if isinstance(found, Written):
         io.say(f"session {found.id}")
-        if outdated(target, to.value):
-            io.say("its replies keep what their provider counted: until the next, `status` has the context before")
+        if not recount and outdated(target, to.value):
+            io.say("its replies keep what their provider counted, of the context before: --recount tells it anew")
     finish_reading(target, render.count(found.count, found.unit if isinstance(found, Exported) else "message"))
 
 
