@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-VERSION = 2
+VERSION = 3
 """Of what a digest stands for: other ones are counted anew."""
 LARGEST = 64 << 20
 """Bytes of the file, from which on it is made anew: about a million counts."""

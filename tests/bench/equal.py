@@ -82,9 +82,10 @@ def texts(folder: Path, *, share: float = 1.0, hostile: int = 1_000_000) -> Iter
     if share == 1.0:
         real = chain(made.messages(folder), real)
     for name, some in (
-        ("", real), ("code", made.sources()), ("prose", made.prose()), ("CJK", made.written(made.EAST, chosen)),
-        ("RTL", made.written(made.RTL, chosen)), ("other scripts", made.written(None, chosen)),
-        ("emoji", made.emoji(chosen)), ("base64", made.encoded(chosen)),
+        ("", real), ("code", made.sources()), ("prose", made.prose()),
+        ("CJK letters, made", made.written(made.EAST, chosen)), ("RTL letters, made", made.written(made.RTL, chosen)),
+        ("other letters, made", made.written(None, chosen)),
+        ("emoji, made", made.emoji(chosen)), ("base64, made", made.encoded(chosen)),
     ):  # fmt: skip
         for text in some:
             digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()

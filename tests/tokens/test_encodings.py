@@ -30,7 +30,12 @@ def test_any_text(name: str, text: str) -> None:
 def test_many_texts() -> None:
     """Those of all real sessions, sources, other scripts and hostile ones; `just equal` takes all of them."""
     few = equal.compared(equal.texts(SHARED / "transcripts", share=0.03, hostile=10_000), NAMES)
-    assert sum(kind.texts for kind in few) > 1000 and {kind.name for kind in few} >= {"CJK", "base64", "hostile"}
+    assert sum(kind.texts for kind in few) > 1000 and {kind.name for kind in few} >= {
+        "CJK",
+        "RTL letters, made",
+        "base64",
+        "hostile",
+    }
     assert [(kind.name, kind.differences) for kind in few if any(kind.differences.values())] == []
 
 

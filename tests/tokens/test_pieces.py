@@ -9,11 +9,12 @@ from ctxkit.tokens import pieces
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("", 0), ("hello", 1), ("hello world", 2), ("internationalisation", 4), ("1234567", 3), ("漢字", 2),
-     ("a\n\nb", 3), ("    x", 2), ("-----", 2), ("\ud800abc", 2)],
+    [("", 0), ("hello", 1), ("hello world", 2), ("internationalisation", 3), ("1234567", 3), ("漢字", 2),
+     ("a\n\nb", 3), ("    x", 2), ("-----", 2), ("\ud800abc", 2),
+     ("camelCaseName", 3), ("für", 2), ("😀", 2), ("aGVsbG8" * 20, 102), ("=" * 160, 12), ("\x0b" * 99, 89)],
 )  # fmt: skip
 def test_counts(text: str, expected: int) -> None:
-    """Words, digits by three, signs by two, indentation, line breaks."""
+    """Words by their capitals, digits by three, signs, what is repeated, indentation, line breaks, noise."""
     assert pieces.counts([text]) == [expected]
 
 
