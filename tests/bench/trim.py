@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="just bench-trim", description=__doc__)
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="that has langchain-core and litellm")
     parser.add_argument("--times", type=int, default=3, metavar="N", help="runs of each (default 3)")
-    parser.add_argument("--limit", type=int, default=120, metavar="S", help="seconds that one run may take")
+    parser.add_argument("--limit", type=int, default=300, metavar="S", help="seconds that a run may take, by the clock")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ctxkit-bench-") as name:
