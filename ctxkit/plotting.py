@@ -23,8 +23,9 @@ from ctxkit.core.sliding import Slid, Stage, slid
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Cut
 from ctxkit.core.usage import Usage
+from ctxkit.counted import Session
 from ctxkit.counting import Counting
-from ctxkit.measuring import Measuring, Session
+from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 

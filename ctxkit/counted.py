@@ -1,0 +1,220 @@
+"""What providers counted of a log: the newest requests of its own context whose usage is recorded, to learn by.
+
+Replies name their usage; compactions of the program part them into stretches, reasoning that passes with its exchange
+is told apart. `measuring.py` tells sizes by it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice, zip_longest
+from typing import NamedTuple
+
+from ctxkit.core.context import Lens, listed
+from ctxkit.core.ledger import Ledger
+from ctxkit.core.messages import Message
+from ctxkit.core.names import Name
+from ctxkit.core.replay import fold
+from ctxkit.core.transcript import Cut, View
+from ctxkit.core.usage import Usage
+from ctxkit.counting import Counting
+from ctxkit.opened import OpenedLog
+from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
+
+TRIES = 8
+"""Replies without a recorded usage, from the newest on, after which none is looked for."""
+
+MOST = 2
+"""Tokens in a count to one of a message, at most: rows that were taken from a larger context keep its usage."""
+REPLIES = 1000
+"""Replies that are looked at to learn what of an exchange's reasoning will leave."""
+
+
+class Stretch(NamedTuple):
+    """Requests without a compaction between them. `held`: their messages, in order; `places`: of the newest counted
+    replies among these; `steps`: what was counted, a step a place. `after`: a compaction came before it, from which
+    nothing was kept as it was. `retold`: the newest count is what an export made of it.
+    """
+
+    held: Sequence[int]
+    places: Sequence[int]
+    steps: Sequence[Step]
+    after: bool
+    retold: bool = False
+
+
+class Session:
+    """A log's usage: the newest requests of its own context that were counted, and what they say of the counter."""
+
+    def __init__(self, counting: Counting) -> None:
+        self.counting = counting
+        self.own = _own(counting.log)
+        """Messages of the log's own context, before any op of ctxkit's, in order."""
+        self.now, *self.earlier = self._stretches()
+        """Since the newest compaction that the program made, and what was before it, newest first."""
+        self.steps = self.now.steps
+
+    def _stretches(self) -> Iterator[Stretch]:
+        """The newest first, until STEPS requests were found."""
+        log, rows, cuts = self.counting.log, self.counting.log.state().transcript.row_of, _cuts(self.counting.log)
+        made = [cut.row for cut in cuts]
+        last = len(made)
+        found = _recorded(log, self.own, cuts)
+        yield self._stretch(self.own, found, last > 0 and not cuts[last - 1].moved)
+        if not last:
+            return
+        first = rows[self.own[found[0][0]] - 1] if found else rows[-1] + 1
+        parts: list[list[int]] = [[] for _ in range(last)]
+        for n in _path(log):
+            if (part := bisect_right(made, rows[n - 1])) < last and rows[n - 1] < first:
+                parts[part].append(n)
+        left = STEPS - len(found)
+        for part in range(last - 1, -1, -1):
+            found = _recorded(log, parts[part], ())[-left:] if left > 0 else []
+            left -= len(found)
+            if not found:
+                return
+            yield self._stretch(parts[part], found, part > 0 and not cuts[part - 1].moved)
+
+    def _stretch(self, held: Sequence[int], found: Sequence[tuple[int, Usage]], after: bool) -> Stretch:
+        messages, places = self.counting.log.state().messages, [place for place, _ in found]
+        steps: list[Step] = []
+        if found:
+            first, passing = places[0], 0
+            base = list(self.counting.base_as_read(held[first:]))
+            ends, following = [*places[1:], len(held)], [usage.request for _, usage in found[1:]]
+            for (place, usage), end, later in zip_longest(found, ends, following):
+                since = sum(base[place + 1 - first : end - first])
+                passing += usage.passing
+                shrank = later is not None and later < usage.request + usage.reply - passing / 2
+                left = passing if shrank or _is_over(messages, held[place:end]) else 0
+                passing -= left
+                steps.append(Step(usage.request, usage.reply, base[place - first], since, left))
+        return Stretch(held, places, steps, after, bool(found) and found[-1][1].estimated)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What the steps say."""
+        runs = [stretch.steps for stretch in (*reversed(self.earlier), self.now)]
+        return calibrate(runs, self.counting.counter.typical)
+
+    @property
+    def resent(self) -> int:
+        """Tokens that the first request after a compaction holds beyond what the log shows of it, as the compaction
+        before this one had them: files that the program sends again without a row that says so.
+        """
+        if self.earlier and self.earlier[0].after and self.overhead is not None:
+            held = self.earlier[0].held
+            for place, usage in _first(self.counting.log, held):
+                return max(0, round(usage.request - self.overhead - self.worth(held[:place], as_read=True)))
+        return 0
+
+    def worth(self, names: Sequence[Name], *, as_read: bool = False) -> float:
+        """Tokens of messages, by the calibration: in replies hidden thinking is included."""
+        found = self.counting.base_as_read(n for n in names if isinstance(n, int)) if as_read else None
+        counted = zip(names, found or self.counting.base(names), strict=True)
+        return sum((tokens * self.rate(name) for name, tokens in counted), 0.0)
+
+    def rate(self, name: Name) -> float:
+        """Tokens to one of the base, in a message: replies by what replies come to, others by what they do."""
+        replied = isinstance(name, int) and self.counting.log.state().messages[name - 1].role == "assistant"
+        return self.calibration.outwards if replied else self.calibration.inwards
+
+    @property
+    def after(self) -> int:
+        """Tokens of the context right after the newest counted reply."""
+        return round(self.calibration.after(self.steps[-1]))
+
+    @property
+    def share(self) -> float:
+        """Tokens in the newest count to one that its messages are estimated at: together they are what was counted
+        beyond the overhead. Where that is more than MOST, what is more stands around them.
+        """
+        worth = self.worth(self.known, as_read=True)
+        beyond = self.after - (worth if self.overhead is None else MOST * worth)
+        fixed = min(self.after, max(self.overhead or 0, beyond))
+        return (self.after - fixed) / worth if worth else 1.0
+
+    @property
+    def left(self) -> int:
+        """Tokens of reasoning that the next request no longer has."""
+        return self.steps[-1].left
+
+    @cached_property
+    def overhead(self) -> int | None:
+        """What the provider counted beyond messages: system prompt, tools, reminders.
+
+        Learnt from the first request of the log: later ones may hold thinking that no row shows.
+        """
+        for n, usage in _first(self.counting.log, range(1, len(self.counting.log.state().messages) + 1)):
+            held = sum(self.counting.base_as_read(range(1, n + 1))) * self.calibration.inwards
+            return max(0, round(usage.request - held))
+        return None
+
+    @property
+    def known(self) -> Sequence[int]:
+        """The messages up to the newest counted reply, itself included."""
+        return self.own[: self.now.places[-1] + 1] if self.now.places else []
+
+
+def _own(log: OpenedLog) -> Sequence[int]:
+    state = log.state()
+    if state.ledger.entries:
+        state = fold(state.transcript, Ledger([], {}, []))
+    found = listed(state, Lens(thread=log.lens_thread))
+    return found if isinstance(found, range) else [name for name in found if isinstance(name, int)]
+
+
+def _view(log: OpenedLog) -> View | None:
+    view = log.state().transcript.view
+    return view.threads.get(log.lens_thread or "", view) if view is not None else None
+
+
+def _cuts(log: OpenedLog) -> list[Cut]:
+    view = _view(log)
+    return view.cuts if view is not None else []
+
+
+def _path(log: OpenedLog) -> Sequence[int]:
+    view = _view(log)
+    return view.order if view is not None else ()
+
+
+def _first(log: OpenedLog, held: Sequence[int]) -> Iterator[tuple[int, Usage]]:
+    """Place in `held` and usage of the first replies that have one."""
+    replies = ((place, n) for place, n in enumerate(held) if log.state().messages[n - 1].role == "assistant")
+    for place, n in islice(replies, TRIES):
+        usage = log.usage(n)
+        if usage is not None:
+            yield place, usage
+
+
+def _is_over(messages: Sequence[Message], some: Sequence[int]) -> bool:
+    """Whether an exchange ends with the first of these, a reply: no call is open, and the user goes on."""
+    return not messages[some[0] - 1].calls and any(messages[n - 1].role == "user" for n in some[1:])
+
+
+def _recorded(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> list[tuple[int, Usage]]:
+    """Place in `held` and usage of the newest replies that have one, oldest first; none from before a compaction among
+    `cuts`. A cut that took out only what came after a reply, a rewind, leaves its count standing.
+    """
+    rows, messages = log.state().transcript.row_of, log.state().messages
+    found: list[tuple[int, Usage]] = []
+    tries, left, lowest = 0, len(cuts), len(messages) + 1
+    for place in range(len(held) - 1, -1, -1):
+        n = held[place]
+        while left and cuts[left - 1].row > rows[n - 1]:
+            left -= 1
+            lowest = 0 if cuts[left].moved else min(lowest, next(iter(cuts[left].out), lowest))
+        if n >= lowest or (not found and tries >= TRIES) or len(found) >= REPLIES:
+            break
+        if len(found) >= STEPS and not (found[0][1].passing and messages[n - 1].role != "user"):
+            break
+        if messages[n - 1].role == "assistant":
+            tries += 1
+            usage = log.usage(n)
+            if usage is not None:
+                found.append((place, usage))
+    return found[::-1]
