@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ctxkit.tokens import pieces
-from ctxkit.tokens.models import named
+from ctxkit.tokens.models import TYPICAL, named
 from ctxkit.tokens.ranks import NoRanksError, carried
 
 AUTO = "auto"
@@ -83,4 +83,4 @@ def counter(asked: str, model: str) -> Counter:
     if asked != AUTO:
         return Counter(asked)
     known = named(model)
-    return Counter(known.base, known.factor, known.family, known.typical)
+    return Counter(known.base, known.factor, known.family, TYPICAL.get(known.family))

@@ -13,6 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from ctxkit.tokens import models
+from ctxkit.tokens.counter import counter
+from ctxkit.tokens.models import MODELS, TYPICAL
 from ctxkit.tokens.ranks import NAMES
 from tests.shared import shared
 
@@ -132,3 +134,11 @@ def test_the_real_litellm() -> None:
         assert (models.limit("amazon.nova-pro-v1:0"), models.limit("openrouter/x/nova-pro-v1")) == (300_000, 300_000)
         assert models.limit("command-r-plus-latest") == 128_000 and models.limit("no-such-model") is None
     assert "litellm" not in sys.modules
+
+
+@pytest.mark.parametrize("family", TYPICAL)
+def test_what_was_measured_is_below_the_factor(family: str) -> None:
+    """It is what a session's calibration begins with; the factor is raised, so that little is told too low."""
+    factors = {known.factor for known in MODELS if known.family == family}
+    assert len(factors) == 1 and 1 < TYPICAL[family] < factors.pop()
+    assert counter("auto", "claude-opus-4-5").typical == 1.22 and counter("auto", "gpt-5.5").typical == 1.0
