@@ -92,7 +92,7 @@ MODELS = (
 )
 """The first that matches counts."""
 TYPICAL = {"claude": 1.22, "claude-5": 1.55, "claude-opus-4-7": 1.55}
-"""By family: the factor as it was measured, where that of MODELS is above it so that hardly anything is told too low."""
+"""By family: the factor as it was measured, where MODELS has a higher one, so that hardly anything is told too low."""
 UNKNOWN = Model("", "unknown model", "o200k_base", 1.25, None)
 """Conservative: no tokenizer in use is much coarser."""
 LARGE = "[1m]"
