@@ -16,9 +16,9 @@ from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.state import State
 from ctxkit.core.usage import Figures, Measured
-from ctxkit.counted import Session
 from ctxkit.counting import Counting
 from ctxkit.opened import OpenedLog
+from ctxkit.recorded import Session
 from ctxkit.tokens.models import named
 
 

@@ -23,10 +23,10 @@ from ctxkit.core.sliding import Slid, Stage, slid
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Cut
 from ctxkit.core.usage import Usage
-from ctxkit.counted import Session
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
+from ctxkit.recorded import Session
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 
 SAMPLES = 24

@@ -10,10 +10,10 @@ import pytest
 
 from ctxkit.comparing import Diff
 from ctxkit.core.usage import Measured
-from ctxkit.counted import Session
 from ctxkit.counting import Counting
 from ctxkit.log import Log
 from ctxkit.measuring import Measuring, change, measure
+from ctxkit.recorded import Session
 from ctxkit.shares import Shares
 from ctxkit.sides import Side
 from tests.cli.runner import SMALL, lines

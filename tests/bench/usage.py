@@ -21,10 +21,10 @@ from typing import NamedTuple
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Message
 from ctxkit.core.usage import Measured, Usage
-from ctxkit.counted import Session
 from ctxkit.counting import Counting
 from ctxkit.log import Log
 from ctxkit.measuring import measure
+from ctxkit.recorded import Session
 from ctxkit.tokens.calibration import Calibration
 from tests.shared import HERE, SHARED
 
