@@ -52,6 +52,7 @@ class ChatRow(Row, gc=False):
     model: Any = None
     tool_calls: msgspec.Raw = _ABSENT
     tool_call_id: Any = None
+    tool_call_ids: Any = None
     function_call: Any = None
     name: Any = None
 
@@ -256,7 +257,8 @@ class ChatReader:
         plain = _first_byte(row.content) in _PLAIN and not row.tool_calls and row.function_call is None
         if plain and row.role not in RESULT_ROLES:
             return
-        record = {"role": row.role, "tool_call_id": row.tool_call_id, "function_call": row.function_call}
+        record = {"role": row.role, "tool_call_id": row.tool_call_id, "tool_call_ids": row.tool_call_ids}
+        record["function_call"] = row.function_call
         for key in ("content", "tool_calls"):
             if raw := bytes(getattr(row, key)):
                 try:

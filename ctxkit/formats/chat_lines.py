@@ -20,6 +20,7 @@ _CONTENT_KEYS = (
     "content",
     "tool_calls",
     "tool_call_id",
+    "tool_call_ids",
     "function_call",
     "refusal",
     "reasoning_content",

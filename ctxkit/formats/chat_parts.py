@@ -6,7 +6,7 @@ message is not plain. Nothing that a message carries is lost here: what is not k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxkit.core.jsontext import loads, spelled
@@ -28,7 +28,9 @@ def parts_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequenc
             break
     body = _body(record.get("content"))
     if record.get("role") in RESULT_ROLES and not any(isinstance(part, Result) for part in body):
-        parts.append(Result(_id(record.get("tool_call_id")), _answer(record.get("content")), _is_true(record)))
+        first, *others = answered(record)
+        parts.append(Result(first, _answer(record.get("content")), _is_true(record)))
+        parts += [Result(one, "", False) for one in others]
     else:
         parts += body
     if isinstance(refusal := record.get("refusal"), str) and refusal:
@@ -148,6 +150,14 @@ def _fill(parts: list[Part], calls: Sequence[str], results: Sequence[str]) -> No
     answers = [part for part in parts if isinstance(part, Result)]
     for result, identity in zip(answers, results, strict=False):
         result.id = identity
+
+
+def answered(record: Mapping[str, Any]) -> list[str]:
+    """The calls that a message answers: one, or those of SWE-agent's list, of which the first has the words."""
+    listed = record.get("tool_call_ids")
+    if record.get("tool_call_id") is None and isinstance(listed, list) and listed:
+        return [_id(one) for one in listed]
+    return [_id(record.get("tool_call_id"))]
 
 
 def _id(value: Any) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ctxkit.core.messages import Call, Content, Result
-from ctxkit.formats.chat_parts import RESULT_ROLES
+from ctxkit.formats.chat_parts import RESULT_ROLES, answered
 from ctxkit.formats.response_kinds import CALLS, KINDS
 
 Json = Mapping[str, Any]
@@ -70,7 +70,7 @@ class Restating:
         content = record.get("content")
         blocks = content if isinstance(content, list) else []
         if record.get("role") in RESULT_ROLES and not any(_type(block) == "tool_result" for block in blocks):
-            words = self._results.next(record.get("tool_call_id"))
+            words = self._results.next(answered(record)[0])
             return found if words is None else {**found, "content": words}
         if blocks:
             found["content"] = [self._block(block) for block in blocks]

@@ -147,3 +147,23 @@ def test_ids_of_reading_are_used() -> None:
     """In the order of the calls and results, whatever ids the record has."""
     record = {"role": "assistant", "content": [{"type": "tool_use", "name": "f"}], "tool_calls": [{"id": "B"}]}
     assert [part.id for part in parts_of(record, ("one", "two")) if isinstance(part, Call)] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("record", "ids"),
+    [({"tool_call_ids": ["A"]}, ["A"]), ({"tool_call_ids": ["A", 7]}, ["A", "7"]), ({"tool_call_ids": []}, [""]),
+     ({"tool_call_id": "B", "tool_call_ids": ["A"]}, ["B"]), ({"tool_call_ids": "A"}, [""])],
+)  # fmt: skip
+def test_answers_of_swe_agent(record: dict[str, Any], ids: list[str]) -> None:
+    """It lists the calls that an observation answers; the first has the words."""
+    made = [part for part in parts_of({"role": "tool", "content": "ok", **record}) if isinstance(part, Result)]
+    assert [part.id for part in made] == ids and [part.content for part in made] == ["ok", ""][: len(ids)]
+
+
+def test_pairs_of_swe_agent() -> None:
+    """Light records know them as well, so that a step is whole."""
+    call = {"id": "A", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+    rows = [{"role": "assistant", "content": "x", "tool_calls": [call]},
+            {"role": "tool", "content": "ok", "tool_call_ids": ["A"]}]  # fmt: skip
+    found = read(FORMAT, "\n".join(map(dumps, rows)).encode())
+    assert [tuple(message.results) for message in found.messages] == [(), ("A",)]
