@@ -65,7 +65,7 @@ class Session:
         yield self._stretch(self.own, found, last > 0 and not cuts[last - 1].moved)
         if not last:
             return
-        first = rows[self.own[found[0][0]] - 1] if found else rows[-1] + 1
+        first = rows[self.own[found[0][0]] - 1] if found else log.state().transcript.rows
         parts: list[list[int]] = [[] for _ in range(last)]
         for n in _path(log):
             if (part := bisect_right(made, rows[n - 1])) < last and rows[n - 1] < first:
