@@ -7,16 +7,16 @@ around cuts, of ops, and behind the last count are counted here, so that it cost
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-from ctxkit.core.context import belongs, protected_steps, window_seconds
+from ctxkit.core.context import Entry, belongs, window_seconds
+from ctxkit.core.contrast import Contrast, Turn
 from ctxkit.core.course import Anchor, Change, Course, Taking, course, own
-from ctxkit.core.history import history
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import Name, Names
+from ctxkit.core.names import Name
 from ctxkit.core.ops import Mark, Window
 from ctxkit.core.ranges import EMPTY, Ranges
 from ctxkit.core.sliding import Slid, Stage, slid
@@ -27,6 +27,7 @@ from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
 from ctxkit.recorded import Session
+from ctxkit.sizes import as_shown
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 
 SAMPLES = 24
@@ -36,21 +37,10 @@ CUT, HIDDEN = "cut", "hidden"
 
 
 class _Seen(NamedTuple):
-    """An op or cut, behind `place` messages of the path. Of the program's own context at that point, `hidden` is what
-    ops hide, `shortened` what they shorten; `added` and `written` (tokens) is what they show besides. Of a cut: `out`,
-    or, where that is less, what it `left` (then `out` is empty, but not None).
-    """
+    """A turn of the context's, and the tokens of what it shows behind that in words of ops."""
 
-    place: int
-    kind: str
-    label: str
-    op: int | None
-    hidden: Ranges
-    shortened: Ranges
-    added: Ranges
+    turn: Turn
     written: float
-    out: Ranges | None
-    left: Ranges | None
     stage: Stage
 
 
@@ -61,17 +51,19 @@ def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Cou
     """
     plot = _Plot(log)
     seen = list(plot.watched())
-    needed = chain.from_iterable(names.pairs() for one in seen for names in _sets(one))
+    needed = chain.from_iterable(numbers.pairs() for one in seen for numbers in _sets(one.turn))
     plot.weights.know(Ranges(chain(needed, plot.mine.pairs() if plot.windows else ())))
-    hidden = plot.slid(seen)
-    cuts = [one for one in seen if one.out is not None]
+    hidden = plot.slid([one.stage for one in seen])
+    turns = [one.turn for one in seen]
+    cuts = [turn for turn in turns if turn.out is not None]
     of = plot.weights.of
     taking = [Taking(one.place, of(one.out or EMPTY), None if one.left is None else of(one.left)) for one in cuts]
     own_course = own(plot.sizes, plot.anchors, taking, plot.weigh)
     order = {id(one): k for k, one in enumerate(cuts)}
+    beside = accumulate(sum(map(of, one.more)) - sum(map(of, one.less)) for one in turns)
     changes = [
-        Change(one.place, one.kind, one.label, one.op, plot.delta(one), order.get(id(one)), less)
-        for one, less in zip(seen, hidden.starts[1:] or [0.0] * len(seen), strict=True)
+        Change(one.turn.place, *_called(one.turn.what), delta + one.written, order.get(id(one.turn)), less)
+        for one, delta, less in zip(seen, beside, hidden.starts[1:] or [0.0] * len(seen), strict=True)
     ]  # fmt: skip
     end = own_course.values[-1] if own_course.values else 0.0
     if cuts and cuts[-1].place == len(plot.path):
@@ -85,8 +77,8 @@ def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Cou
     )  # fmt: skip
 
 
-def _sets(one: _Seen) -> Iterable[Ranges]:
-    return one.hidden, one.shortened, one.added, one.out or EMPTY, one.left or EMPTY
+def _sets(turn: Turn) -> Iterable[Ranges]:
+    return *turn.more, *turn.less, turn.out or EMPTY, turn.left or EMPTY
 
 
 class _Weights:
@@ -133,8 +125,7 @@ class _Plot:
         self.measured = self.measuring.of(log.listed())
         self.path = _path(self.state, log.lens_thread)
         self.mine = Ranges.of(self.path)
-        row_of, messages = self.state.transcript.row_of, self.state.messages
-        self.rows = [row_of[n - 1] for n in self.path]
+        messages = self.state.messages
         self.sizes = [m.size + sum(size for _, size in m.more) for m in (messages[n - 1] for n in self.path)]
 
     @cached_property
@@ -143,25 +134,25 @@ class _Plot:
         ops = any(isinstance(entry.op, Window) for entry in self.state.ledger.entries)
         return ops or any(self.log.lens().windows.values())
 
-    def stage(self, state: State, place: int) -> Stage:
-        """What a window can hide from `place` on, and which windows there are."""
-        if not self.windows:
-            return Stage(place, EMPTY, {})
-        lens, shown = self.log.lens(), state.shown(self.log.lens_thread)
-        guarded = Names(Ranges.span(1, state.preamble)) - state.board.unprotected | protected_steps(state)
-        agents = {None, *state.windows, *lens.windows}
-        seconds = {agent: window_seconds(state, lens, agent) for agent in agents}
-        return Stage(place, (self.mine - shown.numbers) | guarded.numbers, seconds)
+    @cached_property
+    def contrast(self) -> Contrast:
+        """Its context, op by op, beside the program's own."""
+        return Contrast(self.state, self.path, self.log.lens_thread, windows=self.windows)
 
-    def slid(self, seen: Sequence[_Seen]) -> Slid:
+    def seconds(self, state: State) -> dict[str | None, int]:
+        """The windows there are, by agent."""
+        lens = self.log.lens()
+        return {agent: window_seconds(state, lens, agent) for agent in (None, *state.windows, *lens.windows)}
+
+    def slid(self, stages: Sequence[Stage]) -> Slid:
         """What windows hid; nothing where there is none."""
         if not self.windows:
             return Slid([], [])
-        state, messages = self.state.afresh(), self.state.messages
+        messages = self.state.messages
         moments = [self.state.effective(n) for n in self.path]
         agents = [messages[n - 1].agent for n in self.path]
-        stages = [self.stage(state, 0), *(one.stage for one in seen)]
-        return slid(self.path, moments, agents, self.weigh(0, len(self.path)), stages, self.weights.of)
+        first = Stage(0, self.contrast.screened, EMPTY, self.seconds(self.state.afresh()))
+        return slid(self.path, moments, agents, self.weigh(0, len(self.path)), [first, *stages], self.weights.of)
 
     @cached_property
     def usages(self) -> dict[int, Usage]:
@@ -209,45 +200,32 @@ class _Plot:
         """Of each message at these places of the path."""
         return list(self.weights.each(self.path[start:end]))
 
-    def delta(self, one: _Seen) -> float:
-        """By how much ops make the context larger than the program's own."""
-        of = self.weights.of
-        return of(one.added) + one.written - of(one.shortened) - of(one.hidden)
-
     def watched(self) -> Iterator[_Seen]:
         """Every op and cut."""
-        thread, held = self.log.lens_thread, self.mine
-        aside = thread is not None and not self.state.main(thread) and self.state.sidechain(thread) is None
-        known: dict[Name, tuple[object, float]] = {}
-        for what, state in history(self.state.transcript, self.state.ledger):
-            place = bisect_left(self.rows, what.row if isinstance(what, Cut) else what.place)
-            arrived = Ranges.span(1, self.path[place - 1]) if place else EMPTY
-            out = held & Ranges.of(what.out) & arrived if isinstance(what, Cut) else None
-            held = held if out is None else held - out
-            kept = held & arrived if out is not None and len(out) * 2 > place else None
-            shown = state.shown(thread)
-            if aside:
-                items = [name for name in shown.items if belongs(state, name, None, thread)]
-                shown = Names(shown.numbers & self.mine, items)
-            stubs = Names.of(name for name in state.board.stubs if name in shown)
-            written = self._written(state, stubs | Names(items=shown.items), known)
-            yield _Seen(
-                place, *_called(what), (held - shown.numbers) & arrived, stubs.numbers & arrived,
-                (shown.numbers - held) & arrived, written, out if kept is None else EMPTY, kept,
-                self.stage(state, place),
-            )  # fmt: skip
+        shown: dict[Name, float] = {}
+        known: dict[Hashable, float] = {}
+        written, seconds = 0.0, dict[str | None, int]()
+        for turn in self.contrast:
+            for name in turn.unwrote:
+                written -= shown.pop(name)
+            for one, tokens in zip(turn.wrote, self._written(turn.wrote, known), strict=True):
+                shown[one.name] = tokens
+                written += tokens
+            if self.windows:
+                seconds = self.seconds(self.contrast.walk.state)
+            yield _Seen(turn, written, Stage(turn.place, turn.screened, turn.open, seconds))
 
-    def _written(self, state: State, names: Names, known: dict[Name, tuple[object, float]]) -> float:
-        """Tokens of what ops wrote: items, and what messages were shortened to. `known`: what was counted before."""
-        board = state.board
-        made: dict[Name, object] = {name: board.items[name].message for name in names.items}
-        made |= {name: board.stubs[name] for name in names if name in board.stubs}
-        new = [name for name, words in made.items() if name not in known or known[name][0] is not words]
+    def _written(self, some: Sequence[Entry], known: dict[Hashable, float]) -> list[float]:
+        """Tokens of each of these, which ops wrote: items, and what messages were shortened to. `known`: as counted
+        before.
+        """
+        keys = [(one.name, *as_shown(one)) for one in some]
+        new = [(key, one) for key, one in zip(keys, some, strict=True) if key not in known]
         if new:
-            counting = Counting(self.log.seen_at(state))
-            for name, tokens in zip(new, counting.base(new), strict=True):
-                known[name] = made[name], self.weights.worth(name, tokens)
-        return sum(known[name][1] for name in made)
+            counted = self.counting.base_of([one for _, one in new])
+            for (key, one), tokens in zip(new, counted, strict=True):
+                known[key] = self.weights.worth(one.name, tokens)
+        return [known[key] for key in keys]
 
 
 def _path(state: State, thread: str | None) -> list[int]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import compress, repeat
 from typing import Any, NamedTuple
 
 from ctxkit.core.context import Entry, entry
-from ctxkit.core.fit import dangling, faults
+from ctxkit.core.fit import adrift, faults
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ranges import Ranges
@@ -75,11 +75,7 @@ class OpSizes:
             if one.number in skipped:
                 yield Change(one, None, None)
                 continue
-            touched = walk.play(one)
-            if touched is None:
-                sizes.anew(sizes.count)
-            else:
-                sizes.look(touched)
+            sizes.look(walk.play(one))
             yield Change(one, before, sizes.size)
         if walk is not None:
             limit = self.log.config["limit"] or self.measuring.counting.limit
@@ -96,15 +92,11 @@ class OpSizes:
         yield from growing(self.log.opening, inside)
         yield transcript
 
-    def _unfit(self, entries: Iterable[LedgerEntry]) -> Iterator[int]:
+    def _unfit(self, entries: Sequence[LedgerEntry]) -> Iterator[int]:
         """The numbers of ops that never count: what they name is not there, or the log was refused for them."""
-        earlier: dict[str, LedgerEntry] = {}
+        yield from adrift(entries)
         for one in entries:
-            missing = dangling(one, earlier)
-            if one.id:
-                earlier[one.id] = one
-            refused = one.void and not self.log.force
-            if missing or (refused and faults(one, self._state.transcript, self.log.identity)):
+            if one.void and not self.log.force and faults(one, self._state.transcript, self.log.identity):
                 yield one.number
 
 
@@ -222,14 +214,14 @@ class Running:
             if n in stubs:
                 short[n] = stubs[n]
         held = {name: entry(state, name) for name in names.items}
-        keys = {name: (name, *_as_shown(one)) for name, one in held.items()}
+        keys = {name: (name, *as_shown(one)) for name, one in held.items()}
         new = [name for name, key in keys.items() if key not in self._counted]
         for name, tokens in zip(new, self.measuring.entries([held[name] for name in new]), strict=True):
             self._counted[keys[name]] = tokens
         self._items.update((name, self._counted[key]) for name, key in keys.items())
 
 
-def _as_shown(one: Entry) -> tuple[Hashable, int]:
+def as_shown(one: Entry) -> tuple[Hashable, int]:
     """What the tokens of an item follow from; an op's own values live as long as the ledger."""
     message = one.item.message if one.item is not None else {}
     content = message.get("content")

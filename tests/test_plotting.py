@@ -15,7 +15,7 @@ from ctxkit.log import Log
 from ctxkit.plotting import plotted
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small
 from tests.cli.test_statusline import REPLY
-from tests.core.test_history import written
+from tests.core.test_walk import written
 from tests.shared import SHARED
 from tests.test_measuring import chat
 

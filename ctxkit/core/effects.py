@@ -41,7 +41,7 @@ class Item(msgspec.Struct):
     first: bool = False
 
 
-class Out(msgspec.Struct):
+class Out(msgspec.Struct, frozen=True):
     """`names` leave the context because of op `source`; no recall crosses a `boundary`."""
 
     source: int
@@ -134,9 +134,9 @@ class Board:
         return self.flags[0] if self.flags else (NOTHING, NOTHING)
 
     def _lift(self, names: Names, *, boundaries: bool) -> None:
-        for out in self.outs:
+        for place, out in enumerate(self.outs):
             if (boundaries or not out.boundary) and out.names.meets(names):
-                out.names = out.names - names
+                self.outs[place] = msgspec.structs.replace(out, names=out.names - names)
         for name in [name for name in self.stubs if name in names]:
             del self.stubs[name]
 

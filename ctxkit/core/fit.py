@@ -5,7 +5,7 @@ Called by `replay` for every op in force (REPLAY 23); void ops are not checked, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.ops import Interrupted, Mark, Rewind, Undo, checksum
@@ -70,3 +70,15 @@ def dangling(entry: LedgerEntry, earlier: Mapping[str, LedgerEntry]) -> str:
     if isinstance(op, Rewind) and not isinstance(earlier[target].op, Mark):
         return f"names op {target}, which is not a mark that can be read"
     return ""
+
+
+def adrift(entries: Iterable[LedgerEntry]) -> set[int]:
+    """The numbers of the rewinds and undos among these, which are all ops of a log, that `dangling` finds wrong."""
+    earlier: dict[str, LedgerEntry] = {}
+    found: set[int] = set()
+    for one in entries:
+        if dangling(one, earlier):
+            found.add(one.number)
+        if one.id:
+            earlier[one.id] = one
+    return found

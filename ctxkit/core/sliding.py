@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from ctxkit.core.bits import Bits
 from ctxkit.core.ranges import Ranges
 
 Total = Callable[[Ranges], float]
@@ -18,12 +19,14 @@ Total = Callable[[Ranges], float]
 
 
 class Stage(NamedTuple):
-    """From behind the first `place` messages of the path on, until the next stage. `hidden`: messages that ops hide
-    anyway, or that no window may hide; `seconds`: the windows by agent, None for all others, 0 for off.
+    """From behind the first `place` messages of the path on, until the next stage. `screened`: messages that no window
+    can hide from here on, as ops hide them anyway or as they are protected; `open`: those that one can again;
+    `seconds`: the windows by agent, None for all others, 0 for off.
     """
 
     place: int
-    hidden: Ranges
+    screened: Ranges
+    open: Ranges
     seconds: Mapping[str | None, int]
 
 
@@ -38,22 +41,33 @@ def slid(
     path: Sequence[int], moments: Sequence[float | None], agents: Sequence[str | None], tokens: Sequence[float],
     stages: Sequence[Stage], total: Total,
 ) -> Slid:  # fmt: skip
-    """What windows hid. All but `stages` and `total` are by place in the path; the first stage starts at 0."""
+    """What windows hid. All but `stages` and `total` are by place in the path, which ascends; the first stage starts
+    at 0.
+    """
     groups = _groups(path, moments, agents, stages)
     known = (moment if moment is not None else float("-inf") for moment in moments)
     newest = list(accumulate(known, max))
     behind, starts = [0.0] * len(path), list[float]()
+    highest = path[-1] if path else 0
+    gone, screened, hidden = Bits(highest), Bits(highest), 0.0
     for stage, end in zip(stages, [*(one.place for one in stages[1:]), len(path)], strict=True):
         now = newest[stage.place - 1] if stage.place else float("-inf")
-        hidden = 0.0
+        hidden += total(gone.within(stage.open)) - total(gone.within(stage.screened))
+        screened.put(stage.open, False)
+        screened.put(stage.screened, True)
         for group in groups:
-            group.begin(stage, now)
-            hidden += total(group.gone() - stage.hidden)
+            left, back = group.begin(stage, now)
+            for some, here in ((left, True), (back, False)):
+                for place in some:
+                    gone.put(Ranges.span(path[place], path[place]), here)
+                    if path[place] not in screened:
+                        hidden += tokens[place] if here else -tokens[place]
         starts.append(hidden)
         for i in range(stage.place, end):
             for group in groups:
                 for place in group.until(newest[i], i):
-                    hidden += 0.0 if path[place] in stage.hidden else tokens[place]
+                    gone.put(Ranges.span(path[place], path[place]), True)
+                    hidden += 0.0 if path[place] in screened else tokens[place]
             behind[i] = hidden
     return Slid(behind, starts)
 
@@ -70,20 +84,12 @@ class _Group:
         self.moments = list(accumulate((moment for _, moment in known), max))
         self.reached, self.seconds = 0, 0
 
-    def begin(self, stage: Stage, now: float) -> None:
-        """What is hidden at the start of a stage."""
+    def begin(self, stage: Stage, now: float) -> tuple[Sequence[int], Sequence[int]]:
+        """The places that leave, and that come back, at the start of a stage."""
         self.seconds = stage.seconds.get(self.agent, stage.seconds.get(None, 0))
-        there = bisect_right(self.places, stage.place - 1)
+        there, before = bisect_right(self.places, stage.place - 1), self.reached
         self.reached = min(there, bisect_right(self.moments, now - self.seconds)) if self.seconds else 0
-
-    def gone(self) -> Ranges:
-        """The messages that are hidden now."""
-        some = self.places[: self.reached]
-        if some and some[-1] - some[0] == len(some) - 1:  # one behind the other: no look at each
-            low, high = self.path[some[0]], self.path[some[-1]]
-            if high - low == len(some) - 1:
-                return Ranges.span(low, high)
-        return Ranges.of(self.path[place] for place in some)
+        return self.places[before : self.reached], self.places[self.reached : before]
 
     def until(self, now: float, i: int) -> Sequence[int]:
         """The places that leave when the newest message is `i`, of the time `now`."""

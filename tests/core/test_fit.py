@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.fit import check, dangling, faults
+from ctxkit.core.fit import adrift, check, dangling, faults
 from ctxkit.core.ledger import build as build_ledger
 from ctxkit.errors import DamagedOp, Misfit
 from tests import build
@@ -84,3 +84,9 @@ def test_check_says_where_and_what_to_do(spec: str, where: str) -> None:
         check(build_ledger(transcript).entries[0], "", transcript, None)
     assert caught.value.message.startswith(f"op 1 (mark, {where}) does not fit")
     assert "undo LOG a1 --force-replay" in caught.value.hint
+
+
+def test_adrift() -> None:
+    """The numbers of those whose target does not stand before them, or is none; a target that is adrift is there."""
+    spec = "1 | mark | rewind to=@1 | rewind to=@2 | undo @9 | undo @4 | undo @6"
+    assert adrift(build_ledger(build.transcript(build.log(spec))).entries) == {3, 4, 6}

@@ -18,8 +18,8 @@ def total(numbers: Ranges) -> float:
     return sum(TOKENS[PATH.index(n)] for n in numbers)
 
 
-def stage(place: int, seconds: Mapping[str | None, int], hidden: str = "") -> Stage:
-    return Stage(place, Ranges.parse(hidden), seconds)
+def stage(place: int, seconds: Mapping[str | None, int], hidden: str = "", shown: str = "") -> Stage:
+    return Stage(place, Ranges.parse(hidden), Ranges.parse(shown), seconds)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,8 @@ def stage(place: int, seconds: Mapping[str | None, int], hidden: str = "") -> St
         ([0, 10, 20, 30], "    ", [stage(0, {None: 15})], Slid([0, 0, 1, 11], [0])),
         ([0, 10, 20, 30], "    ", [stage(0, {None: 10})], Slid([0, 1, 11, 111], [0])),
         ([0, 10, 20, 30], "    ", [stage(0, {None: 15}, "1")], Slid([0, 0, 0, 10], [0])),
+        ([0, 9, 20, 30], "    ", [stage(0, {None: 15}, "1"), stage(4, {None: 15}, "2", "1")],
+         Slid([0, 0, 0, 10], [0, 1])),
         ([0, 10, 20, 30], "    ", [stage(0, {}), stage(3, {None: 15})], Slid([0, 0, 0, 11], [0, 1])),
         ([0, 10, 20, 30], "    ", [stage(0, {None: 5}), stage(4, {None: 25})], Slid([0, 1, 11, 111], [0, 1])),
         ([0, 10, 20, 30], "    ", [stage(0, {None: 5}), stage(3, {})], Slid([0, 1, 11, 0], [0, 0])),
@@ -48,4 +50,4 @@ def test_slid(moments: list[float | None], agents: str, stages: list[Stage], exp
 
 def test_nothing() -> None:
     """No message, or none before the first stage ends."""
-    assert slid([], [], [], [], [Stage(0, EMPTY, {None: 5})], total) == Slid([], [0])
+    assert slid([], [], [], [], [Stage(0, EMPTY, EMPTY, {None: 5})], total) == Slid([], [0])

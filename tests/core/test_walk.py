@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import io
+import random
+from bisect import bisect_left
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxkit.core import walk
+from ctxkit.core.fit import adrift
+from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
+from ctxkit.core.ranges import Ranges
 from ctxkit.core.replay import Fold, fold
 from ctxkit.core.state import State
+from ctxkit.core.transcript import Cut, Transcript
 from ctxkit.core.walk import Walk
 from ctxkit.log import Log
+from tests.cli.runner import SMALL, lines
+from tests.formats.codex import logs as codex
 from tests.lawful import COMMANDS, TO_COME, Command, Records, as_bytes, conversations, opened, tried
+from tests.shared import SHARED
 
 UNDOS = st.builds(Command, st.sampled_from(["undo", "undo", "redo", "mark", "rewind"]))
 
@@ -114,3 +126,141 @@ def test_an_undo_goes_back_no_further_than_it_must(monkeypatch: pytest.MonkeyPat
     for entry in log.ledger.entries:
         found.play(entry)
     assert len(played) < 330 + 40 * 2 * walk.SAVED
+
+
+REAL = [
+    path for kind in ("claude-code", "codex", "pi") for path in sorted((SHARED / "transcripts" / kind).glob("*.jsonl"))
+]
+KINDS = ("mark", "mark", "forget", "compact", "compact", "trim", "rewind", "rewind", "undo", "undo", "clear", "edit",
+       "restore", "recall", "protect")  # fmt: skip
+
+
+def written(seed: int, count: int) -> bytes:
+    """The small log with that many ops behind it, any op on anything."""
+    chosen = random.Random(seed)
+    rows, marks = [], ["gone"]
+    for k in range(count):
+        kind, some = chosen.choice(KINDS), f"{(low := chosen.randint(1, 9))}-{chosen.randint(low, 11)}"
+        op: dict[str, object] = {"ctxkit": kind, "v": 1, "id": f"o{k}", "at": {"messages": 11}}
+        match kind:
+            case "mark":
+                marks.append(f"o{k}")
+            case "rewind":
+                op["to"] = chosen.choice(marks[-3:])
+            case "undo":
+                op["op"] = f"o{chosen.randint(max(0, k - 4), k)}"
+            case "edit" | "restore":
+                op["items"] = [{"n": chosen.randint(1, 11)}, {"message": {"role": "user", "content": f"said {k}"}}]
+                op |= {"mode": chosen.choice(["replace", "append"])} if kind == "restore" else {}
+            case "compact":
+                op |= {"ids": some, "text": f"summary {k}"}
+            case "trim":
+                op |= {"ids": some, "stubs": {"10": "short"}}
+            case "clear":
+                op["keep"] = chosen.choice(["", "1-2"])
+            case _:
+                op["ids"] = some
+        rows.append(op)
+    return SMALL + lines(*rows)
+
+
+def _until(transcript: Transcript, place: int) -> Transcript:
+    """Without what its program cut later on."""
+    if transcript.view is None:
+        return transcript
+    cuts = [cut for cut in transcript.view.cuts if cut.row < place]
+    return replace(transcript, view=replace(transcript.view, cuts=cuts))
+
+
+def agrees(log: Log) -> int:
+    """How many ops were watched; each with the state that a replay up to it comes to."""
+    walk = Walk(log.transcript, log.ledger, adrift(log.ledger.entries), apart=True)
+    seen, before, items = 0, walk.state.shown(), Names()
+    for what, touched in walk.each():
+        now = walk.state.shown()
+        assert before - touched == now - touched and (walk.back or not now & touched)
+        assert walk.among(touched | items) == (touched | items) & now
+        before, items = now, Names(items=walk.state.board.items)
+        if isinstance(what, LedgerEntry):
+            then = fold(_until(log.transcript, what.place), log.ledger.upto(what.number), force=True)
+            arrived = Names(Ranges.span(1, bisect_left(log.transcript.row_of, what.place)), items.items)
+            assert now & arrived == then.shown() & arrived, what.number
+            assert walk.state.board.stubs == then.board.stubs and len(walk.state.marks) == len(then.marks)
+            seen += 1
+    return seen
+
+
+@pytest.mark.parametrize("kept", [2, 64])
+@pytest.mark.parametrize("seed", range(40))
+def test_every_op_as_it_was(seed: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ops that undo others among them: what they void was in force before."""
+    monkeypatch.setattr(walk, "SAVED", kept)
+    assert agrees(Log.open(io.BytesIO(written(seed, 25)), env={})) > 10
+
+
+def test_what_is_not_played() -> None:
+    """Ops that nobody knows, that cannot be read, or whose target is missing."""
+    odd = [{"ctxkit": "odd", "v": 1, "id": "a"}, {"ctxkit": "forget", "v": 1, "id": "b", "at": {"messages": 11}},
+           {"ctxkit": "rewind", "v": 1, "id": "c", "at": {"messages": 11}, "to": "nobody"}]  # fmt: skip
+    log = Log.open(io.BytesIO(SMALL + lines(*odd)), env={})
+    assert list(Walk(log.transcript, log.ledger, adrift(log.ledger.entries), apart=True).each()) == []
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
+def test_cuts_of_real_sessions(path: Path) -> None:
+    """All cuts come, in order, and the last state is the session's."""
+    log = Log.open(path)
+    found = Walk(log.transcript, log.ledger, apart=True)
+    watched = [what for what, _ in found.each()]
+    view = log.transcript.view
+    assert view is not None and [what for what in watched if isinstance(what, Cut)] == sorted(
+        view.all_cuts, key=lambda cut: cut.row
+    )
+    assert found.state.shown() == log.state().shown()
+
+
+OURS = ("forget", "forget", "trim", "recall", "compact", "edit", "mark", "rewind", "undo", "undo")
+
+
+def cut_short(seed: int) -> bytes:
+    """A Codex session whose program compacts and rolls back, with ops of ours in between."""
+    chosen = random.Random(seed)
+    rows: list[dict[str, Any]] = [codex.row("meta")]
+    marks: list[str] = []
+    n = turns = 0
+    for k in range(60):
+        kind = chosen.choice(["user", "user", "say", "say", "say", "compact", "rollback", "op", "op", "op", "op", "op"])
+        match kind:
+            case "user" | "say":
+                rows.append(codex.row(f"{kind}:{k}"))
+                n, turns = n + 1, turns + (kind == "user")
+            case "compact" if turns:
+                rows.append(codex.row(f"compact user:{k},user:short"))
+                n, turns = n + 1, 1
+            case "rollback" if turns:
+                rows.append(codex.row("rollback:1"))
+                turns -= 1
+            case "op" if n:
+                name = chosen.choice(
+                    ["forget", "forget", "trim", "recall", "compact", "edit", "mark", "rewind", "undo"]
+                )
+                some = f"{(low := chosen.randint(1, n))}-{chosen.randint(low, n)}"
+                op: dict[str, Any] = {"ctxkit": name, "v": 1, "id": f"o{k}", "at": {"messages": n}, "ids": some}
+                op |= {"text": "sum"} if name == "compact" else {"stubs": {str(low): "cut"}} if name == "trim" else {}
+                op |= {"items": [{"n": low}, {"message": {"role": "user", "content": "x"}}]} if name == "edit" else {}
+                op |= {"op": f"o{chosen.randint(max(0, k - 12), k)}"} if name == "undo" else {}
+                op |= {"to": chosen.choice(marks or ["gone"])} if name == "rewind" else {}
+                marks += [f"o{k}"] if name == "mark" else []
+                rows.append(op)
+    return lines(*rows)
+
+
+@pytest.mark.parametrize("kept", [2, 64])
+@pytest.mark.parametrize("seed", range(40))
+def test_ops_among_cuts(seed: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What undoes ops of before a cut, or rewinds to before one."""
+    monkeypatch.setattr(walk, "SAVED", kept)
+    log = Log.open(io.BytesIO(cut_short(seed)), env={})
+    log.force = True
+    found = agrees(log)
+    assert found > 5 and found == len(log.ledger.entries) - len(adrift(log.ledger.entries))
