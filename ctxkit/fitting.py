@@ -219,7 +219,7 @@ def _fitted(
         stubbed_count=actions.count("stubbed"), token_count=found.after(plan), tokens_before=found.total,
         within_budget=found.after(plan) <= found.budget, budget=found.budget,
         limit=None if whole else found.limit, reserve=None if whole else log.config["reserve"],
-        counter=found.measured.counter, cached_tokens_lost=lost[1] if lost is not None else 0, cuts=tuple(cuts),
+        counter=found.then.counter, cached_tokens_lost=lost[1] if lost is not None else 0, cuts=tuple(cuts),
     ))  # fmt: skip
 
 

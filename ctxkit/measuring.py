@@ -8,6 +8,7 @@ calibration.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from math import ceil
 
 from ctxkit.around import added
@@ -34,6 +35,17 @@ class Measuring:
         self._session = session if taught else None
         self._known = frozenset(session.known) if session is not None and taught else frozenset()
         self._share = session.share if session is not None and session.steps else 1.0
+
+    @property
+    def is_taught(self) -> bool:
+        """Whether the log's own usage says what messages come to; else each is estimated by itself."""
+        return self._session is not None
+
+    def seen(self, counting: Counting) -> Measuring:
+        """The same for `counting`, of the same log in another state: what the provider counted of it stands."""
+        made = copy(self)
+        made.counting = counting
+        return made
 
     def of(self, names: Sequence[Name]) -> Measured:
         """The size of the context `names`."""

@@ -16,6 +16,7 @@ from msgspec import structs
 from ctxkit.around import beside, tools_of
 from ctxkit.calls import Calls
 from ctxkit.core.assembly import NOTHING
+from ctxkit.core.context import names as through
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Trim
@@ -64,7 +65,10 @@ class Trimming:
     def __init__(self, log: Log, asked: Asked) -> None:
         self.log, self.asked = log, asked
         self.state = log.state()
-        self.names = log.names()
+        self.names = self.shown = log.names()
+        """What a plan may cut, and what is shown: the same, but where `window.messages` lets others slide in."""
+        self.came = 0
+        """Messages that do so once the plan is carried out."""
         self.counting = Counting(log)
         self.told = _told(asked.refusal)
         self.measuring = Measuring(self.counting)
@@ -75,15 +79,22 @@ class Trimming:
             whose = f"the provider's count, {sent:,} tokens" if self.told.sent else f"at least {sent:,} tokens"
             counter = f"{whose}, as it was refused"
             self.measured = structs.replace(self.measured, tokens=sent, known=sent, counter=counter)
+        self.then = self.measured
+        """The same once the plan is carried out: what `status` says then."""
         self.beside = self._beside()
         self.scale = 1.0
         """What sizes are multiplied by, where the provider's refusal says what they come to together."""
         if sent is not None:
             held = min(max(self.measured.overhead or 0, self.beside.within), sent)
             self.scale = (sent - held) / (sum(sizes) or 1)
-        self.tokens = {name: int(size * self.scale) for name, size in zip(self.names, sizes, strict=True)}
-        self.fixed = self.measured.tokens - sum(self.tokens.values()) + self.beside.added
+        self.tokens = self._whole(sizes)
+        self.total = self.measured.tokens + self.beside.added
+        """Tokens of the context as it is."""
+        self.fixed = self.total - sum(self.tokens.values())
         """Tokens that are there whatever leaves: system prompt, tools, and what else is sent with the messages."""
+
+    def _whole(self, sizes: Sequence[float]) -> dict[Name, int]:
+        return {name: int(size * self.scale) for name, size in zip(self.names, sizes, strict=True)}
 
     def _sent(self) -> int | None:
         """What a refused context came to: as the provider says, else more than the limit, whatever was counted."""
@@ -136,23 +147,54 @@ class Trimming:
         """What fits, with what stands around it then. Raises DoesNotFit where nothing does."""
         if self.total <= self.budget:
             return Plan(self.total - self.fixed, [], {}, {})
+        lens = self.log.lens()
+        if lens.newest is not None:  # what it hides would come in for what leaves, so that has to fit, too
+            self.names = list(through(self.state, structs.replace(lens, newest=None)))
+            self.tokens = self._whole(self.measuring.each(self.names))
         room = self.budget - self.fixed
         while True:
             found = plan(self.units, self._shortening.cuts(), room, least=self.asked.least)
             if found is None:
                 raise DoesNotFit(_too_large(self), "unprotect what may go, or a larger --max-tokens")
-            tokens = found.tokens + self._grown(found)
+            grown = self._grown(found)
+            tokens = found.tokens + grown
             if tokens + self.fixed <= self.budget:
-                return found._replace(tokens=tokens)
+                return found._replace(tokens=self._exactly(found, tokens - grown) + grown)
             room -= tokens + self.fixed - self.budget
+
+    def _exactly(self, found: Plan, tokens: int) -> int:
+        """Tokens that a plan leaves of the messages that are shown then, to the token where shares of the provider's
+        count are not whole ones: a plan adds up whole ones, so that it never takes too few for what leaves.
+        """
+        slides = self.names is not self.shown
+        after = self._after(found) if slides or self.measuring.is_taught else None
+        if after is None or self.refused:
+            return tokens
+        gone = set(found.dropped)
+        names = after.names() if slides else [name for name in self.shown if name not in gone]
+        self.came = len(names) - len(self.shown) + len(self._dropped(found))
+        self.then = self.measuring.seen(Counting(after)).of(names)
+        return self.then.tokens - self.measured.tokens + self.total - self.fixed
+
+    def _dropped(self, made: Plan) -> list[Name]:
+        """What is shown and leaves."""
+        shown = set(self.shown)
+        return [name for name in made.dropped if name in shown]
+
+    def _after(self, found: Plan) -> Log | None:
+        """The log as it is once a plan is carried out; None where that changes nothing."""
+        op = as_op(self, found)
+        if op is None:
+            return None
+        after = self.log.seen_at(self.log.state_with(self.log.stamp(op)))
+        after.noticed = []
+        return after
 
     def _grown(self, found: Plan) -> int:
         """Tokens that what stands around the context has more once a plan is carried out: it may tell of messages."""
-        op = as_op(self, found)
-        if self.assembly.status is None or op is None:
+        after = self._after(found) if self.assembly.status is not None else None
+        if after is None:
             return 0
-        after = self.log.seen_at(self.log.state_with(self.log.stamp(op)))
-        after.noticed = []
         then = beside(self.counting, after.assembled(self.asked.status), self.tools, self.measured, whole=self.refused)
         return then.added - self.beside.added
 
@@ -164,36 +206,31 @@ class Trimming:
         """Tokens of what a plan leaves."""
         return made.tokens + self.fixed
 
-    @property
-    def total(self) -> int:
-        """Tokens of the context as it is."""
-        return sum(self.tokens.values()) + self.fixed
-
     def figures(self, made: Plan | None = None) -> Figures:
         """What was counted, and what `made` makes of it; without it the context as it is."""
         return Figures(
-            self.total, self.total if made is None else self.after(made), self.measured.counter,
-            len(self.names), len(made.dropped) if made else 0, stubbed=len(made.stubs) if made else 0,
-            budget=self.budget, limit=self.limit, beyond=self._hidden,
+            self.total, self.total if made is None else self.after(made), self.then.counter,
+            len(self.shown), len(self._dropped(made)) if made else 0, self.came if made else 0,
+            len(made.stubs) if made else 0, budget=self.budget, limit=self.limit, beyond=self._hidden,
         )  # fmt: skip
 
     @cached_property
     def _hidden(self) -> int:
         """Tokens of what a window hides: nothing that trim could cut, but part of the state."""
         shown = self.state.shown()
-        if len(shown) == len(self.names):
+        if len(shown) == len(self.shown):
             return 0
-        return int(self.scale * sum(self.measuring.each(list(shown - Names.of(self.names)))))
+        return int(self.scale * sum(self.measuring.each(list(shown - Names.of(self.shown)))))
 
     def lost(self, made: Plan) -> tuple[Name, int] | None:
         """The first message that a plan changes, and the cached tokens behind it that are lost; None for no change.
 
         What a provider caches is a prefix: what stays as it is behind the first change is read from no cache any more.
         """
-        first = next((place for place, name in enumerate(self.names) if name in made.reasons), None)
+        first = next((place for place, name in enumerate(self.shown) if name in made.reasons), None)
         if first is None:
             return None
-        return self.names[first], sum(self.tokens[name] for name in self.names[first:] if name not in made.reasons)
+        return self.shown[first], sum(self.tokens[name] for name in self.shown[first:] if name not in made.reasons)
 
     @cached_property
     def units(self) -> list[Unit]:
@@ -233,7 +270,7 @@ def look(log: Log, asked: Asked) -> tuple[Decision, Figures]:
 
 def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
     """A plan in words, with its op."""
-    total, counter, lost = found.total, found.measured.counter, found.lost(made)
+    total, counter, lost = found.total, found.then.counter, found.lost(made)
     if lost is None:
         said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
         return Decision(None, said, found.notes())
@@ -251,7 +288,7 @@ def as_op(found: Trimming, made: Plan) -> Trim | None:
         at=found.log.here() if found.log.at is None else At(messages=found.state.count),
         ids=str(Names.of(made.dropped)), stubs={str(name): stub for name, stub in made.stubs.items()},
         reasons={str(name): reason for name, reason in made.reasons.items()}, budget=found.budget,
-        counter=found.measured.counter,
+        counter=found.then.counter,
     )  # fmt: skip
 
 

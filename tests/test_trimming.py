@@ -233,7 +233,7 @@ def test_status_agrees_on_real_sessions(path: Path, tmp_path: Path) -> None:
         figures = log.figures  # those of the trim
         after = log.status().tokens.used
         assert after is not None and figures is not None
-        assert figures.before == used and after <= figures.after <= int(used * share)
+        assert figures.before == used and figures.after == after <= int(used * share)
 
 
 def test_the_status_of_threads_may_grow(tmp_path: Path) -> None:
@@ -256,3 +256,25 @@ def test_the_status_of_threads_may_grow(tmp_path: Path) -> None:
         assert now is not None and now <= budget and told is not None and told.after == now
         fitted += 1
     assert fitted > 20
+
+
+def test_what_slides_into_a_window_of_messages_fits_too(tmp_path: Path) -> None:
+    """`window.messages` shows the newest N of what is left: for what leaves, older ones come in, and have to fit."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(run(steps=40, words=60))
+    fitted = 0
+    for newest in (4, 9, 20):
+        env = {"CTXKIT_WINDOW_MESSAGES": str(newest)}
+        used = Log.open(path, env=env).status().tokens.used or 0
+        for share in (0.99, 0.8, 0.5, 0.3):
+            log = Log.open(path, env=env)
+            log.fit(int(used * share))
+            told, now = log.figures, log.status().tokens.used
+            assert told is not None and now is not None and now <= used * share
+            assert (told.before, told.after) == (used, now)
+            assert told.messages - told.dropped + told.came == len(log.names())
+            fitted += 1
+        log = Log.open(path, env=env)
+        log.fit(used)
+        assert len(log.names()) >= newest  # what is hidden does not count where it fits as it is
+    assert fitted == 12
