@@ -6,6 +6,7 @@ puts the decision into an op.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
