@@ -15,6 +15,7 @@ from ctxkit.cli.ink import allowed
 from ctxkit.cli.params import Looking, Reading
 from ctxkit.cli.run import opened
 from ctxkit.core.jsontext import loads
+from ctxkit.core.usage import figure
 from ctxkit.errors import UnknownFormat
 from ctxkit.log import Log
 from ctxkit.store.config import Setting
@@ -60,9 +61,8 @@ def told(raw: bytes) -> Told | None:
     path, model, window = found[KEY], _under(found, "model"), _under(found, "context_window")
     name, size = model.get("id"), window.get("context_window_size")
     name = name if isinstance(name, str) else ""
-    if not isinstance(size, int) or size < 1:
-        size = MILLION if name.endswith(WIDE) else limit(name.removesuffix(WIDE))
-    transcript = os.path.expanduser(path) if isinstance(path, str) else ""
+    size = figure(size) or (MILLION if name.endswith(WIDE) else limit(name.removesuffix(WIDE)))
+    transcript = os.path.expanduser(path) if isinstance(path, str) and "\0" not in path else ""
     return Told(transcript, name.removesuffix(WIDE), size)
 
 

@@ -17,6 +17,8 @@ BESIDE = (
 )  # fmt: skip
 """Else: the keys of what adds up to the request, in the order in which tokens are taken from them."""
 TOTALS = ("total_tokens", "totalTokens", "total")
+LARGEST = 10**12
+"""Tokens of a request at most: what says more is damaged, or made up."""
 MARK, ESTIMATED = "ctxkit", "estimated"
 """In a usage that an export told anew: programs pass over the key."""
 Trust = Literal["exact", "calibrated", "guess"]
@@ -127,8 +129,7 @@ def window(rows: list[dict[str, Any]]) -> int | None:
     """How many tokens a request may have, where a program notes that beside what its provider counted (Codex)."""
     for row in reversed(rows):
         found = _at(row, "payload", "info")
-        size = found.get("model_context_window") if found is not None else None
-        if isinstance(size, int) and size > 0:
+        if found is not None and (size := figure(found.get("model_context_window"))):
             return size
     return None
 
@@ -143,16 +144,16 @@ def retell(row: dict[str, Any], request: int) -> None:
         included = next((pair for pair in INCLUDED if pair[1] in found), None)
         if included is not None:
             whole, cached = included
-            found[whole], found[cached] = request, min(_number(found[cached]), request)
+            found[whole], found[cached] = request, min(figure(found[cached]), request)
         else:
             for key in BESIDE:
                 if key in found:
-                    had = _number(found[key])
+                    had = figure(found[key])
                     found[key] = max(0, had + left)
                     left -= found[key] - had
         for key in TOTALS:
             if key in found:
-                found[key] = _number(found[key]) + more
+                found[key] = figure(found[key]) + more
         found.pop("iterations", None)  # of calls within the one that was counted
         found[MARK] = ESTIMATED
 
@@ -166,8 +167,9 @@ def _records(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield found
 
 
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+def figure(value: Any) -> int:
+    """A number of tokens as a program noted it; 0 for what can be none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST else 0
 
 
 def _read(found: dict[str, Any]) -> Usage | None:
@@ -189,7 +191,7 @@ def _read(found: dict[str, Any]) -> Usage | None:
             parts = [request], [reply, found.get("thoughts", 0)]
         case _:
             return None
-    request, reply, passing = (sum(n for n in part if isinstance(n, int) and n > 0) for part in (*parts, [passing]))
+    request, reply, passing = (sum(map(figure, part)) for part in (*parts, [passing]))
     told = Usage(request, reply, min(passing, reply), found.get(MARK) == ESTIMATED)
     return told if request else None
 

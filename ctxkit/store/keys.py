@@ -66,6 +66,8 @@ class Key(NamedTuple):
         return self.trust == "always" or (self.trust == "local" and value != "model")
 
 
+LARGEST = 10**15
+"""Of numbers: what is larger does not go into the arithmetic of percents."""
 ON_OFF = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -110,6 +112,8 @@ def _text(value: Any) -> str:
 def _number(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError("a whole number")
+    if abs(value) > LARGEST:
+        raise ValueError(f"at most {LARGEST:,}")
     return value
 
 

@@ -46,7 +46,10 @@ def asked(path: object = "/no/such/session.jsonl", **more: Any) -> bytes:
         ({"model": None, "context_window": []}, Told("/t", "", None)),
         ({"model": {"id": 5}, "context_window": {"context_window_size": "x"}}, Told("/t", "", None)),
         ({"model": {}, "context_window": {"context_window_size": 0}}, Told("/t", "", None)),
+        ({"model": {}, "context_window": {"context_window_size": True}}, Told("/t", "", None)),
+        ({"model": {}, "context_window": {"context_window_size": 10**400}}, Told("/t", "", None)),
         ({"transcript_path": None}, Told("", "claude-opus-4-5", 200_000)),
+        ({"transcript_path": "~nobody\0/x"}, Told("", "claude-opus-4-5", 200_000)),
     ],
 )  # fmt: skip
 def test_told(more: dict[str, Any], expected: Told) -> None:

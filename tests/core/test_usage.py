@@ -43,7 +43,9 @@ def test_shapes(row: dict[str, Any], expected: tuple[int, ...]) -> None:
     [
         {}, {"usage": None}, {"usage": "12"}, {"usage": {}}, {"usage": {"input_tokens": "5", "output_tokens": None}},
         {"message": {"usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}},
-        {"payload": {"info": None}}, {"usage": {"prompt_tokens": -4, "completion_tokens": 1}}, {"tokens": 12},
+        {"payload": {"info": None}}, {"usage": {"prompt_tokens": 10**400, "completion_tokens": 1}},
+        {"usage": {"prompt_tokens": True, "completion_tokens": 5}},
+        {"usage": {"prompt_tokens": -4, "completion_tokens": 1}}, {"tokens": 12},
     ],
 )  # fmt: skip
 def test_none(row: dict[str, Any]) -> None:
@@ -59,8 +61,11 @@ def test_streamed_replies_repeat_it() -> None:
 
 @pytest.mark.parametrize(
     ("info", "expected"),
-    [({"model_context_window": 258_400}, 258_400), ({"model_context_window": "x"}, None), ({}, None)],
-)
+    [
+        ({"model_context_window": 258_400}, 258_400), ({"model_context_window": "x"}, None), ({}, None),
+        ({"model_context_window": True}, None), ({"model_context_window": 10**400}, None),
+    ],
+)  # fmt: skip
 def test_the_window_that_a_program_notes(info: dict[str, Any], expected: int | None) -> None:
     """Codex does, beside the usage."""
     assert window([{"type": "event_msg", "payload": {"type": "token_count", "info": info}}]) == expected

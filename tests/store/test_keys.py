@@ -62,6 +62,7 @@ def test_values(name: str, written: Any, value: Any) -> None:
         ("limit", "many", "a whole number"),
         ("limit", True, "a whole number"),
         ("limit", 1.5, "a whole number"),
+        ("overhead", 10**400, "at most 1,000,000,000,000,000"),
         ("reserve", -1, "at least 0"),
         ("budget.enforce", "true", "true or false"),
         ("status.red", 101, "a percentage from 0 to 100"),
