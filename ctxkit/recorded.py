@@ -23,8 +23,10 @@ from ctxkit.counting import Counting
 from ctxkit.opened import OpenedLog
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 
-TRIES = 8
-"""Replies without a recorded usage, from the newest on, after which none is looked for."""
+TRIES, GAP = 8, 64
+"""Replies without a recorded usage after which none is looked for: from the newest on, and in a row before one that has
+it. Each costs a look at its rows; between the counted replies of recorded sessions at most two such stand in a row.
+"""
 
 MOST = 2
 """Tokens in a count to one of a message, at most: rows that were taken from a larger context keep its usage."""
@@ -202,19 +204,19 @@ def _recorded(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> list[
     """
     rows, messages = log.state().transcript.row_of, log.state().messages
     found: list[tuple[int, Usage]] = []
-    tries, left, lowest = 0, len(cuts), len(messages) + 1
+    bare, left, lowest = 0, len(cuts), len(messages) + 1
     for place in range(len(held) - 1, -1, -1):
         n = held[place]
         while left and cuts[left - 1].row > rows[n - 1]:
             left -= 1
             lowest = 0 if cuts[left].moved else min(lowest, next(iter(cuts[left].out), lowest))
-        if n >= lowest or (not found and tries >= TRIES) or len(found) >= REPLIES:
+        if n >= lowest or bare >= (GAP if found else TRIES) or len(found) >= REPLIES:
             break
         if len(found) >= STEPS and not (found[0][1].passing and messages[n - 1].role != "user"):
             break
         if messages[n - 1].role == "assistant":
-            tries += 1
             usage = log.usage(n)
+            bare = 0 if usage is not None else bare + 1
             if usage is not None:
                 found.append((place, usage))
     return found[::-1]

@@ -87,6 +87,17 @@ def test_few_replies_are_looked_at() -> None:
     assert Session(Counting(log)).steps == [] and len(looked) == 8
 
 
+@pytest.mark.parametrize(("gap", "found", "looks"), [(63, 2, 1 + 63 + 1 + 64), (64, 1, 1 + 64)])
+def test_few_replies_are_looked_at_before_one_that_was_counted(gap: int, found: int, looks: int) -> None:
+    """Where most have no usage, the few before a gap are not searched for."""
+    log = Log.open(io.BytesIO(chat(*[None] * 200, (900, 9), *[None] * gap, (1300, 9))), env={})
+    looked: list[int] = []
+    real = log.usage
+    log.usage = lambda n: looked.append(n) or real(n)  # type: ignore[method-assign,func-returns-value]  # counts the calls
+    session = Session(Counting(log))
+    assert len(session.steps) == found and len(looked) == looks
+
+
 REAL = sorted((SHARED / "transcripts/usage").glob("*.csv"))
 
 
