@@ -1,38 +1,53 @@
 """Stubs: what an op puts in the place of a message's content, so that it says less and its pairs hold.
 
 A text, or parts, stand for the words of a message, or for what each of its results says; calls stay. Parts that are
-calls or results alone (`tool_use`, `tool_result`) stand for those of the same id; all else of the message stays.
+calls or results alone (`tool_use`, `tool_result`) stand for those of the same id; all else of the message stays, the
+keys of its record that are no words included (a time, an agent).
 Used by `opened.py` wherever a shortened message is read; `shortening.py` makes them for a trim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Part, Result, Text
 from ctxkit.formats.chat import content_of
-from ctxkit.formats.chat_parts import part_of
+from ctxkit.formats.chat_parts import arguments_of, part_of
 
-_INSIDE = ("function", "custom", "functionCall", "function_call")
-"""Where providers put a call's name and arguments, if not beside its id."""
-_ARGUMENTS = ("arguments", "input", "args")
+_INSIDE = ("function", "custom", "functionCall", "function_call", "value")
+"""Where providers put a call's name and arguments, also as text, if not beside its id."""
+_ARGUMENTS = ("arguments", "input", "args", "value")
+_TIMES = ("timestamp", "ts")
 
 
 def stubbed(content: Content, stub: Any) -> Content:
     """`content` as `stub` has it; ids stay, so that pairs hold."""
+    return Content(content.role, _parts(content, stub), content.name, _beside(content.rows))
+
+
+def _parts(content: Content, stub: Any) -> list[Part]:
     named = _by_id(stub)
     if named:
-        parts = [_instead(part, named) for part in content.parts]
-        return Content(content.role, parts, content.name)
+        return [_instead(part, named) for part in content.parts]
     replaced = content_of({"role": "user", "content": stub}).parts  # text; of a tool's role it would be a result
     results = [part for part in content.parts if isinstance(part, Result)]
     if results:
         words = "\n".join(part.text for part in replaced if isinstance(part, Text))
-        return Content(content.role, [Result(part.id, words, part.is_error) for part in results], content.name)
-    calls = [part for part in content.parts if isinstance(part, Call)]
-    return Content(content.role, [*replaced, *calls], content.name)
+        return [Result(part.id, words, part.is_error) for part in results]
+    return [*replaced, *(part for part in content.parts if isinstance(part, Call))]
+
+
+def _beside(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What of its rows tells of a shortened message: the record of a chat; of another program's row, which is read for
+    its words, the time alone.
+    """
+    head = rows[0] if rows else {}
+    if isinstance(head.get("role"), str):
+        return [head]
+    times = {key: head[key] for key in _TIMES if key in head}
+    return [times] if times else []
 
 
 def of_call(call: Call, arguments: Any) -> dict[str, Any]:
@@ -66,12 +81,17 @@ def with_arguments(raw: Mapping[str, Any], arguments: Any) -> dict[str, Any]:
     """A call as its provider wrote it (a signature, a kind of its own), with other arguments, as text where it had
     text.
     """
-    found = {key: value for key, value in raw.items() if key != "value"}
-    for key in _INSIDE:
-        if isinstance(inner := found.get(key), Mapping):
-            found[key] = with_arguments(inner, arguments)
+    found = dict(raw)
+    whole = {key: held for key in _INSIDE if isinstance(held := _decoded(raw.get(key)), Mapping)}
+    for key, held in whole.items():
+        inner = with_arguments(held, arguments)
+        found[key] = dumps(inner) if isinstance(raw[key], str) else inner
     for key in _ARGUMENTS:
-        if key in found:
+        if key in found and key not in whole:
             plain = isinstance(found[key], str) and not isinstance(arguments, str)
             found[key] = dumps(arguments) if plain else arguments
     return found
+
+
+def _decoded(value: Any) -> Any:
+    return arguments_of(value) if isinstance(value, str) else value

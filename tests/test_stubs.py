@@ -47,6 +47,12 @@ def test_by_id() -> None:
          {"id": "c1", "type": "function", "function": {"name": "W", "arguments": '{"a":"x"}'}}),
         ({"type": "function_call", "call_id": "c1", "name": "W", "arguments": '{"a": "long"}', "id": "fc"},
          {"type": "function_call", "call_id": "c1", "name": "W", "arguments": '{"a":"x"}', "id": "fc"}),
+        ({"type": "tool_call", "value": '{"name":"W","arguments":{"a":"long"}}'},
+         {"type": "tool_call", "value": '{"name":"W","arguments":{"a":"x"}}'}),
+        ({"type": "tool_call", "value": {"name": "W", "arguments": {"a": "long"}}},
+         {"type": "tool_call", "value": {"name": "W", "arguments": {"a": "x"}}}),
+        ({"type": "tool_call", "name": "W", "value": "long words"},
+         {"type": "tool_call", "name": "W", "value": '{"a":"x"}'}),
         ({"functionCall": {"name": "W", "args": {"a": "long"}}, "thoughtSignature": "s"},
          {"functionCall": {"name": "W", "args": {"a": "x"}}, "thoughtSignature": "s"}),
     ],
@@ -56,3 +62,18 @@ def test_a_call_as_its_provider_wrote_it(raw: dict[str, Any] | None, expected: d
     call = Call("c1", "W", {"a": "long"}, raw)
     [found] = stubbed(Content("assistant", [call]), [of_call(call, {"a": "x"})]).parts
     assert found == Call("c1", "W", {"a": "x"}, expected)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"role": "tool", "content": "long", "ts": 5, "agent": "a", "meta": {}},
+         [{"role": "tool", "content": "long", "ts": 5, "agent": "a", "meta": {}}]),
+        ({"type": "user", "timestamp": "2026-01-01T00:00:00Z", "message": {"content": "long"}},
+         [{"timestamp": "2026-01-01T00:00:00Z"}]),
+        ({"type": "user", "message": {"content": "long"}}, []),
+    ],
+)  # fmt: skip
+def test_what_is_beside_the_words_stays(row: dict[str, Any], expected: list[dict[str, Any]]) -> None:
+    """The keys of a chat's record; of a program's row, which would be read for its words, the time."""
+    assert stubbed(Content("user", [Text("long")], None, [row]), "[cut]").rows == expected

@@ -18,6 +18,7 @@ from ctxkit.formats.response_kinds import is_item
 
 _CONTENT_KEYS = (
     "content",
+    "parts",
     "tool_calls",
     "tool_call_id",
     "tool_call_ids",

@@ -48,6 +48,13 @@ def test_a_changed_message_keeps_the_other_keys() -> None:
     assert list(lines([content])) == [{"role": "tool", "name": "f", "ts": 5, "tool_call_id": "A", "content": "[cut]"}]
 
 
+def test_a_changed_message_keeps_no_words() -> None:
+    """Those that stand in its record a second time, or as Gemini has them, would say what was cut."""
+    content = content_of({"role": "user", "content": "long", "parts": [{"type": "text", "text": "long"}], "id": "m"})
+    content.parts = [Text("[cut]")]
+    assert list(lines([content])) == [{"role": "user", "id": "m", "content": "[cut]"}]
+
+
 def test_calls_without_ids_get_theirs_in_the_line() -> None:
     """Or a result that integrity made would answer nothing."""
     part = {"type": "tool_call", "value": '{"name":"f","arguments":{}}'}
