@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from ctxkit.core import walk
 from ctxkit.core.course import Course
+from ctxkit.core.effects import Board
+from ctxkit.core.replay import Fold
 from ctxkit.counting import Counting
 from ctxkit.log import Log
 from ctxkit.plotting import plotted
@@ -175,6 +178,24 @@ def test_few_rows_are_read_where_no_reply_is_counted() -> None:
     looked: list[int] = []
     log.usage = lambda n: looked.append(n)  # type: ignore[method-assign]  # counts the calls
     assert len(plotted(log).points) == 1800 and len(looked) < 100
+
+
+def test_no_op_costs_a_look_at_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are, the whole of what is hidden is asked for a few times, and few ops are played again."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": f"words {n}"} for n in range(1, 401)]
+    for k in range(300):
+        op: dict[str, Any] = {"ctxkit": "forget", "ids": str(k + 2)} if k % 3 else {"ctxkit": "trim", "ids": f"{k + 2}"}
+        op = {"ctxkit": "undo", "op": f"o{k - 1}"} if k % 3 == 2 else op
+        rows.append({**op, "v": 1, "id": f"o{k}", "at": {"messages": 400}})
+    log = Log.open(io.BytesIO(lines(*rows)), env={})
+    log.state()
+    asked: list[int] = []
+    played: list[int] = []
+    hidden, play = Board.hidden, Fold.op
+    monkeypatch.setattr(Board, "hidden", lambda self: asked.append(1) or hidden(self))
+    monkeypatch.setattr(Fold, "op", lambda self, entry, op: played.append(1) or play(self, entry, op))
+    assert len(plotted(log).events) == 300
+    assert len(asked) < 10 and len(played) < 200 + 100 * walk.SAVED
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.name}")

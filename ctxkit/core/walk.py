@@ -124,9 +124,7 @@ class Walk:
     def among(self, names: Names, thread: str | None = None) -> Names:
         """Those of `names` that the context shows, as `State.shown` tells of all."""
         state = self.state
-        for out in state.board.outs:
-            if out.names.meets(names):
-                names = names - out.names
+        names = names - _union([out.names for out in state.board.outs if out.names.meets(names)])
         items = [name for name in names.items if name in state.board.items]
         if state.threads:
             items = [name for name in items if state.in_thread(name, thread)]
