@@ -14,7 +14,7 @@ from msgspec import structs
 
 from ctxkit.core.usage import Figures, Fit
 from ctxkit.counting import Counting
-from ctxkit.errors import BadConfig, ContextFull
+from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
 from ctxkit.formats.chat import content_of
 from ctxkit.trimming import Asked, Trimming, look
 
@@ -33,7 +33,11 @@ def fit(log: Log, asked: Asked, origin: str, budget: int | None = None) -> Figur
     if asked.budget is None and log.config["limit"] is None and Counting(log).limit is None:
         text = f"budget.enforce ({origin}) needs a limit, and neither the config nor the log's model names one"
         raise BadConfig(f"{text}: nothing was printed", f"{LIMIT}; --max-tokens N for once, or off")
-    decision, figures = look(log, asked)
+    try:
+        decision, figures = look(log, asked)
+    except (BadConfig, DoesNotFit) as error:
+        error.message = error.message.replace("nothing was changed", "nothing was printed")
+        raise
     budget = budget or figures.budget or 0
     said: tuple[str, ...] = ()
     op = ""

@@ -318,7 +318,8 @@ def sizes(before: State, after: State, counted: Figures | None) -> tuple[Count, 
     """What an op says of the context before and after it; tokens where they were counted, by one counter."""
     one, other = (Count(messages=len(state.shown())) for state in (before, after))
     if counted is not None:
-        one.tokens, other.tokens = counted.before + counted.beyond, counted.after + counted.beyond
+        left = counted.beyond if counted.left is None else counted.left
+        one.tokens, other.tokens = counted.before + counted.beyond, counted.after + left
         one.counter = other.counter = counted.counter
     return one, other
 

@@ -70,6 +70,8 @@ class Trimming:
         """What a plan may cut, and what is shown: the same, but where `window.messages` lets others slide in."""
         self.came = 0
         """Messages that do so once the plan is carried out."""
+        self.left: int | None = None
+        """Tokens that are hidden then, where they are others than now."""
         self.counting = Counting(log)
         self.told = _told(asked.refusal)
         self.measuring = Measuring(self.counting)
@@ -175,7 +177,11 @@ class Trimming:
         names = after.names() if slides else [name for name in self.shown if name not in gone]
         self.came = len(names) - len(self.shown) + len(self._dropped(found))
         self.then = self.measuring.seen(Counting(after)).of(names)
-        return self.then.tokens - self.measured.tokens + self.total - self.fixed
+        exact = self.then.tokens - self.measured.tokens + self.total - self.fixed
+        if slides:
+            shown = self.total - self.fixed
+            self.left = self._hidden - (sum(self.tokens.values()) - shown) + tokens - exact
+        return exact
 
     def _dropped(self, made: Plan) -> list[Name]:
         """What is shown and leaves."""
@@ -213,6 +219,7 @@ class Trimming:
             self.total, self.total if made is None else self.after(made), self.then.counter,
             len(self.shown), len(self._dropped(made)) if made else 0, self.came if made else 0,
             len(made.stubs) if made else 0, budget=self.budget, limit=self.limit, beyond=self._hidden,
+            left=self.left if made else None,
         )  # fmt: skip
 
     @cached_property

@@ -11,4 +11,6 @@ def tokens(option: str, text: str | None, other: str = "") -> int | None:
     found = None if text is None else amount(text)
     if isinstance(found, str):
         raise Usage(f"{option} {found!r} is no number of tokens", f"128000, 128k, 1M{f', {other}' if other else ''}")
+    if found is not None and found < 0:
+        raise Usage(f"{option} {found:,}: it is at least 0")
     return found

@@ -6,6 +6,7 @@ Used by `app.py` alone, and only where something failed.
 from __future__ import annotations
 
 import os
+import re
 import signal
 from typing import Any
 
@@ -14,6 +15,9 @@ from ctxkit.cli.ink import Ink
 from ctxkit.errors import CtxkitError, ExitCode, ManyConversations
 
 PIPE_STATUS = 128 + signal.SIGPIPE
+_NO_NUMBER = re.compile(r"is not a valid int(eger)?( range)?\b")
+_TOO_SMALL = re.compile(r"-?\d+ is not in the range x>=(\d+)")
+"""What the option parser says of numbers, in its own words."""
 
 
 def rendered(error: BaseException) -> int:
@@ -58,7 +62,7 @@ def usage(error: Any) -> int:
     """Render what the option parser found wrong."""
     near = getattr(error, "possibilities", None) or []
     text = " ".join(str(error.message if near else error.format_message()).split())
-    text = text[:1].lower() + text[1:]
+    text = _NO_NUMBER.sub("is no whole number", _TOO_SMALL.sub(r"it is at least \1", text[:1].lower() + text[1:]))
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
     meant = _usage_hint(error, text) or (f"{near[0]}? " if near else "")
     _told(text.rstrip("."), f"{meant}{path} --help")

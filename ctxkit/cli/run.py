@@ -194,8 +194,6 @@ def send(log: Log, sending: Sending, *, after: str = PRINTED) -> None:
     """Lay what is sent besides messages over the config. `after` as of `words_given`. Raises Usage, BadTools."""
     stated = tokens("--overhead", sending.overhead)
     if stated is not None:
-        if stated < 0:
-            raise Usage(f"--overhead {stated}: it is at least 0")
         log.config.set_flags({"overhead": str(stated)})
     if sending.tools is not None:
         from ctxkit.assembling import tools_in
@@ -241,6 +239,8 @@ def words_given(
     if taken:
         text = f"standard input cannot be both {taken} and the {option.lstrip('-')}"
         raise Usage(text, f"name a log, or a file for {option}" if taken == "the log" else f"a file for {option}")
+    if sys.stdin is None:
+        raise Usage(f"{option} -: standard input is closed{after}", "a file with text, or -")
     io.Streams.taken = f"the {option.lstrip('-')}"
     try:
         return decoded(_stdin("").read(largest + 1), largest)

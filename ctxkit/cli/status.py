@@ -128,7 +128,8 @@ def _tables(target: Log, tokens: Budget, by: Kind | None, largest: int | None, *
         return
     width, total = render.width(), sum(shares.tokens.values())
     for lines in (
-        tables.shares(kinds or (), width, total), tables.shares(most or (), width, total, numbered=True),
+        tables.shares(kinds or (), width, total, paths=by is Kind.file),
+        tables.shares(most or (), width, total, numbered=True),
         tables.files(held or (), width),
     ):  # fmt: skip
         for line in lines:

@@ -14,13 +14,20 @@ MANY = 8
 Line = list[str | Ink]
 
 
-def shares(found: Sequence[Share], width: int, total: int, *, numbered: bool = False) -> Iterator[Line]:
-    """A line for each: tokens, percent of `total`, what, and of how many messages; `numbered`: which one."""
+def shares(
+    found: Sequence[Share], width: int, total: int, *, numbered: bool = False, paths: bool = False
+) -> Iterator[Line]:
+    """A line for each: tokens, percent of `total`, what, and of how many messages; `numbered`: which one; `paths`: of
+    what is too long the end is shown.
+    """
     most = max((len(f"{share.tokens:,}") for share in found), default=1)
     for share in found:
         figures = f"{share.tokens:>{most},}  {100 * share.tokens / max(1, total):3.0f} %"
-        about = f"  {share.first} {share.what}" if numbered else f"  {share.what} ({share.messages:,})"
-        yield [Ink(figures, "bold"), clip(safe(about, keep_newlines=False), max(0, width - cells(figures)))]
+        number, many = (f"{share.first} ", "") if numbered else ("", f" ({share.messages:,})")
+        room = max(1, width - cells(figures + number + many) - 2)
+        what = safe(share.what, keep_newlines=False)
+        what = _ending(what, room) if paths else clip(what, room)
+        yield [Ink(figures, "bold"), clip(f"  {number}{what}{many}", max(0, width - cells(figures)))]
 
 
 def files(found: Sequence[Touched], width: int) -> Iterator[Line]:

@@ -29,8 +29,9 @@ def command(
         typer.Option("--exclude-tool", metavar="NAME", help="A tool whose results are not shortened; can be repeated."),
     ] = None,
     clear_at_least: Annotated[
-        int, typer.Option("--clear-at-least", metavar="N", min=0, help="Tokens to save at least, once anything is cut.")
-    ] = 0,
+        str | None,
+        typer.Option("--clear-at-least", metavar="N", help="Tokens to save at least, once anything is cut (20k)."),
+    ] = None,
     clear_inputs: Annotated[
         bool, typer.Option("--clear-inputs", help="Shorten long arguments of old calls too, such as a file written.")
     ] = False,
@@ -59,7 +60,8 @@ def command(
         told = None if overflow is None else words_given(target, "--overflow", overflow, after=CHANGED)
         return target.trim(
             tokens("--max-tokens", max_tokens), keep=keep, keep_results=keep_results, exclude_tools=exclude_tool or (),
-            clear_at_least=clear_at_least, clear_inputs=clear_inputs or None, overflow=told, assembly=not no_assembly,
+            clear_at_least=tokens("--clear-at-least", clear_at_least) or 0, clear_inputs=clear_inputs or None,
+            overflow=told, assembly=not no_assembly,
         )  # fmt: skip
 
     write(log, reading, writing, "trim", action)

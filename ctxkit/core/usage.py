@@ -68,7 +68,7 @@ class Figures(msgspec.Struct, frozen=True):
 
     `messages`: in the context before it; of these so many were `dropped` and `stubbed`, and so many more `came`.
     `budget`: tokens that had to fit; `limit`: of the model, as the command knew it; None: neither. `beyond`: tokens
-    that a window or filter hides, on top of both figures.
+    that a window or filter hides, on top of both figures; `left`: of `after`, where others are hidden then.
     """
 
     before: int
@@ -81,6 +81,7 @@ class Figures(msgspec.Struct, frozen=True):
     budget: int | None = None
     limit: int | None = None
     beyond: int = 0
+    left: int | None = None
 
 
 class Fit(NamedTuple):

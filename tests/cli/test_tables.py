@@ -25,6 +25,7 @@ def text(line: tables.Line) -> str:
 def test_no_line_is_wider(width: int) -> None:
     """However long names and paths are; nothing acts on the terminal."""
     found = [*tables.shares(SHARES, width, 500_000), *tables.shares(SHARES, width, 500_000, numbered=True)]
+    found += tables.shares([Share("a/" * 60 + "漢字.py", 9, 250_000, "3"), *SHARES], width, 500_000, paths=True)
     for line in map(text, [*found, *tables.files(FILES, width)]):
         assert cells(line) <= width and "\x1b" not in line
 
@@ -37,4 +38,12 @@ def test_words() -> None:
         "1,234  …/" + "a/" * 22 + "漢字.py", "       read 100,…,136,137,138,139 (40 times); superseded",
         "         100,101,102,103,104,105,106,107; last 139 at", "         2026-02-01 10:11",
         "    1  b", "       read 8; created 7; written 9; deleted 11; last 11",
+    ]  # fmt: skip
+
+
+def test_paths_show_their_end() -> None:
+    """Files of one folder can be told apart, and so can how many messages each has."""
+    found = [Share(f"/home/ada/shop/of/many/things/{name}.py", 9, 250_000, "3") for name in ("cart", "card")]
+    assert [text(line) for line in tables.shares(found, 40, 500_000, paths=True)] == [
+        "250,000   50 %  …many/things/cart.py (9)", "250,000   50 %  …many/things/card.py (9)",
     ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit import Log
 from tests.cli.runner import SMALL, ctxkit, good, ops, shown, small
 
 
@@ -49,6 +50,17 @@ def test_what_a_window_hides_counts(tmp_path: Path) -> None:
     op = ops_after(path, "trim", "--max-tokens", "60")[-1]
     assert op["before"]["messages"] == 12 and op["before"]["tokens"] > whole
     assert op["before"]["tokens"] - op["after"]["tokens"] < whole - 60
+
+
+def test_what_slides_in_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `window.messages` older messages come in for what leaves; the op counts what is left of the whole state."""
+    path = small(tmp_path)
+    monkeypatch.setenv("CTXKIT_WINDOW_MESSAGES", "8")
+    ran = good("trim", path, "--max-tokens", "70", "--clear-at-least", "0.05k")
+    monkeypatch.delenv("CTXKIT_WINDOW_MESSAGES")
+    op = ops(path)[-1]
+    status = Log.open(path, env={}).status()
+    assert (op["after"]["tokens"], op["after"]["messages"]) == (status.tokens.used, status.inside), ran.err
 
 
 def ops_after(path: Path, *words: str) -> list[dict[str, Any]]:
