@@ -17,6 +17,7 @@ import msgspec
 from ctxkit.around import beside, tools_of
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import entry
+from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.names import Name
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
@@ -193,8 +194,8 @@ def opened(
         raise Usage(f"{error.message}: nothing was counted", error.hint) from error
     if options.get("tools") is not None:
         try:
-            log.tools = definitions(options["tools"])
-        except ValueError as error:
+            log.tools = definitions(loads(dumps(options["tools"]).encode("ascii")))
+        except (TypeError, ValueError, RecursionError) as error:
             raise BadTools(f"tools: {error}: nothing was counted", "definitions as a provider takes them") from error
     return log, held
 

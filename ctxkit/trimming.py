@@ -23,7 +23,7 @@ from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Trim
 from ctxkit.core.usage import Beside, Figures
 from ctxkit.counting import Counting
-from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed
+from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
 from ctxkit.measuring import Measuring
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.trim import Plan, Rank, Unit, plan
@@ -58,6 +58,15 @@ class Asked(msgspec.Struct, frozen=True):
     refusal: str | None = None
     assembly: bool = True
     status: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises Usage for a number that is none: a plan for NaN tokens would never be done."""
+        counts = {"keep": self.keep, "keep_results": self.results, "clear_at_least": self.least}
+        for name, value in ({"max_tokens": self.budget} | counts).items():
+            if isinstance(value, bool) or not isinstance(value, int | None):
+                raise Usage(f"{name} must be a whole number: nothing was changed")
+            if name in counts and (value or 0) < 0:
+                raise Usage(f"{name} must be at least 0: nothing was changed")
 
 
 class Trimming:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -28,7 +28,7 @@ from ctxkit import (
     estimate_tokens,
     trim_conversation,
 )
-from ctxkit.errors import NoSuchLog, Usage
+from ctxkit.errors import BadTools, NoSuchLog, Usage
 from tests.cli.runner import ctxkit, lines
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
 
@@ -279,6 +279,11 @@ def test_a_log(tmp_path: Path) -> None:
         (lambda: enforce_context_limit(run(), limit=0), Usage, "limit must be at least 1"),
         (lambda: enforce_context_limit(run(), reserve=-1, limit=9), Usage, "reserve must be at least 0"),
         (lambda: estimate_tokens(run(), counter="mine"), Usage, "counter must be one of"),
+        (lambda: trim_conversation(run(), cast(Any, float("nan"))), Usage, "max_tokens must be a whole number"),
+        (lambda: trim_conversation(run(), True), Usage, "max_tokens must be a whole number"),
+        (lambda: trim_conversation(run(), 9, keep=-1), Usage, "keep must be at least 0"),
+        (lambda: trim_conversation(run(), 9, clear_at_least=-1), Usage, "clear_at_least must be at least 0"),
+        (lambda: estimate_tokens(run(), tools=[{"name": "f", "parameters": {"x": object()}}]), BadTools, "tools: "),
         (lambda: estimate_tokens({"messages": []}), BadMessage, "a dict, not a list"),  # type: ignore[arg-type]
         (lambda: estimate_tokens([{"role": "user", "content": "x"}, {"x": 1}]), BadMessage, "messages[1]"),
         (lambda: estimate_tokens("missing.jsonl"), NoSuchLog, "no such log"),
