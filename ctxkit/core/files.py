@@ -52,7 +52,7 @@ SCRIPTS = ("command", "cmd", "script")
 """Their arguments."""
 PATCHES = ("input", "patch", "patchText", "patch_text", "diff", *SCRIPTS)
 """Arguments that hold a patch."""
-PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
+PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
 """Lines of a patch (Codex's apply_patch) that name a file."""
 OF_PATCH: dict[str, How] = {"Update": "edit", "Add": "create", "Delete": "delete", "": "write"}
 BEGIN = "*** Begin Patch"
@@ -98,7 +98,7 @@ def _patched(tool: str, arguments: dict[str, Any]) -> Iterator[Touch]:
         text = _script(arguments.get(key))
         if BEGIN in text:
             for kind, path, moved in PATCHED.findall(text):
-                yield Touch(path or moved, OF_PATCH[kind])
+                yield Touch((path or moved).rstrip(), OF_PATCH[kind])
         elif key not in SCRIPTS and re.search("patch|diff", tool, re.I):
             for path in UNIFIED.findall(text):
                 yield Touch(path.strip(), "edit")

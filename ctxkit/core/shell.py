@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from posixpath import join, normpath
 from typing import Literal, NamedTuple
 
@@ -14,6 +15,8 @@ Did = Literal["read", "edit", "write", "delete"]
 
 LARGEST = 1 << 18
 """Characters of a script that are looked at."""
+LONGEST = 4096
+"""Characters of a path, as systems take it."""
 READS: dict[str, frozenset[str]] = {
     "cat": frozenset(), "bat": frozenset({"-r", "-l"}), "nl": frozenset({"-b", "-w", "-s", "-n", "-v"}),
     "less": frozenset(), "more": frozenset(), "tac": frozenset(), "head": frozenset({"-n", "-c", "--lines", "--bytes"}),
@@ -84,8 +87,7 @@ def used(script: str) -> list[Used]:
     found: list[Used] = []
     other = behind = False
     for words, into, piped in _commands(script[:LARGEST]):
-        while words and BEFORE.fullmatch(words[0]):
-            words = words[1:]
+        words = list(dropwhile(BEFORE.fullmatch, words))
         name = words[0].rpartition("/")[2] if words else ""
         paths, options = _split(name, words[1:])
         if name == "cd":
@@ -155,7 +157,8 @@ def _path(folder: str | None, word: str) -> str | None:
     """The path that a word is in a folder; None where nobody knows."""
     if NO_PATH.search(word) or (folder is None and not word.startswith(("/", "~"))):
         return None
-    return normpath(word if word.startswith("~") else join(folder or "", word))
+    path = normpath(word if word.startswith("~") else join(folder or "", word))
+    return path if len(path) <= LONGEST else None
 
 
 def _commands(script: str) -> Iterator[_Command]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import cache
 from typing import Any, NamedTuple
 
 from ctxkit.core.messages import Content, Image, Result, Text
@@ -71,6 +72,7 @@ _MEMORY = re.compile(r"Contents of [^\n]{1,400}\.md\b[^\n]{0,200}:\n")
 ATTACHED = frozenset({"nested_memory", "instructions", "output_style", "critical_system_reminder"})
 """Kinds of Claude Code's attachments that instruct; its others are notices."""
 
+_BLANKS = re.compile(r"\s+")
 _STARTS = tuple(row.start for row in (*_TABLE, _REMINDER))
 _MAY_BE = re.compile(
     rb'"(?:attachment|(?:\\[nrt]|\s)*(?:%s))'
@@ -108,30 +110,42 @@ def kind(content: Content) -> Kind | None:
 
 def _kinds(words: str) -> Iterator[Kind | None]:
     """What stands in `words`, one after the other; None for what somebody typed."""
-    rest = words.strip()
-    while rest:
-        row, end = _leading(rest)
+    at = _behind_blanks(words, 0)
+    while at < len(words):
+        row, end = _leading(words, at)
         if row is None:
             yield None
             return
         if row is _REMINDER:
-            inner = list(_kinds(rest[len(row.start) : end - len(row.end)]))
+            inner = list(_kinds(words[at + len(row.start) : end - len(row.end)]))
             yield min((one for one in inner if one is not None), default=row.kind)
         else:
             yield row.kind
-        rest = rest[end:].lstrip()
+        at = _behind_blanks(words, end)
 
 
-def _leading(words: str) -> tuple[_Row | None, int]:
-    """The row of the table that `words` begin by, and where that ends."""
-    low = words.lower()
-    for row in (*_TABLE, _REMINDER):
-        if low.startswith(row.start.lower()):
+@cache
+def _patterns() -> list[tuple[_Row, re.Pattern[str], re.Pattern[str]]]:
+    """The rows, with how they begin and end as patterns: lower case would move places, as that of İ is longer."""
+    return [
+        (row, re.compile(re.escape(row.start), re.IGNORECASE), re.compile(re.escape(row.end), re.IGNORECASE))
+        for row in (*_TABLE, _REMINDER)
+    ]
+
+
+def _behind_blanks(words: str, at: int) -> int:
+    found = _BLANKS.match(words, at)
+    return at if found is None else found.end()
+
+
+def _leading(words: str, at: int) -> tuple[_Row | None, int]:
+    """The row of the table that `words` go on with at a place, and where that ends."""
+    for row, start, end in _patterns():
+        if (found := start.match(words, at)) is not None:
             if not row.end:
                 return row, len(words)
-            at = low.find(row.end.lower(), len(row.start))
-            if at >= 0:
-                return row, at + len(row.end)
-    if _MEMORY.match(words) is not None:
+            if (found := end.search(words, found.end())) is not None:
+                return row, found.end()
+    if _MEMORY.match(words, at) is not None:
         return _TABLE[0], len(words)
     return None, 0

@@ -90,3 +90,10 @@ def test_touches(tool: str, arguments: Any, expected: list[tuple[Any, ...]]) -> 
 def test_action() -> None:
     """Whatever is no read changes the file."""
     assert [Touch("a", how).action for how in get_args(How)] == ["read", *["write"] * 4]
+
+
+def test_a_patch_of_blanks() -> None:
+    """They are looked at once: tried from each of them on, this would not end."""
+    path = f"a{' ' * 1_000_000}b"
+    patch = f"*** Begin Patch\n*** Update File: {path}\n*** Add File: c \t\r\n"
+    assert list(touches(Call("c1", "apply_patch", {"input": patch}))) == [Touch(path, "edit"), Touch("c", "create")]

@@ -61,3 +61,9 @@ def test_hostile_scripts(script: str) -> None:
     start = time.perf_counter()
     used(script)
     assert time.perf_counter() - start < 30
+
+
+def test_no_path_is_longer_than_systems_take() -> None:
+    """A folder that goes deeper and deeper is none that anybody knows."""
+    assert used("cd a\n" * 3000 + "cat b") == []
+    assert used("cd a\n" * 20 + "cat b") == [Used("a/" * 20 + "b", "read")]

@@ -87,3 +87,15 @@ def test_attachments(attachment: str, expected: Kind) -> None:
 def test_pictures_and_results(part: Part) -> None:
     """A picture is somebody's, and a result is a result."""
     assert kind(Content("user", [Text(MEMORY), part])) is None
+
+
+def test_letters_whose_lower_case_is_longer() -> None:
+    """What follows stands where it stands, whatever is before it."""
+    context = "<environment_context>İİ</environment_context>"
+    assert kind(Content("user", [Text(context)])) is Kind.INSTRUCTION
+    assert kind(Content("user", [Text(f"{context}ab")])) is None
+
+
+def test_as_many_as_there_are() -> None:
+    """Each is looked at once: were all that follows copied for each, this would not end."""
+    assert kind(Content("user", [Text("<system-reminder>x</system-reminder>\n" * 200_000)])) is Kind.NOTICE
