@@ -7,6 +7,7 @@ Reads what `measuring.py` says of each message, so that they are parts of what `
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import Literal
 
 import msgspec
@@ -60,7 +61,8 @@ class Shares:
         self.names = list(log.listed())
         self.calls = Calls(log, self.names)
         measuring = Measuring(Counting(log))
-        self.tokens = dict(zip(self.names, map(round, measuring.each(self.names)), strict=True))
+        sums = [int(held + 1e-6) for held in accumulate(measuring.each(self.names))]  # whole ones that add up
+        self.tokens = dict(zip(self.names, (now - before for before, now in pairwise([0, *sums])), strict=True))
         self.counter = measuring.name
 
     def by(self, kind: By) -> list[Share]:

@@ -9,8 +9,10 @@ import pytest
 
 from ctxkit.counting import Counting
 from ctxkit.log import Log
+from ctxkit.measuring import Measuring
 from ctxkit.shares import By, Shares, Touched
 from tests.cli.runner import SMALL, lines, message
+from tests.test_measuring import chat
 from tests.test_trimming import step
 
 
@@ -33,6 +35,15 @@ def test_they_add_up(kind: By) -> None:
         assert sum(share.messages for share in found) == len(log.names())
         if kind != "exchange":
             assert [share.tokens for share in found] == sorted((share.tokens for share in found), reverse=True)
+
+
+def test_they_add_up_to_what_was_counted() -> None:
+    """Where shares of a provider's count are no whole numbers, the messages have all of it but the overhead."""
+    log = Log.open(io.BytesIO(chat(*((100 + 31 * n, 17) for n in range(40)))), env={})
+    shares, measuring = Shares(log), Measuring(Counting(log))
+    assert any(held != int(held) for held in measuring.each(log.names()))
+    assert sum(shares.tokens.values()) == int(sum(measuring.each(log.names())) + 1e-6)
+    assert sum(shares.tokens.values()) <= measuring.of(log.names()).tokens
 
 
 def test_what_they_are_called() -> None:

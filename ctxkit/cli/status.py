@@ -135,7 +135,9 @@ def _tables(target: Log, tokens: Budget, by: Kind | None, largest: int | None, *
         for line in lines:
             io.out(*line)
     io.flush()
-    rest = f"; beyond messages {beyond:,}" if beyond > len(shares.tokens) else ""
+    rest = f"; beyond messages {beyond:,}" if beyond > 0 else ""
+    if files and not held:
+        io.say("no call in the context reads or writes a file")
     io.say(f"tokens: {shares.counter}{rest}")
 
 

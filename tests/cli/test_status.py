@@ -229,3 +229,11 @@ def test_the_providers_count_has_it_all(tmp_path: Path) -> None:
     assert found["tokens"]["used"] == 905 and found["tokens"]["beside"]["within"] == 12_000
     assert "12,000 within the provider's count" in good("status", path, "--overhead", "12k").text
     assert "are not added" in good("trim", path, "--overhead", "12k", "--max-tokens", "1k").err
+
+
+def test_no_file_is_said(tmp_path: Path) -> None:
+    """Where no call touches a file there is nothing to print, which is said."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(lines({"role": "user", "content": "Hello."}))
+    ran = good("status", path, "--files")
+    assert (ran.out, ran.err.splitlines()[0]) == (b"", "no call in the context reads or writes a file")
