@@ -107,9 +107,12 @@ def _parted(both: int, behind: str) -> dict[str, int]:
 
 
 def _flat(text: str) -> str:
-    """One line, as it reads once the JSON that it may stand in is decoded, however often."""
-    text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text)
-    text = re.sub(r"\\+([\"'/`])", r"\1", re.sub(r"\\+[nrt]", " ", text))
+    """One line, as it reads once the JSON that it may stand in is decoded, however often.
+
+    A run of backslashes is looked at from its start alone.
+    """
+    text = re.sub(r"(?<!\\)\\+u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text)
+    text = re.sub(r"(?<!\\)\\+([\"'/`])", r"\1", re.sub(r"(?<!\\)\\+[nrt]", " ", text))
     return re.sub(r"[ \t\r\n]+", " ", text)
 
 

@@ -19,7 +19,7 @@ def members(schema: Any, indent: int) -> Iterator[str]:
     if not isinstance(found, dict):
         return
     needed = schema.get("required")
-    needed = needed if isinstance(needed, list) else []
+    needed = {one for one in needed if isinstance(one, str)} if isinstance(needed, list) else set()
     blank = " " * indent
     for name, inner in found.items():
         description = inner.get("description") if isinstance(inner, dict) else None

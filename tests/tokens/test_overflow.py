@@ -122,3 +122,4 @@ def test_a_long_text_is_no_stall() -> None:
     """Megabytes of figures and of words without an end."""
     for text in ("1 tokens exceeds " * 100_000, "9" * 1_000_000, "prompt is too long: " * 50_000, "(" * 1_000_000):
         overflow(text)
+    overflow("\\" * 1_000_000)

@@ -48,3 +48,10 @@ def test_members() -> None:
     ]  # fmt: skip
     for none in (None, [], {"properties": []}):
         assert list(members(none, 0)) == []
+
+
+def test_what_is_required() -> None:
+    """Names, however many; what is none counts for nothing."""
+    names = [f"p{k}" for k in range(100_000)]
+    found = list(members({"properties": {name: {} for name in names}, "required": [{}, *names[1:]]}, 0))
+    assert found[:2] == ["p0?: any,", "p1: any,"] and found[-1] == "p99999: any,"
