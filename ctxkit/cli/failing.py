@@ -16,7 +16,7 @@ from ctxkit.errors import CtxkitError, ExitCode, ManyConversations
 
 PIPE_STATUS = 128 + signal.SIGPIPE
 _NO_NUMBER = re.compile(r"is not a valid int(eger)?( range)?\b")
-_TOO_SMALL = re.compile(r"-?\d+ is not in the range x>=(\d+)")
+_TOO_SMALL = re.compile(r"(-?\d+) is not in the range x>=(\d+)")
 """What the option parser says of numbers, in its own words."""
 
 
@@ -62,7 +62,7 @@ def usage(error: Any) -> int:
     """Render what the option parser found wrong."""
     near = getattr(error, "possibilities", None) or []
     text = " ".join(str(error.message if near else error.format_message()).split())
-    text = _NO_NUMBER.sub("is no whole number", _TOO_SMALL.sub(r"it is at least \1", text[:1].lower() + text[1:]))
+    text = _NO_NUMBER.sub("is no whole number", _TOO_SMALL.sub(r"\1: it is at least \2", text[:1].lower() + text[1:]))
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
     meant = _usage_hint(error, text) or (f"{near[0]}? " if near else "")
     _told(text.rstrip("."), f"{meant}{path} --help")
