@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from ctxkit.errors import WriteFailed
 from ctxkit.store.opening import FLAGS, above_standard, close, kind_of
 
 _ATTEMPTS = 3
+PAUSES = (0.0, 0.002, 0.05)
+"""Seconds before each look at the end of the file: of a line that is being written a reader may see the first part."""
 _WRITES = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | FLAGS
 
 
@@ -33,14 +36,23 @@ def add(path: Path, line: bytes, begin: bytes, never: Iterable[Path] = ()) -> No
             start = os.pread(fd, len(begin), 0)
             if not begin.startswith(start):
                 raise WriteFailed(f"{path} holds something else: nothing was added")
-            torn = found.st_size > 0 and os.pread(fd, 1, found.st_size - 1) != b"\n"
-            written = b"\n" * torn + line + b"\n"
+            written = b"\n" * _torn(fd) + line + b"\n"
             if os.write(fd, written) != len(written):
                 raise WriteFailed(f"{path}: only a part of a line could be written")
         finally:
             close(fd)
     except OSError as error:
         raise WriteFailed(f"{path}: {(error.strerror or str(error)).lower()}: nothing was added") from error
+
+
+def _torn(fd: int) -> bool:
+    """Whether the file ends within a line, and not because another process is just writing one."""
+    for pause in PAUSES:
+        time.sleep(pause)
+        size = os.fstat(fd).st_size
+        if not size or os.pread(fd, 1, size - 1) == b"\n":
+            return False
+    return True
 
 
 def _opened(path: Path) -> int:
