@@ -7,7 +7,7 @@ the counter alone, and the context is cut further until that fits too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeVar
 
 from msgspec import structs
@@ -15,7 +15,6 @@ from msgspec import structs
 from ctxkit.around import tokens_of, tools_of
 from ctxkit.core import assembly
 from ctxkit.core.context import NO_LENS, listed
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.usage import Figures
 from ctxkit.counting import Counting
 from ctxkit.enforcing import fit
@@ -90,19 +89,12 @@ def _held(made: T) -> T:
     return made
 
 
-def pieces(made: Exported | Written) -> Iterable[bytes]:
-    """The bytes that it is."""
-    if isinstance(made, Written):
-        return made.pieces
-    return (dumps(value).encode("ascii") + b"\n" for value in made.values)
-
-
 def _size(log: Log, made: Exported | Written, *, recounted: bool) -> int:
     """Tokens of what is written, read as a file of its own, by the counter of `log`, and of what is sent besides; or
     what its replies tell, where that is more.
     """
     counting = Counting(log)
-    opening = read(Source("export", b"".join(pieces(made))))
+    opening = read(Source("export", b"".join(made.pieces)))
     other = OpenedLog(opening, log.config.given({"model": counting.model}), clock=log.clock)
     other.cache_folder, state = log.cache_folder, other.state()
     told = assembly.status(state, NO_LENS, other.text)  # chat lines have threads, of which a model is told

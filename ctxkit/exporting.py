@@ -13,6 +13,7 @@ import msgspec
 
 from ctxkit.core import integrity
 from ctxkit.core.context import windowed
+from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
 from ctxkit.errors import NothingToSend
@@ -34,6 +35,11 @@ class Exported(msgspec.Struct):
     repairs: Repairs
     count: int
     unit: str = "message"
+
+    @property
+    def pieces(self) -> Iterable[bytes]:
+        """The bytes that are printed, whole lines all together."""
+        return (dumps(value).encode("ascii") + b"\n" for value in self.values)
 
 
 def export(

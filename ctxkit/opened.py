@@ -229,6 +229,14 @@ class OpenedLog:
         newest = self.config["window.messages"]
         return Lens(self.lens_agent, self.lens_thread, self.now_seconds(), windows, newest or None)
 
+    def own(self) -> Sequence[int]:
+        """The messages of the log's own context, before any op of ctxkit's, in order."""
+        state = self.state()
+        if state.ledger.entries:
+            state = fold(state.transcript, Ledger([], {}, []))
+        found = listed(state, Lens(thread=self.lens_thread))
+        return found if isinstance(found, range) else [name for name in found if isinstance(name, int)]
+
     def now_seconds(self) -> float | None:
         """What windows count from, in seconds since 1970; None = the newest time in the log. Raises BadTime."""
         asked = self.now or self.config["now"]

@@ -126,7 +126,7 @@ class _Plot:
         self.path = _path(self.state, log.lens_thread)
         self.mine = Ranges.of(self.path)
         messages = self.state.messages
-        self.sizes = [m.size + sum(size for _, size in m.more) for m in (messages[n - 1] for n in self.path)]
+        self.sizes = [messages[n - 1].bytes for n in self.path]
 
     @cached_property
     def windows(self) -> bool:

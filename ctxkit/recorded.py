@@ -12,12 +12,9 @@ from functools import cached_property
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
-from ctxkit.core.context import Lens, listed
-from ctxkit.core.ledger import Ledger
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name
-from ctxkit.core.replay import fold
-from ctxkit.core.transcript import Cut, View
+from ctxkit.core.transcript import Cut, View, standing
 from ctxkit.core.usage import Usage
 from ctxkit.counting import Counting
 from ctxkit.opened import OpenedLog
@@ -44,7 +41,7 @@ class Stretch(NamedTuple):
     places: Sequence[int]
     steps: Sequence[Step]
     after: bool
-    retold: bool = False
+    retold: bool
 
 
 class Session:
@@ -52,7 +49,7 @@ class Session:
 
     def __init__(self, counting: Counting) -> None:
         self.counting = counting
-        self.own = _own(counting.log)
+        self.own = counting.log.own()
         """Messages of the log's own context, before any op of ctxkit's, in order."""
         self.now, *self.earlier = self._stretches()
         """Since the newest compaction that the program made, and what was before it, newest first."""
@@ -107,11 +104,13 @@ class Session:
         """Tokens that the first request after a compaction holds beyond what the log shows of it, as the compaction
         before this one had them: files that the program sends again without a row that says so.
         """
-        if self.earlier and self.earlier[0].after and self.overhead is not None:
-            held = self.earlier[0].held
-            for place, usage in _first(self.counting.log, held):
-                return max(0, round(usage.request - self.overhead - self.worth(held[:place], as_read=True)))
-        return 0
+        if not self.earlier or not self.earlier[0].after or self.overhead is None:
+            return 0
+        held = self.earlier[0].held
+        first = _first(self.counting.log, held)
+        if first is None:
+            return 0
+        return max(0, round(first[1].request - self.overhead - self.worth(held[: first[0]], as_read=True)))
 
     def worth(self, names: Sequence[Name], *, as_read: bool = False) -> float:
         """Tokens of messages, by the calibration: in replies hidden thinking is included."""
@@ -150,23 +149,17 @@ class Session:
 
         Learnt from the first request of the log: later ones may hold thinking that no row shows.
         """
-        for n, usage in _first(self.counting.log, range(1, len(self.counting.log.state().messages) + 1)):
-            held = sum(self.counting.base_as_read(range(1, n + 1))) * self.calibration.inwards
-            return max(0, round(usage.request - held))
-        return None
+        first = _first(self.counting.log, range(1, len(self.counting.log.state().messages) + 1))
+        if first is None:
+            return None
+        place, usage = first
+        held = sum(self.counting.base_as_read(range(1, place + 1))) * self.calibration.inwards
+        return max(0, round(usage.request - held))
 
     @property
     def known(self) -> Sequence[int]:
         """The messages up to the newest counted reply, itself included."""
         return self.own[: self.now.places[-1] + 1] if self.now.places else []
-
-
-def _own(log: OpenedLog) -> Sequence[int]:
-    state = log.state()
-    if state.ledger.entries:
-        state = fold(state.transcript, Ledger([], {}, []))
-    found = listed(state, Lens(thread=log.lens_thread))
-    return found if isinstance(found, range) else [name for name in found if isinstance(name, int)]
 
 
 def _view(log: OpenedLog) -> View | None:
@@ -184,13 +177,11 @@ def _path(log: OpenedLog) -> Sequence[int]:
     return view.order if view is not None else ()
 
 
-def _first(log: OpenedLog, held: Sequence[int]) -> Iterator[tuple[int, Usage]]:
-    """Place in `held` and usage of the first replies that have one."""
+def _first(log: OpenedLog, held: Sequence[int]) -> tuple[int, Usage] | None:
+    """Place in `held` and usage of the first reply that has one."""
     replies = ((place, n) for place, n in enumerate(held) if log.state().messages[n - 1].role == "assistant")
-    for place, n in islice(replies, TRIES):
-        usage = log.usage(n)
-        if usage is not None:
-            yield place, usage
+    found = ((place, log.usage(n)) for place, n in islice(replies, TRIES))
+    return next(((place, usage) for place, usage in found if usage is not None), None)
 
 
 def _is_over(messages: Sequence[Message], some: Sequence[int]) -> bool:
@@ -200,17 +191,14 @@ def _is_over(messages: Sequence[Message], some: Sequence[int]) -> bool:
 
 def _recorded(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> list[tuple[int, Usage]]:
     """Place in `held` and usage of the newest replies that have one, oldest first; none from before a compaction among
-    `cuts`. A cut that took out only what came after a reply, a rewind, leaves its count standing.
+    `cuts`.
     """
-    rows, messages = log.state().transcript.row_of, log.state().messages
+    messages = log.state().messages
     found: list[tuple[int, Usage]] = []
-    bare, left, lowest = 0, len(cuts), len(messages) + 1
-    for place in range(len(held) - 1, -1, -1):
+    bare = 0
+    for place in standing(held, cuts, log.state().transcript.row_of):
         n = held[place]
-        while left and cuts[left - 1].row > rows[n - 1]:
-            left -= 1
-            lowest = 0 if cuts[left].moved else min(lowest, next(iter(cuts[left].out), lowest))
-        if n >= lowest or bare >= (GAP if found else TRIES) or len(found) >= REPLIES:
+        if bare >= (GAP if found else TRIES) or len(found) >= REPLIES:
             break
         if len(found) >= STEPS and not (found[0][1].passing and messages[n - 1].role != "user"):
             break

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Content, Message, Span
+from ctxkit.core.transcript import standing
 from ctxkit.core.usage import Usage, retell, usage
 from ctxkit.formats.base import Kept
 
@@ -25,13 +26,14 @@ REPEATED = b'"last_token_usage"'
 """In rows of Codex, which may say again what was counted of the newest reply."""
 
 
-def recounted(log: OpenedLog, own: Sequence[int], context: Sequence[Kept], stream: BinaryIO) -> Iterator[bytes]:
+def recounted(log: OpenedLog, context: Sequence[Kept], stream: BinaryIO) -> Iterator[bytes]:
     """The lines of `stream`, a session that was written from `context`, with usages that fit it.
 
-    `own`: the messages of the log's own context. Replies whose context is still what was counted keep their usage.
+    Replies whose context is still what was counted keep their usage.
     """
     from ctxkit.opened import OpenedLog
 
+    own = log.own()
     stream.seek(0)
     made = OpenedLog.open(stream, env={})
     new = [n for n in made.names() if isinstance(n, int)]
@@ -65,12 +67,9 @@ def _told(log: OpenedLog, own: Sequence[int], context: Sequence[Kept]) -> dict[i
     """Place in `context` -> what was counted there, and tokens of the request as it is now: of each reply that was
     counted since the program's newest compaction.
     """
-    messages, view, row_of = log.messages, log.transcript.view, log.transcript.row_of
-    since = view.cuts[-1].row if view is not None and view.cuts else -1
-    found = {
-        n: one for n in own
-        if messages[n - 1].role == "assistant" and row_of[n - 1] >= since and (one := log.usage(n)) is not None
-    }  # fmt: skip
+    messages, view = log.messages, log.transcript.view
+    since = (own[place] for place in standing(own, view.cuts if view is not None else (), log.transcript.row_of))
+    found = {n: one for n in since if messages[n - 1].role == "assistant" and (one := log.usage(n)) is not None}
     if not found:
         return {}
     sizes = _sizes(messages, own, found)
@@ -91,7 +90,7 @@ def _size(log: OpenedLog, kept: Kept, sizes: dict[int, float]) -> float:
     had = sizes[kept.n]
     if kept.content is None:
         return had
-    return had * _said(kept.content) / (_said(log.content(kept.n)) or _bytes(log.messages[kept.n - 1]))
+    return had * _said(kept.content) / (_said(log.content(kept.n)) or log.messages[kept.n - 1].bytes)
 
 
 def _sizes(messages: Sequence[Message], own: Sequence[int], found: dict[int, Usage]) -> dict[int, float]:
@@ -100,7 +99,7 @@ def _sizes(messages: Sequence[Message], own: Sequence[int], found: dict[int, Usa
     grown = {
         (a, b): more for a, b in pairwise(counted) if (more := found[own[b]].request - found[own[a]].request) > 0
     }  # fmt: skip
-    weights = [_bytes(messages[n - 1]) for n in own]
+    weights = [messages[n - 1].bytes for n in own]
     known = sum(sum(weights[a:b]) for a, b in grown)
     rate = sum(grown.values()) / known if known else 1 / BYTES
     sizes = {n: rate * weight for n, weight in zip(own, weights, strict=True)}
@@ -112,10 +111,6 @@ def _sizes(messages: Sequence[Message], own: Sequence[int], found: dict[int, Usa
     if 0 < net < held:  # something left between two requests, which no row says: all have their part of it
         sizes.update((n, sizes[n] * net / held) for n in own[first:last])
     return sizes
-
-
-def _bytes(message: Message) -> int:
-    return message.size + sum(size for _, size in message.more)
 
 
 def _said(content: Content) -> int:

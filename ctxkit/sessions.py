@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
 
 from ctxkit.core import integrity
-from ctxkit.core.context import Lens, names
+from ctxkit.core.context import names
 from ctxkit.core.integrity import NO_RESULT
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Content, Repairs, Result, Text
@@ -121,7 +121,7 @@ def _proved(
         stream = _kept(attempt.pieces)
         told = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
         if _reads_as(stream, attempt.keys, told):
-            attempt.pieces = recounted(log, _own(log), edited.context, stream) if recount else _again(stream)
+            attempt.pieces = recounted(log, edited.context, stream) if recount else _again(stream)
             return attempt
     raise CtxkitError("the session would not be read as the context that it was written from: nothing was written")
 
@@ -140,12 +140,6 @@ def _again(stream: BinaryIO) -> Iterator[bytes]:
     stream.seek(0)
     while piece := stream.read(1 << 20):
         yield piece
-
-
-def _own(log: OpenedLog) -> list[int]:
-    """The log's own context, without ops."""
-    plain = msgspec.structs.replace(log.state().transcript, ops=[])
-    return [n for name in names(fold(plain, build(plain)), Lens(thread=log.lens().thread)) if (n := _number(name))]
 
 
 def _reads_as(stream: BinaryIO, keys: list[list[str]], told: list[Content]) -> bool:
@@ -178,7 +172,7 @@ def _told(contents: Iterable[Content]) -> Iterator[tuple[str, str, str]]:
 def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None) -> Edited:
     """What ops and parameters made of the log; pairs that they broke are made whole again, and counted."""
     state, lens = log.state(), log.lens()
-    own = _own(log)
+    own = log.own()
     shown = list(log.listed())
     context: list[Kept] = []
     for place, entry in enumerate(log.entries(), start=1):
@@ -212,7 +206,7 @@ def _number(name: Name) -> int:
     return name if isinstance(name, int) else 0
 
 
-def _in_order(shown: list[int], own: list[int]) -> bool:
+def _in_order(shown: list[int], own: Sequence[int]) -> bool:
     """Whether all of `shown` are in `own`, in its order."""
     rest = iter(own)
     return all(n in rest for n in shown)
@@ -226,7 +220,7 @@ def _rows_at(log: OpenedLog) -> int | None:
     return place if place < log.transcript.rows else None
 
 
-def _paired(log: OpenedLog, context: list[Kept], own: list[int], gone: set[int], repairs: Repairs) -> list[Kept]:
+def _paired(log: OpenedLog, context: list[Kept], own: Sequence[int], gone: set[int], repairs: Repairs) -> list[Kept]:
     """`context` without results whose call is not in it, and with results for calls whose result is not.
 
     What was broken in the log's `own` context already is its program's affair.

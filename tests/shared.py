@@ -17,3 +17,9 @@ def shared(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"{name} is not there (set CTXKIT_SHARED to the folder that holds it)")
     return path
+
+
+def transcripts(*folders: str, under: int) -> list[Path]:
+    """The real files of these formats that are smaller than so many bytes; none where the folder is not there."""
+    found = (path for folder in folders for path in sorted((SHARED / "transcripts" / folder).glob("*")))
+    return [path for path in found if path.stat().st_size < under]

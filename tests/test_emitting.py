@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ctxkit.counting import Counting
-from ctxkit.emitting import pieces, within
+from ctxkit.emitting import within
 from ctxkit.errors import DoesNotFit, NothingToSend
 from ctxkit.exporting import Exported
 from ctxkit.formats.base import Written
@@ -21,18 +21,13 @@ from ctxkit.log import Log
 from ctxkit.trimming import Asked
 from tests.cli.runner import ctxkit, good, lines
 from tests.lawful import as_bytes, conversations
-from tests.shared import SHARED
+from tests.shared import transcripts
 from tests.test_counted import steps
 
 REQUESTS = ("openai", "responses", "anthropic", "gemini")
 SESSIONS = ("claude-code", "codex", "pi")
 TO = ("chat", *REQUESTS, *SESSIONS)
-REAL = [
-    path
-    for folder in ("claude-code", "codex", "pi", "mini-swe-agent")
-    for path in sorted((SHARED / "transcripts" / folder).iterdir())
-    if path.stat().st_size < 600_000
-] if (SHARED / "transcripts").is_dir() else []  # fmt: skip
+REAL = transcripts("claude-code", "codex", "pi", "mini-swe-agent", under=600_000)
 
 
 def unanswered(calls: int) -> list[dict[str, Any]]:
@@ -78,7 +73,7 @@ def test_every_budget(tmp_path: Path, to: str, raw: bytes) -> None:
         except (DoesNotFit, NothingToSend):
             assert budget < 900, budget
             continue
-        out.write_bytes(b"".join(pieces(made)))
+        out.write_bytes(b"".join(made.pieces))
         used = Log.open(out, env={"CTXKIT_MODEL": "unknown"}).status().tokens.used
         assert used is not None and used <= budget - 40, (to, budget)
         fitted += 1
@@ -161,7 +156,7 @@ def test_any_log(raw: bytes, budget: int, to: str) -> None:
         _, made = within(fresh, Asked(budget, assembly=to in REQUESTS), writer(to))
     except (DoesNotFit, NothingToSend):
         return
-    read = Log.open(io.BytesIO(b"".join(pieces(made))), env={"CTXKIT_MODEL": "unknown"})
+    read = Log.open(io.BytesIO(b"".join(made.pieces)), env={"CTXKIT_MODEL": "unknown"})
     assert Counting(read).of(read.names()) <= budget - 25
 
 
@@ -178,7 +173,7 @@ def test_real_sessions(path: Path, tmp_path: Path) -> None:
                 _, made = within(log, Asked(int(used * share), assembly=False), writer(to))
             except (DoesNotFit, NothingToSend):
                 continue
-            out.write_bytes(b"".join(pieces(made)))
+            out.write_bytes(b"".join(made.pieces))
             alone = Log.open(out, env={"CTXKIT_MODEL": f"{log.model or 'unknown'}-2"})  # its counts are of more
             assert (alone.status().tokens.used or 0) <= int(used * share)
 
@@ -199,5 +194,5 @@ def test_what_replies_tell_of_it(path: Path, tmp_path: Path) -> None:
             )
         except (DoesNotFit, NothingToSend):
             continue
-        out.write_bytes(b"".join(pieces(made)))
+        out.write_bytes(b"".join(made.pieces))
         assert (Log.open(out, env={}).status().tokens.used or 0) <= int(used * share)

@@ -17,7 +17,7 @@ from ctxkit.recorded import Session
 from ctxkit.shares import Shares
 from ctxkit.sides import Side
 from tests.cli.runner import SMALL, lines
-from tests.shared import SHARED
+from tests.shared import transcripts
 
 
 def chat(*usages: tuple[int, int] | None) -> bytes:
@@ -141,12 +141,7 @@ def test_a_look_is_measured_like_an_op() -> None:
     assert measure(Counting(seen), seen.names()).tokens <= 1300
 
 
-SESSIONS = [
-    path
-    for folder in ("claude-code", "codex", "pi", "mini-swe-agent")
-    for path in sorted((SHARED / "transcripts" / folder).iterdir())
-    if path.stat().st_size < 1_500_000
-] if (SHARED / "transcripts").is_dir() else []  # fmt: skip
+SESSIONS = transcripts("claude-code", "codex", "pi", "mini-swe-agent", under=1_500_000)
 
 
 @pytest.mark.skipif(not SESSIONS, reason="the shared transcripts are not here")

@@ -74,21 +74,28 @@ def test_what_came_counts() -> None:
     assert newest is not None and newest.estimated and newest.request < 20_350
 
 
-def test_a_count_that_is_repeated(tmp_path: Path) -> None:
-    """Codex says the newest one again; who resumes the file reads the last row."""
+def count(size: int) -> dict[str, Any]:
+    """What Codex notes of a request."""
+    found = {"input_tokens": size, "cached_input_tokens": 5, "output_tokens": 7, "reasoning_output_tokens": 0,
+             "total_tokens": size + 7}  # fmt: skip
+    return {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": found}}}
 
-    def count(size: int) -> dict[str, Any]:
-        found = {"input_tokens": size, "cached_input_tokens": 5, "output_tokens": 7, "reasoning_output_tokens": 0,
-                 "total_tokens": size + 7}  # fmt: skip
-        return {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": found}}}
 
-    words = ["meta", "user:q1", "say:a1", 9000, "user:q2", "say:a2", 9500, "user:q3", "say:a3", 9900, 9900]
+REPEATED: list[str | int] = [
+    "meta", "user:q1", "say:a1", 9000, "user:q2", "say:a2", 9500, "user:q3", "say:a3", 9900, 9900,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [(), ("user:q4", "say:a4", 10300, "rollback:1")], ids=["", "behind a rollback"])
+def test_a_count_that_is_repeated(more: tuple[str | int, ...]) -> None:
+    """Codex says the newest one again, and reads the last row. What a rollback left standing counts."""
+    words = [*REPEATED, *more]
     raw = lines(*[count(one) if isinstance(one, int) else codex.row(one) for one in words])
     log = opened(raw)
     log.forget(["3-4"])
     made = [json.loads(line) for line in b"".join(log.session("codex", keep_id=True, recount=True).pieces).splitlines()]
     told = [row["payload"]["info"]["last_token_usage"] for row in made if row["payload"].get("type") == "token_count"]
-    assert [one["input_tokens"] for one in told][-2:] == [9451, 9451]
+    assert [one["input_tokens"] for one in told][2:4] == [9451, 9451]
     assert all(one["total_tokens"] == one["input_tokens"] + 7 for one in told)
 
 

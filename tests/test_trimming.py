@@ -17,14 +17,9 @@ from ctxkit.log import Log
 from ctxkit.policies.trim import Rank
 from ctxkit.trimming import Asked, Trimming
 from tests.cli.runner import lines
-from tests.shared import SHARED
+from tests.shared import SHARED, transcripts
 
-SESSIONS = [
-    path
-    for folder in ("claude-code", "codex", "pi", "mini-swe-agent")
-    for path in sorted((SHARED / "transcripts" / folder).iterdir())
-    if path.stat().st_size < 1_500_000
-] if (SHARED / "transcripts").is_dir() else []  # fmt: skip
+SESSIONS = transcripts("claude-code", "codex", "pi", "mini-swe-agent", under=1_500_000)
 REAL = [
     path
     for folder in ("claude-code", "codex", "pi", "mini-swe-agent", "swe-agent")

@@ -12,7 +12,6 @@ import typer
 from ctxkit.cli import io, render
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
 from ctxkit.exporting import Exported, outdated
@@ -128,7 +127,7 @@ def _print(output: str | None, made: Exported | Written) -> None:
         for value in made.values:
             io.out_json(value)
     else:
-        _leave(output, "", (dumps(value).encode("ascii") + b"\n" for value in made.values))
+        _leave(output, "", made.pieces)
 
 
 def _leave(output: str | None, name: str, pieces: Iterable[bytes]) -> None:

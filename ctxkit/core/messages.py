@@ -37,6 +37,11 @@ class Message(msgspec.Struct, gc=False):
     more: tuple[Span, ...] = ()
     opens: bool = False
 
+    @property
+    def bytes(self) -> int:
+        """Of all its rows."""
+        return self.size + sum(size for _, size in self.more)
+
 
 class Text(msgspec.Struct, tag="text"):
     """Words."""

@@ -5,7 +5,7 @@ Pipeline: `store/jsonl.py` decodes rows, `formats/*` make a `Transcript` of them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -82,3 +82,19 @@ class Transcript(msgspec.Struct):
     view: View | None = None
     model: str = ""
     counts: dict[int, Span] = {}
+
+
+def standing(held: Sequence[int], cuts: Sequence[Cut], row_of: Sequence[int]) -> Iterator[int]:
+    """Places in `held`, a context, of the messages before which no cut has changed anything since, newest first.
+
+    A compaction ends them; a cut that took out only what came after a message, a rewind, does not.
+    """
+    left, lowest = len(cuts), len(row_of) + 1
+    for place in range(len(held) - 1, -1, -1):
+        n = held[place]
+        while left and cuts[left - 1].row > row_of[n - 1]:
+            left -= 1
+            lowest = 0 if cuts[left].moved else min(lowest, next(iter(cuts[left].out), lowest))
+        if n >= lowest:
+            return
+        yield place
