@@ -132,8 +132,9 @@ def change(log: OpenedLog, after: State) -> Figures:
     """
     before, counting, then = log.state(), Counting(log), Counting(log.seen_at(after))
     shown, names = before.shown(), after.shown()
-    one = measure(counting, list(shown_names(before)))
-    other = measure(then, list(shown_names(after)))
+    measuring = Measuring(counting)
+    one = measuring.of(list(shown_names(before)))
+    other = measuring.seen(then).of(list(shown_names(after)))
     stubs = [name for name, stub in after.board.stubs.items() if before.board.stubs.get(name) != stub]
     return Figures(
         one.tokens + added(counting, one), other.tokens + added(then, other),

@@ -26,7 +26,7 @@ from ctxkit.core.usage import Usage
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
-from ctxkit.recorded import Session
+from ctxkit.recorded import Session, rate
 from ctxkit.sizes import as_shown
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 
@@ -100,8 +100,7 @@ class _Weights:
             return self.counting.counter.tokens(base)
         if self.measured:
             return base * self.measuring.rate(name)
-        replied = isinstance(name, int) and self.counting.log.state().messages[name - 1].role == "assistant"
-        return base * (self.calibration.outwards if replied else self.calibration.inwards)
+        return base * rate(self.counting.log, self.calibration, name)
 
     def know(self, numbers: Ranges) -> None:
         """These will be asked for."""

@@ -120,8 +120,7 @@ class Session:
 
     def rate(self, name: Name) -> float:
         """Tokens to one of the base, in a message: replies by what replies come to, others by what they do."""
-        replied = isinstance(name, int) and self.counting.log.state().messages[name - 1].role == "assistant"
-        return self.calibration.outwards if replied else self.calibration.inwards
+        return rate(self.counting.log, self.calibration, name)
 
     @property
     def after(self) -> int:
@@ -160,6 +159,12 @@ class Session:
     def known(self) -> Sequence[int]:
         """The messages up to the newest counted reply, itself included."""
         return self.own[: self.now.places[-1] + 1] if self.now.places else []
+
+
+def rate(log: OpenedLog, calibration: Calibration, name: Name) -> float:
+    """Tokens to one of the base, in a message of `log`, as `calibration` has it."""
+    replied = isinstance(name, int) and log.state().messages[name - 1].role == "assistant"
+    return calibration.outwards if replied else calibration.inwards
 
 
 def _view(log: OpenedLog) -> View | None:

@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ctxkit.counting import Counting
@@ -103,7 +103,7 @@ def _texts(path: Path, to: Path) -> tuple[int, int]:
     log, counted = Log.open(path), []
 
     class Noted(Counting):
-        def _count(self, waiting: dict[bytes, tuple[str, int]]) -> None:  # type: ignore[override]
+        def _count(self, waiting: Mapping[bytes, tuple[str, int]]) -> None:
             counted.extend(text for text, _ in waiting.values())
             self._known.update(dict.fromkeys(waiting, 1))
 

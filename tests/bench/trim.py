@@ -58,12 +58,10 @@ def table(folder: Path, peers: str, times: int, limit: int) -> Iterator[str]:
         log = made(folder, count)
         for _ in range(times):
             for kind in KINDS:
-                if found[kind].get(count, []) is not None:
+                before = found[kind].get(count, [])
+                if before is not None:
                     took = once(kind, folder, log, peers, limit)
-                    if took is None:
-                        found[kind][count] = None
-                    else:
-                        found[kind].setdefault(count, []).append(took)  # type: ignore[union-attr]
+                    found[kind][count] = None if took is None else [*before, took]
     yield f"| messages of {CHARACTERS} characters, {times} runs | " + " | ".join(f"{n:,}" for n in SIZES) + " |"
     yield "|---" * (len(SIZES) + 1) + "|"
     for kind, told in KINDS.items():
