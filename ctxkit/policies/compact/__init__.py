@@ -1,0 +1,1 @@
+"""Compaction, pure: what may be replaced by a summary, and what the summary says."""

@@ -1,0 +1,148 @@
+"""Facts: what a summary should keep, by class, and how much of it a text keeps (issue 6; COMPACTION 2, "SAL").
+
+Files edited and read, commands, errors, decisions, pending work, what people said, code that was defined. `compact
+--json` counts by it what was kept; so does the benchmark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ctxkit.policies.compact.items import SCRIPTS, commands, short
+from ctxkit.policies.compact.source import Kind, Piece
+
+CLASSES = ("files edited", "files read", "commands", "errors", "decisions", "pending", "user", "code")
+DECIDES = re.compile(
+    r"\b(?:decid(?:e|ed|es|ing)|decision|chose|choosing|opt(?:ed)? for|go(?:ing)? with|(?:will|should|let's|I'll) use|"
+    r"instead of|rather than|root cause|the (?:fix|cause|reason|problem|issue) (?:is|was)|turns? out|"
+    r"trade-?offs?|conclu(?:de|sion)|prefer(?:red)?|agreed)\b",
+    re.I,
+)
+"""What a sentence says that decides something, or finds out why."""
+PENDS = re.compile(
+    r"\b(?:TODO|FIXME|next step|next,|remaining|still (?:need|have|to|fail|open|missing)|not yet|pending|left to do|"
+    r"follow-?up|needs? to be|unresolved|unfinished|blocked (?:on|by)|to be done|outstanding)\b",
+    re.I,
+)
+"""What a sentence says that leaves something to do."""
+FAILS = re.compile(
+    r"\b[A-Z]\w*(?:Error|Exception)\b|\b(?:error|fatal|panic|FAILED|FAIL|Traceback|undefined reference|cannot find|"
+    r"not found|No such file|command not found|Permission denied|assertion failed)\b[:! ]|^(?:E  |error\b|ERROR\b|✗|✘|--- FAIL)|"
+    r"\bE(?:NOENT|ACCES|EXIST|ADDRINUSE|CONNREFUSED)\b|\bTS\d{4,5}\b|(?:exit(?:ed with)?|return) (?:code|status):? [1-9]",
+    re.M,
+)
+"""What a line of a result says where something failed."""
+DEFINES = re.compile(
+    r"^\+?\s*(?:export\s+|default\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|pub(?:\(\w+\))?\s+|abstract\s+|unsafe\s+)*"
+    r"(?:def|class|func|fn|function\*?|interface|struct|enum|trait|impl|module|namespace)\s+\(?[A-Za-z_*]"
+    r"|^\+?\s*(?:export\s+)?(?:const|let|var)\s+\w+\s*=\s*(?:async\s*)?(?:\([^()]*\)|\w+)\s*=>"
+    r"|^\+?\s*(?:export\s+)?type\s+\w+(?:\s*[=<]|\s+(?:struct|interface|func)\b)|^\+?\s*CREATE\s+(?:TABLE|INDEX|VIEW)\b",
+)  # fmt: skip
+"""A line that defines code."""
+SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+WORD = re.compile(r"\w+")
+SHARE = 0.8
+"""Of a fact's words: a line that has so many of them keeps it."""
+LONGEST = 300
+"""Characters of a line that is a fact; longer ones are dumps."""
+FEWEST = 3
+"""Words of a sentence that says something."""
+
+
+def facts(pieces: Sequence[Piece]) -> dict[str, list[str]]:
+    """The facts of these pieces by class, each once, in order."""
+    found: dict[str, dict[str, None]] = {name: {} for name in CLASSES}
+    for piece in pieces:
+        for name, fact in _of(piece):
+            found[name].setdefault(fact)
+    edited = found["files edited"]
+    found["files read"] = {path: None for path in found["files read"] if path not in edited}
+    return {name: list(some) for name, some in found.items()}
+
+
+def _of(piece: Piece) -> Iterator[tuple[str, str]]:
+    if piece.kind == Kind.INPUT:
+        for touch in piece.touches:
+            yield ("files read" if touch.how == "read" else "files edited"), short(touch.path)
+        key = piece.key.rpartition(".")[2]
+        if piece.runs and key in SCRIPTS:
+            yield from (("commands", one) for one in commands(piece.text))
+        elif key not in ("old_string", "oldText", "old_str"):
+            yield from (("code", line) for line in definitions(piece.text))
+    elif piece.kind == Kind.RESULT:
+        yield from (("errors", line) for line in errors(piece))
+    elif piece.kind == Kind.USER:
+        yield from (("user", one) for one in sentences(piece.text) if len(WORD.findall(one)) >= FEWEST)
+    elif piece.kind == Kind.ASSISTANT:
+        for one in sentences(piece.text):
+            if DECIDES.search(one):
+                yield "decisions", one
+            if PENDS.search(one):
+                yield "pending", one
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of prose, none of them longer than a line of facts."""
+    for one in SENTENCE.split(text):
+        held = one.strip()
+        if held and len(held) <= LONGEST:
+            yield held
+
+
+def errors(piece: Piece) -> Iterator[str]:
+    """The lines of a result that say what failed: of a command, or of a tool that says so itself. What a file holds
+    that was read is no error.
+    """
+    looks = bool(piece.touches) and all(touch.how == "read" for touch in piece.touches)
+    if not piece.failed and (looks or not piece.runs):
+        return
+    for line in piece.text.split("\n"):
+        held = line.strip()
+        if 8 <= len(held) <= LONGEST and FAILS.search(held):
+            yield held
+
+
+def definitions(text: str) -> Iterator[str]:
+    """The lines that define code."""
+    for line in text.split("\n"):
+        if len(line) <= LONGEST and DEFINES.match(line):
+            yield line.strip()
+
+
+def kept(found: Mapping[str, Sequence[str]], text: str) -> dict[str, tuple[int, int]]:
+    """Of each class: how many of its facts `text` keeps, and of how many.
+
+    A fact is kept that stands there as it is, or most of whose words stand in one line.
+    """
+    lines = Lines(text)
+    return {name: (sum(fact in lines for fact in some), len(some)) for name, some in found.items()}
+
+
+class Lines:
+    """The lines of a text, to ask whether one of them keeps a fact."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._lines: list[frozenset[str]] = []
+        self._with: dict[str, list[int]] = {}
+        for line in dict.fromkeys(text.split("\n")):
+            words = frozenset(WORD.findall(line))
+            if words:
+                for word in words:
+                    self._with.setdefault(word, []).append(len(self._lines))
+                self._lines.append(words)
+
+    def __contains__(self, fact: str) -> bool:
+        return fact in self.text or self.holds(WORD.findall(fact), SHARE)
+
+    def holds(self, words: Iterable[str], share: float) -> bool:
+        """Whether one line has so large a share of these words."""
+        asked = frozenset(words)
+        if not asked:
+            return False
+        need = share * len(asked)
+        spare = len(asked) - int(need)  # a line that has enough of them has one of the rarest so many
+        rare = sorted(asked, key=lambda word: len(self._with.get(word, ())))[: spare + 1]
+        tried = {place for word in rare for place in self._with.get(word, ())}
+        return any(len(asked & self._lines[place]) >= need for place in tried)

@@ -1,0 +1,130 @@
+"""Items: what work on code refers to again by its exact name, found by pattern (issue 6; COMPACTION 2).
+
+Paths, commands, URLs, numbers that name something, errors, identifiers. A summary that keeps those that are needed
+later keeps the work going; the benchmark counts them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+from ctxkit.policies.compact.source import Kind, Piece
+
+
+class Sort(IntEnum):
+    """What an item is."""
+
+    PATH = 0
+    COMMAND = 1
+    URL = 2
+    NUMBER = 3
+    ERROR = 4
+    IDENTIFIER = 5
+
+
+class Item(NamedTuple):
+    """One item, as it can be read in the text."""
+
+    sort: Sort
+    text: str
+
+
+NAME = "[A-Za-z0-9_@~+.-]"
+EXTENSIONS = (
+    "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|zsh|fish|ps1|sql|md|mdx|rst|txt|"
+    "json|jsonl|yaml|yml|toml|ini|cfg|conf|lock|html|css|scss|svg|png|xml|csv|log|env|vue|svelte|proto|tf|ipynb|bak|diff|patch"
+)
+SCRIPTS = frozenset({"command", "cmd", "script", "code"})
+"""Arguments that hold a command for a shell."""
+PATTERN = re.compile(
+    rf"""(?P<url>https?://[^\s"'`<>()\[\]{{}}\\|^]+)"""
+    rf"""|(?P<path>(?<![A-Za-z0-9_])(?:~|\.{{1,2}}|{NAME}+)?(?:/{NAME}+)+(?<![.-])|(?<![\w/.])[\w.+-]*\w\.(?:{EXTENSIONS})(?![\w/]))"""
+    r"""|(?P<uuid>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)"""
+    r"""|(?P<flag>(?<![\w-])--[a-z][a-z0-9]+(?:-[a-z0-9]+)*)"""
+    r"""|(?P<error>\b[A-Z]\w*(?:Error|Exception)\b|\bE(?:NOENT|ACCES|EXIST|PERM|INVAL|PIPE|ISDIR|NOTDIR|ADDRINUSE|CONNREFUSED|CONNRESET|TIMEDOUT|NOTEMPTY|RESOLVE|LIFECYCLE)\b|\bTS\d{4,5}\b)"""
+    r"""|(?P<number>\bv?\d+\.\d+(?:\.\d+)+(?:-[a-z]+[\w.]*)?\b|\bv\d+\.\d+\b|(?<![\w&/])\#\d+\b|\b[A-Z]{2,10}-\d{1,6}\b|(?<=localhost:)\d{4,5}\b|(?<=\d:)\d{4,5}\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b)"""
+    r"""|(?P<identifier>\b_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b|\b[a-z]+[a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+\b|\b(?:[A-Z][a-z0-9]+){2,}[A-Z]?\b)"""
+)  # fmt: skip
+SORTS = {
+    "url": Sort.URL, "path": Sort.PATH, "uuid": Sort.NUMBER, "flag": Sort.IDENTIFIER, "error": Sort.ERROR,
+    "number": Sort.NUMBER, "identifier": Sort.IDENTIFIER,
+}  # fmt: skip
+BARE = frozenset(
+    {
+        "ls",
+        "cat",
+        "cd",
+        "grep",
+        "pwd",
+        "echo",
+        "true",
+        "rg",
+        "head",
+        "tail",
+        "wc",
+        "sort",
+        "done",
+        "fi",
+        "do",
+        "then",
+        "else",
+    }
+)
+"""Programs that say nothing by themselves; as a whole piece they are no command worth keeping."""
+PIECES = re.compile(r"&&|\|\||[;|\n]")
+SHORTEST, LONGEST = 3, 200
+"""Characters of an item."""
+SEGMENTS = 3
+"""Last components of a path that name it."""
+
+
+def items(piece: Piece) -> set[Item]:
+    """The items of one piece."""
+    found = set(named(piece.text))
+    if piece.kind == Kind.INPUT and piece.runs and piece.key.rpartition(".")[2] in SCRIPTS:
+        found.update(Item(Sort.COMMAND, one) for one in commands(piece.text))
+    return found
+
+
+def named(text: str) -> Iterator[Item]:
+    """The items of a text, commands left out, as often as they stand there."""
+    for match in PATTERN.finditer(text):
+        group = match.lastgroup or ""
+        held = match[0]
+        if group == "path":
+            held = short(held) if _is_path(held) else ""
+        elif group == "url":
+            held = held.rstrip(".,;:!?*")
+        if SHORTEST <= len(held) <= LONGEST:
+            yield Item(SORTS[group], held)
+
+
+def _is_path(held: str) -> bool:
+    """Whether it is one, and not two words of prose with a stroke between them."""
+    last = held.rpartition("/")[2]
+    return held[0] in "/~." or held.count("/") > 1 or ("." in last[1:] and not last.endswith("."))
+
+
+def short(path: str) -> str:
+    """The last components of a path, which name it."""
+    return "/".join(path.strip("/").split("/")[-SEGMENTS:])
+
+
+def commands(script: str) -> Iterator[str]:
+    """The commands of a script worth keeping: its pieces, without bare looks at files and the bodies of documents."""
+    for piece in PIECES.split(_without_documents(script)):
+        words = piece.split()
+        if len(words) > 1 and not (words[0] in BARE or words[0].startswith("#")):
+            held = " ".join(words)
+            if len(held) <= LONGEST:
+                yield held
+
+
+def _without_documents(script: str) -> str:
+    """A script without its here-documents, which are text for somebody else."""
+    if "<<" not in script:
+        return script
+    return re.sub(r"(<<-?\s*(['\"]?)(\w+)\2[^\n]*)\n.*?^\s*\3\s*$", r"\1", script, flags=re.S | re.M)

@@ -1,0 +1,179 @@
+"""Source: what a message says as pieces of text, each with who says it. What compaction reads, and its benchmark.
+
+Thinking is left out: providers hide it, bind it to its message, or take it for gone. A call's arguments are pieces of
+their own, as they are and not as JSON, so that a line of an edit is the line of the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from ctxkit.core import untyped
+from ctxkit.core.files import SHELL, Touch, touches
+from ctxkit.core.messages import Call, Content, Image, Part, Result, Text
+from ctxkit.core.names import Name
+
+SPEAKS = frozenset({"assistant", "model"})
+NUMBERED = re.compile(r"^ *L?\d+(?:→|\t|: |: ?$|\|)")
+"""How tools that read files number the lines that they show."""
+MOST = 0.6
+"""Of the lines: if so many are numbered, the numbers are the tool's."""
+
+
+class Kind(IntEnum):
+    """Who says it: a person, the model, the model to a tool, a tool; or it is a summary of what was said before."""
+
+    USER = 0
+    ASSISTANT = 1
+    INPUT = 2
+    RESULT = 3
+    SUMMARY = 4
+    NOTICE = 5
+    """What a program put into the user's role: reminders, instructions, what a command printed."""
+
+
+class Piece(NamedTuple):
+    """One text of one message. `tool`: whose call or result it is; `key`: the argument that it stands in, as
+    `edits.0.new_string`; `failed`: a result that says that it is an error; `touches`: what the call does to files, on
+    its first piece and on its result; `call`: its id.
+    """
+
+    name: Name
+    kind: Kind
+    text: str
+    tool: str = ""
+    key: str = ""
+    failed: bool = False
+    touches: tuple[Touch, ...] = ()
+    call: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is a command for a shell, or what one printed."""
+        return bool(SHELL.search(self.tool))
+
+
+class Reader:
+    """Makes pieces of messages, in order: a result is told by the call that it answers."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[str, tuple[Touch, ...]]] = {}
+
+    def pieces(self, name: Name, content: Content) -> Iterator[Piece]:
+        """What message `name` says."""
+        words = self._words(content)
+        for part in content.parts:
+            match part:
+                case Text(text=text) if text.strip():
+                    yield Piece(name, words, text)
+                case Call():
+                    yield from self._call(name, part)
+                case Result():
+                    tool, touched = self._calls.get(part.id, ("", ()))
+                    text = "\n".join(_texts(part.content))
+                    if text.strip():
+                        yield Piece(name, Kind.RESULT, _plain(text), tool, "", part.is_error, touched, part.id)
+                case _:
+                    continue
+
+    @staticmethod
+    def _words(content: Content) -> Kind:
+        """Whose the texts of a message are."""
+        if content.role in SPEAKS:
+            return Kind.ASSISTANT
+        if content.role in ("tool", "function", "observation"):
+            return Kind.RESULT
+        kind = untyped.kind(content)
+        if kind == untyped.Kind.SUMMARY:
+            return Kind.SUMMARY
+        if kind == untyped.Kind.OBSERVATION:
+            return Kind.RESULT
+        typed = content.role == "user" and kind is None and not _is_slash(content)
+        return Kind.USER if typed else Kind.NOTICE
+
+    def _call(self, name: Name, call: Call) -> Iterator[Piece]:
+        touched = tuple(touches(call))
+        self._calls[call.id] = call.name, touched
+        for key, text in _leaves(call.arguments):
+            if text.strip():
+                yield Piece(name, Kind.INPUT, text, call.name, key, touches=touched, call=call.id)
+                touched = ()
+
+
+def _is_slash(content: Content) -> bool:
+    """Whether it is a command to the program itself, as Claude Code notes `/clear`."""
+    first = next((part.text for part in content.parts if isinstance(part, Text)), "")
+    return first.lstrip().startswith(("<command-name>", "<command-message>"))
+
+
+def pieces(name: Name, content: Content) -> list[Piece]:
+    """What one message says, alone: its results do not know their calls."""
+    return list(Reader().pieces(name, content))
+
+
+def all_pieces(messages: Sequence[tuple[Name, Content]]) -> list[Piece]:
+    """What these messages say, in order."""
+    reader = Reader()
+    return [piece for name, content in messages for piece in reader.pieces(name, content)]
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """The texts in arguments, each with the path of keys to it; a list of words, a command, is one text."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for inner, held in value.items():
+            yield from _leaves(held, f"{key}.{inner}" if key else str(inner))
+    elif isinstance(value, list):
+        if (
+            value
+            and all(isinstance(word, str) and "\n" not in word for word in value[:-1])
+            and isinstance(value[-1], str)
+        ):
+            yield key, " ".join(value)
+        else:
+            for place, held in enumerate(value):
+                yield from _leaves(held, f"{key}.{place}" if key else str(place))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield key, str(value)
+
+
+def _texts(content: str | list[Part]) -> Iterator[str]:
+    if isinstance(content, str):
+        yield _unwrapped(content)
+        return
+    for part in content:
+        match part:
+            case Text(text=text):
+                yield text
+            case Result(content=inner):
+                yield from _texts(inner)
+            case Image():
+                yield "[image]"
+            case _:
+                continue
+
+
+def _unwrapped(text: str) -> str:
+    """The output in a result that is JSON around it, as Codex and mini-swe-agent wrote it."""
+    if text.startswith('{"') and '"output"' in text[:40]:
+        try:
+            found = json.loads(text)
+        except ValueError:
+            return text
+        if isinstance(found, dict) and isinstance(found.get("output"), str):
+            return str(found["output"])
+    return text
+
+
+def _plain(text: str) -> str:
+    """A file's lines without the numbers that a tool put in front of them."""
+    head = text[:4000].split("\n")[:40]
+    numbered = sum(NUMBERED.match(line) is not None for line in head)
+    if numbered < 3 or numbered < MOST * len(head):
+        return text
+    return "\n".join(NUMBERED.sub("", line, count=1) for line in text.split("\n"))

@@ -1,0 +1,45 @@
+"""Items by pattern."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxkit.policies.compact.items import Item, Sort, commands, items, named
+from ctxkit.policies.compact.source import Kind, Piece
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see /home/me/work/src/core/a.py now", {Item(Sort.PATH, "src/core/a.py")}),
+        ("read/write of upload/refresh", set()),
+        ("open main.rs, not e.g. this.", {Item(Sort.PATH, "main.rs")}),
+        ("at https://example.org/a?b=1.", {Item(Sort.URL, "https://example.org/a?b=1")}),
+        ("fixed in 4fc8f30 by #123 (ABC-12), v1.2.3", {
+            Item(Sort.NUMBER, "4fc8f30"), Item(Sort.NUMBER, "#123"), Item(Sort.NUMBER, "ABC-12"),
+            Item(Sort.NUMBER, "v1.2.3"),
+        }),
+        ("KeyError, ENOENT and TS2345", {
+            Item(Sort.ERROR, "KeyError"), Item(Sort.ERROR, "ENOENT"), Item(Sort.ERROR, "TS2345"),
+        }),
+        ("set max_tokens, maxTokens, MaxTokens and MAX_TOKENS by --max-tokens", {
+            Item(Sort.IDENTIFIER, one)
+            for one in ("max_tokens", "maxTokens", "MaxTokens", "MAX_TOKENS", "--max-tokens")
+        }),
+        ("plain words of 2026 say nothing, and 12345 neither", set()),
+    ],
+)  # fmt: skip
+def test_items_of_a_text(text: str, found: set[Item]) -> None:
+    assert set(named(text)) == found
+
+
+def test_commands_are_pieces_of_a_script_without_bare_looks_and_documents() -> None:
+    script = "cd src && make test 2>&1 | tail -3\nls -la; cat <<'EOF' > a.txt\nrm -rf everything\nEOF\ngit status -s"
+    assert list(commands(script)) == ["make test 2>&1", "git status -s"]
+
+
+def test_only_a_shell_has_commands() -> None:
+    shell = Piece(1, Kind.INPUT, "make test", "Bash", "command")
+    assert Item(Sort.COMMAND, "make test") in items(shell)
+    assert items(shell._replace(tool="Write", key="content")) == set()
+    assert items(shell._replace(key="description")) == set()

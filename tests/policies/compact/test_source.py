@@ -1,0 +1,54 @@
+"""What a message says, piece by piece."""
+
+from __future__ import annotations
+
+from ctxkit.core.messages import Call, Content, Result, Text, Thinking
+from ctxkit.policies.compact.source import Kind, all_pieces, pieces
+
+
+def test_a_call_says_its_arguments_as_they_are_and_its_result_knows_it() -> None:
+    arguments = {"file_path": "src/a.py", "old_string": "x = 1", "new_string": "x = 2\ny = 3", "replace_all": False}
+    call = Content("assistant", [Thinking("hidden", {}), Text("I edit."), Call("c1", "Edit", arguments)])
+    found = all_pieces([(1, call), (2, Content("tool", [Result("c1", "done", is_error=True)]))])
+    said = [(piece.name, piece.kind, piece.text, piece.key) for piece in found]
+    assert said == [
+        (1, Kind.ASSISTANT, "I edit.", ""), (1, Kind.INPUT, "src/a.py", "file_path"),
+        (1, Kind.INPUT, "x = 1", "old_string"), (1, Kind.INPUT, "x = 2\ny = 3", "new_string"),
+        (2, Kind.RESULT, "done", ""),
+    ]  # fmt: skip
+    assert [touch.path for touch in found[1].touches] == ["src/a.py"]
+    assert found[-1].tool == "Edit"
+    assert found[-1].failed
+    assert found[-1].touches == found[1].touches
+
+
+def test_who_says_it() -> None:
+    kinds = {
+        "fix it": Kind.USER,
+        "<system-reminder>be nice</system-reminder>": Kind.NOTICE,
+        "<command-name>/clear</command-name>": Kind.NOTICE,
+        "This session is being continued from a previous conversation that ran out of context": Kind.SUMMARY,
+        "OBSERVATION:\nfile.py": Kind.RESULT,
+    }
+    found = {text: pieces(1, Content("user", [Text(text)]))[0].kind for text in kinds}
+    assert found == kinds
+    assert pieces(1, Content("assistant", [Text("done")]))[0].kind == Kind.ASSISTANT
+    assert pieces(1, Content("system", [Text("you are")]))[0].kind == Kind.NOTICE
+
+
+def test_a_file_stands_without_the_numbers_that_a_tool_put_in_front() -> None:
+    [piece] = pieces(1, Content("tool", [Result("c", "     1→import os\n     2→\n     3→print(os)")]))
+    assert piece.text == "import os\n\nprint(os)"
+    [piece] = pieces(1, Content("tool", [Result("c", "12: 3 failed\nsome words\nmore of them\nand more")]))
+    assert piece.text.startswith("12: 3 failed")
+
+
+def test_the_words_of_a_command_are_one_text() -> None:
+    found = pieces(1, Content("assistant", [Call("c", "shell", {"command": ["bash", "-lc", "make\nmake test"]})]))
+    assert [piece.text for piece in found] == ["bash -lc make\nmake test"]
+    assert found[0].runs
+
+
+def test_output_that_is_wrapped_in_json_is_unwrapped() -> None:
+    [piece] = pieces(1, Content("tool", [Result("c", '{"output":"one\\ntwo","metadata":{}}')]))
+    assert piece.text == "one\ntwo"
