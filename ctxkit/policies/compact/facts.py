@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ctxkit.policies.compact.items import SCRIPTS, commands, short
+from ctxkit.policies.compact.items import commands, short
 from ctxkit.policies.compact.source import Kind, Piece
 
 CLASSES = ("files edited", "files read", "commands", "errors", "decisions", "pending", "user", "code")
@@ -28,8 +28,9 @@ PENDS = re.compile(
 """What a sentence says that leaves something to do."""
 FAILS = re.compile(
     r"\b[A-Z]\w*(?:Error|Exception)\b|\b(?:error|fatal|panic|FAILED|FAIL|Traceback|undefined reference|cannot find|"
-    r"not found|No such file|command not found|Permission denied|assertion failed)\b[:! ]|^(?:E  |error\b|ERROR\b|✗|✘|--- FAIL)|"
-    r"\bE(?:NOENT|ACCES|EXIST|ADDRINUSE|CONNREFUSED)\b|\bTS\d{4,5}\b|(?:exit(?:ed with)?|return) (?:code|status):? [1-9]",
+    r"not found|No such file|command not found|Permission denied|assertion failed)\b[:! ]|"
+    r"^(?:E  |error\b|ERROR\b|✗|✘|--- FAIL)|\bE(?:NOENT|ACCES|EXIST|ADDRINUSE|CONNREFUSED)\b|\bTS\d{4,5}\b|"
+    r"(?:exit(?:ed with)?|return) (?:code|status):? [1-9]",
     re.M,
 )
 """What a line of a result says where something failed."""
@@ -46,6 +47,10 @@ SHARE = 0.8
 """Of a fact's words: a line that has so many of them keeps it."""
 LONGEST = 300
 """Characters of a line that is a fact; longer ones are dumps."""
+SHORTEST = 8
+"""Characters of a line that says what failed."""
+OLD_TEXTS = frozenset({"old_string", "oldText", "old_str"})
+"""Arguments that hold what an edit takes away."""
 FEWEST = 3
 """Words of a sentence that says something."""
 
@@ -65,13 +70,12 @@ def _of(piece: Piece) -> Iterator[tuple[str, str]]:
     if piece.kind == Kind.INPUT:
         for touch in piece.touches:
             yield ("files read" if touch.how == "read" else "files edited"), short(touch.path)
-        key = piece.key.rpartition(".")[2]
-        if piece.runs and key in SCRIPTS:
+        if piece.is_script:
             yield from (("commands", one) for one in commands(piece.text))
-        elif key not in ("old_string", "oldText", "old_str"):
-            yield from (("code", line) for line in definitions(piece.text))
+        elif piece.argument not in OLD_TEXTS:
+            yield from (("code", line.strip()) for line in piece.text.split("\n") if defines(line))
     elif piece.kind == Kind.RESULT:
-        yield from (("errors", line) for line in errors(piece))
+        yield from (("errors", line.strip()) for line in piece.text.split("\n") if fails(piece, line))
     elif piece.kind == Kind.USER:
         yield from (("user", one) for one in sentences(piece.text) if len(WORD.findall(one)) >= FEWEST)
     elif piece.kind == Kind.ASSISTANT:
@@ -90,24 +94,19 @@ def sentences(text: str) -> Iterator[str]:
             yield held
 
 
-def errors(piece: Piece) -> Iterator[str]:
-    """The lines of a result that say what failed: of a command, or of a tool that says so itself. What a file holds
+def fails(piece: Piece, line: str) -> bool:
+    """Whether a line of a result says what failed: of a command, or of a tool that says so itself. What a file holds
     that was read is no error.
     """
     looks = bool(piece.touches) and all(touch.how == "read" for touch in piece.touches)
     if not piece.failed and (looks or not piece.runs):
-        return
-    for line in piece.text.split("\n"):
-        held = line.strip()
-        if 8 <= len(held) <= LONGEST and FAILS.search(held):
-            yield held
+        return False
+    return SHORTEST <= len(line.strip()) <= LONGEST and FAILS.search(line) is not None
 
 
-def definitions(text: str) -> Iterator[str]:
-    """The lines that define code."""
-    for line in text.split("\n"):
-        if len(line) <= LONGEST and DEFINES.match(line):
-            yield line.strip()
+def defines(line: str) -> bool:
+    """Whether a line defines code."""
+    return len(line) <= LONGEST and DEFINES.match(line) is not None
 
 
 def kept(found: Mapping[str, Sequence[str]], text: str) -> dict[str, tuple[int, int]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from ctxkit.policies.compact.source import Kind, Piece
+from ctxkit.policies.compact.source import Piece
 
 
 class Sort(IntEnum):
@@ -37,8 +37,6 @@ EXTENSIONS = (
     "py|pyi|js|jsx|ts|tsx|mjs|cjs|go|rs|rb|java|kt|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|zsh|fish|ps1|sql|md|mdx|rst|txt|"
     "json|jsonl|yaml|yml|toml|ini|cfg|conf|lock|html|css|scss|svg|png|xml|csv|log|env|vue|svelte|proto|tf|ipynb|bak|diff|patch"
 )
-SCRIPTS = frozenset({"command", "cmd", "script", "code"})
-"""Arguments that hold a command for a shell."""
 PATTERN = re.compile(
     rf"""(?P<url>https?://[^\s"'`<>()\[\]{{}}\\|^]+)"""
     rf"""|(?P<path>(?<![A-Za-z0-9_])(?:~|\.{{1,2}}|{NAME}+)?(?:/{NAME}+)+(?<![.-])|(?<![\w/.])[\w.+-]*\w\.(?:{EXTENSIONS})(?![\w/]))"""
@@ -84,7 +82,7 @@ SEGMENTS = 3
 def items(piece: Piece) -> set[Item]:
     """The items of one piece."""
     found = set(named(piece.text))
-    if piece.kind == Kind.INPUT and piece.runs and piece.key.rpartition(".")[2] in SCRIPTS:
+    if piece.is_script:
         found.update(Item(Sort.COMMAND, one) for one in commands(piece.text))
     return found
 

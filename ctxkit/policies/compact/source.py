@@ -20,6 +20,8 @@ from ctxkit.core.names import Name
 SPEAKS = frozenset({"assistant", "model"})
 NUMBERED = re.compile(r"^ *L?\d+(?:→|\t|: |: ?$|\|)")
 """How tools that read files number the lines that they show."""
+SCRIPTS = frozenset({"command", "cmd", "script", "code"})
+"""Arguments that hold a command for a shell."""
 MOST = 0.6
 """Of the lines: if so many are numbered, the numbers are the tool's."""
 
@@ -52,9 +54,19 @@ class Piece(NamedTuple):
     call: str = ""
 
     @property
+    def argument(self) -> str:
+        """The last key of the argument: `new_string`."""
+        return self.key.rpartition(".")[2]
+
+    @property
     def runs(self) -> bool:
         """Whether it is a command for a shell, or what one printed."""
         return bool(SHELL.search(self.tool))
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it is what a shell is to run."""
+        return self.kind == Kind.INPUT and self.argument in SCRIPTS and self.runs
 
 
 class Reader:

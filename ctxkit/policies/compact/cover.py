@@ -1,0 +1,66 @@
+"""Cover: the lines that keep most for their tokens; greedy, each by what nothing that was taken keeps already.
+
+What a line gains only falls while others are taken, but for the heading that it may share with them, so that it is
+weighed again only when it is the best one left: n log n, whatever the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+
+class Line(NamedTuple):
+    """What can be taken. `keeps`: what it is worth, each counted once however many lines keep it; `own`: what its own
+    words are worth; `tokens`: of it; `group`: lines of one group share a heading.
+    """
+
+    keeps: tuple[Hashable, ...]
+    own: float
+    tokens: int
+    group: int
+
+
+def cover(
+    lines: Sequence[Line], worth: Callable[[Hashable], float], heading: Callable[[int], int], budget: int
+) -> list[int]:
+    """Places of the lines taken, the best ones first. `heading`: tokens of a group's."""
+    seen: set[Hashable] = set()
+    opened: set[int] = set()
+    members: dict[int, list[int]] = {}
+    for place, line in enumerate(lines):
+        members.setdefault(line.group, []).append(place)
+
+    def weighed(place: int) -> tuple[float, int, int]:
+        line = lines[place]
+        gain = line.own + sum([worth(one) for one in line.keeps if one not in seen])
+        tokens = line.tokens + (0 if line.group in opened else heading(line.group))
+        return -gain / max(1, tokens), place, tokens
+
+    heap = [weighed(place) for place in range(len(lines))]
+    heapify(heap)
+    waiting = bytearray(b"\1") * len(lines)
+    taken: list[int] = []
+    while heap:
+        best = heappop(heap)
+        place = best[1]
+        if not waiting[place]:
+            continue
+        best = weighed(place)
+        if heap and best > heap[0]:
+            heappush(heap, best)
+            continue
+        waiting[place] = 0
+        if best[0] == 0 or best[2] > budget:
+            continue
+        budget -= best[2]
+        taken.append(place)
+        group = lines[place].group
+        seen.update(lines[place].keeps)
+        if group not in opened:
+            opened.add(group)
+            for other in members[group]:
+                if waiting[other]:
+                    heappush(heap, weighed(other))
+    return taken

@@ -1,0 +1,111 @@
+"""Fragments: pieces cut into what a summary can take or leave: a line, or a sentence of a long one.
+
+A line that stands several times is one fragment, where it stands last. Each knows what it keeps: items, and facts by
+class as `facts.py` counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ctxkit.policies.compact.facts import (
+    DECIDES,
+    FEWEST,
+    LONGEST,
+    OLD_TEXTS,
+    PENDS,
+    SENTENCE,
+    WORD,
+    defines,
+    fails,
+    sentences,
+)
+from ctxkit.policies.compact.items import Item, Sort, commands, named
+from ctxkit.policies.compact.source import Kind, Piece
+
+PROSE = frozenset({Kind.USER, Kind.ASSISTANT, Kind.SUMMARY, Kind.NOTICE})
+WIDTH = 240
+"""Characters of a part of a line that is too long to stand whole and is no prose."""
+Fact = tuple[str, str]
+"""Class and words."""
+
+
+class Fragment(msgspec.Struct, gc=False):
+    """One line. `piece`: the place of its piece; `line`: of the line in it, `part` of the fragment in that line;
+    `at`: how far back it stands, from 0, the newest, to 1, in characters; `often`: how often the line stands.
+    """
+
+    piece: int
+    line: int
+    part: int
+    text: str
+    at: float
+    items: tuple[Item, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    often: int = 1
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Where it stands."""
+        return self.piece, self.line, self.part
+
+
+def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
+    """The fragments of these pieces, in order; linear in their characters. Paths that a call names are none: they are
+    listed by themselves (`touched.py`).
+    """
+    total = sum(len(piece.text) + 1 for piece in pieces) or 1
+    found: dict[str, Fragment] = {}
+    read = 0
+    for place, piece in enumerate(pieces):
+        begins, read = read, read + len(piece.text) + 1
+        if piece.kind == Kind.INPUT and any(piece.text == touch.path for touch in piece.touches):
+            continue
+        scripted = frozenset(commands(piece.text)) if piece.is_script else None
+        for number, line in enumerate(piece.text.split("\n")):
+            begins += len(line) + 1
+            for part, text in enumerate(_parts(piece.kind, line)):
+                words = text.strip()
+                facts = tuple(_facts(piece, text, scripted))
+                known = found.pop(words, None)
+                items = known.items if known is not None else tuple(dict.fromkeys(named(text)))
+                if scripted is not None and facts:
+                    items = tuple(dict.fromkeys([*items, *(Item(Sort.COMMAND, one) for _, one in facts)]))
+                often = known.often + 1 if known is not None else 1
+                found[words] = Fragment(place, number, part, text, 1 - begins / total, items, facts, often)
+    return sorted(found.values(), key=lambda one: one.place)
+
+
+def _parts(kind: Kind, line: str) -> Iterator[str]:
+    if not line.strip():
+        return
+    if len(line) <= LONGEST:
+        yield line.rstrip()
+        return
+    for part in SENTENCE.split(line) if kind in PROSE else [line]:
+        if len(part) > LONGEST:
+            yield from (part[start : start + WIDTH] for start in range(0, len(part), WIDTH))
+        elif part.strip():
+            yield part.strip()
+
+
+def _facts(piece: Piece, text: str, scripted: frozenset[str] | None) -> Iterator[Fact]:
+    match piece.kind:
+        case Kind.INPUT if scripted is not None:
+            yield from (("commands", one) for one in commands(text) if one in scripted)
+        case Kind.INPUT if piece.argument not in OLD_TEXTS and defines(text):
+            yield "code", text.strip()
+        case Kind.RESULT if fails(piece, text):
+            yield "errors", text.strip()
+        case Kind.USER:
+            yield from (("user", one) for one in sentences(text) if len(WORD.findall(one)) >= FEWEST)
+        case Kind.ASSISTANT:
+            for one in sentences(text):
+                if DECIDES.search(one):
+                    yield "decisions", one
+                if PENDS.search(one):
+                    yield "pending", one
+        case _:
+            return

@@ -1,0 +1,44 @@
+"""Touched: the files that calls name, as a summary lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ctxkit.core.names import Name
+from ctxkit.policies.compact.items import short
+from ctxkit.policies.compact.source import Kind, Piece
+
+NAMED = 3
+"""Messages that a listed file names, the newest ones."""
+
+
+class File(msgspec.Struct):
+    """One file. `path`: as the newest call writes it; `edited`: whether any changed it, else it was read; `names`: the
+    newest messages that touch it; `at`: how far back the newest is, from 0 to 1, in pieces; `often`: how many do.
+    """
+
+    path: str
+    edited: bool
+    names: list[Name]
+    at: float
+    often: int = 1
+
+    @property
+    def fact(self) -> tuple[str, str]:
+        """What listing it keeps."""
+        return ("files edited" if self.edited else "files read"), short(self.path)
+
+
+def touched(pieces: Sequence[Piece]) -> list[File]:
+    """The files that these pieces' calls touch, the longest untouched ones first."""
+    found: dict[str, File] = {}
+    for place, piece in enumerate(pieces):
+        for touch in piece.touches if piece.kind == Kind.INPUT else ():
+            known = found.pop(touch.path, None) or File(touch.path, edited=False, names=[], at=1.0, often=0)
+            known.names = [*(name for name in known.names if name != piece.name), piece.name][-NAMED:]
+            known.edited, known.often = known.edited or touch.how != "read", known.often + 1
+            known.at = 1 - (place + 1) / len(pieces)
+            found[touch.path] = known
+    return list(found.values())

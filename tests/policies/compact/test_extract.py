@@ -1,0 +1,68 @@
+"""A summary by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.core.files import Touch
+from ctxkit.policies.compact.extract import extract
+from ctxkit.policies.compact.facts import facts, kept
+from ctxkit.policies.compact.source import Kind, Piece
+from tests.policies.compact.test_facts import SAID
+
+NOISE = [
+    Piece(n, Kind.RESULT, "\n".join(f"line {n} {k} of plain output" for k in range(20)), "Bash") for n in range(9, 60)
+]
+
+
+def count(texts: Sequence[str]) -> list[int]:
+    """A token each four characters."""
+    return [(len(text) + 3) // 4 for text in texts]
+
+
+def test_it_keeps_the_facts_and_lets_the_noise_go() -> None:
+    text = extract([*SAID, *NOISE], 400, count)
+    assert text is not None
+    assert count([text])[0] <= 400
+    assert all(have == of for have, of in kept(facts(SAID), text).values())
+
+
+def test_the_same_pieces_give_the_same_text() -> None:
+    assert extract([*SAID, *NOISE], 300, count) == extract([*SAID, *NOISE], 300, count)
+
+
+def test_messages_are_named_as_the_caller_says() -> None:
+    text = extract(SAID, 400, count, label=lambda name: f"9.{name}")
+    assert text is not None
+    assert "#9.5 make test" in text
+
+
+def test_nothing_fits_nothing() -> None:
+    assert extract(SAID, 10, count) is None
+    assert extract([], 100, count) is None
+
+
+def test_a_path_that_is_both_read_and_edited_is_listed_once() -> None:
+    call = Piece(1, Kind.INPUT, "a/b.py", "Edit", "file_path", touches=(Touch("a/b.py", "edit"),))
+    read = Piece(2, Kind.INPUT, "a/b.py", "Read", "file_path", touches=(Touch("a/b.py", "read"),))
+    text = extract([call, read, *NOISE], 200, count)
+    assert text is not None
+    assert text.count("a/b.py") == 1
+    assert "a/b.py #1 #2" in text
+
+
+texts = st.text(st.sampled_from("abc /._-\n:é\t😀"), max_size=400)
+some_pieces = st.lists(
+    st.builds(Piece, st.integers(1, 30), st.sampled_from(Kind), texts, st.sampled_from(["", "Bash", "Edit"]),
+              st.sampled_from(["", "command", "new_string"]), st.booleans()),
+    max_size=12,
+)  # fmt: skip
+
+
+@given(some_pieces, st.integers(0, 500))
+def test_never_more_than_its_budget(pieces: list[Piece], budget: int) -> None:
+    text = extract(sorted(pieces, key=lambda one: str(one.name)), budget, count)
+    assert text is None or count([text])[0] <= budget

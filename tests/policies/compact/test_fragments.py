@@ -1,0 +1,40 @@
+"""Pieces cut into lines that know what they keep."""
+
+from __future__ import annotations
+
+from ctxkit.core.files import Touch
+from ctxkit.policies.compact.facts import facts
+from ctxkit.policies.compact.fragments import fragments
+from ctxkit.policies.compact.items import Item, Sort
+from ctxkit.policies.compact.source import Kind, Piece
+from tests.policies.compact.test_facts import SAID
+
+
+def test_lines_know_their_facts_as_they_are_counted() -> None:
+    found = {fact for one in fragments(SAID) for fact in one.facts}
+    whole = {(name, fact) for name, some in facts(SAID).items() for fact in some if not name.startswith("files")}
+    assert found == whole
+
+
+def test_a_line_that_stands_twice_is_one_where_it_stands_last() -> None:
+    found = fragments([Piece(1, Kind.RESULT, "same line\nother"), Piece(2, Kind.RESULT, "  same line")])
+    assert [(one.piece, one.text.strip(), one.often) for one in found] == [(0, "other", 1), (1, "same line", 2)]
+    assert found[0].at > found[1].at
+
+
+def test_a_long_line_of_prose_is_its_sentences_and_another_one_is_cut() -> None:
+    prose = "This is one sentence of many. " * 12
+    assert [one.part for one in fragments([Piece(1, Kind.USER, prose + "The end.")])] == [11, 12]
+    dump = "".join(f"{n:04}" for n in range(200))
+    assert "".join(one.text for one in fragments([Piece(1, Kind.RESULT, dump)])) == dump
+
+
+def test_a_path_that_a_call_names_is_no_line_of_its_own() -> None:
+    touch = Touch("src/a.py", "edit")
+    found = fragments([Piece(1, Kind.INPUT, "src/a.py", "Edit", "file_path", touches=(touch,))])
+    assert found == []
+
+
+def test_a_command_is_an_item_too() -> None:
+    [one] = fragments([Piece(1, Kind.INPUT, "make test", "Bash", "command")])
+    assert one.items == (Item(Sort.COMMAND, "make test"),)

@@ -1,0 +1,24 @@
+"""The files that a summary lists."""
+
+from __future__ import annotations
+
+from ctxkit.core.files import How, Touch
+from ctxkit.policies.compact.source import Kind, Piece
+from ctxkit.policies.compact.touched import touched
+
+
+def piece(name: int, path: str, how: How) -> Piece:
+    return Piece(name, Kind.INPUT, path, "Edit", "file_path", touches=(Touch(path, how),))
+
+
+def test_a_file_has_its_newest_messages_and_what_was_done() -> None:
+    calls = [piece(n, "a.py", "edit" if n == 2 else "read") for n in (1, 2, 3, 4, 5)]
+    [a, b] = touched([*calls, piece(6, "b.py", "read")])
+    assert (a.path, a.edited, a.names, a.often) == ("a.py", True, [3, 4, 5], 5)
+    assert (b.path, b.edited, b.names) == ("b.py", False, [6])
+    assert b.at < a.at
+
+
+def test_a_result_touches_nothing_again() -> None:
+    answer = piece(2, "a.py", "read")._replace(kind=Kind.RESULT)
+    assert [one.names for one in touched([piece(1, "a.py", "read"), answer])] == [[1]]
