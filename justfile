@@ -32,6 +32,10 @@ bench-status *args:
 bench-trim *args:
     python -m tests.bench.trim {{args}}
 
+# How much of what was needed later a compacted context still has, on real sessions; `--only baselines` and others: --help
+bench-compact *args:
+    python -m tests.bench.compaction {{args}}
+
 # Tokens of 130,000 texts as tiktoken itself counts them, to the last one (minutes); --write: the table in docs/tokens.md
 equal *args:
     python -m tests.bench.equal {{args}}

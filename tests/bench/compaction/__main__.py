@@ -1,0 +1,90 @@
+"""`just bench-compact`: how much of what was needed later a compacted context still has, on real sessions."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ctxkit.policies.compact.facts import CLASSES
+from tests.bench.compaction import made
+from tests.bench.compaction.baselines import BASELINES
+from tests.bench.compaction.intervals import mean
+from tests.bench.compaction.measures import MEASURES
+from tests.bench.compaction.own import OWN
+from tests.bench.compaction.ready import all_cases, generic, ready
+from tests.bench.compaction.runs import Run, all_runs
+from tests.bench.compaction.sessions import MADE, files
+from tests.shared import SHARED
+
+BUDGETS = (10, 25, 40)
+"""Percent of the tokens of the prefix."""
+
+
+def main() -> int:
+    """Run, and print a line for each strategy and budget."""
+    parser = argparse.ArgumentParser(prog="just bench-compact", description=__doc__)
+    parser.add_argument("--half", choices=("odd", "even", "all"), default="all", help="tuned on odd, reported on even")
+    parser.add_argument("--only", choices=("ctxkit", "baselines"), help="these strategies")
+    parser.add_argument("--strategy", action="append", metavar="NAME", help="with this in its name; may be repeated")
+    parser.add_argument("--cases", type=int, metavar="N", help="the first N cases")
+    parser.add_argument("--case", metavar="NAME", help="cases with this in their name")
+    parser.add_argument("--budget", type=int, action="append", metavar="P", help="percent; may be repeated")
+    parser.add_argument("--others", action="store_true", help="cases of other formats than Claude Code and Codex")
+    parser.add_argument("--made", action="store_true", help="on made sessions instead of the real ones")
+    parser.add_argument("--jobs", type=int, default=2, help="cases at a time (default 2)")
+    parser.add_argument("--verbose", action="store_true", help="a line for each case too")
+    asked = parser.parse_args()
+    start = time.monotonic()
+    everything = [ready(case) for case in all_cases(at_hand(made_ones=asked.made))]
+    common = generic(everything)
+    chosen = [one for one in everything if one.case.main != asked.others and asked.half in ("all", one.case.half)]
+    chosen = [one for one in chosen if (asked.case or "") in one.case.name][: asked.cases]
+    names = [*(OWN if asked.only != "baselines" else ()), *(BASELINES if asked.only != "ctxkit" else ())]
+    names = [name for name in names if not asked.strategy or any(part in name for part in asked.strategy)]
+    sessions = len({one.case.session for one in chosen})
+    print(f"{len(chosen)} cases of {sessions} sessions ({asked.half}), {sum(one.total for one in chosen):,} tokens of "
+          f"prefixes; {len(common):,} generic items; read in {time.monotonic() - start:.1f} s", flush=True)  # fmt: skip
+    runs = []
+    for done in all_runs(chosen, names, asked.budget or BUDGETS, common, asked.jobs):
+        runs.append(done)
+        if asked.verbose:
+            print(line(f"  {done.case}", [done]), flush=True)
+    print(f"{'':32}   %   n    FRR   ctx   VLR     H |  {' '.join(f'{name[:9]:>9}' for name in CLASSES)} |  used  s")
+    for name in names:
+        for budget in asked.budget or BUDGETS:
+            print(line(name, [one for one in runs if (one.strategy, one.budget) == (name, budget)]))
+    print(f"{time.monotonic() - start:.1f} s")
+    return 0
+
+
+def at_hand(made_ones: bool) -> list[Path]:
+    """The real sessions; where they are not at hand, or not wanted, some that are made."""
+    found = [] if made_ones else files(SHARED)
+    if found:
+        return found
+    if not made_ones:
+        print("the shared transcripts are not here: made sessions take their place", file=sys.stderr)
+    folder = Path(tempfile.mkdtemp(prefix="ctxkit-bench-")) / MADE
+    folder.mkdir()
+    return made.write(folder)
+
+
+def line(label: str, runs: Sequence[Run]) -> str:
+    """Means of these runs, which are of one strategy and budget."""
+    done = [one for one in runs if not one.why]
+    if not done:
+        return f"{label[:32]:32} {runs[0].budget:3}  skipped: {runs[0].why}" if runs else label
+    means = {name: mean([one.scores[name] for one in done]) for name in MEASURES}
+    cells = {name: "  -  " if one is None else f"{100 * one.mean:5.1f}" for name, one in means.items()}
+    first = " ".join(cells[name] for name in ("FRR", "FRR_ctx", "VLR", "H"))
+    rest = " ".join(f"{cells[name]:>9}" for name in CLASSES)
+    used, took = sum(one.share for one in done) / len(done), sum(one.seconds for one in done)
+    return f"{label[:32]:32} {done[0].budget:3} {len(done):3}  {first} |  {rest} | {100 * used:5.1f} {took:.1f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
