@@ -76,7 +76,7 @@ def pieces(records: Sequence[Record]) -> Iterator[list[Record]]:
     places = borders(log)
     so_far = [0, *accumulate(sizes)]
     for count in range(max(1, math.ceil(so_far[-1] / MOST)), len(sizes) + 1):
-        ends = [min(places, key=lambda n, k=k: abs(so_far[n] - so_far[-1] * k / count)) for k in range(1, count)]
+        ends = [_nearest(places, so_far, so_far[-1] * k / count) for k in range(1, count)]
         cuts = sorted({0, *ends, len(sizes)})
         parts = list(pairwise(cuts))
         if len(parts) < count or all(so_far[end] - so_far[start] <= MOST for start, end in parts):
@@ -91,8 +91,12 @@ def split(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     log = read(records)
     sizes = [0, *accumulate(len(_said(content)) for content in contents(log))]
     places = [n for n in borders(log) if n < len(records)]
-    at = min(places, key=lambda n: abs(sizes[n] - SPLIT * sizes[-1]))
+    at = _nearest(places, sizes, SPLIT * sizes[-1])
     return list(records[:at]), list(records[at:])
+
+
+def _nearest(places: Sequence[int], sizes: Sequence[int], wanted: float) -> int:
+    return min(places, key=lambda n: abs(sizes[n] - wanted))
 
 
 def of_session(path: Path) -> list[tuple[list[Record], list[Record]]]:

@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ctxkit.core.messages import Content, Text
+from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.policies.compact.extract import extract
 from ctxkit.tokens.encodings import encoding
 from tests.bench.compaction.baselines import Compacted
+from tests.bench.compaction.cases import tokens
 from tests.bench.compaction.ready import Ready
 
 TAIL = 0.3
 """Of the budget: what stays as it is."""
 
 
-def extract(case: Ready, budget: int) -> Compacted:
-    """The first message, a summary, and a tail of whole steps."""
-    if importlib.util.find_spec("ctxkit.policies.compact.extract") is None:
-        return "there is no such strategy"
-    made = importlib.import_module("ctxkit.policies.compact.extract").extract
-    first = case.steps[0].stop
+def extracted(case: Ready, budget: int) -> Compacted:
+    """The preamble and the first message, a summary, and a tail of whole steps."""
+    preamble = next((n for n, one in enumerate(case.contents) if one.role not in PREAMBLE_ROLES), 0)
+    first = next(step.stop for step in case.steps if preamble in step)
     left, start = budget * TAIL, len(case.contents)
-    for step in reversed(case.steps[1:]):
+    for step in reversed(case.steps):
         left -= sum(case.tokens[n] for n in step)
-        if left < 0:
+        if left < 0 or step.start < first:
             break
         start = step.start
-    spent = sum(case.tokens[:first]) + sum(case.tokens[start:])
-    middle = [piece for piece in case.pieces if first < _place(piece.name) <= start]
-    text = made(middle, budget - spent - 8, _count)
+    around = tokens([Content("user", [Text("")])])[0]
+    room = budget - sum(case.tokens[:first]) - sum(case.tokens[start:]) - around
+    middle = [piece for piece in case.pieces if isinstance(piece.name, int) and first < piece.name <= start]
+    text = extract(middle, room, _count)
     summary = [] if text is None else [Content("user", [Text(text)])]
     return [*case.contents[:first], *summary, *case.contents[start:]]
-
-
-def _place(name: object) -> int:
-    return name if isinstance(name, int) else 0
 
 
 def _count(texts: Sequence[str]) -> Sequence[int]:
     return encoding("o200k_base").counts(texts)
 
 
-OWN = {"ctxkit extract": extract}
+OWN: dict[str, Callable[[Ready, int], Compacted]] = {"ctxkit extract": extracted}
+"""By what the tables call them."""

@@ -12,6 +12,7 @@ import os
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, TypeVar
@@ -57,13 +58,14 @@ class Ready(NamedTuple):
 
 def all_cases(paths: Sequence[Path]) -> list[Case]:
     """The cases of these session files."""
-    made = [(path, _kept((path.read_bytes(), sessions_, cases_), lambda path=path: of_session(path))) for path in paths]
-    return numbered(made)
+    return numbered(
+        [(path, _kept((path.read_bytes(), sessions_, cases_), partial(of_session, path))) for path in paths]
+    )
 
 
 def ready(case: Case) -> Ready:
     """A case made ready; from the cache, where it was before."""
-    return _kept((case, sessions_, cases_, source_, items_, facts_, needed_), lambda: make_ready(case))
+    return _kept((case, sessions_, cases_, source_, items_, facts_, needed_), partial(make_ready, case))
 
 
 def make_ready(case: Case) -> Ready:

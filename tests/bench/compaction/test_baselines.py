@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.messages import Content, Result
+from ctxkit.core.messages import Call, Content, Result
 from tests.bench.compaction import made
 from tests.bench.compaction.baselines import BASELINES, STUB, Compacted
 from tests.bench.compaction.cases import Case, split, tokens
@@ -31,7 +31,7 @@ def test_budget_and_pairs(case: Ready, name: str, share: int) -> None:
     some = kept(BASELINES[name](case, case.total * share // 100))
     assert sum(tokens(some)) <= case.total * share // 100
     assert some[0].parts == case.contents[0].parts
-    calls = {part.id for one in some for part in one.parts if hasattr(part, "arguments")}
+    calls = {part.id for one in some for part in one.parts if isinstance(part, Call)}
     assert calls == {part.id for one in some for part in one.parts if isinstance(part, Result)}
     if share == 100 and "clear" not in name:
         assert readable(some) == readable(case.contents)
@@ -70,4 +70,13 @@ def test_what_cannot_run_says_why(case: Ready, monkeypatch: pytest.MonkeyPatch) 
     """No figures."""
     monkeypatch.setitem(BASELINES, "drop the oldest", lambda case, budget: "not installed")
     monkeypatch.setattr("tests.bench.compaction.runs.STRATEGIES", BASELINES)
-    assert run(case, "drop the oldest", 25, frozenset())[3:] == ({}, 0.0, pytest.approx(0, abs=1), "not installed")
+    found = run(case, "drop the oldest", 25, frozenset())
+    assert (found.scores, found.share, found.why) == ({}, 0.0, "not installed")
+
+
+def test_own(case: Ready) -> None:
+    """The product stays in its budget too, and keeps more than any of the others."""
+    for share in (10, 25, 40):
+        found = run(case, "ctxkit extract", share, frozenset())
+        assert found.share <= share / 100
+        assert (found.scores["FRR"] or 0) > (run(case, "drop the oldest", share, frozenset()).scores["FRR"] or 0)

@@ -44,7 +44,7 @@ def test_a_split_is_between_steps_at_60_percent() -> None:
 def test_borders_of_parallel_calls() -> None:
     """No border between calls side by side and the last of their results."""
     calls = [{"id": name, "type": "function", "function": {"name": "Read", "arguments": "{}"}} for name in "ab"]
-    records = [
+    records: list[dict[str, Any]] = [
         {"role": "user", "content": "go"}, {"role": "assistant", "content": None, "tool_calls": calls},
         {"role": "tool", "tool_call_id": "b", "content": "2"}, {"role": "tool", "tool_call_id": "a", "content": "1"},
         {"role": "assistant", "content": "done"},
