@@ -6,10 +6,11 @@ them behind it. Law 4: everything was decided before the lock is taken.
 
 from __future__ import annotations
 
+import copy
 import os
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
 import msgspec
 
@@ -24,9 +25,10 @@ from ctxkit.core.transcript import OpLine
 from ctxkit.errors import BadMessage, ForeignLog, Usage
 from ctxkit.formats.base import Row
 from ctxkit.opened import OpenedLog
-from ctxkit.reading import reread
+from ctxkit.reading import read_source, reread
 from ctxkit.store.append import append_line
 from ctxkit.store.jsonl import read_blocks
+from ctxkit.store.source import open_log
 from ctxkit.version import VERSION
 
 
@@ -73,8 +75,11 @@ class AppendingLog(OpenedLog):
         words = [(name, board.items[name].message) for name in sorted(board.items)]
         return [names, words, sorted(map(str, board.stubs.items())), state.windows, str(board.protected)]
 
-    def append(self, body: dict[str, Any]) -> None:
-        """Append one op, durably. Raises UpdatedElsewhere, Locked, WriteFailed, NoPermission; not claimed then."""
+    def append(self, body: dict[str, Any], recheck: Callable[[], None] | None = None) -> None:
+        """Append one op, durably. Raises UpdatedElsewhere, Locked, WriteFailed, NoPermission; not claimed then.
+
+        `recheck`: called where the log has grown since it was read, while it is locked; what it raises refuses the op.
+        """
         line = dumps(body).encode("ascii")
         opening = self.opening
         if opening.path is None:
@@ -85,11 +90,11 @@ class AppendingLog(OpenedLog):
             self._state = self._ledger = None
             return
         if opening.format.native:
-            append_line(opening.path, line, opening.source.seen)
+            append_line(opening.path, line, opening.source.seen, recheck and (lambda *_: recheck()))
         else:
             if opening.sidecar is None:
                 raise ForeignLog(f"{opening.name} belongs to another program and has no sidecar", "--sidecar DIR")
-            opening.sidecar.append(line, opening.path, opening.source.seen)
+            opening.sidecar.append(line, opening.path, opening.source.seen, opening.sidecar_size, recheck)
         self.refresh()
 
     def add_message(self, record: dict[str, Any]) -> None:
@@ -115,6 +120,17 @@ class AppendingLog(OpenedLog):
         """Read what was appended since, by us or others."""
         self.opening = reread(self.opening)
         self._state = self._ledger = None
+
+    def afresh(self) -> Self:
+        """The same log as it is now, read by itself: this object goes on with what it has read."""
+        opening, found = self.opening, copy.copy(self)
+        if opening.path is not None:
+            found.opening = read_source(
+                opening.name, opening.path, open_log(opening.path), opening.sidecar, conversation=opening.conversation,
+                format=opening.format.name, rows=None,
+            )  # fmt: skip
+            found._state = found._ledger = None
+        return found
 
     def merged(self) -> Iterator[bytes]:
         """The log byte for byte, with the sidecar's ops on lines of their own at their places (REPLAY 21)."""

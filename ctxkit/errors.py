@@ -183,6 +183,12 @@ class BadTools(CtxkitError):
     code = ExitCode.REFUSED
 
 
+class BadSummary(CtxkitError):
+    """Text that should stand for messages, and cannot."""
+
+    code = ExitCode.REFUSED
+
+
 class UnknownFormat(CtxkitError):
     """The content looks like no format that ctxkit reads."""
 
@@ -222,6 +228,12 @@ class WriteFailed(CtxkitError):
 
 class Locked(CtxkitError):
     """Another program held the lock until the deadline."""
+
+    code = ExitCode.TRY_AGAIN
+
+
+class CoolingDown(CtxkitError):
+    """A compact was made a moment ago, by this process or by another."""
 
     code = ExitCode.TRY_AGAIN
 

@@ -7,6 +7,7 @@ appends it durably, and returns it; None where the wished state holds already. `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,6 +29,7 @@ from ctxkit.reading import Progress
 
 if TYPE_CHECKING:
     from ctxkit.checking import Finding
+    from ctxkit.compacting import Compacted
     from ctxkit.comparing import Diff
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
@@ -45,6 +47,8 @@ class Log(AppendingLog):
     notes: Sequence[str] = ()
     written: str | None = None
     """The id of the op that was appended last."""
+    compacted: Compacted | None = None
+    """What the last `compact` did, in figures; None where it had nothing to do."""
 
     def mark(self, label: str | None = None) -> Op | None:
         """A point to come back to."""
@@ -123,6 +127,28 @@ class Log(AppendingLog):
             max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, clear_inputs, overflow, assembly
         )
         return self.commit("trim", lambda: trim(self, asked))
+
+    def compact(
+        self, numbers: Numbers = (), *, target: float | str | None = None, budget: int | None = None,
+        keep_last: int | None = None, keep_steps: int | None = None, strategy: str | None = None,
+        summary: str | None = None, force: bool = False, **criteria: Any,
+    ) -> Op | None:  # fmt: skip
+        """Replace old messages by a summary of them, which `compacted` tells of in figures. None where there is nothing
+        to condense, where the context is not full, or fits the `budget`.
+
+        `target`: percent of the tokens of the whole context (30 or "30%"), `budget`: so many tokens (default: as the
+        config says); `keep_last`: newest exchanges, `keep_steps`: newest steps that stay (None: as many as their share
+        has room for); `strategy`: extract, mask or truncate; `summary`: what stands for the messages, by whoever wrote
+        it; `numbers`, `criteria`: what may be replaced, as of `forget`; `force`: also where the context is not full.
+        Raises NothingChanges where it would not be smaller, CoolingDown, BadConfig, BadSummary, Usage, and what a
+        selection raises.
+        """
+        from ctxkit.compacting import Asked, compact, still
+
+        asked = Asked(
+            target, budget, keep_last, keep_steps, strategy, summary, force, selection(numbers, criteria)
+        )  # fmt: skip
+        return self.commit("compact", lambda: compact(self, asked), partial(still, self))
 
     def fit(
         self, max_tokens: int | None, *, assembly: bool = True, status: str | None = None, origin: str = "flag"
@@ -262,8 +288,12 @@ class Log(AppendingLog):
         named = Names() if about.empty else self.select(about)
         return forgetting.Wish(chosen=chosen, planning=named, **own)
 
-    def commit(self, name: str, decide: Callable[[], Decision]) -> Op | None:
+    def commit(
+        self, name: str, decide: Callable[[], Decision], recheck: Callable[[Op], None] | None = None
+    ) -> Op | None:
         """Stamp and append what is decided; None, and nothing appended, where there is nothing to do.
+
+        `recheck`: raises where the op must not be appended to the log as it has become since it was read.
 
         Where the log has an op with `op_id` already, a retry: nothing is decided or appended, and that op is returned.
         """
@@ -288,7 +318,7 @@ class Log(AppendingLog):
             self.weigh(after)
             op.before, op.after = sizes(before, after, self.figures)
         if not self.dry_run:
-            self.append(sealed(op))
+            self.append(sealed(op), None if recheck is None else partial(recheck, op))
             self.written = op.id
         return op
 

@@ -38,7 +38,7 @@ class Ranking:
 
     def units(self, tokens: Mapping[Name, int]) -> list[Unit]:
         """The units in order. `tokens`: of each message."""
-        groups, exchanges, asking, special = self.groups, self._exchanges, self._asking, self._special
+        groups, exchanges, asking, special = self.groups, self.exchanges, self.asking, self._special
         newest = exchanges[-1] if exchanges else 0
         task = max((place for place, group in enumerate(groups) if group[0] in asking), default=-1)
         found = []
@@ -49,7 +49,7 @@ class Ranking:
                     rank = max(rank, special[name])
             if place == task:
                 rank = max(rank, Rank.TASK)
-            if rank < Rank.PROTECTED and not self._whole(group):
+            if rank < Rank.PROTECTED and not self.whole(group):
                 rank = Rank.PROTECTED
             size = sum([tokens[name] for name in group])
             found.append(Unit(tuple(group), size, rank, exchange, group[0] in asking))
@@ -81,7 +81,7 @@ class Ranking:
         steps: dict[int, int] = {}  # the message that opened a step of the log -> place of its unit
         last = 0  # the unit of the message before
         for place, name in enumerate(self.names):
-            calls, results = self._links(name)
+            calls, results = self.links(name)
             if not calls and not results and name not in self.kinds:
                 home[place], last = [name], place
                 continue
@@ -100,7 +100,7 @@ class Ranking:
                 steps[step] = last
         return list(home.values())
 
-    def _links(self, name: Name) -> tuple[Sequence[str], Sequence[str]]:
+    def links(self, name: Name) -> tuple[Sequence[str], Sequence[str]]:
         """Ids of the calls that a message makes, and of those that it answers."""
         if isinstance(name, int):
             message = self.messages[name - 1]
@@ -144,26 +144,26 @@ class Ranking:
         return b"\n".join([first, *(source.read(*span) for span in message.more)]) if message.more else first
 
     @cached_property
-    def _asking(self) -> set[Name]:
+    def asking(self) -> set[Name]:
         """Messages by which somebody asked for something."""
         messages, kinds = self.messages, self.kinds
         plain: set[Name] = {name for name in self.names if isinstance(name, int) and messages[name - 1].opens}
         brought = (name for name in self.names if not isinstance(name, int) and opens(self.state, name))
-        return plain.union(name for name in brought if not self._links(name)[1]) - kinds.keys()
+        return plain.union(name for name in brought if not self.links(name)[1]) - kinds.keys()
 
     @cached_property
-    def _exchanges(self) -> list[int]:
+    def exchanges(self) -> list[int]:
         """The exchange of each unit."""
         found, number = [], 0
         for group in self.groups:
-            number += group[0] in self._asking
+            number += group[0] in self.asking
             found.append(number)
         return found
 
     @cached_property
     def _edited(self) -> set[Name]:
         """Messages that touch a file being edited: since it was read last, or the newest one."""
-        asking = [place for place, group in enumerate(self.groups) if group[0] in self._asking]
+        asking = [place for place, group in enumerate(self.groups) if group[0] in self.asking]
         answers = [
             place for place, group in enumerate(self.groups) if any(self._role(n) in SPEAKS for n in group)
         ] or [0]  # fmt: skip
@@ -186,7 +186,8 @@ class Ranking:
         shown = self.state.shown(self.log.lens_thread)
         return shown - Names.of(self.names) if len(shown) > len(self.names) else Names()
 
-    def _whole(self, group: Sequence[Name]) -> bool:
+    def whole(self, group: Sequence[Name]) -> bool:
+        """Whether the context shows all of the steps that these are of."""
         steps, hidden = self.state.steps, self._hidden
         return not hidden or not any(m in hidden for n in group if isinstance(n, int) for m in steps.members(n))
 

@@ -75,6 +75,8 @@ class Opening(msgspec.Struct):
     notices: list[str]
     sidecar_damage: list[Damage]
     next_line: int
+    sidecar_size: int = 0
+    """Bytes of the sidecar's ops, as they were read."""
     pending: list[bytes] = []
 
 
@@ -330,6 +332,7 @@ def _merge_sidecar(opening: Opening) -> None:
             for i, row in enumerate(block.rows):
                 if isinstance(row.ctxkit, str):
                     collector.add(block, i, transcript.rows, len(transcript.messages))
+        opening.sidecar_size = source.size
     for op in collector.ops:
         op.sidecar = True
     transcript.ops = transcript.ops + collector.ops

@@ -189,7 +189,7 @@ class Trimming:
         exact = self.then.tokens - self.measured.tokens + self.total - self.fixed
         if slides:
             shown = self.total - self.fixed
-            self.left = self._hidden - (sum(self.tokens.values()) - shown) + tokens - exact
+            self.left = self.hidden - (sum(self.tokens.values()) - shown) + tokens - exact
         return exact
 
     def _dropped(self, made: Plan) -> list[Name]:
@@ -227,12 +227,12 @@ class Trimming:
         return Figures(
             self.total, self.total if made is None else self.after(made), self.then.counter,
             len(self.shown), len(self._dropped(made)) if made else 0, self.came if made else 0,
-            len(made.stubs) if made else 0, budget=self.budget, limit=self.limit, beyond=self._hidden,
+            len(made.stubs) if made else 0, budget=self.budget, limit=self.limit, beyond=self.hidden,
             left=self.left if made else None,
         )  # fmt: skip
 
     @cached_property
-    def _hidden(self) -> int:
+    def hidden(self) -> int:
         """Tokens of what a window hides: nothing that trim could cut, but part of the state."""
         shown = self.state.shown()
         if len(shown) == len(self.shown):

@@ -121,7 +121,10 @@ class Window(Op, tag="window"):
 
 
 class Compact(Op, tag="compact"):
-    """Replaces exactly `ids` by a summary `text` (none: by nothing); `stubs` stay, shortened."""
+    """Replaces exactly `ids` by a summary `text` (none: by nothing); `stubs` stay, shortened.
+
+    `budget`: tokens, by the counter's base, that `text` was made for, so that it can be told again without some.
+    """
 
     ids: str
     text: str | None = None
@@ -130,6 +133,7 @@ class Compact(Op, tag="compact"):
     model: str | None = None
     fallback: str | bool | None = None
     target: str | None = None
+    budget: int | None = None
 
 
 class Trim(Op, tag="trim"):

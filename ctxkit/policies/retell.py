@@ -10,11 +10,7 @@ from ctxkit.core.effects import Item
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact
 from ctxkit.core.state import State
-
-
-def left_out(names: Names) -> str:
-    """The whole text of the strategy `truncate` (REPLAY 42)."""
-    return f"[messages {str(names).replace(',', ', ')} left out]"
+from ctxkit.policies.compact.truncate import left_out
 
 
 def retell(state: State, item: Item, told: Names) -> str | None:

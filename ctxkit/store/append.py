@@ -33,16 +33,17 @@ def append_line(
     """Append `line` (without its line end) to an existing log. Returns once it is durable.
 
     `seen`: the log as it was when the line was decided on; where it was replaced, cut or changed since, nothing is
-    appended (UpdatedElsewhere). Where it only grew, `recheck` may refuse. Raises NoSuchLog, NoPermission, Locked,
-    WriteFailed (which says what may have been written).
+    appended (UpdatedElsewhere). Where it only grew, or was not `seen`, `recheck` may refuse. Raises NoSuchLog,
+    NoPermission, Locked, WriteFailed (which says what may have been written).
     """
     if b"\n" in line or len(line) >= LONGEST:
         raise WriteFailed(f"{path}: a record of {len(line)} bytes cannot be one line: nothing was written")
     fd = _open_locked(Path(path), deadline)
     try:
         source = _checked(fd, str(path), seen)
-        if seen is not None and recheck is not None and source.size > seen.size:
-            recheck(source, seen.size)
+        read = 0 if seen is None else seen.size
+        if recheck is not None and (seen is None or source.size > read):
+            recheck(source, read)
         for attempt in range(_ATTEMPTS):
             if _written(fd, str(path), line, again=attempt > 0):
                 break

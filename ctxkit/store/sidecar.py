@@ -7,7 +7,7 @@ with many). Ops are appended there as to any log.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from ctxkit.store import atomic
 from ctxkit.store.append import append_line, check_unchanged, create_log, sync_folder
 from ctxkit.store.lock import lock
 from ctxkit.store.opening import cannot_open, close
-from ctxkit.store.source import Seen
+from ctxkit.store.source import Seen, Source
 
 _NOWHERE = Path(os.devnull) / "ignored"
 """No file can be there, so that whoever forgets to look at `ignored` finds nothing."""
@@ -88,10 +88,14 @@ class Sidecar:
         except OSError as error:
             raise cannot_open(self.ops_path, error) from error
 
-    def append(self, line: bytes, log: Path | None = None, seen: Seen | None = None) -> None:
+    def append(
+        self, line: bytes, log: Path | None = None, seen: Seen | None = None, read: int = 0,
+        recheck: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
         """Append an op to `ops.jsonl`, durably; the folder and the file are created where they are missing.
 
         `log`, `seen`: the log that the op is about; where that was replaced, cut or changed since, nothing is appended.
+        `recheck`: may refuse, while the file is locked, where it is not of the size `read` any more, or the log grew.
         Raises what `append_line` raises, and CannotCreate.
         """
         self._create()
@@ -105,7 +109,13 @@ class Sidecar:
                     raise
         if log is not None and seen is not None:
             check_unchanged(log, seen)
-        append_line(self.ops_path, line)
+
+        def look(now: Source, _: int) -> None:
+            grown = log is not None and seen is not None and os.stat(log).st_size != seen.size
+            if recheck is not None and (grown or now.size != read):
+                recheck()
+
+        append_line(self.ops_path, line, recheck=look)
         if not size:  # whoever made folder or file may have been killed before their names were durable
             try:
                 sync_folder(self.folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.names import ItemName, Names
-from ctxkit.policies.retell import left_out, retell
+from ctxkit.policies.retell import retell
 from tests import build
 
 
@@ -28,8 +28,3 @@ def test_a_literal_is_nobodys_rule() -> None:
     """What a person made of a summary cannot be made again."""
     state = build.state("1-6 | compact 2-4 strategy=truncate | edit @1.1:mine")
     assert retell(state, state.board.items[ItemName("a2", 1)], Names.parse("3")) is None
-
-
-def test_left_out() -> None:
-    """The words of `truncate` (REPLAY 42)."""
-    assert left_out(Names.parse("2-40,45")) == "[messages 2-40, 45 left out]"

@@ -1,0 +1,237 @@
+"""Compact: a part of a log's context is replaced by a summary, as an op; whether it is time for it, and what is said.
+
+`condensing.py` makes the plan. One compact at a time: none within the cooldown after another, and none beside one that
+another process appended meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, whole
+from ctxkit.core.names import Names
+from ctxkit.core.ops import Compact, Op, to_body
+from ctxkit.core.select import Selection
+from ctxkit.core.state import State
+from ctxkit.core.times import written
+from ctxkit.core.usage import Figures
+from ctxkit.counting import Counting
+from ctxkit.errors import BadConfig, BadSummary, CoolingDown, UpdatedElsewhere, Usage
+from ctxkit.policies.compact.candidates import FEWEST, Keep, guarded
+from ctxkit.policies.decision import Decision
+from ctxkit.store.config import key_of
+from ctxkit.trimming import Trimming
+
+if TYPE_CHECKING:
+    from ctxkit.log import Log
+
+STRATEGIES = tuple(name for name in key_of("compact.strategy").choices if name != "model")
+"""What `--strategy` takes: none of them asks a model."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a compact was asked for. `target`: percent of the tokens of the whole context, `30` or `"30%"`; `budget`: so
+    many tokens; None: as the config says. `keep_last`: newest exchanges, `keep_steps`: newest steps that stay; None: as
+    many as their share of the budget has room for. `summary`: what stands for the messages, by whoever wrote it.
+    `force`: also where the context is not full.
+    """
+
+    target: float | str | None = None
+    budget: int | None = None
+    keep_last: int | None = None
+    keep_steps: int | None = None
+    strategy: str | None = None
+    summary: str | None = None
+    force: bool = False
+    selection: Selection = Selection()
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing asks for it but the context being full."""
+        named = (self.target, self.budget, self.summary)
+        return not self.force and self.selection.empty and all(one is None for one in named)
+
+
+class Compacted(msgspec.Struct, frozen=True):
+    """What a compact did, in figures: what `ctxkit compact --json` prints, whose page explains the keys."""
+
+    found: Condensed
+    seconds: float
+
+    def as_json(self, op: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The report, with the op as it stands in the log."""
+        found = self.found
+        return {
+            "op": op,
+            "strategy": found.op.strategy,
+            "replaced": str(found.replaced),
+            "messages": len(found.replaced),
+            "tokens": {
+                "before": found.before, "after": found.after, "summary": found.summary, "counter": found.counter
+            },
+            "target": {"tokens": found.goal, "percent": found.asked, "reached": found.reached},
+            "percent": _percent(found.after, found.before),
+            "floor": None if found.reached else found.after,
+            "kept": {name: {"kept": kept, "of": of} for name, (kept, of) in found.kept().items()},
+            "seconds": round(self.seconds, 3),
+        }  # fmt: skip
+
+
+def compact(log: Log, asked: Asked) -> Decision:
+    """The op that condenses the context. Raises CoolingDown, NothingChanges where nothing would be smaller, Usage,
+    BadSummary, BadConfig where it has to know how full the context is, and no limit is known.
+    """
+    began = time.perf_counter()
+    log.compacted = None
+    wish = _wish(log, asked)
+    cool(log)
+    if asked.is_bare and log.config["limit"] is None and Counting(log).limit is None:
+        text = "no limit is known, so neither is whether the context is full: nothing was changed"
+        raise BadConfig(text, "--target 30% (or --budget N) compacts anyway; `limit` or `model` in the config")
+    base = whole(log)
+    log.tell(_as_it_is(base))  # whether or not anything comes of it
+    if asked.is_bare and base.limit is not None and (said := _not_full(log, base, base.limit)):
+        return Decision(None, said)
+    if wish.budget is not None and base.total <= wish.budget and asked.summary is None and asked.selection.empty:
+        said = f"{base.total:,} of {wish.budget:,} tokens ({base.measured.counter}): it fits, nothing was changed."
+        return Decision(None, said)
+    found = Condensing(log, base, wish)
+    if len(found.ids) < FEWEST:
+        return Decision(None, _too_few(found))
+    made = found.condensed()
+    log.tell(made.figures)
+    log.compacted = Compacted(made, time.perf_counter() - began)
+    return Decision(made.op, said_of(made), list(_notes(found, made)))
+
+
+def _as_it_is(base: Trimming) -> Figures:
+    return Figures(
+        base.total, base.total, base.measured.counter, len(base.shown), limit=base.limit, beyond=base.hidden
+    )  # fmt: skip
+
+
+def said_of(made: Condensed) -> str:
+    """The words of DESIGN section 5."""
+    less = round(100 * (made.before - made.after) / made.before)
+    return f"Context condensed ({made.before:,} → {made.after:,} tokens, −{less} %)"
+
+
+def _wish(log: Log, asked: Asked) -> Wish:
+    for name, value in (("budget", asked.budget), ("keep_last", asked.keep_last), ("keep_steps", asked.keep_steps)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            raise Usage(f"{name} must be a whole number from 0 on: nothing was changed")
+    if asked.target is not None and asked.budget is not None:
+        raise Usage("a target and a budget exclude each other: nothing was changed", "leave one of them out")
+    if asked.summary is not None and asked.strategy is not None:
+        raise Usage("a summary that is given needs no strategy: nothing was changed", "leave one of them out")
+    strategy = asked.strategy or log.config["compact.strategy"]
+    if asked.summary is not None:
+        strategy = GIVEN
+        if not asked.summary.strip():
+            raise BadSummary("the summary is empty: nothing was changed", "what stands for the messages, as text")
+    elif strategy not in STRATEGIES:
+        if asked.strategy is not None:
+            raise Usage(f"no strategy {strategy!r}: nothing was changed", f"{', '.join(STRATEGIES)}")
+        text = f"compact.strategy is {strategy} ({log.config.origin('compact.strategy')}), and no model can be asked"
+        raise BadConfig(f"{text}: nothing was changed", f"--strategy {', '.join(STRATEGIES)}")
+    percent = float(log.config["compact.target"]) if asked.target is None else _target(asked.target)
+    chosen = None
+    selection = asked.selection
+    if selection.thread is not None and log.state().sidechain(selection.thread) is not None:
+        log.lens_thread = selection.thread
+    if not selection.empty:
+        chosen = log.select(selection)
+    part = chosen is not None and asked.target is None
+    keep = Keep(asked.keep_last, asked.keep_steps)
+    return Wish(percent, asked.budget, keep, strategy, chosen, part, asked.summary, selection)
+
+
+def _target(asked: float | str) -> float:
+    key = key_of("compact.target")
+    try:
+        return float(key.read(key.typed(asked.strip()) if isinstance(asked, str) else asked))
+    except ValueError as error:
+        raise Usage(f"the target {asked!r} is no percentage: nothing was changed", f"{error}, such as 30%") from error
+
+
+def cool(log: Log, state: State | None = None) -> None:
+    """Raises CoolingDown within the cooldown after the newest compact that is in force, by the log's clock."""
+    state, cooldown = log.state() if state is None else state, int(log.config["compact.cooldown"])
+    standing = {source for _, source in state.representation}
+    newest = next(
+        (one for one in reversed(state.ledger.entries) if one.number in standing and isinstance(one.op, Compact)), None
+    )
+    moment = written(newest.body.get("ts")) if newest is not None else None
+    if newest is None or moment is None:
+        return
+    since = log.clock() - moment
+    if abs(since) < cooldown:  # a time to come is another machine's clock, or a wrong one
+        left = ceil(cooldown - max(0.0, since))
+        text = f"op {newest.number} compacted this log {max(0, int(since))} s ago: {left} s of the cooldown are left"
+        raise CoolingDown(f"{text}: nothing was changed", f"in {left} s, or `compact.cooldown` in the config")
+
+
+def still(log: Log, op: Op) -> None:
+    """Where the log has changed since it was read: raises CoolingDown for a compact that is there now, UpdatedElsewhere
+    where what `op` replaces is not there any more, or protected.
+    """
+    now = log.afresh()
+    state = now.state()
+    if any(isinstance(one.op, Compact) and one.id not in log.ledger.by_id for one in state.ledger.entries):
+        cool(now)
+        raise CoolingDown("another process compacted this log meanwhile: nothing was appended", "look at it again")
+    body = to_body(op)
+    names = Names.parse(body["ids"]) | Names.parse(",".join(body.get("stubs", ())))
+    if names - state.present() or names.meets(guarded(state)):
+        text = f"updated elsewhere: other ops changed what would be replaced in {log.opening.name}"
+        raise UpdatedElsewhere(f"{text}: nothing was appended", "try again")
+
+
+def _not_full(log: Log, base: Trimming, limit: int) -> str | None:
+    """What is said where the context is below the threshold."""
+    threshold = float(log.config["compact.threshold"])
+    if 100 * base.total >= threshold * limit:
+        return None
+    share = _percent(base.total, limit)
+    full = f"{base.total:,} of {limit:,} tokens ({base.measured.counter}), {share:g} %"
+    return f"{full}: below the threshold of {threshold:g} %, nothing was changed (--target, --budget, --force)."
+
+
+def _too_few(found: Condensing) -> str:
+    count = len(found.ids)
+    what = "no message" if not count else f"only {count} message{'s' * (count != 1)}"
+    return f"nothing to condense: {what} of {len(found.names)} may be replaced, a summary takes {FEWEST}."
+
+
+def _notes(found: Condensing, made: Condensed) -> list[str]:
+    state, count = found.state, len(made.replaced)
+    told = f"{count:,} message{'s' * (count != 1)} ({state.brief(made.replaced)})"
+    notes = []
+    if found.wish.strategy == "mask":
+        notes.append(f"mask: in {told} results say how long they were; {made.counter}")
+    else:
+        notes.append(f"{found.wish.strategy}: {told} told in {made.summary:,} tokens, {made.counter}")
+    left = [name for place in range(found.tail, len(found.units)) for name in found.units[place].names]
+    if found.wish.chosen is not None and (near := Names.of(left) & found.wish.chosen):
+        notes.append(f"left in, the newest: {state.brief(near)} (--keep-last 0 takes them, too)")
+    if not made.reached:
+        asked = f"{found.wish.percent:g} %" if found.wish.budget is None else f"{found.wish.budget:,} tokens"
+        floor = f"{_percent(made.after, made.before):g} %, {made.after:,} tokens, is the floor"
+        told = "" if found.wish.strategy == "mask" else f"; what stays has {found.stays:,}"
+        notes.append(f"the target of {asked} cannot be reached: {floor}{told}")
+    changed = set(found.going if made.op.ids else made.replaced)
+    first = next((place for place, name in enumerate(found.base.shown) if name in changed), None)
+    if first is not None:
+        lost = sum(found.base.tokens[name] for name in found.base.shown[first:] if name not in changed)
+        where = state.label(found.base.shown[first])
+        notes.append(f"first change at message {where}: {lost:,} cached tokens behind it are lost")
+    return notes
+
+
+def _percent(part: int, of: int) -> float:
+    return round(100 * part / of, 1) if of else 0.0

@@ -1,0 +1,330 @@
+"""Condensing: a log's context with a part of it replaced by a summary, measured; the plan that a compact carries out.
+
+`ranking.py` makes units of the context, `policies/compact/` says which may go and in which words they are told; this
+measures, asks for words that fit, and looks at what comes of it. Summaries are made of the original messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from importlib import import_module
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import structs
+
+from ctxkit.calls import Calls
+from ctxkit.core.context import belongs, entry
+from ctxkit.core.context import names as through
+from ctxkit.core.messages import Content, Image, Result
+from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.ops import At, Compact
+from ctxkit.core.select import Selection
+from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.core.untyped import Kind
+from ctxkit.core.usage import Figures
+from ctxkit.counting import PER_MESSAGE, Counting
+from ctxkit.errors import NothingChanges
+from ctxkit.formats.chat import content_of
+from ctxkit.opened import words
+from ctxkit.policies.compact.candidates import Keep, Unit, candidates, guarded, originals
+from ctxkit.policies.compact.facts import facts, kept
+from ctxkit.policies.compact.mask import Masked, mask, masked
+from ctxkit.policies.compact.source import SPEAKS, Piece, all_pieces
+from ctxkit.policies.compact.truncate import left_out
+from ctxkit.ranking import Ranking
+from ctxkit.stubs import of_result, stubbed
+from ctxkit.trimming import Asked as Everything
+from ctxkit.trimming import Trimming
+
+if TYPE_CHECKING:
+    from ctxkit.log import Log
+
+GIVEN = "given"
+"""The strategy of a summary that somebody else wrote."""
+LEAST, SHORTEST = 0.02, 60
+"""Of what it replaces, and in tokens: a summary is never asked to be shorter."""
+TRIES = 4
+"""Summaries that are made until the whole fits, where what is counted of the parts did not add up."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What is asked of a compact. `percent`: of the tokens of the whole context, `budget`: so many; one of them counts.
+
+    `keep`: the tail; `chosen`: what may be replaced, None for all; `part`: the percent is of what is chosen;
+    `text`: the summary, where somebody else wrote it; `selection`: whose agent and thread alone are told.
+    """
+
+    percent: float
+    budget: int | None = None
+    keep: Keep = Keep()
+    strategy: str = "extract"
+    chosen: Names | None = None
+    part: bool = False
+    text: str | None = None
+    selection: Selection = Selection()
+
+
+class Condensed(msgspec.Struct, frozen=True):
+    """What a compact comes to. `op`: what it appends; `replaced`: what is told by it, or masked.
+
+    Tokens of the whole context `before` and `after`, by `counter`: the provider's, or ours. `goal`: what was asked for;
+    `summary`: of the summary alone; `reached`: whether `after` is no more than the goal. `seen`: the log as it is then.
+    """
+
+    op: Compact
+    replaced: Names
+    before: int
+    after: int
+    counter: str
+    goal: int
+    summary: int
+    figures: Figures
+    seen: Log
+    made_by: Condensing
+
+    @property
+    def asked(self) -> float:
+        """The goal in percent of the whole context."""
+        wish = self.made_by.wish
+        if wish.budget is None and not wish.part:
+            return wish.percent
+        return round(100 * self.goal / self.before, 1) if self.before else 0.0
+
+    @property
+    def reached(self) -> bool:
+        """Whether the goal is."""
+        return self.after <= self.goal
+
+    def kept(self) -> dict[str, tuple[int, int]]:
+        """Of each class of facts of what is replaced: how many the context keeps, and of how many."""
+        told = [piece for piece in self.made_by.pieces if piece.name in self.replaced]
+        seen, state = self.seen, self.seen.state()
+        left = all_pieces([(name, seen.full(entry(state, name))) for name in seen.names()])
+        return kept(facts(told), "\n".join(piece.text for piece in left))
+
+
+class Condensing:
+    """One log's context, its units, and what may be replaced."""
+
+    def __init__(self, log: Log, base: Trimming, wish: Wish) -> None:
+        self.log, self.base, self.wish = log, base, wish
+        self.state = log.state()
+        self.names, self.tokens = base.names, base.tokens
+        lens = log.lens()
+        if lens.newest is not None:  # what it hides would come in for what leaves, so that is told, too
+            self.names = list(through(self.state, structs.replace(lens, newest=None)))
+            sizes = base.measuring.each(self.names)
+            self.tokens = {name: int(size) for name, size in zip(self.names, sizes, strict=True)}
+        self.whole = base.fixed + sum(self.tokens.values())
+        """Tokens of all that is looked at."""
+        self.spared = guarded(self.state)
+        share = int(wish.percent * base.total / 100) if wish.budget is None else wish.budget
+        places, self.tail = candidates(self.units, wish.keep, share - base.fixed)
+        self.places = places
+        self.going = [name for place in places for name in self.units[place].names]
+        """What is seen and may be replaced, in order: messages, and summaries of ours."""
+        self.ids = self._originals(self.going)
+        """The same as messages of the log: what is told."""
+        self.gone = sum(self.tokens[name] for name in self.going)
+        self.goal = share
+        if wish.part and wish.budget is None:
+            self.goal = self.whole - self.gone + int(wish.percent * self.gone / 100)
+
+    def _originals(self, names: Sequence[Name]) -> Names:
+        found, asked = originals(self.state, Names.of(names), self.spared), self.wish.selection
+        if asked.agent is None and asked.thread is None:
+            return found
+        return Names.of(name for name in found if belongs(self.state, name, asked.agent, asked.thread))
+
+    @cached_property
+    def _ranking(self) -> Ranking:
+        return Ranking(self.log, Calls(self.log, self.names), 0)
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The context as units, in order."""
+        ranking, chosen = self._ranking, self.wish.chosen
+        groups = ranking.groups
+        waiting = self._waiting(groups)
+        return [
+            Unit(
+                tuple(group), sum([self.tokens[name] for name in group]), exchange,
+                step=self._role(group[0]) in SPEAKS,
+                stays=place == waiting or any(map(self._stays, group)) or not ranking.whole(group),
+                chosen=chosen is None or all(self._is_chosen(name, chosen) for name in group),
+            )
+            for place, (group, exchange) in enumerate(zip(groups, ranking.exchanges, strict=True))
+        ]  # fmt: skip
+
+    def _waiting(self, groups: Sequence[Sequence[Name]]) -> int:
+        """The place of the newest step, where a call in it waits for its result; -1 for none."""
+        for place in range(len(groups) - 1, -1, -1):
+            links = [self._ranking.links(name) for name in groups[place]]
+            calls = {call for made, _ in links for call in made}
+            if calls:
+                return place if calls - {call for _, answered in links for call in answered} else -1
+        return -1
+
+    def _stays(self, name: Name) -> bool:
+        return (
+            name in self.spared
+            or self._role(name) in PREAMBLE_ROLES
+            or self._ranking.kinds.get(name) == Kind.INSTRUCTION
+        )
+
+    def _is_chosen(self, name: Name, chosen: Names) -> bool:
+        item = None if isinstance(name, int) else self.state.board.items[name]
+        return name in chosen or (item is not None and item.summary and item.tells.within(chosen))
+
+    def _role(self, name: Name) -> str:
+        return self.state.messages[name - 1].role if isinstance(name, int) else self.state.board.items[name].role
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """What the originals of all that may be replaced say."""
+        return all_pieces([(name, self._original(name)) for name in sorted(self.ids, key=self.state.key)])
+
+    def _original(self, name: Name) -> Content:
+        """A message as the log has it, whatever ops made of it."""
+        return self.log.content(name) if isinstance(name, int) else content_of(self.state.board.items[name].message)
+
+    def condensed(self) -> Condensed:
+        """What comes of it. Raises NothingChanges where it would not be smaller."""
+        if self.wish.strategy == "mask":
+            return self._smaller(self._outcome(Names(), None, self._masks()))
+        if self.wish.strategy == "truncate":
+            ids = self._oldest()
+            return self._smaller(self._outcome(ids, left_out(ids), {}))
+        if self.wish.text is not None:
+            text = f"[Summary of messages {str(self.ids).replace(',', ', ')}]\n\n{self.wish.text.strip()}"
+            return self._smaller(self._outcome(self.ids, text, {}))
+        return self._smaller(self._extracted())
+
+    def _extracted(self) -> Condensed:
+        extract = import_module("ctxkit.policies.compact.extract").extract
+        room = self.goal - self.stays
+        least = min(max(SHORTEST, ceil(LEAST * self.gone)), self.gone // 2)
+        room = min(max(room, least), max(self.gone - 1, 1))
+        counter, rate = self.base.counting.counter, self.base.measuring.rate(ItemName("", 1))
+        found: Condensed | None = None
+        for _ in range(TRIES):
+            budget = int(room / rate) - PER_MESSAGE
+            text = extract(self.pieces, budget, counter.counts) if budget > 0 else None
+            if text is None:
+                break
+            found = self._outcome(self.ids, text, {}, budget)
+            over = found.after - self.goal
+            if over <= 0 or room - over < least:
+                return found
+            room -= over
+        if found is None:
+            raise NothingChanges(
+                f"no summary of {len(self.ids)} messages is smaller than they are: nothing was changed"
+            )
+        return found
+
+    @cached_property
+    def stays(self) -> int:
+        """Tokens that stay whatever is told; with messages that an earlier summary told and that are protected now."""
+        items = self.state.board.items
+        told = [items[name].tells for name in self.going if not isinstance(name, int) and items[name].summary]
+        back = [name for names in told for name in (names & self.state.present()) - self.ids]
+        return self.whole - self.gone + ceil(sum(self.base.measuring.each(back)))
+
+    def _oldest(self) -> Names:
+        """The oldest of what may be replaced, as far as it takes."""
+        [line] = self.base.counting.of_contents([Content("user", [*content_of(_user(left_out(self.ids))).parts])])
+        need, going = self.whole + line - self.goal, list[Name]()
+        for place in self.places:
+            if need <= 0:
+                break
+            going += self.units[place].names
+            need -= self.units[place].tokens
+        return self._originals(going)
+
+    def _masks(self) -> dict[Name, Any]:
+        return mask(self._maskable(), self.whole - self.goal)
+
+    def _maskable(self) -> Iterator[Masked]:
+        ranking, stubs = self._ranking, self.state.board.stubs
+        tools: dict[str, str] = {}
+        for name in self.going:
+            if not isinstance(name, int):
+                continue
+            message = self.state.messages[name - 1]
+            tools.update(zip(message.calls, message.tools, strict=False))
+            observed = ranking.kinds.get(name) == Kind.OBSERVATION
+            if name in stubs or not (message.results or observed):
+                continue
+            content = self.log.full(entry(self.state, name))
+            stub = _masked(content, tools, observed=observed)
+            saves = self.tokens[name] - ceil(self.base.measuring.instead(name, stubbed(content, stub)))
+            yield Masked(name, stub, saves)
+
+    def _outcome(self, ids: Names, text: str | None, stubs: dict[Name, Any], budget: int | None = None) -> Condensed:
+        log, base = self.log, self.base
+        asked = f"{self.wish.percent:g}%" if self.wish.budget is None else str(self.wish.budget)
+        op = Compact(
+            at=log.here() if log.at is None else At(messages=self.state.count), ids=str(ids), text=text,
+            stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.wish.strategy, target=asked,
+            budget=budget,
+        )  # fmt: skip
+        made = log.stamp(op)
+        after = log.seen_at(log.state_with(made))
+        after.noticed = []
+        names, then = after.names(), base.measuring.seen(Counting(after))
+        told = then.of(names)
+        tokens = told.tokens - base.measured.tokens + base.total
+        item = ItemName(made.id, 1)
+        summary = ceil(sum(then.each([item]))) if text is not None and item in after.state().board.items else 0
+        replaced, shown = ids | Names.of(stubs), set(base.shown)
+        left = set(names)
+        figures = Figures(
+            base.total, tokens, told.counter, len(base.shown), sum(name not in left for name in base.shown),
+            sum(name not in shown for name in names), len(stubs), budget=self.goal, limit=base.limit,
+            beyond=base.hidden, left=self._left(after, names, tokens),
+        )  # fmt: skip
+        return Condensed(
+            op, replaced, base.total, tokens, told.counter, self.goal, summary, figures, after, self
+        )  # fmt: skip
+
+    def _left(self, after: Log, names: Sequence[Name], tokens: int) -> int | None:
+        """Tokens that a window hides then, where they are others than now."""
+        if self.names is self.base.names:
+            return None
+        hidden = after.state().shown() - Names.of(names)
+        return ceil(sum(self.base.measuring.seen(Counting(after)).each(list(hidden))))
+
+    def _smaller(self, found: Condensed) -> Condensed:
+        if found.after < found.before and found.replaced:
+            return found
+        what = f"it would not be smaller ({found.before:,} → {found.after:,} tokens, {found.counter})"
+        if self.wish.strategy == "mask" and not found.replaced:
+            what = "no result that could be masked is longer than the line in its place"
+        raise NothingChanges(f"{what}: nothing was changed", "a smaller --target, or more messages")
+
+
+def whole(log: Log) -> Trimming:
+    """The context measured, with all that is sent."""
+    return Trimming(log, Everything())
+
+
+def _user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def _masked(content: Content, tools: dict[str, str], *, observed: bool) -> Any:
+    """The stub of a message whose results, or, where words were `observed`, whose words are masked."""
+    if observed:
+        return masked("output", "\n".join(words(content)))
+    stubs = []
+    for part in content.parts:
+        if isinstance(part, Result):
+            inner = part.content if isinstance(part.content, list) else []
+            text = "\n".join(words(Content("tool", [part])))
+            pictures = sum(isinstance(one, Image) for one in inner)
+            stubs.append(of_result(part, masked(tools.get(part.id, ""), text, pictures, failed=part.is_error)))
+    return stubs[0]["content"] if len(stubs) == 1 and len(content.parts) == 1 else stubs

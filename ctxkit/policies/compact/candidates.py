@@ -1,0 +1,105 @@
+"""Candidates: which part of a context a compact may replace, and what stays as it is. Pure: units in, places out.
+
+What is protected stays, and the tail: the newest exchanges or steps that were asked for, whatever their size; else the
+newest ones that their share has room for, where an exchange that is larger is cut between two steps, so that a session
+with one user message and 300 steps is compacted like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from ctxkit.core.names import Name, Names
+from ctxkit.core.ranges import Ranges
+from ctxkit.core.state import State
+
+TAIL = 0.3
+"""Of the budget, less what stays in any case: the newest messages that stay as they are, where nobody says how many."""
+FEWEST = 3
+"""Messages that are worth a summary."""
+
+
+class Unit(NamedTuple):
+    """What is replaced together: a step, a message that stands alone, a summary.
+
+    `exchange`: the number of the exchange that it is of, 0 before the first; `step`: a model's response; `stays`: it is
+    protected, instructs, or is hidden in part; `chosen`: it is among what was asked for.
+    """
+
+    names: tuple[Name, ...]
+    tokens: int
+    exchange: int
+    step: bool = False
+    stays: bool = False
+    chosen: bool = True
+
+
+class Keep(NamedTuple):
+    """The tail that was asked for: newest exchanges, newest steps; None: not said."""
+
+    exchanges: int | None = None
+    steps: int | None = None
+
+
+def candidates(units: Sequence[Unit], keep: Keep, budget: int) -> tuple[list[int], int]:
+    """The places of the units that may be replaced, and the place where the tail begins.
+
+    `budget`: tokens that the units may have together.
+    """
+    begins = _asked(units, keep) if keep != Keep() else _soft(units, budget)
+    return [place for place, unit in enumerate(units[:begins]) if unit.chosen and not unit.stays], begins
+
+
+def _asked(units: Sequence[Unit], keep: Keep) -> int:
+    begins = len(units)
+    if keep.exchanges:
+        newest = units[-1].exchange if units else 0
+        oldest = max(1, newest - keep.exchanges + 1)
+        begins = next((place for place, unit in enumerate(units) if unit.exchange >= oldest), begins)
+    if keep.steps:
+        steps = [place for place, unit in enumerate(units) if unit.step]
+        begins = min([begins, *steps[-keep.steps :]])
+    return begins
+
+
+def _soft(units: Sequence[Unit], budget: int) -> int:
+    """The newest exchanges whole, as far as the share of the tail goes, then the newest steps of the next; always the
+    newest unit.
+    """
+    room = TAIL * max(0, budget - sum(unit.tokens for unit in units if unit.stays))
+    begins = len(units)
+    places = [place for place, unit in enumerate(units) if not unit.stays]
+    for _, group in groupby(reversed(places), key=lambda place: units[place].exchange):
+        run = list(group)
+        size = sum(units[place].tokens for place in run)
+        if size <= room:
+            begins, room = run[-1], room - size
+            continue
+        for place in run:
+            if units[place].tokens > room and begins < len(units):
+                break
+            begins, room = place, room - units[place].tokens
+        break
+    return begins
+
+
+def guarded(state: State) -> Names:
+    """What no compact replaces: the protected and their steps, the preamble, the first message (REPLAY 35, 56)."""
+    by_themselves = Names(Ranges.span(1, min(state.count, state.preamble + 1))) - state.board.unprotected
+    items = Names(items=filter(state.guarded, state.board.items))
+    return state.steps.close((state.board.protected | by_themselves | items) & state.everything())
+
+
+def originals(state: State, names: Names, spared: Names) -> Names:
+    """`names` with what summaries of ours tell in their place: a summary is made of the messages, never of a summary.
+
+    `spared`: what of that stays, as `guarded` gives it.
+    """
+    board = state.board
+    summaries = [name for name in names.items if name in board.items and board.items[name].summary]
+    told = Names()
+    for name in summaries:
+        told = told | board.items[name].tells
+    return (names - Names(items=summaries)) | ((told & state.present()) - spared)

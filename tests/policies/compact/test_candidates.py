@@ -1,0 +1,86 @@
+"""Candidates: what a compact may replace, on units without a log; and which originals that is."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxkit.core.names import Names
+from ctxkit.policies.compact.candidates import Keep, Unit, candidates, guarded, originals
+from tests import build
+
+
+def units(spec: str) -> list[Unit]:
+    """`u10 s30 ! s5 | …`: user messages and steps with their tokens; `!` stays, `-` was not chosen."""
+    found: list[Unit] = []
+    exchange = 0
+    for place, word in enumerate(spec.split(), start=1):
+        exchange += word[0] == "u"
+        size = int(word[1:].rstrip("!-"))
+        found.append(
+            Unit((place,), size, exchange, step=word[0] == "s", stays="!" in word, chosen="-" not in word)
+        )  # fmt: skip
+    return found
+
+
+THREE = "u10 s10 u10 s10 s10 u10 s10"
+RUN = "u10! s20 s20 s20 s20 s20"
+
+
+@pytest.mark.parametrize(
+    ("spec", "keep", "budget", "left"),
+    [
+        (THREE, Keep(1), 0, [1, 2, 3, 4, 5]),  # the newest exchange stays, whatever its size
+        (THREE, Keep(2), 0, [1, 2]),
+        (THREE, Keep(9), 0, []),
+        (THREE, Keep(0), 0, [1, 2, 3, 4, 5, 6, 7]),
+        (THREE, Keep(None, 1), 0, [1, 2, 3, 4, 5, 6]),  # what asked for the step may go
+        (THREE, Keep(None, 2), 0, [1, 2, 3, 4]),
+        (THREE, Keep(None, 9), 0, [1]),
+        (THREE, Keep(1, 3), 0, [1, 2, 3]),  # both stay
+        (THREE, Keep(), 60, [1, 2, 3, 4, 5, 6]),  # 18 tokens: not the whole exchange, so its newest step
+        (THREE, Keep(), 70, [1, 2, 3, 4, 5]),  # 21 tokens: the newest exchange
+        (THREE, Keep(), 140, [1, 2, 3]),  # 42: and the newest step of the one before, and one more
+        (THREE, Keep(), 170, [1, 2]),  # 51: both
+        (RUN, Keep(), 210, [2, 3]),  # one user message and many steps: 30 % of what is not protected, 60
+        (RUN, Keep(), 0, [2, 3, 4, 5]),  # the newest step stays even so
+        ("u10 s20! s20 s20- s20", Keep(0), 0, [1, 3, 5]),  # protected; not chosen
+        ("s10 s10 u10", Keep(5), 0, [1, 2]),  # what stands before the first user message is in no exchange
+        ("", Keep(), 100, []),
+        ("", Keep(3, 3), 100, []),
+    ],
+)
+def test_candidates(spec: str, keep: Keep, budget: int, left: list[int]) -> None:
+    """Everything before the tail that is chosen and does not stay."""
+    places, begins = candidates(units(spec), keep, budget)
+    assert [place + 1 for place in places] == left
+    assert all(place < begins for place in places)
+
+
+@pytest.mark.parametrize(
+    ("spec", "stays"),
+    [
+        ("1 system | 2 user | 3-4", "1-2"),  # the preamble and the first message
+        ("1 user | 2-4 | unprotect 1", ""),
+        ("1 user | 2 assistant call=x | 3 tool result=x | 4 user | protect 3", "1-3"),  # its step with it
+        ("1 user | 2-5 | compact 2-3 text=s | protect @1.1", "1,a1.1"),
+    ],
+)
+def test_guarded(spec: str, stays: str) -> None:
+    """REPLAY 35, 56."""
+    assert str(guarded(build.state(spec))) == stays
+
+
+@pytest.mark.parametrize(
+    ("spec", "seen", "told"),
+    [
+        ("1-9 | compact 2-5 text=s", "6-7,a1.1", "2-7"),  # of the messages, never of the summary
+        ("1-9 | compact 2-5 text=s | protect 3", "6,a1.1", "2,4-6"),  # what is protected since is back
+        ("1-9 | forget 4 | compact 2-3,5 text=s", "6,a2.1", "2-3,5-6"),
+        ('1-9 | compact 2-5 text=s | forget 4 summaries=[{"op":"a1","keep":true}]', "a1.1", "2-3,5"),
+        ("1-9 | edit 1-5,new:x", "3,a1.6", "3,a1.6"),  # what an edit brought in is an original
+    ],
+)
+def test_originals(spec: str, seen: str, told: str) -> None:
+    """Settled detail 13: `ids` never name a summary, nor what is out of the context."""
+    state = build.state(spec)
+    assert str(originals(state, Names.parse(seen), guarded(state))) == told

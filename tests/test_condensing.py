@@ -1,0 +1,152 @@
+"""Condensing: what a compact makes of a context, measured, on logs in memory."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from ctxkit.condensing import Condensing, Wish, whole
+from ctxkit.core.names import Names
+from ctxkit.errors import NothingChanges
+from ctxkit.log import Log
+from ctxkit.policies.compact.candidates import Keep
+from tests.cli.runner import lines
+from tests.test_trimming import run, step
+
+
+def opened(raw: bytes) -> Log:
+    return Log.open(io.BytesIO(raw), env={})
+
+
+def condensing(log: Log, **wish: Any) -> Condensing:
+    return Condensing(log, whole(log), Wish(**{"percent": 30, "strategy": "truncate", **wish}))
+
+
+def test_a_run_with_one_user_message_is_cut_at_steps() -> None:
+    """System and task stay, and the newest steps as far as 30 % of the rest of the budget goes; no pair is split."""
+    found = condensing(opened(run()))
+    assert str(found.ids).startswith("3-") and found.ids.numbers.last() % 2 == 0
+    tail = sum(unit.tokens for unit in found.units[found.tail :])
+    assert 0 < tail <= 0.3 * found.goal < tail + found.units[found.tail - 1].tokens
+
+
+@pytest.mark.parametrize(("keep", "last"), [(Keep(0), 42), (Keep(None, 3), 36), (Keep(None, 0), 42)])
+def test_what_is_kept_on_request(keep: Keep, last: int) -> None:
+    """Newest steps whole, whatever their size."""
+    assert str(condensing(opened(run()), keep=keep).ids) == f"3-{last}"
+
+
+def test_the_newest_call_waits_for_its_result() -> None:
+    """What comes in for it later must find it."""
+    call = step(99, "bash", {"command": "make"}, "")[0]
+    found = condensing(opened(run() + lines(call)), keep=Keep(0))
+    assert str(found.ids) == "3-42"
+    answered = opened(run() + lines(call, {"role": "user", "content": "stop"}, *step(100, "bash", {}, "x")))
+    assert str(condensing(answered, keep=Keep(0)).ids) == "3-46"
+
+
+def test_instructions_stay() -> None:
+    """System messages wherever they stand, and what programs put into the user's role, as with trim."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": f"question {n} " * 20} for n in range(6)]
+    rows[2] = {"role": "system", "content": "From now on be brief."}
+    rows[4] = {"role": "user", "content": "<user_instructions>Use tabs.</user_instructions>"}
+    assert str(condensing(opened(lines(*rows)), keep=Keep(0)).ids) == "2,4,6"
+
+
+def test_an_earlier_summary_is_made_of_the_originals() -> None:
+    """Never of its words; what was protected since is back, and counts among what stays."""
+    log = opened(run())
+    log.compact(target=60, strategy="truncate")
+    told = Names.parse(str(log.ledger.entries[-1].body["ids"]))
+    log.protect("5")
+    found = condensing(log, keep=Keep(0), percent=20)
+    assert str(found.ids) == "3-4,7-42" and found.ids - told
+    assert "result 2 " in found.pieces[3].text and not any("left out" in piece.text for piece in found.pieces)
+    made = found.condensed()
+    seen = made.seen.names()
+    assert {1, 2, 5, 6} <= set(seen) and made.after < made.before
+    [summary] = [name for name in seen if not isinstance(name, int)]
+    assert seen.index(summary) == 2  # after system and first message
+
+
+def test_a_shortened_message_is_told_whole() -> None:
+    """A trim or mask before it: the summary is made of what the log has."""
+    log = opened(run())
+    log.compact(target=10, strategy="mask", keep_last=0)
+    found = condensing(log, keep=Keep(0))
+    assert any("result 3 result 3" in piece.text for piece in found.pieces)
+
+
+def test_mask_stubs_results_alone() -> None:
+    """The oldest until the goal is reached; calls and words stay; nothing is replaced."""
+    log = opened(run())
+    made = condensing(log, strategy="mask", percent=50).condensed()
+    assert made.op.ids == "" and made.op.text is None and made.reached
+    assert list(made.op.stubs)[:2] == ["4", "6"] and set(made.op.stubs.values()) == {"[bash: 1 line left out]"}
+    assert 0.45 * made.before < made.after <= 0.5 * made.before
+    again = condensing(made.seen, strategy="mask", percent=40).condensed()
+    assert not again.op.stubs.keys() & made.op.stubs.keys()
+
+
+def test_mask_of_parallel_results() -> None:
+    """Each says whose it was; what is no result stays."""
+    calls = [{"id": key, "type": "function", "function": {"name": key, "arguments": "{}"}} for key in "ab"]
+    rows: list[dict[str, Any]] = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": "both", "tool_calls": calls},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": "x\n" * 99},
+            {"type": "tool_result", "tool_use_id": "b", "content": "y\n" * 9, "is_error": True},
+            {"type": "text", "text": "a remark"},
+        ]},
+        {"role": "assistant", "content": "done"},
+    ]  # fmt: skip
+    made = condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0), percent=1).condensed()
+    text = made.seen.text(3)
+    assert "[a: 99 lines left out]" in text and "[b failed: 9 lines left out]" in text and "a remark" in text
+
+
+def test_truncate_lets_the_oldest_go() -> None:
+    """As many as it takes, and no more; one line says which."""
+    made = condensing(opened(run()), percent=50).condensed()
+    last = made.replaced.numbers.last()
+    assert made.op.text == f"[messages 3-{last} left out]" and 0.4 * made.before < made.after <= 0.5 * made.before
+
+
+def test_would_not_be_smaller() -> None:
+    """The words in their place are longer."""
+    rows = [{"role": "user", "content": "hi"}] * 5
+    with pytest.raises(NothingChanges, match="would not be smaller"):
+        condensing(opened(lines(*rows)), strategy="given", text="long " * 99, keep=Keep(0)).condensed()
+    with pytest.raises(NothingChanges, match="no result that could be masked"):
+        condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0)).condensed()
+
+
+def test_what_a_window_of_messages_hides_is_told_too() -> None:
+    """It would come in for what leaves."""
+    log = opened(run())
+    log.config = log.config.given({"window.messages": 8})
+    found = condensing(log, keep=Keep(None, 2))
+    assert str(found.ids) == "3-38" or str(found.ids) == "2-38"
+    assert len(found.condensed().seen.names()) < 8
+
+
+def test_a_part() -> None:
+    """Of what was chosen; its share is of these alone, so that the rest stays."""
+    log = opened(run())
+    made = condensing(log, chosen=Names.parse("11-20"), part=True)
+    assert str(made.ids) == "11-20" and made.goal > 0.7 * made.whole
+
+
+def test_what_is_kept_is_counted() -> None:
+    """By class, on the context as it is then."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
+    rows += step(0, "Edit", {"file_path": "/src/a.py", "old_string": "x", "new_string": "def f():\n    pass"}, "ok")
+    rows += [{"role": "assistant", "content": f"word {n} " * 30} for n in range(9)]
+    made = condensing(opened(lines(*rows)), strategy="given", text="def f():", keep=Keep(0)).condensed()
+    found = made.kept()
+    assert found["code"] == (1, 1) and found["files edited"] == (0, 1)
+    json.dumps(found)
