@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from importlib import import_module
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from ctxkit.errors import NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.opened import words
 from ctxkit.policies.compact.candidates import Keep, Unit, candidates, guarded, originals
+from ctxkit.policies.compact.extract import extract
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import Masked, mask, masked
 from ctxkit.policies.compact.source import SPEAKS, Piece, all_pieces
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 GIVEN = "given"
 """The strategy of a summary that somebody else wrote."""
-LEAST, SHORTEST = 0.02, 60
+LEAST, SHORTEST = 0.03, 60
 """Of what it replaces, and in tokens: a summary is never asked to be shorter."""
 TRIES = 4
 """Summaries that are made until the whole fits, where what is counted of the parts did not add up."""
@@ -134,10 +134,7 @@ class Condensing:
             self.goal = self.whole - self.gone + int(wish.percent * self.gone / 100)
 
     def _originals(self, names: Sequence[Name]) -> Names:
-        found, asked = originals(self.state, Names.of(names), self.spared), self.wish.selection
-        if asked.agent is None and asked.thread is None:
-            return found
-        return Names.of(name for name in found if belongs(self.state, name, asked.agent, asked.thread))
+        return originals(self.state, Names.of(names), self.spared)
 
     @cached_property
     def _ranking(self) -> Ranking:
@@ -176,8 +173,16 @@ class Condensing:
         )
 
     def _is_chosen(self, name: Name, chosen: Names) -> bool:
-        item = None if isinstance(name, int) else self.state.board.items[name]
-        return name in chosen or (item is not None and item.summary and item.tells.within(chosen))
+        """Whether `name` is: a summary of ours by itself, but where it tells what another agent said, or by all that it
+        tells. Where that is a part only, it stays, and no message that it tells comes back for it.
+        """
+        item, asked = None if isinstance(name, int) else self.state.board.items[name], self.wish.selection
+        if item is None or not item.summary:
+            return name in chosen
+        if item.tells.within(chosen):
+            return True
+        alone = asked.agent is None and asked.thread is None
+        return name in chosen and (alone or all(belongs(self.state, n, asked.agent, asked.thread) for n in item.tells))
 
     def _role(self, name: Name) -> str:
         return self.state.messages[name - 1].role if isinstance(name, int) else self.state.board.items[name].role
@@ -204,7 +209,6 @@ class Condensing:
         return self._smaller(self._extracted())
 
     def _extracted(self) -> Condensed:
-        extract = import_module("ctxkit.policies.compact.extract").extract
         room = self.goal - self.stays
         least = min(max(SHORTEST, ceil(LEAST * self.gone)), self.gone // 2)
         room = min(max(room, least), max(self.gone - 1, 1))
@@ -212,7 +216,7 @@ class Condensing:
         found: Condensed | None = None
         for _ in range(TRIES):
             budget = int(room / rate) - PER_MESSAGE
-            text = extract(self.pieces, budget, counter.counts) if budget > 0 else None
+            text = extract(self.pieces, budget, counter.counts, self.state.label) if budget > 0 else None
             if text is None:
                 break
             found = self._outcome(self.ids, text, {}, budget)

@@ -7,9 +7,7 @@ import pytest
 from ctxkit.policies.compact.mask import Masked, mask, masked
 
 
-@pytest.mark.parametrize(
-    ("need", "names"), [(0, []), (1, [2]), (10, [2]), (11, [2, 6]), (15, [2, 6]), (99, [2, 6, 8])]
-)
+@pytest.mark.parametrize(("need", "names"), [(0, []), (1, [2]), (10, [2]), (11, [2, 6]), (15, [2, 6]), (99, [2, 6, 8])])
 def test_the_oldest_first(need: int, names: list[int]) -> None:
     """Until enough is saved; what would be longer is left alone."""
     some = [Masked(2, "a", 10), Masked(4, "b", -3), Masked(6, "c", 5), Masked(8, "d", 5)]

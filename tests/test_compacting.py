@@ -1,0 +1,299 @@
+"""Compact on logs: when it is time for it, what is said, one at a time, and the way back."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit.core.names import Names
+from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, UpdatedElsewhere, Usage
+from ctxkit.log import Log
+from tests.cli.runner import FOREIGN, SMALL, lines
+from tests.shared import transcripts
+from tests.test_trimming import run
+
+NOW = 1_800_000_000.0
+SESSIONS = transcripts("claude-code", "codex", "pi", "mini-swe-agent", under=1_500_000)
+
+
+def opened(raw: bytes = b"", *, at: float = NOW, **env: str) -> Log:
+    return Log.open(io.BytesIO(raw or run()), env=env, clock=lambda: at)
+
+
+def test_words_and_op() -> None:
+    """DESIGN section 5, to the letter; the op says what it replaced, by which strategy, for which target and budget."""
+    log = opened()
+    op = log.compact(target=30)
+    body = log.ledger.entries[-1].body
+    assert op is not None and log.compacted is not None
+    made = log.compacted.found
+    less = round(100 * (made.before - made.after) / made.before)
+    assert log.said == f"Context condensed ({made.before:,} → {made.after:,} tokens, −{less} %)"
+    assert (body["strategy"], body["target"]) == ("extract", "30%") and body["budget"] > 0
+    assert body["before"] == {"messages": 42, "tokens": made.before, "counter": made.counter}
+    assert body["after"]["tokens"] == made.after == log.status().tokens.used <= 0.3 * made.before
+    report = log.compacted.as_json(body)
+    assert json.loads(json.dumps(report))["tokens"]["after"] == made.after and 0 < report["seconds"] < 60
+
+
+def test_same_log_same_text() -> None:
+    """Byte for byte."""
+    found = []
+    for target in ("30", "30%", 30, 30.0):
+        log = opened()
+        log.compact(target=target)
+        found.append({**log.ledger.entries[-1].body, "id": "", "sum": ""})
+    assert found[1:] == found[:-1]
+
+
+@pytest.mark.parametrize("strategy", ["extract", "mask", "truncate"])
+@pytest.mark.parametrize("path", SESSIONS[:12], ids=lambda path: str(path.name))
+def test_real_sessions(path: Path, strategy: str, tmp_path: Path) -> None:
+    """Smaller, steps whole, the protected there, the newest there; undo brings the context back byte for byte."""
+    log = Log.open(io.BytesIO(path.read_bytes()), env={"HOME": str(tmp_path)})
+    before = list(log.export("chat").pieces) if log.names() else []
+    try:
+        op = log.compact(target=25, strategy=strategy)
+    except NothingChanges:
+        return
+    if op is None:
+        return
+    assert log.compacted is not None
+    made, state = log.compacted.found, log.state()
+    assert made.after < made.before and log.names()[-1] == made.made_by.names[-1]
+    ids, shown = Names.parse(log.ledger.entries[-1].body["ids"]), set(made.made_by.names)
+    assert not any(state.guarded(name) for name in ids)
+    assert {name for name in state.steps.close(ids) if name in shown} <= set(ids)
+    log.undo()
+    assert list(log.export("chat").pieces) == before
+
+
+def test_a_rewind_brings_the_originals_back() -> None:
+    """To a mark before it, and the same as undo: representation, not intent."""
+    log = opened()
+    before = list(log.export("chat").pieces)
+    log.mark("here")
+    log.compact(target=30)
+    assert list(log.export("chat").pieces) != before
+    log.rewind("here")
+    assert list(log.export("chat").pieces) == before
+
+
+def test_bare() -> None:
+    """Only where the context is full; without a limit nobody knows."""
+    log = opened()
+    with pytest.raises(BadConfig, match="no limit is known") as caught:
+        log.compact()
+    assert "--target" in caught.value.hint
+    below = opened(CTXKIT_LIMIT="100000")
+    assert below.compact() is None and "below the threshold of 80 %, nothing was changed" in below.said
+    full = opened(CTXKIT_LIMIT="30000")
+    assert full.compact() is not None
+    earlier = opened(CTXKIT_LIMIT="100000", CTXKIT_COMPACT_THRESHOLD="20%")
+    assert earlier.compact() is not None
+
+
+@pytest.mark.parametrize(
+    "asked", [{"target": 50}, {"budget": 9000}, {"summary": "short"}, {"force": True}, {"numbers": "3-20"}]
+)
+def test_what_asks_for_it(asked: dict[str, Any]) -> None:
+    """Whether the context is full or not."""
+    assert opened(CTXKIT_LIMIT="10M").compact(**asked) is not None
+
+
+def test_a_budget_is_of_the_whole_context() -> None:
+    """System, protected and tail included; what fits is left alone."""
+    log = opened()
+    log.compact(budget=5000)
+    used = log.status().tokens.used
+    assert used is not None and 4500 < used <= 5000
+    same = opened()
+    assert same.compact(budget=10**6) is None and "it fits, nothing was changed" in same.said
+
+
+def test_a_target_that_cannot_be_reached() -> None:
+    """The floor is said, and what could be done is done."""
+    log = opened()
+    log.protect("3-30")
+    assert log.compact(target=10) is not None and log.compacted is not None
+    assert not log.compacted.found.reached
+    [note] = [note for note in log.notes if "cannot be reached" in note]
+    assert f"{log.compacted.found.after:,} tokens, is the floor" in note and "10 %" in note
+
+
+def test_nothing_to_condense() -> None:
+    """Fewer than three messages that may go."""
+    log = opened(SMALL)
+    assert log.compact(keep_last=9, force=True) is None and "nothing to condense" in log.said
+    assert opened(SMALL).compact("2-4", force=True) is None
+    assert Log.open(io.BytesIO(b""), env={}).compact(force=True) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        ({"target": 30, "budget": 9}, "exclude each other"), ({"target": "x"}, "no percentage"),
+        ({"target": 101}, "no percentage"), ({"target": -1}, "no percentage"), ({"target": True}, "no percentage"),
+        ({"budget": -1}, "whole number"), ({"keep_last": -1}, "whole number"), ({"keep_steps": 1.5}, "whole number"),
+        ({"strategy": "model"}, "no strategy"), ({"strategy": "mask", "summary": "s"}, "needs no strategy"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense(asked: dict[str, Any], error: str) -> None:
+    """Said before anything is counted."""
+    with pytest.raises(Usage, match=error):
+        opened().compact(**asked)
+
+
+def test_a_strategy_of_the_config() -> None:
+    """It counts; a model's cannot be asked for yet."""
+    assert opened(CTXKIT_COMPACT_STRATEGY="truncate").compact(force=True, keep_last=0).strategy == "truncate"  # type: ignore[union-attr]  # an op of this kind
+    with pytest.raises(BadConfig, match=r"compact\.strategy is model"):
+        opened(CTXKIT_COMPACT_STRATEGY="model").compact(force=True)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_an_empty_summary(text: str) -> None:
+    """Stands for nothing."""
+    with pytest.raises(BadSummary, match="empty"):
+        opened().compact(summary=text)
+
+
+def test_a_summary_that_is_given() -> None:
+    """Stands where the first replaced message stood, and says what it tells; undone, all is back."""
+    log = opened()
+    log.compact(summary="All green.\n")
+    names = log.names()
+    assert names[:2] == [1, 2] and names[-1] == 42
+    text = log.text(names[2])
+    assert text.startswith("[Summary of messages 3-") and text.endswith("All green.")
+    assert log.entries([names[2]]).__next__().role == "user"
+    assert log.ledger.entries[-1].body["strategy"] == "given"
+
+
+def test_cooldown() -> None:
+    """30 s after the newest compact in force, by its time, also with force; an undone or rewound one does not count."""
+    now = [NOW]
+    log = Log.open(io.BytesIO(run()), env={}, clock=lambda: now[0])
+    log.mark("before")
+    log.compact(target=60)
+    now[0] += 12
+    for asked in ({"force": True}, {"target": 20}, {"summary": "s"}, {}):
+        with pytest.raises(CoolingDown, match=r"12 s ago: 18 s of the cooldown are left"):
+            log.compact(**asked)  # type: ignore[arg-type]  # of any kind
+    log.undo()
+    assert log.compact(target=60) is not None
+    log.rewind("before")
+    assert log.compact(target=60) is not None
+    now[0] += 30
+    assert log.compact(target=30) is not None
+    log.config = log.config.given({"compact.cooldown": "off"})
+    assert log.compact(target=20) is not None
+
+
+@pytest.mark.parametrize(("shift", "waits"), [(-29, True), (-31, False), (29, True), (31, False)])
+def test_cooldown_by_a_wrong_clock(shift: float, waits: bool) -> None:
+    """A compact of another machine may be of a time to come: nobody waits longer than the cooldown for it."""
+    log = opened()
+    log.compact(target=60)
+    log.clock = lambda: NOW - shift
+    if not waits:
+        assert log.compact(target=30) is not None
+        return
+    with pytest.raises(CoolingDown) as caught:
+        log.compact(target=30)
+    assert caught.value.hint.startswith("in 1 s" if shift < 0 else "in 30 s")
+
+
+@pytest.mark.parametrize("raw", [run(), FOREIGN * 1], ids=["native", "claude-code"])
+def test_two_at_once(raw: bytes, tmp_path: Path) -> None:
+    """Both planned on the same log: the second is told so, nothing is appended."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(raw)
+    asked: dict[str, Any] = {"keep_last": 0, "summary": "s"}
+    if raw == FOREIGN:
+        path.write_bytes(b"".join(line.replace(b"hello", b"hello " * 99) for line in foreign()))
+    one, other = Log.open(path, env={}), Log.open(path, env={})
+    assert one.compact(**asked) is not None
+    kept = {file: file.read_bytes() for file in tmp_path.rglob("*.jsonl")}
+    with pytest.raises(CoolingDown, match="compacted this log"):
+        other.compact(**asked)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*.jsonl")} == kept
+
+
+def foreign() -> list[bytes]:
+    """A Claude Code session of six messages."""
+    found, before = [], None
+    for n in range(6):
+        row = {
+            "type": "user", "uuid": f"u{n}", "parentUuid": before, "sessionId": "s",
+            "timestamp": f"2026-02-01T10:0{n}:00Z", "message": {"role": "user", "content": f"hello {n}"},
+        }  # fmt: skip
+        found.append(json.dumps(row).encode() + b"\n")
+        before = f"u{n}"
+    return found
+
+
+def test_what_came_meanwhile(tmp_path: Path) -> None:
+    """A message or a mark does not matter; what takes a replaced message away, or protects it, does."""
+    path = tmp_path / "log.jsonl"
+    for change, fits in (("add", True), ("mark", True), ("forget", False), ("protect", False), ("clear", False)):
+        path.write_bytes(run())
+        log, other = Log.open(path, env={}), Log.open(path, env={})
+        match change:
+            case "add":
+                other.add_message({"role": "user", "content": "more"})
+            case "mark":
+                other.mark("x")
+            case "clear":
+                other.clear()
+            case _:
+                getattr(other, change)("5")
+        before = path.read_bytes()
+        if fits:
+            assert log.compact(target=30) is not None
+            assert 5 not in log.names()
+            continue
+        with pytest.raises(UpdatedElsewhere, match="changed what would be replaced"):
+            log.compact(target=30)
+        assert path.read_bytes() == before
+
+
+def test_dry_run() -> None:
+    """Nothing is appended; the op is the one that would be."""
+    log = opened()
+    log.dry_run = True
+    op = log.compact(target=30)
+    assert op is not None and not log.ledger.entries and log.compacted is not None
+
+
+def test_only_an_agents_messages() -> None:
+    """Nothing of another agent is told (REPLAY 32), also where an earlier summary told it."""
+    rows = [{"role": "user", "content": f"{agent} says {n} " * 30, "agent": agent} for n in range(8) for agent in "ab"]
+    log = opened(lines(*rows))
+    log.compact(keep_last=0, agent="b")
+    body = log.ledger.entries[-1].body
+    assert body["ids"] == "2,4,6,8,10,12,14,16" and "a says" not in body["text"] and "b says" in body["text"]
+    assert [name for name in log.names() if isinstance(name, int)] == [1, 3, 5, 7, 9, 11, 13, 15]
+    log = opened(lines(*rows))
+    log.config = log.config.given({"compact.cooldown": "off"})
+    log.compact(keep_last=5, force=True, strategy="truncate", target=1)
+    log.compact(keep_last=0, agent="b", strategy="truncate", target=1)
+    assert log.ledger.entries[-1].body["ids"] == "12,14,16" and log.names()[1].k == 1  # type: ignore[union-attr]  # an item
+
+
+def test_selectors_compact_a_range() -> None:
+    """Only what they select of what may be replaced, steps whole; what of it is among the newest is left in."""
+    log = opened()
+    log.compact("4-9", strategy="truncate", target=1)
+    assert log.ledger.entries[-1].body["ids"] == "5-8"
+    log = opened()
+    assert log.compact(role="tool", target=1) is None and "nothing to condense" in log.said  # halves of steps
+    log.compact(tool="bash", keep_steps=4, strategy="truncate", target=1)
+    assert log.ledger.entries[-1].body["ids"] == "3-34"
+    log = opened()
+    log.compact("30-", target=60)
+    assert any("left in, the newest:" in note for note in log.notes)
