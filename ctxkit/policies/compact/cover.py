@@ -6,7 +6,7 @@ weighed again only when it is the best one left: n log n, whatever the budget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
@@ -23,10 +23,11 @@ class Line(NamedTuple):
 
 
 def cover(
-    lines: Sequence[Line], worth: Callable[[Hashable], float], heading: Callable[[int], int], budget: int
-) -> list[int]:
-    """Places of the lines taken, the best ones first. `heading`: tokens of a group's."""
-    seen: set[Hashable] = set()
+    lines: Sequence[Line], worth: Callable[[Hashable], float], heading: Callable[[int], int], budget: int,
+    there: Iterable[Hashable] = (),
+) -> list[int]:  # fmt: skip
+    """Places of the lines taken, the best ones first. `heading`: tokens of a group's; `there`: what is kept anyway."""
+    seen: set[Hashable] = set(there)
     opened: set[int] = set()
     members: dict[int, list[int]] = {}
     for place, line in enumerate(lines):

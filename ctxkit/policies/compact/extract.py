@@ -7,53 +7,65 @@ it keeps that nothing taken keeps yet (`worth.py`); the best for their tokens ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from ctxkit.core.names import Name
 from ctxkit.policies.compact.cover import Line, cover
 from ctxkit.policies.compact.fragments import Fragment, fragments
-from ctxkit.policies.compact.items import Item, Sort, short
 from ctxkit.policies.compact.source import Piece
 from ctxkit.policies.compact.touched import File, touched
-from ctxkit.policies.compact.wording import Words, heading, section
+from ctxkit.policies.compact.wording import INDEX, Words
 from ctxkit.policies.compact.worth import Worth
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Tokens of each of these texts."""
 TAG, MARK = 4, 2
 """Tokens of a message's number, and of the ends of a line with what marks a gap."""
-LISTS = -1
-"""The group of the lines that stand in lists, which need no heading of their own."""
+LISTED = -1
+"""The group of what stands in a list and needs no heading."""
 MORE = 1.2
 """Of the budget: lines that are taken so that the best ones for it can be told."""
 
 
-def extract(pieces: Sequence[Piece], budget: int, count: Count, label: Callable[[Name], str] = str) -> str | None:
-    """A summary of `pieces` of at most `budget` tokens, by `count`; None where nothing fits.
+def extract(
+    pieces: Sequence[Piece], budget: int, count: Count, *, told: Container[Name] | None = None,
+    label: Callable[[Name], str] = str,
+) -> str | None:  # fmt: skip
+    """A summary of at most `budget` tokens, by `count`; None where nothing fits.
 
-    `label`: how messages are named in it.
+    `pieces`: of the context, in order; `told`: the messages that the summary tells (None: all of them), beside which
+    the others stay, so that it need not say what they do; `label`: how messages are named in it.
     """
     lines, files = fragments(pieces), touched(pieces)
-    taken = _best(pieces, lines, files, count, int(MORE * budget))
-    return _fitting(Words(pieces, label), [*lines, *files], taken, budget, count)
+    told_pieces = [told is None or piece.name in told for piece in pieces]
+    words = Words(pieces, label, [piece.name for piece, is_told in zip(pieces, told_pieces, strict=True) if is_told])
+    ours = [told_pieces[one.piece] for one in lines] + [told is None or file.told_by(told) for file in files]
+    taken = _best(words, lines, files, ours, count, int(MORE * budget))
+    return _fitting(words, [*lines, *files], taken, budget, count)
 
 
 def _best(
-    pieces: Sequence[Piece], lines: Sequence[Fragment], files: Sequence[File], count: Count, budget: int
+    words: Words, lines: Sequence[Fragment], files: Sequence[File], ours: Sequence[bool], count: Count, budget: int
 ) -> list[int]:
-    """Places among the lines, then the files, the best ones first."""
-    worth = Worth(pieces, lines, files)
-    tokens = count([*(one.text for one in lines), *(file.path for file in files)])
+    """Places among the lines, then the files, the best ones first. `ours`: which of them may be taken."""
+    worth = Worth(words.pieces, lines, files)
+    places = [place for place, is_ours in enumerate(ours) if is_ours]
+    both: list[Fragment | File] = [*lines, *files]
+    tokens = count([both[place].text for place in places])
     found = []
-    for one, size, words in zip(lines, tokens, worth.words, strict=False):
-        listed = section(one) is not None
-        keeps: tuple[Hashable, ...] = (*one.items, *one.facts)
-        found.append(Line(keeps, words, size + (TAG if listed else MARK), LISTS if listed else one.piece))
-    for file, size, words in zip(files, tokens[len(lines) :], worth.words[len(lines) :], strict=True):
-        kept = file.fact, Item(Sort.PATH, short(file.path))
-        found.append(Line(kept, words, size + TAG * len(file.names), LISTS))
-    headings = count([heading(piece, str) for piece in pieces])
-    return cover(found, worth.of, lambda group: 0 if group == LISTS else headings[group] + 1, budget)
+    for place, size in zip(places, tokens, strict=True):
+        one = both[place]
+        if isinstance(one, File):
+            found.append(Line(one.keeps, worth.words[place], size + TAG * len(one.names), LISTED))
+        else:
+            tags = sum(name in INDEX for name, _ in one.facts[:1])
+            found.append(Line(one.keeps, worth.words[place], size + MARK + tags * TAG, one.piece))
+    headed = sorted({line.group for line in found} - {LISTED})
+    headings = dict(zip(headed, count([words.heading(words.pieces[group]) for group in headed]), strict=True))
+    headings[LISTED] = -1
+    there = [kept for one, is_ours in zip(both, ours, strict=True) if not is_ours for kept in one.keeps]
+    taken = cover(found, worth.of, lambda group: headings[group] + 1, budget, there)
+    return [places[place] for place in taken]
 
 
 def _fitting(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ctxkit.core.names import Name
 from ctxkit.policies.compact.items import commands, short
 from ctxkit.policies.compact.source import Kind, Piece
 
@@ -41,6 +42,8 @@ DEFINES = re.compile(
     r"|^\+?\s*(?:export\s+)?type\s+\w+(?:\s*[=<]|\s+(?:struct|interface|func)\b)|^\+?\s*CREATE\s+(?:TABLE|INDEX|VIEW)\b",
 )  # fmt: skip
 """A line that defines code."""
+OPEN = re.compile(r"\[(?:pending|in_progress|todo|open|not_started)\]", re.I)
+"""How a task begins that is not done."""
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 WORD = re.compile(r"\w+")
 SHARE = 0.8
@@ -58,7 +61,7 @@ FEWEST = 3
 def facts(pieces: Sequence[Piece]) -> dict[str, list[str]]:
     """The facts of these pieces by class, each once, in order."""
     found: dict[str, dict[str, None]] = {name: {} for name in CLASSES}
-    for piece in pieces:
+    for piece in standing(pieces):
         for name, fact in _of(piece):
             found[name].setdefault(fact)
     edited = found["files edited"]
@@ -66,11 +69,25 @@ def facts(pieces: Sequence[Piece]) -> dict[str, list[str]]:
     return {name: list(some) for name, some in found.items()}
 
 
+def standing(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The pieces but for lists of tasks that a newer one replaced."""
+    newest = newest_tasks(pieces)
+    return (piece for piece in pieces if not piece.is_task or newest[piece.tool] == piece.name)
+
+
+def newest_tasks(pieces: Sequence[Piece]) -> dict[str, Name]:
+    """Tool -> the message that holds its newest list of tasks."""
+    return {piece.tool: piece.name for piece in pieces if piece.is_task}
+
+
 def _of(piece: Piece) -> Iterator[tuple[str, str]]:
     if piece.kind == Kind.INPUT:
         for touch in piece.touches:
             yield ("files read" if touch.how == "read" else "files edited"), short(touch.path)
-        if piece.is_script:
+        if piece.is_task:
+            if OPEN.match(piece.text):
+                yield "pending", piece.text.strip()
+        elif piece.is_script:
             yield from (("commands", one) for one in commands(piece.text))
         elif piece.argument not in OLD_TEXTS:
             yield from (("code", line.strip()) for line in piece.text.split("\n") if defines(line))

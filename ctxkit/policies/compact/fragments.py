@@ -12,14 +12,18 @@ import msgspec
 
 from ctxkit.policies.compact.facts import (
     DECIDES,
+    FAILS,
     FEWEST,
     LONGEST,
     OLD_TEXTS,
+    OPEN,
     PENDS,
     SENTENCE,
+    SHORTEST,
     WORD,
     defines,
     fails,
+    newest_tasks,
     sentences,
 )
 from ctxkit.policies.compact.items import Item, Sort, commands, named
@@ -47,6 +51,11 @@ class Fragment(msgspec.Struct, gc=False):
     often: int = 1
 
     @property
+    def keeps(self) -> tuple[Item | Fact, ...]:
+        """Items and facts."""
+        return *self.items, *self.facts
+
+    @property
     def place(self) -> tuple[int, int, int]:
         """Where it stands."""
         return self.piece, self.line, self.part
@@ -59,8 +68,11 @@ def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
     total = sum(len(piece.text) + 1 for piece in pieces) or 1
     found: dict[str, Fragment] = {}
     read = 0
+    tasks = newest_tasks(pieces)
     for place, piece in enumerate(pieces):
         begins, read = read, read + len(piece.text) + 1
+        if piece.argument in OLD_TEXTS or (piece.is_task and tasks[piece.tool] != piece.name):
+            continue
         if piece.kind == Kind.INPUT and any(piece.text == touch.path for touch in piece.touches):
             continue
         scripted = frozenset(commands(piece.text)) if piece.is_script else None
@@ -93,19 +105,31 @@ def _parts(kind: Kind, line: str) -> Iterator[str]:
 
 def _facts(piece: Piece, text: str, scripted: frozenset[str] | None) -> Iterator[Fact]:
     match piece.kind:
+        case Kind.INPUT if piece.is_task:
+            if OPEN.match(text):
+                yield "pending", text.strip()
         case Kind.INPUT if scripted is not None:
             yield from (("commands", one) for one in commands(text) if one in scripted)
         case Kind.INPUT if piece.argument not in OLD_TEXTS and defines(text):
             yield "code", text.strip()
-        case Kind.RESULT if fails(piece, text):
-            yield "errors", text.strip()
+        case Kind.RESULT:
+            words = text.strip()
+            if fails(piece, text):
+                yield "errors", words
+            elif len(words) >= SHORTEST and (piece.failed or FAILS.search(text)):
+                yield "failures", words
+            if defines(text):
+                yield "signatures", words
         case Kind.USER:
             yield from (("user", one) for one in sentences(text) if len(WORD.findall(one)) >= FEWEST)
         case Kind.ASSISTANT:
             for one in sentences(text):
+                yield "said", one
                 if DECIDES.search(one):
                     yield "decisions", one
                 if PENDS.search(one):
                     yield "pending", one
+        case Kind.SUMMARY:
+            yield from (("said", one) for one in sentences(text))
         case _:
             return

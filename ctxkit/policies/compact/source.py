@@ -22,6 +22,8 @@ NUMBERED = re.compile(r"^ *L?\d+(?:→|\t|: |: ?$|\|)")
 """How tools that read files number the lines that they show."""
 SCRIPTS = frozenset({"command", "cmd", "script", "code"})
 """Arguments that hold a command for a shell."""
+TASKS = ("content", "step", "subject", "title", "task")
+"""Keys of what is to be done, beside its `status`."""
 MOST = 0.6
 """Of the lines: if so many are numbered, the numbers are the tool's."""
 
@@ -62,6 +64,11 @@ class Piece(NamedTuple):
     def runs(self) -> bool:
         """Whether it is a command for a shell, or what one printed."""
         return bool(SHELL.search(self.tool))
+
+    @property
+    def is_task(self) -> bool:
+        """Whether it is an entry of a list of tasks."""
+        return self.kind == Kind.INPUT and self.argument.isdigit() and self.text.startswith("[")
 
     @property
     def is_script(self) -> bool:
@@ -137,6 +144,8 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """The texts in arguments, each with the path of keys to it; a list of words, a command, is one text."""
     if isinstance(value, str):
         yield key, value
+    elif isinstance(value, dict) and (task := _task(value)):
+        yield key, task
     elif isinstance(value, dict):
         for inner, held in value.items():
             yield from _leaves(held, f"{key}.{inner}" if key else str(inner))
@@ -152,6 +161,13 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
                 yield from _leaves(held, f"{key}.{place}" if key else str(place))
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield key, str(value)
+
+
+def _task(value: dict[str, Any]) -> str:
+    """An entry of a list of tasks, as agents keep them, in one line; "" for anything else."""
+    status = value.get("status")
+    says = next((value[key] for key in TASKS if isinstance(value.get(key), str)), None)
+    return f"[{status}] {says}" if isinstance(status, str) and says is not None else ""
 
 
 def _texts(content: str | list[Part]) -> Iterator[str]:

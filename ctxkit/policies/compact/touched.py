@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 
 from ctxkit.core.names import Name
-from ctxkit.policies.compact.items import short
+from ctxkit.policies.compact.items import Item, Sort, short
 from ctxkit.policies.compact.source import Kind, Piece
 
 NAMED = 3
@@ -15,20 +15,35 @@ NAMED = 3
 
 
 class File(msgspec.Struct):
-    """One file. `path`: as the newest call writes it; `edited`: whether any changed it, else it was read; `names`: the
-    newest messages that touch it; `at`: how far back the newest is, from 0 to 1, in pieces; `often`: how many do.
+    """One file. `text`: its path as the newest call writes it; `edited`: whether any changed it, else it was read;
+    `names`: the newest messages that touch it; `at`: how far back the newest is, from 0 to 1, in pieces; `often`: how
+    many do.
     """
 
-    path: str
+    text: str
     edited: bool
     names: list[Name]
     at: float
     often: int = 1
 
     @property
+    def path(self) -> str:
+        """Its path."""
+        return self.text
+
+    @property
     def fact(self) -> tuple[str, str]:
         """What listing it keeps."""
-        return ("files edited" if self.edited else "files read"), short(self.path)
+        return ("files edited" if self.edited else "files read"), short(self.text)
+
+    @property
+    def keeps(self) -> tuple[Item | tuple[str, str], ...]:
+        """The same, and the path as what may be needed."""
+        return self.fact, Item(Sort.PATH, short(self.text))
+
+    def told_by(self, told: Container[Name]) -> bool:
+        """Whether the newest of its messages is one of these: else it stands in the context anyway."""
+        return self.names[-1] in told
 
 
 def touched(pieces: Sequence[Piece]) -> list[File]:

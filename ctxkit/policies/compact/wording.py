@@ -1,4 +1,4 @@
-"""Wording: the text of a summary, from what was taken: lists of what is looked up, then the messages in order.
+"""Wording: the text of a summary, from what was taken: what is looked up first, then the messages in order.
 
 Every line or heading names its message, so that `why N` and `recall` lead back to the whole.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.fragments import Fragment
@@ -14,100 +15,123 @@ from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.touched import File
 
 EDITED, READ, MESSAGES = "Files edited", "Files read", "Messages"
-SECTIONS = {"commands": "Commands", "errors": "Errors", "decisions": "Decisions", "pending": "Pending"}
-"""Class of facts -> the list that its lines stand in."""
+INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors", "code": "Code", "commands": "Commands"}
+"""Class of facts -> the line that says which messages hold some."""
 LEFT_OUT = "…"
 SAYS = {Kind.USER: "user", Kind.ASSISTANT: "assistant", Kind.SUMMARY: "earlier summary", Kind.NOTICE: "notice"}
 
 Label = Callable[[Name], str]
 
 
-def section(one: Fragment) -> str | None:
-    """The list that a line stands in; None: it stands among the messages."""
-    return next((SECTIONS[name] for name, _ in one.facts if name in SECTIONS), None)
-
-
-def heading(piece: Piece, label: Label) -> str:
-    """Whose words follow."""
-    says = SAYS.get(piece.kind)
-    if says is None:
-        path = next((touch.path.rpartition("/")[2] for touch in piece.touches), "")
-        says = " ".join(filter(None, ["→" if piece.kind == Kind.RESULT else "", piece.tool or "tool", path]))
-    return f"#{label(piece.name)} {says}:"
-
-
 class Words:
-    """Words what was taken of these pieces. `label`: how messages are named."""
+    """Words what was taken of these pieces. `told`: the messages that it tells; `label`: how they are named."""
 
-    def __init__(self, pieces: Sequence[Piece], label: Label) -> None:
+    def __init__(self, pieces: Sequence[Piece], label: Label, told: Iterable[Name]) -> None:
         self.pieces, self.label = pieces, label
-        told = str(Names.of({piece.name for piece in pieces})).replace(",", ", ")
-        self.opening = f"[messages {told} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
+        names = str(Names.of(set(told))).replace(",", ", ")
+        self.opening = f"[messages {names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
+
+        self._files = {
+            piece.call: piece.touches[0].path.rpartition("/")[2]
+            for piece in reversed(pieces)
+            if piece.call and piece.touches
+        }
+
+    def heading(self, piece: Piece) -> str:
+        """Whose words follow: `#12 user:`, `#13 Edit a.py:`, `#14 Bash $`, `#15 Bash failed →`."""
+        says = SAYS.get(piece.kind)
+        if says is not None:
+            return f"{self._tag(piece.name)} {says}:"
+        words = [self._tag(piece.name), piece.tool or "tool"]
+        if piece.is_script:
+            return " ".join([*words, "$"])
+        words += [self._files[piece.call]] if piece.call in self._files and not piece.runs else []
+        if piece.kind == Kind.RESULT:
+            return " ".join([*words, *(["failed"] if piece.failed else []), "→"])
+        return " ".join(words) + ":"
 
     def of(self, taken: Iterable[Fragment | File]) -> str:
         """The summary."""
         files: list[File] = []
-        lists: dict[str, list[Fragment]] = {name: [] for name in SECTIONS.values()}
-        rest: list[Fragment] = []
+        lines: list[Fragment] = []
         for one in taken:
             if isinstance(one, File):
                 files.append(one)
             else:
-                lists.get(section(one) or "", rest).append(one)
-        lines = [self.opening]
+                lines.append(one)
+        lines.sort(key=lambda one: one.place)
+        text = [self.opening]
         for name, edited in ((EDITED, True), (READ, False)):
-            lines += _headed(name, [self._file(file) for file in files if file.edited == edited])
-        for name, some in lists.items():
-            lines += _headed(name, [self._listed(one) for one in sorted(some, key=_place)])
-        lines += _headed(MESSAGES, list(self._quoted(sorted(rest, key=_place))))
-        return "\n".join(lines)
+            text += _headed(name, [self._file(file) for file in files if file.edited == edited])
+        index = [*self._index(lines)]
+        text += ["", *index] if index else []
+        text += _headed(MESSAGES, list(self._quoted(lines)))
+        return "\n".join(text)
 
     def _file(self, file: File) -> str:
-        return " ".join([file.path, *(f"#{self.label(name)}" for name in file.names)])
+        return " ".join([file.path, *map(self._tag, file.names)])
 
-    def _listed(self, one: Fragment) -> str:
-        return f"#{self.label(self.pieces[one.piece].name)} {one.text.strip()}"
+    def _index(self, lines: Sequence[Fragment]) -> Iterator[str]:
+        """For each class, which messages hold some of it."""
+        for kind, name in INDEX.items():
+            held = dict.fromkeys(
+                self.pieces[one.piece].name for one in lines if any(fact[0] == kind for fact in one.facts)
+            )
+            if held:
+                yield " ".join([f"{name}:", *map(self._tag, held)])
 
-    def _quoted(self, some: Iterable[Fragment]) -> Iterator[str]:
-        before: Fragment | None = None
-        line: list[str] = []
-        for one in some:
-            same = before is not None and before.piece == one.piece
-            if before is not None and same and before.line == one.line:
-                line += [one.text] if one.part == before.part + 1 else [LEFT_OUT, one.text]
+    def _quoted(self, lines: Iterable[Fragment]) -> Iterator[str]:
+        for place, some in groupby(lines, key=lambda one: one.piece):
+            quoted = list(_quote(some))
+            head = self.heading(self.pieces[place])
+            if len(quoted) == 1:
+                yield f"{head} {quoted[0].strip()}"
             else:
-                if line:
-                    yield " ".join(line)
-                if not same:
-                    yield heading(self.pieces[one.piece], self.label)
-                elif before is not None and one.line > before.line + 1:
+                yield head
+                yield from quoted
+
+    def _tag(self, name: Name) -> str:
+        return f"#{self.label(name)}"
+
+
+def _quote(some: Iterable[Fragment]) -> Iterator[str]:
+    """Lines of one piece, with marks for what is left out between them."""
+    before: Fragment | None = None
+    line: list[str] = []
+    for one in some:
+        if before is not None and before.line == one.line:
+            line += [one.text] if one.part == before.part + 1 else [LEFT_OUT, one.text]
+        else:
+            if before is not None:
+                yield " ".join(line)
+                if one.line > before.line + 1:
                     yield LEFT_OUT
-                line = [one.text]
-            before = one
-        if line:
-            yield " ".join(line)
+            line = [one.text]
+        before = one
+    yield " ".join(line)
 
 
 def _headed(name: str, lines: Sequence[str]) -> list[str]:
     return ["", f"{name}:", *lines] if lines else []
 
 
-def _place(one: Fragment) -> tuple[int, int, int]:
-    return one.place
-
-
-_HEADS = {f"{name}:": name.lower() for name in (EDITED, READ, *SECTIONS.values(), MESSAGES)}
-_SPOKEN = re.compile(r"#[\d.]+ .*:$")
+_LISTS = {f"{name}:": name.lower() for name in (EDITED, READ, MESSAGES)}
+_INDEX = re.compile(rf"({'|'.join(INDEX.values())}): (#[\d.]+(?: #[\d.]+)*)")
+_SPOKEN = re.compile(r"#[\d.]+ ")
 
 
 def outline(text: str) -> dict[str, int]:
-    """What a summary by `extract` lists, by section in lower case; of the messages, how many headings they have."""
+    """What a summary by `extract` tells: listed files, messages with decisions, errors and so on, quoted ones."""
     found: dict[str, int] = {}
     name = ""
     for line in text.split("\n"):
-        if line in _HEADS and name != MESSAGES.lower():
-            name = _HEADS[line]
+        if name == MESSAGES.lower():
+            found[name] += _SPOKEN.match(line) is not None
+        elif line in _LISTS:
+            name = _LISTS[line]
             found[name] = 0
-        elif name and line and (name != MESSAGES.lower() or _SPOKEN.match(line)):
+        elif (index := _INDEX.fullmatch(line)) is not None:
+            found[index[1].lower()] = len(index[2].split())
+        elif name and line:
             found[name] += 1
     return found

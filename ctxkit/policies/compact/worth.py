@@ -8,7 +8,9 @@ sessions and are reported on the other (docs/compaction.md).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
+from math import exp, log, prod
+from typing import Any
 
 from ctxkit.policies.compact.fragments import Fragment
 from ctxkit.policies.compact.items import Item, Sort, short
@@ -19,58 +21,72 @@ ITEMS, WORDS = 8.0, 4.0
 """What all items together are worth, and all words that are written again, beside a class of facts."""
 CLASSES = {
     "files edited": 1.0, "files read": 0.6, "commands": 1.0, "errors": 1.0, "decisions": 1.0, "pending": 1.0,
-    "user": 1.5, "code": 1.0,
+    "user": 1.5, "code": 1.0, "said": 1.0, "failures": 0.4, "signatures": 0.4,
 }  # fmt: skip
 """What all facts of a class are worth."""
-SAID_BY = {
-    Kind.USER: 2.0, Kind.ASSISTANT: 1.6, Kind.INPUT: 1.5, Kind.RESULT: 0.5, Kind.SUMMARY: 1.0, Kind.NOTICE: 0.3,
+ROLES = {
+    Kind.USER: 1.3, Kind.ASSISTANT: 1.3, Kind.INPUT: 2.3, Kind.RESULT: 0.4, Kind.SUMMARY: 1.3, Kind.NOTICE: 1.2,
 }  # fmt: skip
-"""How much more an item is needed that these say."""
-OFTEN = 0.7
-"""What an item gains with each doubling of the lines that hold it."""
+"""What the odds of an item are multiplied by where these name it: what only results name is seldom needed."""
+OFTEN, CALLED = 0.47, 0.44
+"""Exponents: of the lines that name an item, and of those in calls."""
 AGAIN = {
-    "new_string": 0.18, "newText": 0.18, "new_str": 0.18, "content": 0.16, "input": 0.12, "patch": 0.12,
-    "command": 0.04, "cmd": 0.04, "old_string": 0.05, "oldText": 0.05, "old_str": 0.05,
+    "new_string": 4.0, "newText": 4.0, "new_str": 4.0, "content": 4.0, "input": 4.0, "patch": 4.0,
+    "command": 3.0, "cmd": 3.0,
 }  # fmt: skip
-"""Of the lines in an argument, how many are written again."""
-ARGUMENT, ANSWER, READ, PRINTED, TYPED = 0.07, 0.04, 0.015, 0.003, 0.001
-"""The same of other arguments, of what the model says, of files that were read, of other results, of users."""
+"""How much likelier than others a line of an argument is written again."""
+ARGUMENT, ANSWER, READ, WRITTEN, PRINTED, TYPED = 4.0, 1.5, 0.9, 2.0, 0.3, 0.5
+"""The same of other arguments, of what the model says, of files that were read, of what a write answers, of other
+results, of what is typed or summed up.
+"""
+ACTIVE, BACK = 2.0, 0.15
+"""What a file counts that was touched so far back at most, as what is said of it is needed sooner."""
 SHORTEST, LONGEST = 24, 300
 """Characters of a line whose words count: shorter ones are written again by chance."""
 
 
 def recent(at: float) -> float:
     """How much more what was said lately counts; `at`: how far back, from 0 to 1."""
-    return 0.25 / (0.1 + at)
+    return exp(-0.4 * log(0.02 + at))
 
 
-def again(piece: Piece, text: str, at: float) -> float:
-    """How likely a line of `piece` is written again as it is."""
-    if not SHORTEST <= len(text.strip()) <= LONGEST:
+def again(piece: Piece, one: Fragment) -> float:
+    """How much likelier than others a line of `piece` is written again as it is."""
+    size = len(one.text.strip())
+    if not SHORTEST <= size <= LONGEST:
         return 0.0
     match piece.kind:
         case Kind.INPUT:
             base = AGAIN.get(piece.argument, ARGUMENT)
         case Kind.ASSISTANT:
             base = ANSWER
+        case Kind.RESULT if any(touch.how == "read" for touch in piece.touches):
+            base = READ
         case Kind.RESULT:
-            base = READ if any(touch.how == "read" for touch in piece.touches) else PRINTED
+            base = WRITTEN if piece.touches else PRINTED
         case _:
             base = TYPED
-    return base * recent(at)
+    return base * recent(one.at) * one.often * exp(-size / 80)
 
 
 class Worth:
-    """Of what these fragments and files keep."""
+    """Of what these lines and files keep. `lines`: all of them, so that what is said elsewhere too counts as often."""
 
     def __init__(self, pieces: Sequence[Piece], lines: Sequence[Fragment], files: Sequence[File]) -> None:
-        words = [again(pieces[one.piece], one.text, one.at) for one in lines]
+        active = {file.path for file in files if file.at <= BACK}
+        calls = {piece.call for piece in pieces if piece.call and any(touch.path in active for touch in piece.touches)}
+        lively = [ACTIVE if pieces[one.piece].call in calls else 1.0 for one in lines]
+        words = [more * again(pieces[one.piece], one) for one, more in zip(lines, lively, strict=True)]
         words += [_path_again(file) for file in files]
         self.words = _shared(words, WORDS)
         """Of the words of each line, then of each file."""
-        mentions = [(item, pieces[one.piece].kind, one.at, one.often) for one in lines for item in one.items]
-        mentions += [(Item(Sort.PATH, short(file.path)), Kind.INPUT, file.at, file.often) for file in files]
-        needed = _needed(mentions)
+        odds = _Odds()
+        for one, more in zip(lines, lively, strict=True):
+            for item in one.items:
+                odds.add(item, pieces[one.piece].kind, one.at, one.often, more)
+        for file in files:
+            odds.add(Item(Sort.PATH, short(file.path)), Kind.INPUT, file.at, file.often, 1.0)
+        needed = odds.all()
         self._kept: dict[Hashable, float] = dict(zip(needed, _shared(list(needed.values()), ITEMS), strict=True))
         facts = {fact for one in lines for fact in one.facts} | {file.fact for file in files}
         sizes = Counter(name for name, _ in facts)
@@ -81,19 +97,35 @@ class Worth:
         return self._kept.get(kept, 0.0)
 
 
+class _Odds:
+    """How much likelier than others each item is needed."""
+
+    def __init__(self) -> None:
+        self._known: dict[Item, list[Any]] = {}
+
+    def add(self, item: Item, kind: Kind, at: float, often: int, more: float) -> None:
+        """A line of `kind` names it, `often` times; `more`: what its file counts."""
+        known = self._known.setdefault(item, [0, 1.0, 0, 0, 1.0])
+        known[0] |= 1 << kind
+        known[1] = min(known[1], at)
+        known[2] += often
+        known[3] += often if kind == Kind.INPUT else 0
+        known[4] = max(known[4], more)
+
+    def all(self) -> dict[Item, float]:
+        """Item -> odds."""
+        return {
+            item: _ROLES[kinds] * recent(at) * count**OFTEN * (1 + calls) ** CALLED * more
+            for item, (kinds, at, count, calls, more) in self._known.items()
+        }
+
+
+_ROLES = [prod(factor for kind, factor in ROLES.items() if kinds >> kind & 1) for kinds in range(1 << len(Kind))]
+
+
 def _path_again(file: File) -> float:
-    return ARGUMENT * recent(file.at) if SHORTEST <= len(file.path) <= LONGEST else 0.0
-
-
-def _needed(mentions: Iterable[tuple[Item, Kind, float, int]]) -> dict[Item, float]:
-    """How much more each item is needed than others: by who says it, how lately, in how many lines."""
-    found: dict[Item, tuple[float, float, int]] = {}
-    for item, kind, at, often in mentions:
-        said, newest, count = found.get(item, (0.0, 1.0, 0))
-        found[item] = max(said, SAID_BY[kind]), min(newest, at), count + often
-    return {
-        item: said * recent(at) * (1 + OFTEN * (count.bit_length() - 1)) for item, (said, at, count) in found.items()
-    }
+    size = len(file.path)
+    return ARGUMENT * recent(file.at) * file.often * exp(-size / 80) if SHORTEST <= size <= LONGEST else 0.0
 
 
 def _shared(values: Sequence[float], whole: float) -> list[float]:

@@ -37,7 +37,17 @@ def test_the_same_pieces_give_the_same_text() -> None:
 def test_messages_are_named_as_the_caller_says() -> None:
     text = extract(SAID, 400, count, label=lambda name: f"9.{name}")
     assert text is not None
-    assert "#9.5 make test" in text
+    assert "#9.5 Bash $ make test" in text
+
+
+def test_what_stays_beside_it_is_not_said_again() -> None:
+    said = [Piece(1, Kind.USER, "set max_depth in the config"), Piece(2, Kind.USER, "then max_depth is as it is")]
+    alone, beside = (extract(said, 100, count, told=told) for told in ({1, 2}, {1}))
+    assert alone is not None
+    assert beside is not None
+    assert "as it is" in alone
+    assert "as it is" not in beside
+    assert beside.startswith("[messages 1 in short")
 
 
 def test_nothing_fits_nothing() -> None:

@@ -41,3 +41,11 @@ def test_a_fact_is_kept_as_it_is_or_by_most_of_its_words_in_one_line() -> None:
     assert kept(found, "please fix the login of") == {"user": (0, 1)}
     assert kept(found, "please fix the\nlogin of users today") == {"user": (0, 1)}
     assert kept({"user": []}, "") == {"user": (0, 0)}
+
+
+def test_a_task_that_is_not_done_is_pending_as_the_newest_list_has_it() -> None:
+    def tasks(name: int, *texts: str) -> list[Piece]:
+        return [Piece(name, Kind.INPUT, text, "TodoWrite", f"todos.{n}") for n, text in enumerate(texts)]
+
+    said = [*tasks(1, "[pending] build", "[pending] test"), *tasks(2, "[completed] build", "[in_progress] test")]
+    assert facts(said)["pending"] == ["[in_progress] test"]

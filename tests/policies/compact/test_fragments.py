@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.core.files import Touch
-from ctxkit.policies.compact.facts import facts
+from ctxkit.policies.compact.facts import CLASSES, facts
 from ctxkit.policies.compact.fragments import fragments
 from ctxkit.policies.compact.items import Item, Sort
 from ctxkit.policies.compact.source import Kind, Piece
@@ -11,7 +11,7 @@ from tests.policies.compact.test_facts import SAID
 
 
 def test_lines_know_their_facts_as_they_are_counted() -> None:
-    found = {fact for one in fragments(SAID) for fact in one.facts}
+    found = {fact for one in fragments(SAID) for fact in one.facts if fact[0] in CLASSES}
     whole = {(name, fact) for name, some in facts(SAID).items() for fact in some if not name.startswith("files")}
     assert found == whole
 
@@ -38,3 +38,11 @@ def test_a_path_that_a_call_names_is_no_line_of_its_own() -> None:
 def test_a_command_is_an_item_too() -> None:
     [one] = fragments([Piece(1, Kind.INPUT, "make test", "Bash", "command")])
     assert one.items == (Item(Sort.COMMAND, "make test"),)
+
+
+def test_what_an_edit_took_away_and_old_lists_of_tasks_are_left_out() -> None:
+    def task(name: int, text: str) -> Piece:
+        return Piece(name, Kind.INPUT, text, "TodoWrite", "todos.0")
+
+    said = [Piece(1, Kind.INPUT, "x = 1", "Edit", "old_string"), task(2, "[pending] a"), task(3, "[completed] a")]
+    assert [one.text for one in fragments(said)] == ["[completed] a"]

@@ -52,3 +52,12 @@ def test_the_words_of_a_command_are_one_text() -> None:
 def test_output_that_is_wrapped_in_json_is_unwrapped() -> None:
     [piece] = pieces(1, Content("tool", [Result("c", '{"output":"one\\ntwo","metadata":{}}')]))
     assert piece.text == "one\ntwo"
+
+
+def test_an_entry_of_a_list_of_tasks_is_one_line() -> None:
+    todos = [{"content": "build it", "status": "pending", "activeForm": "Building"}]
+    [piece] = pieces(1, Content("assistant", [Call("c", "TodoWrite", {"todos": todos})]))
+    assert piece.text == "[pending] build it"
+    assert piece.is_task
+    [piece] = pieces(1, Content("assistant", [Call("c", "update_plan", {"plan": [{"step": "a", "status": "done"}]})]))
+    assert piece.text == "[done] a"

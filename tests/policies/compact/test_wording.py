@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from ctxkit.core.files import Touch
+from ctxkit.core.names import Name
 from ctxkit.policies.compact.fragments import fragments
 from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.touched import touched
@@ -17,40 +21,39 @@ Files edited:
 Files read:
 /work/app/src/b.py #3
 
-Commands:
-#5 make test
-
-Errors:
-#6 KeyError: 'user' in login
-
-Decisions:
-#2 I decided to use a lock here. Then I look on. The tests still need work.
+Decisions: #2
+Pending: #2
+Errors: #6
+Code: #2
+Commands: #5
 
 Messages:
-#1 user:
-Please fix the login. Thanks.
-#2 Edit:
-def old(): ...
+#1 user: Please fix the login. Thanks.
+#2 assistant: I decided to use a lock here. Then I look on. The tests still need work.
 #2 Edit:
 def login(user):
     return 1
-#3 Read b.py:
-b.py
-#4 → Read b.py:
-raise KeyError: a file says it
-#6 → Bash:
+#3 Read: b.py
+#4 Read → raise KeyError: a file says it
+#5 Bash $ make test
+#6 Bash →
 running
-…
+KeyError: 'user' in login
 ok"""
 
 
+def words(pieces: Sequence[Piece], label: Callable[[Name], str] = str) -> Words:
+    return Words(pieces, label, [piece.name for piece in pieces])
+
+
 def test_all_of_it_in_words() -> None:
-    assert Words(SAID, str).of([*fragments(SAID), *touched(SAID)]) == WHOLE
+    assert words(SAID).of([*fragments(SAID), *touched(SAID)]) == WHOLE
 
 
 def test_what_it_lists() -> None:
     assert outline(WHOLE) == {
-        "files edited": 1, "files read": 1, "commands": 1, "errors": 1, "decisions": 1, "messages": 6,
+        "files edited": 1, "files read": 1, "decisions": 1, "pending": 1, "errors": 1, "code": 1, "commands": 1,
+        "messages": 7,
     }  # fmt: skip
     assert outline("any words") == {}
 
@@ -58,8 +61,23 @@ def test_what_it_lists() -> None:
 def test_sentences_of_one_line_stand_in_one_line() -> None:
     said = [Piece(7, Kind.USER, " ".join(f"This is sentence {n} of a long line." for n in range(12)))]
     some = fragments(said)
-    text = Words(said, lambda name: f"x.{name}").of([some[0], some[1], some[4]])
+    text = words(said, lambda name: f"x.{name}").of([some[0], some[1], some[4]])
     assert text.endswith(
-        "#x.7 user:\nThis is sentence 0 of a long line. This is sentence 1 of a long line. … "
+        "#x.7 user: This is sentence 0 of a long line. This is sentence 1 of a long line. … "
         "This is sentence 4 of a long line."
     )
+
+
+def test_what_failed_says_so_and_gaps_are_marked() -> None:
+    said = [Piece(3, Kind.RESULT, "one\ntwo\nthree", "Bash", failed=True)]
+    one, _, three = fragments(said)
+    assert words(said).of([three, one]).endswith("Messages:\n#3 Bash failed →\none\n…\nthree")
+
+
+def test_a_call_and_its_result_name_the_file() -> None:
+    touch = Touch("src/a.py", "edit")
+    said = [
+        Piece(2, Kind.INPUT, "src/a.py", "Edit", "file_path", touches=(touch,), call="c"),
+        Piece(2, Kind.INPUT, "x = 1", "Edit", "new_string", call="c"), Piece(3, Kind.RESULT, "ok", "Edit", call="c"),
+    ]  # fmt: skip
+    assert words(said).of(fragments(said)).endswith("Messages:\n#2 Edit a.py: x = 1\n#3 Edit a.py → ok")
