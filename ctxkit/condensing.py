@@ -29,7 +29,7 @@ from ctxkit.errors import NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.opened import words
 from ctxkit.policies.compact.candidates import Keep, Unit, candidates, guarded, originals
-from ctxkit.policies.compact.extract import extract
+from ctxkit.policies.compact.extract import Count, extract
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import Masked, mask, masked
 from ctxkit.policies.compact.source import SPEAKS, Piece, all_pieces
@@ -189,8 +189,13 @@ class Condensing:
 
     @cached_property
     def pieces(self) -> list[Piece]:
-        """What the originals of all that may be replaced say."""
-        return all_pieces([(name, self._original(name)) for name in sorted(self.ids, key=self.state.key)])
+        """What the context says, in order: the originals of all that may be replaced, and what stays beside them."""
+        going = set(self.going)
+        stay = {
+            name: self.log.full(entry(self.state, name)) for name in (*self.names, *self._back) if name not in going
+        }
+        told = {name: self._original(name) for name in self.ids}
+        return all_pieces(sorted((stay | told).items(), key=lambda one: self.state.key(one[0])))
 
     def _original(self, name: Name) -> Content:
         """A message as the log has it, whatever ops made of it."""
@@ -216,7 +221,7 @@ class Condensing:
         found: Condensed | None = None
         for _ in range(TRIES):
             budget = int(room / rate) - PER_MESSAGE
-            text = extract(self.pieces, budget, counter.counts, self.state.label) if budget > 0 else None
+            text = self._text(budget, counter.counts)
             if text is None:
                 break
             found = self._outcome(self.ids, text, {}, budget)
@@ -230,13 +235,23 @@ class Condensing:
             )
         return found
 
+    def _text(self, budget: int, count: Count) -> str | None:
+        """The words of a summary of so many tokens of the base; None where nothing fits."""
+        if budget <= 0:
+            return None
+        return extract(self.pieces, budget, count, told=self.ids, label=self.state.label)
+
     @cached_property
     def stays(self) -> int:
         """Tokens that stay whatever is told; with messages that an earlier summary told and that are protected now."""
+        return self.whole - self.gone + ceil(sum(self.base.measuring.each(self._back)))
+
+    @cached_property
+    def _back(self) -> list[Name]:
+        """Messages that come back, as a summary told them that goes, and they are protected since."""
         items = self.state.board.items
         told = [items[name].tells for name in self.going if not isinstance(name, int) and items[name].summary]
-        back = [name for names in told for name in (names & self.state.present()) - self.ids]
-        return self.whole - self.gone + ceil(sum(self.base.measuring.each(back)))
+        return [name for names in told for name in (names & self.state.present()) - self.ids]
 
     def _oldest(self) -> Names:
         """The oldest of what may be replaced, as far as it takes."""

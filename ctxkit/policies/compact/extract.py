@@ -7,9 +7,9 @@ it keeps that nothing taken keeps yet (`worth.py`); the best for their tokens ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 
-from ctxkit.core.names import Name
+from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.cover import Line, cover
 from ctxkit.policies.compact.fragments import Fragment, fragments
 from ctxkit.policies.compact.source import Piece
@@ -28,7 +28,7 @@ MORE = 1.2
 
 
 def extract(
-    pieces: Sequence[Piece], budget: int, count: Count, *, told: Container[Name] | None = None,
+    pieces: Sequence[Piece], budget: int, count: Count, *, told: Names | None = None,
     label: Callable[[Name], str] = str,
 ) -> str | None:  # fmt: skip
     """A summary of at most `budget` tokens, by `count`; None where nothing fits.

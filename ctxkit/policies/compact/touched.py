@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from ctxkit.core.names import Name
+from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.items import Item, Sort, short
 from ctxkit.policies.compact.source import Kind, Piece
 
@@ -41,7 +41,7 @@ class File(msgspec.Struct):
         """The same, and the path as what may be needed."""
         return self.fact, Item(Sort.PATH, short(self.text))
 
-    def told_by(self, told: Container[Name]) -> bool:
+    def told_by(self, told: Names) -> bool:
         """Whether the newest of its messages is one of these: else it stands in the context anyway."""
         return self.names[-1] in told
 

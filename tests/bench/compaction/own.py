@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctxkit.core.messages import Content, Text
+from ctxkit.core.names import Names
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.policies.compact.extract import extract
 from ctxkit.tokens.encodings import encoding
@@ -28,8 +29,8 @@ def extracted(case: Ready, budget: int) -> Compacted:
         start = step.start
     around = tokens([Content("user", [Text("")])])[0]
     room = budget - sum(case.tokens[:first]) - sum(case.tokens[start:]) - around
-    middle = [piece for piece in case.pieces if isinstance(piece.name, int) and first < piece.name <= start]
-    text = extract(middle, room, _count)
+    pieces = [piece for piece in case.pieces if isinstance(piece.name, int) and piece.name <= len(case.contents)]
+    text = extract(pieces, room, _count, told=Names.of(range(first + 1, start + 1)))
     summary = [] if text is None else [Content("user", [Text(text)])]
     return [*case.contents[:first], *summary, *case.contents[start:]]
 

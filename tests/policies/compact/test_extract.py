@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.files import Touch
+from ctxkit.core.names import Names
 from ctxkit.policies.compact.extract import extract
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.source import Kind, Piece
@@ -42,7 +43,7 @@ def test_messages_are_named_as_the_caller_says() -> None:
 
 def test_what_stays_beside_it_is_not_said_again() -> None:
     said = [Piece(1, Kind.USER, "set max_depth in the config"), Piece(2, Kind.USER, "then max_depth is as it is")]
-    alone, beside = (extract(said, 100, count, told=told) for told in ({1, 2}, {1}))
+    alone, beside = (extract(said, 100, count, told=Names.of(told)) for told in ({1, 2}, {1}))
     assert alone is not None
     assert beside is not None
     assert "as it is" in alone
