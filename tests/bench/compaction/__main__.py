@@ -11,12 +11,11 @@ from pathlib import Path
 
 from ctxkit.policies.compact.facts import CLASSES
 from tests.bench.compaction import made
-from tests.bench.compaction.baselines import BASELINES
 from tests.bench.compaction.intervals import mean
 from tests.bench.compaction.measures import MEASURES
 from tests.bench.compaction.own import OWN
 from tests.bench.compaction.ready import all_cases, generic, ready
-from tests.bench.compaction.runs import Run, all_runs
+from tests.bench.compaction.runs import STRATEGIES, Run, all_runs
 from tests.bench.compaction.sessions import MADE, files
 from tests.shared import SHARED
 
@@ -43,7 +42,7 @@ def main() -> int:
     common = generic(everything)
     chosen = [one for one in everything if one.case.main != asked.others and asked.half in ("all", one.case.half)]
     chosen = [one for one in chosen if (asked.case or "") in one.case.name][: asked.cases]
-    names = [*(OWN if asked.only != "baselines" else ()), *(BASELINES if asked.only != "ctxkit" else ())]
+    names = [name for name in STRATEGIES if asked.only is None or (name in OWN) == (asked.only == "ctxkit")]
     names = [name for name in names if not asked.strategy or any(part in name for part in asked.strategy)]
     sessions = len({one.case.session for one in chosen})
     print(f"{len(chosen)} cases of {sessions} sessions ({asked.half}), {sum(one.total for one in chosen):,} tokens of "

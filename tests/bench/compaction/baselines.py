@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ctxkit.core.messages import Call, Content, Part, Result, Text
 from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.counting import PER_MESSAGE
+from ctxkit.tokens.encodings import encoding
 from tests.bench.compaction.cases import tokens
+from tests.bench.compaction.lexrank import ranks
 from tests.bench.compaction.ready import Ready
 
 Compacted = list[Content] | str
@@ -56,6 +59,32 @@ def ends(case: Ready, budget: int) -> Compacted:
         else:
             high = middle - 1
     return dropped(case, [shortened(one, low) for one in case.contents], budget)
+
+
+def central(case: Ready, budget: int) -> Compacted:
+    """The lines that LexRank ranks highest, in order, as one message."""
+    lines, order, sizes = _ranked(case)
+    left = budget - PER_MESSAGE
+    chosen = []
+    for place in order:
+        if sizes[place] <= left:
+            chosen.append(place)
+            left -= sizes[place]
+    return [Content("user", [Text("\n".join(lines[place] for place in sorted(chosen)))])]
+
+
+_known: dict[str, tuple[list[str], list[int], list[int]]] = {}
+"""Of the newest case: its lines, their places by rank, their tokens. Ranks do not depend on a budget."""
+
+
+def _ranked(case: Ready) -> tuple[list[str], list[int], list[int]]:
+    if case.case.name not in _known:
+        _known.clear()
+        lines = list(dict.fromkeys(line for piece in case.pieces for line in piece.text.split("\n") if line.strip()))
+        found = ranks(lines)
+        order = sorted(range(len(lines)), key=lambda place: (-found[place], place))
+        _known[case.case.name] = lines, order, encoding("o200k_base").counts([f"{line}\n" for line in lines])
+    return _known[case.case.name]
 
 
 def listed(case: Ready, budget: int) -> Compacted:
@@ -123,6 +152,6 @@ def _cut(text: str, most: int) -> str:
 
 BASELINES: dict[str, Callable[[Ready, int], Compacted]] = {
     "drop the oldest": oldest, "observation masking": masked, "clear tool results, keep 3": cleared,
-    "head and tail of each message": ends, "a bare list of all items": listed,
+    "head and tail of each message": ends, "LexRank over lines": central, "a bare list of all items": listed,
 }  # fmt: skip
 """By what the tables call them."""

@@ -13,11 +13,16 @@ from ctxkit.policies.compact.items import Item
 from ctxkit.policies.compact.source import all_pieces
 from tests.bench.compaction.baselines import BASELINES, Compacted
 from tests.bench.compaction.cases import tokens
+from tests.bench.compaction.langchain import trimmed
 from tests.bench.compaction.measures import Scores, scores
 from tests.bench.compaction.own import OWN
 from tests.bench.compaction.ready import Ready
 
-STRATEGIES: dict[str, Callable[[Ready, int], Compacted]] = {**OWN, **BASELINES}
+STRATEGIES: dict[str, Callable[[Ready, int], Compacted]] = {
+    **OWN,
+    **BASELINES,
+    "langchain trim_messages": trimmed,
+}
 
 
 class Run(NamedTuple):

@@ -1,8 +1,8 @@
 """Sessions as their programs would send them: each at its own compactions, as chat records; which repository it is of.
 
 A session is read as it stood right before each of its program's compactions, and at its end; an abandoned branch is
-read as it stood at its last message, with what no other reading holds. Thinking and pictures are left out: the
-benchmark is about words.
+read as it stood at its last message, with what no other reading holds. Thinking and pictures are left out, as the
+benchmark is about words, and so are system messages, which nobody compacts.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxkit import Log
 from ctxkit.core.messages import Content, Image, Other, Part, Result, Thinking
-from ctxkit.core.transcript import View
+from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.core.transcript import Cut, View
 from ctxkit.errors import CtxkitError
 from ctxkit.formats.chat_lines import lines
 from ctxkit.opened import OpenedLog
@@ -42,44 +43,57 @@ def files(shared: Path) -> list[Path]:
     return [path for folder in folders for path in sorted(folder.glob("*.*"))]
 
 
+class Reading(NamedTuple):
+    """A session as its first `rows` have it: its context, and the compactions on its way, by row."""
+
+    rows: int
+    log: OpenedLog
+    numbers: Sequence[int]
+    cuts: Sequence[Cut]
+
+
 def segments(raw: bytes) -> Iterator[list[Record]]:
-    """The contexts that a session had at its end and before each of its compactions, oldest first."""
+    """The contexts that a session had at its end and before each of its compactions, oldest first.
+
+    What a branch has in common with an older one is left out; what a compaction kept is there again.
+    """
+    taken = set[int]()
+    for one in readings(raw):
+        again = {n for cut in one.cuts for n in cut.moved}
+        fresh = [n for n in one.numbers if n not in taken or n in again]
+        if taken.issuperset(fresh):
+            continue
+        taken.update(fresh)
+        yield records(one.log, fresh)
+
+
+def readings(raw: bytes) -> list[Reading]:
+    """The session at its end, before each compaction, and at the end of each abandoned branch, oldest first."""
     try:
         log = opened(raw)
     except CtxkitError:
-        return  # nothing that ctxkit reads, or many conversations
-    found = {place: _own(_until(log, place)) for place in _places(log)}
-    taken: set[int] = set()
-    for _, (then, numbers) in sorted(found.items()):
-        fresh = [n for n in numbers if n not in taken]
-        taken.update(fresh)
-        if fresh:
-            yield records(then, fresh)
+        return []  # nothing that ctxkit reads, or many conversations
+    found: dict[int, Reading] = {}
+    covered, left = set[int](), [log.transcript.rows]
+    while left:
+        place = left.pop()
+        if place in found:
+            continue
+        then = _until(log, place)
+        view = then.transcript.view
+        cuts = [cut for cut in view.cuts if cut.out] if view is not None else []
+        found[place] = Reading(place, then, then.own(), cuts)
+        covered.update(found[place].numbers)
+        left += [cut.row for cut in cuts]
+        if not left and (lost := _branches(log.transcript.view) - covered):
+            left.append(log.transcript.row_of[max(lost) - 1] + 1)
+            covered.add(max(lost))
+    return [found[place] for place in sorted(found)]
 
 
 def opened(raw: bytes) -> Log:
     """A log in memory, its config that of nobody."""
     return Log.open(io.BytesIO(raw), env={"CTXKIT_COUNTER": "o200k_base"})
-
-
-def _places(log: OpenedLog) -> set[int]:
-    """Numbers of rows before which to read: the end, the compactions, and the ends of abandoned branches."""
-    transcript = log.transcript
-    places, covered = set[int](), set[int]()
-    left = [transcript.rows]
-    while left:
-        place = left.pop()
-        if place in places:
-            continue
-        places.add(place)
-        then = _until(log, place)
-        view = then.transcript.view
-        covered.update(_own(then)[1])
-        left += [cut.row for cut in view.cuts if cut.out] if view is not None else []
-        if not left and (lost := _branches(transcript.view) - covered):
-            left.append(transcript.row_of[max(lost) - 1] + 1)
-            covered.add(max(lost))
-    return places
 
 
 def _branches(view: View | None) -> set[int]:
@@ -95,13 +109,9 @@ def _until(log: OpenedLog, rows: int) -> OpenedLog:
     return OpenedLog(then, log.config)
 
 
-def _own(log: OpenedLog) -> tuple[OpenedLog, Sequence[int]]:
-    return log, log.own()
-
-
 def records(log: OpenedLog, numbers: Sequence[int]) -> list[Record]:
-    """These messages as chat records: what goes on to another program, words alone."""
-    contents = [log.content(n) for n in numbers]
+    """These messages as chat records: what goes on to another program, words alone, without the system's."""
+    contents = [log.content(n) for n in numbers if log.messages[n - 1].role not in PREAMBLE_ROLES]
     handed, _ = log.opening.format.handed(contents, log.answered)
     bare = [Content(one.role, worded(one.parts), one.name) for one in handed if one is not None]
     return list(lines(one for one in bare if one.parts))
