@@ -13,11 +13,12 @@ from collections.abc import Sequence
 
 DAMPING = 0.85
 ROUNDS = 20
+TINY = 1e-9
 WORD = re.compile(r"\w+")
 
 
 def ranks(lines: Sequence[str]) -> list[float]:
-    """The rank of each line; they add up to about 1."""
+    """The rank of each line; they add up to 1 where every line is like another."""
     bags = [Counter(WORD.findall(line.lower())) for line in lines]
     known = Counter(word for bag in bags for word in bag)
     number = {word: place for place, word in enumerate(known)}
@@ -30,15 +31,18 @@ def ranks(lines: Sequence[str]) -> list[float]:
     degrees = _similar(rows, [1.0] * len(rows), len(number))
     found = [1 / len(rows)] * len(rows)
     for _ in range(ROUNDS):
-        given = [rank / degree if degree else 0.0 for rank, degree in zip(found, degrees, strict=True)]
+        given = [rank / degree if degree > TINY else 0.0 for rank, degree in zip(found, degrees, strict=True)]
         found = [(1 - DAMPING) / len(rows) + DAMPING * one for one in _similar(rows, given, len(number))]
     return found
 
 
 def _similar(rows: Sequence[Sequence[tuple[int, float]]], given: Sequence[float], words: int) -> list[float]:
-    """The matrix of all similarities times a vector."""
+    """The matrix of all similarities times a vector; no line is like itself."""
     by_word = [0.0] * words
     for row, one in zip(rows, given, strict=True):
         for place, weight in row:
             by_word[place] += weight * one
-    return [sum(weight * by_word[place] for place, weight in row) for row in rows]
+    return [
+        sum(weight * (by_word[place] - weight * one) for place, weight in row)
+        for row, one in zip(rows, given, strict=True)
+    ]

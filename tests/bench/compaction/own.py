@@ -1,43 +1,42 @@
-"""ctxkit's own strategies: the prefix compacted by the product, and read back."""
+"""ctxkit's own strategies, as users get them: the prefix as a log, compacted to a budget, and its context read back.
+
+The newest step stays as it is by default, however large. Where that alone is more than the budget, the step is given
+up, too (`--keep-steps 0`): no strategy here has more tokens than it was allowed, but for what it can never replace.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
-from ctxkit.core.messages import Content, Text
-from ctxkit.core.names import Names
-from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.policies.compact.extract import extract
-from ctxkit.tokens.encodings import encoding
+from ctxkit import Log
+from ctxkit.errors import NothingChanges
 from tests.bench.compaction.baselines import Compacted
-from tests.bench.compaction.cases import tokens
+from tests.bench.compaction.cases import read
 from tests.bench.compaction.ready import Ready
 
-TAIL = 0.3
-"""Of the budget: what stays as it is."""
+
+def compacted(case: Ready, budget: int, strategy: str) -> Compacted:
+    """What `ctxkit compact --budget N --strategy NAME` makes of the prefix; the prefix, where nothing gets smaller."""
+    log = _compacted(case, budget, strategy, None)
+    if log.compacted is not None and not log.compacted.found.reached:
+        log = _compacted(case, budget, strategy, 0)
+    return [log.full(one) for one in log.entries()]
 
 
-def extracted(case: Ready, budget: int) -> Compacted:
-    """The preamble and the first message, a summary, and a tail of whole steps."""
-    preamble = next((n for n, one in enumerate(case.contents) if one.role not in PREAMBLE_ROLES), 0)
-    first = next(step.stop for step in case.steps if preamble in step)
-    left, start = budget * TAIL, len(case.contents)
-    for step in reversed(case.steps):
-        left -= sum(case.tokens[n] for n in step)
-        if left < 0 or step.start < first:
-            break
-        start = step.start
-    around = tokens([Content("user", [Text("")])])[0]
-    room = budget - sum(case.tokens[:first]) - sum(case.tokens[start:]) - around
-    pieces = [piece for piece in case.pieces if isinstance(piece.name, int) and piece.name <= len(case.contents)]
-    text = extract(pieces, room, _count, told=Names.of(range(first + 1, start + 1)))
-    summary = [] if text is None else [Content("user", [Text(text)])]
-    return [*case.contents[:first], *summary, *case.contents[start:]]
+def _compacted(case: Ready, budget: int, strategy: str, keep_steps: int | None) -> Log:
+    log = read(case.case.prefix)
+    log.dry_run = True
+    try:
+        op = log.compact(budget=budget, strategy=strategy, keep_steps=keep_steps)
+    except NothingChanges:
+        return log
+    if op is not None:
+        log.look_through(op)
+    return log
 
 
-def _count(texts: Sequence[str]) -> Sequence[int]:
-    return encoding("o200k_base").counts(texts)
-
-
-OWN: dict[str, Callable[[Ready, int], Compacted]] = {"ctxkit extract": extracted}
+OWN: dict[str, Callable[[Ready, int], Compacted]] = {
+    f"ctxkit {name}": partial(compacted, strategy=name) for name in ("extract", "mask", "truncate")
+}
 """By what the tables call them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import pairwise
 from typing import NamedTuple
 
 WIDTH, HEIGHT = 880, 420
@@ -107,7 +108,7 @@ def _apart(wanted: Sequence[float]) -> list[float]:
     """These heights, moved so that no two are nearer than APART, in the same order, as a whole in the drawing."""
     order = sorted(range(len(wanted)), key=lambda k: wanted[k])
     found = list(wanted)
-    for one, other in zip(order, order[1:], strict=False):
+    for one, other in pairwise(order):
         found[other] = max(found[other], found[one] + APART)
     floor = float(HEIGHT - BOTTOM)
     for k in reversed(order):

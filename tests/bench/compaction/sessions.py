@@ -2,7 +2,7 @@
 
 A session is read as it stood right before each of its program's compactions, and at its end; an abandoned branch is
 read as it stood at its last message, with what no other reading holds. Thinking and pictures are left out, as the
-benchmark is about words, and so are system messages, which nobody compacts.
+benchmark is about words, and so are system messages and instructions, which stand in every request as they are.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ctxkit import Log
 from ctxkit.core.messages import Content, Image, Other, Part, Result, Thinking
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.transcript import Cut, View
+from ctxkit.core.untyped import Kind, kind
 from ctxkit.errors import CtxkitError
 from ctxkit.formats.chat_lines import lines
 from ctxkit.opened import OpenedLog
@@ -110,11 +111,15 @@ def _until(log: OpenedLog, rows: int) -> OpenedLog:
 
 
 def records(log: OpenedLog, numbers: Sequence[int]) -> list[Record]:
-    """These messages as chat records: what goes on to another program, words alone, without the system's."""
-    contents = [log.content(n) for n in numbers if log.messages[n - 1].role not in PREAMBLE_ROLES]
+    """These messages as chat records: what goes on to another program, words alone, without what only instructs."""
+    contents = [content for n in numbers if not _instructs(content := log.content(n))]
     handed, _ = log.opening.format.handed(contents, log.answered)
     bare = [Content(one.role, worded(one.parts), one.name) for one in handed if one is not None]
     return list(lines(one for one in bare if one.parts))
+
+
+def _instructs(content: Content) -> bool:
+    return content.role in PREAMBLE_ROLES or (content.role == "user" and kind(content) == Kind.INSTRUCTION)
 
 
 def worded(parts: Sequence[Part]) -> list[Part]:

@@ -8,6 +8,8 @@ from ctxkit.core.messages import Call, Content, Result
 from tests.bench.compaction import made
 from tests.bench.compaction.baselines import BASELINES, STUB, Compacted
 from tests.bench.compaction.cases import Case, split, tokens
+from tests.bench.compaction.langchain import trimmed
+from tests.bench.compaction.lexrank import ranks
 from tests.bench.compaction.ready import Ready, make_ready
 from tests.bench.compaction.runs import all_runs, readable, run
 
@@ -24,7 +26,7 @@ def kept(made_: Compacted) -> list[Content]:
     return made_
 
 
-@pytest.mark.parametrize("name", [name for name in BASELINES if "bare list" not in name])
+@pytest.mark.parametrize("name", [name for name in BASELINES if " list " not in name and " lines" not in name])
 @pytest.mark.parametrize("share", [3, 25, 60, 100])
 def test_budget_and_pairs(case: Ready, name: str, share: int) -> None:
     """Never over the budget, calls with their results, the preamble there; all of it where all fits."""
@@ -48,7 +50,7 @@ def test_what_each_leaves_out(case: Ready) -> None:
     cleared = kept(BASELINES["clear tool results, keep 3"](case, case.total))
     said = [part.content for one in cleared for part in one.parts if isinstance(part, Result)]
     assert said[:-3] == [STUB] * (len(said) - 3) and STUB not in said[-3:]
-    assert "[…]" in readable(found["head and tail of each message"])
+    assert "\n[…]\n" in readable(found["head and tail of each message"])
     listed = readable(found["a bare list of all items"]).split("\n")
     assert set(listed) == {item.text for item in case.items}
 
@@ -72,6 +74,28 @@ def test_what_cannot_run_says_why(case: Ready, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("tests.bench.compaction.runs.STRATEGIES", BASELINES)
     found = run(case, "drop the oldest", 25, frozenset())
     assert (found.scores, found.share, found.why) == ({}, 0.0, "not installed")
+
+
+def test_lines_by_rank(case: Ready) -> None:
+    """What is most like the rest comes first; lines stay in order; as many as fit."""
+    same = ["the rows of a block wait", "the rows of a block wait here", "the rows wait", "zebra quilt"]
+    found = ranks(same)
+    assert min(found) == found[3] and max(found) in found[:2]
+    assert sum(ranks(same[:3])) == pytest.approx(1)
+    [one] = kept(BASELINES["LexRank over lines"](case, 2000))
+    assert 1900 < sum(tokens([one])) <= 2000
+    lines, text = readable([one]).split("\n"), readable(case.contents)
+    places = [text.index(line) for line in lines]
+    assert len(lines) > 20 and places == sorted(places)
+
+
+def test_langchain(case: Ready) -> None:
+    """The newest from a message of the user on, and what fits; else why not."""
+    found = trimmed(case, case.total * 60 // 100)
+    if isinstance(found, str):
+        pytest.skip(found)
+    assert found[0].role == "user" and found == case.contents[-len(found) :]
+    assert sum(tokens(found)) <= case.total * 60 // 100
 
 
 def test_own(case: Ready) -> None:
