@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, whole
+from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, spared, whole
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Op, to_body
 from ctxkit.core.select import Selection
@@ -22,7 +22,7 @@ from ctxkit.core.times import written
 from ctxkit.core.usage import Figures
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, UpdatedElsewhere, Usage
-from ctxkit.policies.compact.candidates import FEWEST, Keep, guarded
+from ctxkit.policies.compact.candidates import FEWEST, Keep
 from ctxkit.policies.decision import Decision
 from ctxkit.store.config import key_of
 from ctxkit.trimming import Trimming
@@ -187,7 +187,7 @@ def still(log: Log, op: Op) -> None:
         raise CoolingDown("another process compacted this log meanwhile: nothing was appended", "look at it again")
     body = to_body(op)
     names = Names.parse(body["ids"]) | Names.parse(",".join(body.get("stubs", ())))
-    if names - state.present() or names.meets(guarded(state)):
+    if names - state.present() or names.meets(spared(now)):
         text = f"updated elsewhere: other ops changed what would be replaced in {log.opening.name}"
         raise UpdatedElsewhere(f"{text}: nothing was appended", "try again")
 

@@ -22,7 +22,7 @@ from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ops import At, Compact
 from ctxkit.core.select import Selection
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.core.untyped import Kind
+from ctxkit.core.untyped import Kind, kind
 from ctxkit.core.usage import Figures
 from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import NothingChanges
@@ -120,7 +120,7 @@ class Condensing:
             self.tokens = {name: int(size) for name, size in zip(self.names, sizes, strict=True)}
         self.whole = base.fixed + sum(self.tokens.values())
         """Tokens of all that is looked at."""
-        self.spared = guarded(self.state)
+        self.spared = spared(log)
         share = int(wish.percent * base.total / 100) if wish.budget is None else wish.budget
         places, self.tail = candidates(self.units, wish.keep, share - base.fixed)
         self.places = places
@@ -324,6 +324,16 @@ class Condensing:
         if self.wish.strategy == "mask" and not found.replaced:
             what = "no result that could be masked is longer than the line in its place"
         raise NothingChanges(f"{what}: nothing was changed", "a smaller --target, or more messages")
+
+
+def spared(log: Log) -> Names:
+    """What no compact of this log replaces. Its first message is the task, but where it is what is left of an earlier
+    part: a summary, a model's words.
+    """
+    state = log.state()
+    first = state.messages[state.preamble] if state.preamble < state.count else None
+    opens = first is not None and first.role == "user" and kind(log.content(first.n)) != Kind.SUMMARY
+    return guarded(state, first=opens)
 
 
 def whole(log: Log) -> Trimming:

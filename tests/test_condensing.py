@@ -153,3 +153,22 @@ def test_what_is_kept_is_counted() -> None:
     found = made.kept()
     assert found["code"] == (1, 1) and found["files edited"] == (0, 1)
     json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("first", "stays"),
+    [
+        ({"role": "user", "content": "Fix the login."}, True),
+        ({"role": "assistant", "content": "Fixed."}, False),
+        (
+            {"role": "user", "content": "This session is being continued from a previous conversation. Summary: x"},
+            False,
+        ),
+    ],
+)
+def test_a_first_message_that_is_left_of_an_earlier_part_does_not_stay(first: dict[str, Any], stays: bool) -> None:
+    rows = [first, *({"role": "user", "content": f"question {n}"} for n in range(5))]
+    assert ("1" in str(condensing(opened(lines(*rows)), keep=Keep(0)).ids)) is not stays
+    protected = opened(lines(*rows))
+    protected.protect("1")
+    assert str(condensing(protected, keep=Keep(0)).ids) == "2-6"

@@ -85,9 +85,12 @@ def _soft(units: Sequence[Unit], budget: int) -> int:
     return begins
 
 
-def guarded(state: State) -> Names:
-    """What no compact replaces: the protected and their steps, the preamble, the first message (REPLAY 35, 56)."""
-    by_themselves = Names(Ranges.span(1, min(state.count, state.preamble + 1))) - state.board.unprotected
+def guarded(state: State, *, first: bool = True) -> Names:
+    """What no compact replaces: the protected and their steps, the preamble, the first message (REPLAY 35, 56).
+
+    `first`: whether the first message opens the conversation: a summary of an earlier part does not, nor a model's.
+    """
+    by_themselves = Names(Ranges.span(1, min(state.count, state.preamble + first))) - state.board.unprotected
     items = Names(items=filter(state.guarded, state.board.items))
     return state.steps.close((state.board.protected | by_themselves | items) & state.everything())
 
