@@ -28,7 +28,7 @@ from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.opened import words
-from ctxkit.policies.compact.candidates import Keep, Unit, candidates, guarded, originals
+from ctxkit.policies.compact.candidates import LEAST, Keep, Unit, candidates, guarded, originals
 from ctxkit.policies.compact.extract import Count, extract
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import Masked, mask, masked
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 GIVEN = "given"
 """The strategy of a summary that somebody else wrote."""
-LEAST, SHORTEST = 0.03, 60
-"""Of what it replaces, and in tokens: a summary is never asked to be shorter."""
+SHORTEST = 60
+"""Tokens: a summary is never asked to be shorter."""
 TRIES = 4
 """Summaries that are made until the whole fits, where what is counted of the parts did not add up."""
 

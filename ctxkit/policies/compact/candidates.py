@@ -17,6 +17,10 @@ from ctxkit.core.state import State
 
 TAIL = 0.3
 """Of the budget, less what stays in any case: the newest messages that stay as they are, where nobody says how many."""
+NEWEST = 0.6
+"""Of the same, how much the newest step may take alone."""
+LEAST = 0.03
+"""Of what it replaces: a summary is never asked to be shorter."""
 FEWEST = 3
 """Messages that are worth a summary."""
 
@@ -65,12 +69,17 @@ def _asked(units: Sequence[Unit], keep: Keep) -> int:
 
 
 def _soft(units: Sequence[Unit], budget: int) -> int:
-    """The newest exchanges whole, as far as the share of the tail goes, then the newest steps of the next; always the
-    newest unit.
+    """The newest exchanges whole, as far as the share of the tail goes, then the newest steps of the next. The newest
+    unit may be larger than that; but a step is told like any other, where the budget is only in reach so.
     """
-    room = TAIL * max(0, budget - sum(unit.tokens for unit in units if unit.stays))
+    left = max(0, budget - sum(unit.tokens for unit in units if unit.stays))
+    room = TAIL * left
     begins = len(units)
     places = [place for place, unit in enumerate(units) if not unit.stays]
+    whole = sum(units[place].tokens for place in places)
+    if places and not (units[places[-1]].step and units[places[-1]].tokens > NEWEST * left > LEAST * whole):
+        begins = places.pop()
+        room = max(0, room - units[begins].tokens)
     for _, group in groupby(reversed(places), key=lambda place: units[place].exchange):
         run = list(group)
         size = sum(units[place].tokens for place in run)
@@ -78,7 +87,7 @@ def _soft(units: Sequence[Unit], budget: int) -> int:
             begins, room = run[-1], room - size
             continue
         for place in run:
-            if units[place].tokens > room and begins < len(units):
+            if units[place].tokens > room:
                 break
             begins, room = place, room - units[place].tokens
         break

@@ -43,6 +43,8 @@ RUN = "u10! s20 s20 s20 s20 s20"
         (THREE, Keep(), 170, [1, 2]),  # 51: both
         (RUN, Keep(), 210, [2, 3]),  # one user message and many steps: 30 % of what is not protected, 60
         (RUN, Keep(), 0, [2, 3, 4, 5]),  # the newest step stays even so
+        (RUN, Keep(), 30, [2, 3, 4, 5, 6]),  # but not where the budget is only in reach without it
+        ("u10! s20 s20 u20", Keep(), 30, [2, 3]),  # what somebody asked last always stays
         ("u10 s20! s20 s20- s20", Keep(0), 0, [1, 3, 5]),  # protected; not chosen
         ("s10 s10 u10", Keep(5), 0, [1, 2]),  # what stands before the first user message is in no exchange
         ("", Keep(), 100, []),
