@@ -323,7 +323,8 @@ class Condensing:
         what = f"it would not be smaller ({found.before:,} → {found.after:,} tokens, {found.counter})"
         if self.wish.strategy == "mask" and not found.replaced:
             what = "no result that could be masked is longer than the line in its place"
-        raise NothingChanges(f"{what}: nothing was changed", "a smaller --target, or more messages")
+        hint = "a shorter summary" if self.wish.text is not None else "a smaller --target"
+        raise NothingChanges(f"{what}: nothing was changed", f"{hint}, or more messages")
 
 
 def spared(log: Log) -> Names:

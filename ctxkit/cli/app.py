@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("change", "take messages out of the context; the bytes stay"),
     "remember": ("change", "keep only these messages"),
     "clear": ("change", "start afresh; nothing leaves the log"),
+    "compact": ("change", "replace old messages by a summary of them"),
     "trim": ("change", "make the context fit a budget, by rules"),
     "protect": ("change", "never compact, trim or forget these by the way"),
     "unprotect": ("change", "take protection away"),

@@ -70,6 +70,16 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "remember": (("ctxkit remember chat.jsonl --last 2x --yes", "only the last two exchanges"),),
     "clear": (("ctxkit clear chat.jsonl", "start afresh"),),
+    "compact": (
+        ("ctxkit compact chat.jsonl --target 60%", "old messages are told by a summary"),
+        ("ctxkit compact session.jsonl --target 40% --keep-steps 3", "the newest three steps stay as they are"),
+        ("ctxkit compact session.jsonl 4-15", "only these, told in 30 % of their tokens"),
+        (
+            "ctxkit compact session.jsonl --strategy mask --keep-last 0 --target 10%",
+            "results of tools alone, the others stay",
+        ),
+        ("echo 'We fixed it.' | ctxkit compact session.jsonl --summary -", "words from any program"),
+    ),
     "trim": (
         ("ctxkit trim chat.jsonl --max-tokens 100k", "shorten old results, then let the oldest exchanges go"),
         ("ctxkit trim chat.jsonl --max-tokens 100k --dry-run", "what would go, with the reason of each"),

@@ -149,7 +149,8 @@ def what(state: State, entry: LedgerEntry) -> str:
         case _:
             stubs = body.get("stubs")
             short = f"{len(stubs)} shortened" if isinstance(stubs, dict) and stubs else ""
-            return ", ".join(filter(None, (_ids(state, str(body.get("ids", ""))), short)))
+            how = str(body["strategy"]) if entry.name == "compact" and body.get("strategy") is not None else ""
+            return ", ".join(filter(None, (_ids(state, str(body.get("ids", ""))), short, how)))
 
 
 def _ids(state: State, text: str) -> str:

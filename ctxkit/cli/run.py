@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -266,12 +266,13 @@ def remark(log: Log, among: str = "") -> None:
 
 def write(
     log: str, reading: Reading, writing: Writing, command: str, action: Callable[[Log], Op | None], *,
-    thread: str | None = None,
+    thread: str | None = None, report: Callable[[Log, Mapping[str, Any] | None], Any] | None = None,
 ) -> None:  # fmt: skip
     """Run one writing command: decide, append, report; in a pipe, copy the log out with the op behind it.
 
     In a pipe the log comes out whole on exit 0 and 1, and nothing on 2 and above (DESIGN section 5). An op id that is
-    there already: nothing is decided or appended, and the op is printed (REPLAY section 1, retries).
+    there already: nothing is decided or appended, and the op is printed (REPLAY section 1, retries). `report` makes
+    what --json prints of the op's body, None where there is no op.
     """
     target = opened(log, reading, command=command, thread=thread)
     target.args = io.Streams.words
@@ -298,9 +299,12 @@ def write(
         io.Streams.done = target.said
     if piped:
         io.out_bytes(target.copy_out())
-    if op is not None and (writing.dry_run or reading.json or repeated):
-        (io.err_json if piped else io.out_json)(target.ledger.by_id[op.id].body if repeated else sealed(op))
-    elif op is None and reading.json:
+    body = None if op is None else target.ledger.by_id[op.id].body if repeated else sealed(op)
+    if reading.json and report is not None:
+        (io.err_json if piped else io.out_json)(report(target, body))
+    elif body is not None and (writing.dry_run or reading.json or repeated):
+        (io.err_json if piped else io.out_json)(body)
+    elif reading.json:
         (io.err_json if piped else io.out_json)({"op": None, "said": target.said})
     io.flush()
     dry = writing.dry_run and op is not None and not repeated

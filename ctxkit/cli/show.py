@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from ctxkit.cli import io, render
+from ctxkit.cli import io, render, summaries
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
 from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, opened
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
+from ctxkit.core.messages import Content, Text
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.times import iso
 from ctxkit.errors import Usage
@@ -27,6 +28,7 @@ def command(
     *,
     full: Annotated[bool, typer.Option("--full", help="Tool results and other parts in full.")] = False,
     max_tokens: Fitting = None,
+    expand: Annotated[bool, typer.Option("--expand", help="Summaries in full, not on one line.")] = False,
     oneline: Annotated[bool, typer.Option("--oneline", help="A line per message.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Why each message is in or out, and the parameters used.")
@@ -41,10 +43,10 @@ def command(
 
     Messages keep the numbers that the log gives them, so `ctxkit forget LOG 45` takes out what `show` calls 45.
     With numbers or criteria it prints these only; else what is assembled around them too (system prompt, docs, status
-    of the threads), without numbers. --max-tokens shows what `ctxkit trim` would leave, as the config's
-    `budget.enforce` does by itself, and tells on stderr what that left out. --json prints a JSON object per message.
-    --explain tells of all messages of the log, or of those named, why they are in the context or out of it, and then
-    with which parameters it was made.
+    of the threads), without numbers. A summary that `ctxkit compact` made is one line; --expand opens it. --max-tokens
+    shows what `ctxkit trim` would leave, as the config's `budget.enforce` does by itself, and tells on stderr what that
+    left out. --json prints a JSON object per message. --explain tells of all messages of the log, or of those named,
+    why they are in the context or out of it, and then with which parameters it was made.
     """
     opened_log = opened(log, reading, looking, command="show", thread=selecting.thread)
     wanted = asked(opened_log, numbers, selecting)
@@ -74,7 +76,7 @@ def command(
         elif oneline:
             _oneline(opened_log, entry, columns)
         else:
-            _print(opened_log, entry, full=full)
+            _print(opened_log, entry, full=full, expand=expand)
     state, bounds = opened_log.state(), opened_log.bounds()
     held = window.in_force(state, bounds)
     unless = f"; {held}, now: {opened_log.now_name()}" if held else ""
@@ -128,7 +130,7 @@ def as_json(log: Log, entry: Entry) -> dict[str, Any]:
 def _notes(log: Log, entry: Entry) -> str:
     state = log.state()
     if entry.item is not None and entry.item.summary:
-        return f"summary of {render.ranges(entry.item.tells, state.label)}"
+        return summaries.line(state, entry.item)
     if entry.item is not None and entry.item.origin is not None:
         return f"from {state.label(entry.item.origin)}"
     if isinstance(entry.name, ItemName):
@@ -136,7 +138,7 @@ def _notes(log: Log, entry: Entry) -> str:
     return "shortened" if entry.stub is not None else ""
 
 
-def _print(log: Log, entry: Entry, *, full: bool) -> None:
+def _print(log: Log, entry: Entry, *, full: bool, expand: bool) -> None:
     state, content = log.state(), log.full(entry)
     moment = state.original(entry.name)
     notes = _notes(log, entry)
@@ -144,9 +146,15 @@ def _print(log: Log, entry: Entry, *, full: bool) -> None:
         state.label(entry.name), content.role, moment, name=content.name, protected=entry.protected, notes=notes
     )
     io.out(*header, hang=4)
-    for line in render.body(content, full=full):
+    closed = entry.item is not None and entry.item.summary and not expand
+    for line in render.body(content, full=full) if not closed or _is_short(content) else ():
         io.out(f"    {line}" if line else "")
     io.out("")
+
+
+def _is_short(content: Content) -> bool:
+    """Whether a summary is one line itself."""
+    return "\n" not in "\n".join(render.body(content, full=True)).strip()
 
 
 def _assembled(one: Assembled, *, full: bool, oneline: bool, json: bool) -> None:
@@ -167,5 +175,7 @@ def _assembled(one: Assembled, *, full: bool, oneline: bool, json: bool) -> None
 
 
 def _oneline(log: Log, entry: Entry, columns: int) -> None:
-    label = log.state().label(entry.name)
-    io.out(*render.row(label, log.full(entry), protected=entry.protected, columns=columns))
+    state, content = log.state(), log.full(entry)
+    if entry.item is not None and entry.item.summary and not _is_short(content):
+        content = Content(content.role, [Text(summaries.line(state, entry.item))])
+    io.out(*render.row(state.label(entry.name), content, protected=entry.protected, columns=columns))

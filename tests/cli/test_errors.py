@@ -15,6 +15,7 @@ import os
 import re
 import shlex
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import Any
 import pytest
 
 from ctxkit import appending
+from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, ExitCode
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
 
@@ -54,6 +56,11 @@ class Case:
                     self.head[key] = value
 
 
+def soon() -> str:
+    """A time a little after now, so that a cooldown from it is whole, however slow the test is."""
+    return iso(int(time.time()) + 20)
+
+
 def world(folder: Path) -> None:
     """The files that the transcripts speak of."""
 
@@ -76,6 +83,7 @@ def world(folder: Path) -> None:
         "item.jsonl": lines({"type": "function_call", "name": "f"}),
         "notes.txt": b"buy milk\ncall the bank\n",
         "many.json": json.dumps([{"messages": [m]} for m in two]).encode(),
+        "compacted.jsonl": SMALL + lines(op("compact", "c1", 11, ids="2-3", text="s", ts=soon())),
         "hostile.jsonl": SMALL + lines(op("mark", "m1", 11, label="\x1b]0;pwned\x07\nctxkit: all is well")),
         "badly-added.jsonl": lines(message("user", "good"), {"content": "without a role"}),
         "secret.jsonl": SMALL,

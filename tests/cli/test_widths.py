@@ -25,7 +25,8 @@ WRAPPED = [
     "rewind chat.jsonl none", "forget chat.jsonl 999", "undo chat.jsonl zz", "show chat.jsonl --agent nobody", "shwo",
     "show chat.jsonl --last x", "show missing.jsonl", "config chat.jsonl get limt", "window chat.jsonl soon",
     "diff chat.jsonl 1 now --stat", "mark chat.jsonl b", "undo chat.jsonl", "config chat.jsonl set limit many",
-    "recall chat.jsonl nowhere-at-all", "export chat.jsonl --to opnai", "why chat.jsonl",
+    "recall chat.jsonl nowhere-at-all", "export chat.jsonl --to opnai", "why chat.jsonl", "compact chat.jsonl",
+    "compact chat.jsonl --budget 9M",
 ]  # fmt: skip
 """Where a line is too long it goes on below: the same words at any width."""
 FITTED = [

@@ -21,9 +21,17 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "init": ((), ()), "add": (("--role", "user"), ("more",)), "mark": ((), ("here",)), "forget": ((), ("3",)),
     "protect": ((), ("4",)), "unprotect": ((), ("4",)), "remember": ((), ("1-6",)), "window": ((), ("8h",)),
     "undo": ((), ()), "redo": ((), ()), "rewind": ((), ("here",)), "clear": ((), ()), "log": ((), ()),
-    "diff": ((), ()), "trim": (("--max-tokens", "60"), ()),
+    "diff": ((), ()), "compact": (("--force", "--keep-last", "0"), ()), "trim": (("--max-tokens", "60"), ()),
 }  # fmt: skip
-ALSO = {"add": {0, 65}, "diff": {0, 1}, "init": {73}, "rewind": {0, 1}, "redo": {0, 1}, "trim": {0, 1}}
+ALSO = {
+    "add": {0, 65},
+    "diff": {0, 1},
+    "init": {73},
+    "rewind": {0, 1},
+    "redo": {0, 1},
+    "trim": {0, 1},
+    "compact": {0, 1},
+}
 """Exit codes other than 0: it differs; a log of another program gets no message; a log is there; no more can go."""
 
 

@@ -1,0 +1,67 @@
+"""ctxkit compact: old messages are replaced by a summary of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from ctxkit.cli.amounts import tokens
+from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
+from ctxkit.cli.run import CHANGED, asked, words_given, write
+from ctxkit.core.ops import Op
+from ctxkit.errors import BadSummary
+from ctxkit.log import Log
+
+
+@takes(Selecting, Writing, Reading)
+def command(
+    log: LogArgument = "-",
+    numbers: Numbers = None,
+    *,
+    target: Annotated[
+        str | None, typer.Option(metavar="P%", help="Tokens of the whole context after, of those before (30%).")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="N", help="The same in tokens of the whole context (40000, 40k).")
+    ] = None,
+    keep_last: Annotated[
+        int | None, typer.Option("--keep-last", metavar="K", min=0, help="Newest exchanges that stay as they are.")
+    ] = None,
+    keep_steps: Annotated[
+        int | None, typer.Option("--keep-steps", metavar="K", min=0, help="Newest steps that stay as they are.")
+    ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(metavar="extract|mask|truncate", help="How messages are told (extract).")
+    ] = None,
+    summary: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A summary that somebody wrote; - for standard input.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also where the context is not full.")] = False,
+    reading: Reading,
+    writing: Writing,
+    selecting: Selecting,
+) -> None:
+    """Replace old messages by a summary of them. Nothing leaves the log.
+
+    The summary is made offline, by rules, of what the messages say: files, commands, errors, decisions, code, and the
+    words themselves, each with its message number. What is protected stays, the first message too, and the newest
+    exchanges or steps. By itself it acts where the context is 80 % full; --target, --budget, --summary, --force,
+    numbers or criteria ask for it. With numbers or criteria only these are replaced, and the target is of them, unless
+    it is said. `ctxkit undo LOG` brings all back.
+    """
+
+    def action(found: Log) -> Op | None:
+        text = None if summary is None else words_given(found, "--summary", summary, after=CHANGED, refused=BadSummary)
+        return found.compact(
+            asked(found, numbers, selecting), target=target, budget=tokens("--budget", budget), keep_last=keep_last,
+            keep_steps=keep_steps, strategy=strategy, summary=text, force=force,
+        )  # fmt: skip
+
+    write(log, reading, writing, "compact", action, thread=selecting.thread, report=_report)
+
+
+def _report(log: Log, op: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The machine form: the op, and what it did in figures."""
+    return {"op": op, "said": log.said} if log.compacted is None or op is None else log.compacted.as_json(op)

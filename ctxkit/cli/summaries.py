@@ -1,0 +1,40 @@
+"""How a summary is shown: what it tells, by which strategy, and what is in it, on one line.
+
+`show` prints this for a summary that an op of ctxkit put in, and `show --expand` the whole of it.
+"""
+
+from __future__ import annotations
+
+from ctxkit.core.effects import Item
+from ctxkit.core.ops import Compact
+from ctxkit.core.state import State
+
+LONGEST = 60
+"""Characters of what a summary says that lists nothing."""
+NOUNS = {
+    "files edited": ("file edited", "files edited"), "files read": ("file read", "files read"),
+    "commands": ("command", "commands"), "errors": ("error", "errors"), "decisions": ("decision", "decisions"),
+    "pending": ("pending", "pending"), "messages": ("message quoted", "messages quoted"),
+}  # fmt: skip
+"""What `outline` counts -> the word for one, and for more."""
+
+
+def line(state: State, item: Item) -> str:
+    """`summary of 2-140 (extract): 12 files edited, 8 commands, 31 messages quoted`."""
+    entry = state.ledger.by_id.get(item.name.op)
+    strategy = entry.op.strategy if entry is not None and isinstance(entry.op, Compact) else None
+    how = f" ({strategy})" if strategy else ""
+    held = contents(str(item.message.get("content", "")))
+    return f"summary of {state.brief(item.tells)}{how}" + (f": {held}" if held else "")
+
+
+def contents(text: str) -> str:
+    """What a summary holds, in words: what it lists, else how it begins, behind the line that says what it is."""
+    from ctxkit.policies.compact.wording import outline  # brings all of extract: only where there is a summary
+
+    listed = [f"{n:,} {NOUNS[name][n != 1] if name in NOUNS else name}" for name, n in outline(text).items() if n]
+    if listed:
+        return ", ".join(listed)
+    _, _, said = text.strip().partition("\n\n")
+    words = " ".join(said[: 2 * LONGEST].split())
+    return words if len(words) <= LONGEST else f"{words[:LONGEST].rstrip()}…"
