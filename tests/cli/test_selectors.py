@@ -10,6 +10,7 @@ import pytest
 
 from ctxkit.cli.app import COMMANDS, module_of
 from ctxkit.cli.params import Selecting
+from ctxkit.core.names import Names
 from tests.cli.runner import SMALL, ctxkit, good, lines, message, numbers, ops, shown, small
 
 ALL = list(range(1, 14))
@@ -152,9 +153,22 @@ def search(log: Path, words: list[str], chosen: list[int]) -> None:
         assert [value["n"] for value in hits] == chosen
 
 
+def compact(log: Path, words: list[str], chosen: list[int]) -> None:
+    """It replaces those that may go, and no half of a step; fewer than three are not worth it."""
+    may = {n for n in chosen if n > 2 and all(step <= set(chosen) for step in STEPS if n in step)}
+    how = "--keep-last", "0", "--strategy", "truncate", "--target", "0%", "--dry-run"
+    ran = ctxkit("compact", log, *how, "--json", *words)
+    if ran.code:
+        assert "would not be smaller" in ran.err and len(may) < 6
+        return
+    [found] = ran.values
+    assert (found["op"] is None) == (len(may) < 3)
+    assert found["op"] is None or set(Names.parse(found["op"]["ids"])) == may
+
+
 RUNS: dict[str, list[Callable[[Path, list[str], list[int]], None]]] = {
     "show": [show, explain], "forget": [forget], "remember": [remember], "protect": [protect],
-    "unprotect": [unprotect], "recall": [recall, search],
+    "unprotect": [unprotect], "recall": [recall, search], "compact": [compact],
 }  # fmt: skip
 """Every command that takes selectors, and what they come to in it."""
 
