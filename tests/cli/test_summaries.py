@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import re
+
 import pytest
 
+from ctxkit import Log
 from ctxkit.cli.summaries import contents, line
 from tests import build
-
-EXTRACTED = (
-    "[messages 2-4 in short]\n\nFiles edited:\na.py #2\n\nCommands:\n#3 make\n#4 make x\n\nMessages:\n#2 user:\nhi"
-)
+from tests.test_trimming import run
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (EXTRACTED, "1 file edited, 2 commands, 1 message quoted"),
         ("[Summary of messages 2-4]\n\nWe  fixed\nit.", "We fixed it."),
         ("[Summary of messages 2-4]\n\n" + "word " * 20, "word " * 11 + "word…"),
         ("[messages 2-4 left out]", ""),
@@ -23,8 +23,17 @@ EXTRACTED = (
     ],
 )
 def test_contents(text: str, words: str) -> None:
-    """What it lists, else how it begins."""
+    """Where it lists nothing: how it begins."""
     assert contents(text) == words
+
+
+def test_what_is_listed() -> None:
+    """Of a summary by rules: how many of each, one in one word."""
+    log = Log.open(io.BytesIO(run(9)), env={})
+    log.compact(target=60, keep_steps=1)
+    [item] = log.state().board.items.values()
+    told = line(log.state(), item)
+    assert re.fullmatch(r"summary of 3-18 \(extract\): (.*, )?8 commands, \d+ messages? quoted", told), told
 
 
 @pytest.mark.parametrize(
