@@ -124,12 +124,13 @@ def _facts(piece: Piece, text: str, scripted: frozenset[str] | None) -> Iterator
             yield from (("user", one) for one in sentences(text) if len(WORD.findall(one)) >= FEWEST)
         case Kind.ASSISTANT:
             for one in sentences(text):
-                yield "said", one
+                if not one.endswith(":"):
+                    yield "said", one
                 if DECIDES.search(one):
                     yield "decisions", one
                 if PENDS.search(one):
                     yield "pending", one
         case Kind.SUMMARY:
-            yield from (("said", one) for one in sentences(text))
+            yield from (("said", one) for one in sentences(text) if not one.endswith(":"))
         case _:
             return

@@ -7,12 +7,12 @@ sessions and are reported on the other (docs/compaction.md).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from math import exp, log, prod
 from typing import Any
 
-from ctxkit.policies.compact.fragments import Fragment
+from ctxkit.policies.compact.fragments import Fact, Fragment
 from ctxkit.policies.compact.items import Item, Sort, short
 from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.touched import File
@@ -21,7 +21,7 @@ ITEMS, WORDS = 8.0, 4.0
 """What all items together are worth, and all words that are written again, beside a class of facts."""
 CLASSES = {
     "files edited": 1.0, "files read": 0.6, "commands": 1.0, "errors": 1.0, "decisions": 1.0, "pending": 1.0,
-    "user": 1.5, "code": 1.0, "said": 1.0, "failures": 0.4, "signatures": 0.4,
+    "user": 2.0, "code": 1.0, "said": 3.0, "failures": 0.4, "signatures": 0.4,
 }  # fmt: skip
 """What all facts of a class are worth."""
 ROLES = {
@@ -88,13 +88,22 @@ class Worth:
             odds.add(Item(Sort.PATH, short(file.path)), Kind.INPUT, file.at, file.often, 1.0)
         needed = odds.all()
         self._kept: dict[Hashable, float] = dict(zip(needed, _shared(list(needed.values()), ITEMS), strict=True))
-        facts = {fact for one in lines for fact in one.facts} | {file.fact for file in files}
-        sizes = Counter(name for name, _ in facts)
-        self._kept.update((fact, CLASSES[fact[0]] / sizes[fact[0]]) for fact in facts)
+        facts = {fact: _telling(fact, one.at) for one in lines for fact in one.facts}
+        facts.update((file.fact, 1.0) for file in files)
+        whole: dict[str, float] = defaultdict(float)
+        for (name, _), share in facts.items():
+            whole[name] += share
+        self._kept.update((fact, CLASSES[fact[0]] * share / whole[fact[0]]) for fact, share in facts.items())
 
     def of(self, kept: Hashable) -> float:
         """Of an item or a fact."""
         return self._kept.get(kept, 0.0)
+
+
+def _telling(fact: Fact, at: float) -> float:
+    """How much more than others of its class a fact counts: what is said, by its length, and by how lately."""
+    name, text = fact
+    return len(text) ** 0.8 * recent(at) if name == "said" else 1.0
 
 
 class _Odds:
