@@ -28,7 +28,7 @@ from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.opened import words
-from ctxkit.policies.compact.candidates import LEAST, Keep, Unit, candidates, guarded, originals
+from ctxkit.policies.compact.candidates import Keep, Unit, candidates, guarded, originals
 from ctxkit.policies.compact.extract import Count, extract
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import Masked, mask, masked
@@ -44,8 +44,10 @@ if TYPE_CHECKING:
 
 GIVEN = "given"
 """The strategy of a summary that somebody else wrote."""
-SHORTEST = 60
-"""Tokens: a summary is never asked to be shorter."""
+FAIR, LESS, SHORTEST = 0.05, 0.3, 60
+"""Of what it replaces, of the target's share of that, and in tokens: the smaller of the first two, and no less than the
+last, a summary gets whatever stays beside it. In many sessions system prompt and tools alone are more than the target.
+"""
 TRIES = 4
 """Summaries that are made until the whole fits, where what is counted of the parts did not add up."""
 
@@ -122,7 +124,10 @@ class Condensing:
         """Tokens of all that is looked at."""
         self.spared = spared(log)
         share = int(wish.percent * base.total / 100) if wish.budget is None else wish.budget
-        places, self.tail = candidates(self.units, wish.keep, share - base.fixed)
+        self.fair = min(FAIR, LESS * share / base.total) if base.total else FAIR
+        """Of the tokens that it replaces, what a summary gets in any case."""
+        room = max(share - base.fixed, int(self.fair * (self.whole - base.fixed)))
+        places, self.tail = candidates(self.units, wish.keep, room)
         self.places = places
         self.going = [name for place in places for name in self.units[place].names]
         """What is seen and may be replaced, in order: messages, and summaries of ours."""
@@ -215,7 +220,7 @@ class Condensing:
 
     def _extracted(self) -> Condensed:
         room = self.goal - self.stays
-        least = min(max(SHORTEST, ceil(LEAST * self.gone)), self.gone // 2)
+        least = min(max(SHORTEST, ceil(self.fair * self.gone)), self.gone // 2)
         room = min(max(room, least), max(self.gone - 1, 1))
         counter, rate = self.base.counting.counter, self.base.measuring.rate(ItemName("", 1))
         found: Condensed | None = None
