@@ -35,7 +35,7 @@ STRATEGIES = tuple(name for name in key_of("compact.strategy").choices if name !
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a compact was asked for. `target`: percent of the tokens of the whole context, `30` or `"30%"`; `budget`: so
+    """What a compact was asked for. `target`: percent of the tokens of all messages, `30` or `"30%"`; `budget`: so
     many tokens; None: as the config says. `keep_last`: newest exchanges, `keep_steps`: newest steps that stay; None: as
     many as their share of the budget has room for. `summary`: what stands for the messages, by whoever wrote it.
     `force`: also where the context is not full.
@@ -72,7 +72,8 @@ class Compacted(msgspec.Struct, frozen=True):
             "replaced": str(found.replaced),
             "messages": len(found.replaced),
             "tokens": {
-                "before": found.before, "after": found.after, "summary": found.summary, "counter": found.counter
+                "before": found.before, "after": found.after, "summary": found.summary,
+                "besides": found.made_by.base.fixed, "counter": found.counter,
             },
             "target": {"tokens": found.goal, "percent": found.asked, "reached": found.reached},
             "percent": _percent(found.after, found.before),
@@ -97,8 +98,9 @@ def compact(log: Log, asked: Asked) -> Decision:
     log.tell(_as_it_is(base))  # whether or not anything comes of it
     if asked.is_bare and base.limit is not None and (said := _not_full(log, base, base.limit)):
         return Decision(None, said)
-    if wish.budget is not None and base.total <= wish.budget and asked.summary is None and asked.selection.empty:
-        said = f"{base.total:,} of {wish.budget:,} tokens ({base.measured.counter}): it fits, nothing was changed."
+    messages = base.total - base.fixed
+    if wish.budget is not None and messages <= wish.budget and asked.summary is None and asked.selection.empty:
+        said = f"{messages:,} of {wish.budget:,} tokens ({base.measured.counter}): it fits, nothing was changed."
         return Decision(None, said)
     found = Condensing(log, base, wish)
     if len(found.ids) < FEWEST:
@@ -216,6 +218,8 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
         notes.append(f"mask: in {told} results say how long they were; {made.counter}")
     else:
         notes.append(f"{found.wish.strategy}: {told} told in {made.summary:,} tokens, {made.counter}")
+    if fixed := found.base.fixed:
+        notes.append(f"{fixed:,} tokens are sent besides messages: {made.before + fixed:,} → {made.after + fixed:,}")
     left = [name for place in range(found.tail, len(found.units)) for name in found.units[place].names]
     if found.wish.chosen is not None and (near := Names.of(left) & found.wish.chosen):
         notes.append(f"left in, the newest: {state.brief(near)} (--keep-last 0 takes them, too)")

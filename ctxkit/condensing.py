@@ -46,14 +46,14 @@ GIVEN = "given"
 """The strategy of a summary that somebody else wrote."""
 FAIR, LESS, SHORTEST = 0.05, 0.3, 60
 """Of what it replaces, of the target's share of that, and in tokens: the smaller of the first two, and no less than the
-last, a summary gets whatever stays beside it. In many sessions system prompt and tools alone are more than the target.
+last, a summary gets whatever stays beside it.
 """
 TRIES = 4
 """Summaries that are made until the whole fits, where what is counted of the parts did not add up."""
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What is asked of a compact. `percent`: of the tokens of the whole context, `budget`: so many; one of them counts.
+    """What is asked of a compact. `percent`: of the tokens of all messages, `budget`: so many; one of them counts.
 
     `keep`: the tail; `chosen`: what may be replaced, None for all; `part`: the percent is of what is chosen;
     `text`: the summary, where somebody else wrote it; `selection`: whose agent and thread alone are told.
@@ -72,8 +72,9 @@ class Wish(msgspec.Struct, frozen=True):
 class Condensed(msgspec.Struct, frozen=True):
     """What a compact comes to. `op`: what it appends; `replaced`: what is told by it, or masked.
 
-    Tokens of the whole context `before` and `after`, by `counter`: the provider's, or ours. `goal`: what was asked for;
-    `summary`: of the summary alone; `reached`: whether `after` is no more than the goal. `seen`: the log as it is then.
+    Tokens of all messages of the context `before` and `after`, by `counter`: the provider's, or ours. `goal`: of the
+    same, what was asked for; `summary`: of the summary alone; `reached`: whether `after` is no more than the goal.
+    `seen`: the log as it is then.
     """
 
     op: Compact
@@ -89,7 +90,7 @@ class Condensed(msgspec.Struct, frozen=True):
 
     @property
     def asked(self) -> float:
-        """The goal in percent of the whole context."""
+        """The goal in percent of all messages."""
         wish = self.made_by.wish
         if wish.budget is None and not wish.part:
             return wish.percent
@@ -120,14 +121,15 @@ class Condensing:
             self.names = list(through(self.state, structs.replace(lens, newest=None)))
             sizes = base.measuring.each(self.names)
             self.tokens = {name: int(size) for name, size in zip(self.names, sizes, strict=True)}
-        self.whole = base.fixed + sum(self.tokens.values())
-        """Tokens of all that is looked at."""
+        self.whole = sum(self.tokens.values())
+        """Tokens of all messages that are looked at."""
         self.spared = spared(log)
-        share = int(wish.percent * base.total / 100) if wish.budget is None else wish.budget
-        self.fair = min(FAIR, LESS * share / base.total) if base.total else FAIR
+        self.messages = base.total - base.fixed
+        """Tokens of the messages of the context. What is sent besides them no compact makes smaller."""
+        share = int(wish.percent * self.messages / 100) if wish.budget is None else wish.budget
+        self.fair = min(FAIR, LESS * share / self.messages) if self.messages else FAIR
         """Of the tokens that it replaces, what a summary gets in any case."""
-        room = max(share - base.fixed, int(self.fair * (self.whole - base.fixed)))
-        places, self.tail = candidates(self.units, wish.keep, room)
+        places, self.tail = candidates(self.units, wish.keep, share)
         self.places = places
         self.going = [name for place in places for name in self.units[place].names]
         """What is seen and may be replaced, in order: messages, and summaries of ours."""
@@ -308,11 +310,11 @@ class Condensing:
         left = set(names)
         figures = Figures(
             base.total, tokens, told.counter, len(base.shown), sum(name not in left for name in base.shown),
-            sum(name not in shown for name in names), len(stubs), budget=self.goal, limit=base.limit,
+            sum(name not in shown for name in names), len(stubs), budget=self.goal + base.fixed, limit=base.limit,
             beyond=base.hidden, left=self._left(after, names, tokens),
         )  # fmt: skip
         return Condensed(
-            op, replaced, base.total, tokens, told.counter, self.goal, summary, figures, after, self
+            op, replaced, self.messages, tokens - base.fixed, told.counter, self.goal, summary, figures, after, self
         )  # fmt: skip
 
     def _left(self, after: Log, names: Sequence[Name], tokens: int) -> int | None:

@@ -136,7 +136,7 @@ class Log(AppendingLog):
         """Replace old messages by a summary of them, which `compacted` tells of in figures. None where there is nothing
         to condense, where the context is not full, or fits the `budget`.
 
-        `target`: percent of the tokens of the whole context (30 or "30%"), `budget`: so many tokens (default: as the
+        `target`: percent of the tokens of all messages (30 or "30%"), `budget`: so many tokens (default: as the
         config says); `keep_last`: newest exchanges, `keep_steps`: newest steps that stay (None: as many as their share
         has room for); `strategy`: extract, mask or truncate; `summary`: what stands for the messages, by whoever wrote
         it; `numbers`, `criteria`: what may be replaced, as of `forget`; `force`: also where the context is not full.

@@ -21,11 +21,9 @@ def command(
     numbers: Numbers = None,
     *,
     target: Annotated[
-        str | None, typer.Option(metavar="P%", help="Tokens of the whole context after, of those before (30%).")
+        str | None, typer.Option(metavar="P%", help="All messages after, in tokens, of those before (30%).")
     ] = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="N", help="The same in tokens of the whole context (40000, 40k).")
-    ] = None,
+    budget: Annotated[str | None, typer.Option(metavar="N", help="The same in tokens (40000, 40k).")] = None,
     keep_last: Annotated[
         int | None, typer.Option("--keep-last", metavar="K", min=0, help="Newest exchanges that stay as they are.")
     ] = None,

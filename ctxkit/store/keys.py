@@ -212,7 +212,7 @@ KEYS: tuple[Key, ...] = (
     Key("assembly.status", "text", "", "file whose text is added to the thread status", trust="inside"),
     Key("compact.auto", "switch", False, "compact by itself at the threshold"),
     Key("compact.threshold", "percent", "80%", "how full the context is when compact acts unasked"),
-    Key("compact.target", "percent", "30%", "tokens of the whole context after a compact, of those before"),
+    Key("compact.target", "percent", "30%", "tokens of all messages after a compact, of those before"),
     Key(
         "compact.strategy",
         "text",
