@@ -36,6 +36,10 @@ bench-trim *args:
 bench-compact *args:
     python -m tests.bench.compaction {{args}}
 
+# Thousands of compacts, and of undos in any order; --write puts it into docs/performance.md
+bench-many *args:
+    python -m tests.bench.many {{args}}
+
 # Tokens of 130,000 texts as tiktoken itself counts them, to the last one (minutes); --write: the table in docs/tokens.md
 equal *args:
     python -m tests.bench.equal {{args}}

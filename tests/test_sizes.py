@@ -6,14 +6,12 @@ import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.core import walk
 from ctxkit.core.context import entry, shown_names
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
@@ -45,17 +43,16 @@ def agree(log: Log) -> None:
 @given(records=conversations(), steps=STEPS)
 @settings(max_examples=150)
 def test_native_logs(records: Records, steps: list[Any]) -> None:
-    """Any commands, and messages between them; with states kept after every other op, so that undos start from them."""
+    """Any commands, and messages between them."""
     stream = as_bytes(records)
-    with mock.patch.object(walk, "SAVED", 2), mock.patch.object(walk, "MOST", 4):
-        for step in steps:
-            if isinstance(step, list):
-                stream += as_bytes(step)
-                continue
-            log = opened(stream)
-            tried(log, step)
-            stream = b"".join(log.copy_out())
-        agree(opened(stream))
+    for step in steps:
+        if isinstance(step, list):
+            stream += as_bytes(step)
+            continue
+        log = opened(stream)
+        tried(log, step)
+        stream = b"".join(log.copy_out())
+    agree(opened(stream))
 
 
 @given(session=st.sampled_from(SESSIONS), share=st.floats(0.1, 1), steps=STEPS)

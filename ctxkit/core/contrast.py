@@ -65,7 +65,7 @@ class Contrast:
         self._ahead: set[int] = set()
         """Those of them that are not there yet."""
         self._items: set[ItemName] = set()
-        self._flags: list[tuple[Names, Names]] | None = None
+        self._flags = -1
         self._guarded = EMPTY
         self._screen = Bits(count)
         self.screened = self._screen_of(self.mine, self._guard())[0]
@@ -152,7 +152,7 @@ class Contrast:
         if self._flags != state.board.flags:
             kept = Names(Ranges.span(1, state.preamble)) - state.board.unprotected | protected_steps(state)
             before, self._guarded = self._guarded, kept.numbers & self.mine
-            self._flags = list(state.board.flags)
+            self._flags = state.board.flags
             return (before - self._guarded) | (self._guarded - before)
         return EMPTY
 

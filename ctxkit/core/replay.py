@@ -196,9 +196,9 @@ class Fold:
         if spare_preamble:
             spared = spared | Names(Ranges.span(1, state.preamble), filter(state.is_preamble, self.board.items))
         # a message that stays is seen: the summary that tells it would take it along
-        for name in [name for name, item in self.board.telling.items() if item.tells.meets(spared)]:
-            if name not in spared:
-                self.board.drop(name)
+        for item in self.board.tellers(spared):
+            if item.name not in spared:
+                self.board.drop(item.name)
         gone = Names(Ranges.span(1, at), self.board.items) - spared
         self.take_out(Out(source, kind, gone, boundary=True), kept=keep)
         state.marks.clear()
@@ -235,8 +235,9 @@ class Fold:
     def take_out(self, out: Out, *, kept: Names = NOTHING, words: dict[ItemName, str] | None = None) -> None:
         """Take `out`; a summary that tells something of it is retold where `words` say how, else dropped (9)."""
         self.board.take_out(out)
-        for name, item in list(self.board.telling.items()):
-            if not item.tells.meets(out.names) or name in kept or name in out.names:
+        for item in self.board.tellers(out.names):
+            name = item.name
+            if name in kept or name in out.names:
                 continue
             text = words.get(name) if words else None
             if text is not None:
@@ -247,17 +248,15 @@ class Fold:
     def compact(self, entry: LedgerEntry, op: Compact) -> None:
         """Replaces `ids` by a summary at the place of the first one (settled details 12, 13)."""
         state, board, source, ids = self.state, self.board, entry.number, Names.parse(op.ids)
-        if missing := ids - state.present():
+        if missing := state.missing(ids):
             state.warnings.append(f"compact {source} has no effect: {state.say(missing)} left the context meanwhile")
             return
-        replaced = {out.source for out in board.outs if out.kind == "compact" and out.names.meets(ids)}
-        for name, item in list(board.telling.items()):
-            if item.summary and (item.source in replaced or item.tells.within(ids)):
-                board.drop(name)
+        for name in board.superseded(ids):
+            board.drop(name)
         self.stubs(op.stubs, op.at.messages)
         if not ids:
             return
-        place, sub, index, offset = min(map(state.key, ids))
+        place, sub, index, offset = state.first_key(ids)
         board.take_out(Out(source, "compact", ids))
         if op.text is not None:
             tells = ids

@@ -5,13 +5,14 @@ Pipeline: `replay.fold` fills it; `context`, `select` and `policies/*` only read
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
+from itertools import chain
 
 import msgspec
 
-from ctxkit.core.effects import Board, Key
+from ctxkit.core.effects import HIDING, Board, Key
 from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
 from ctxkit.core.names import ItemName, Name, Names
@@ -23,6 +24,8 @@ from ctxkit.core.transcript import MAIN, Transcript, View
 PREAMBLE_ROLES = frozenset({"system", "developer"})
 
 
+BLOCK = 256
+"""Messages of another program's log whose first place is known at once."""
 BRIEF = 60
 """Characters of a list of numbers in a report; `ctxkit log --json` has all of them."""
 
@@ -153,6 +156,31 @@ class State:
             found = self.rank.get(name, (name, 0, 0, 0))
         return found if found is not None else (self.count + 1, 0, 0, 0)
 
+    def first_key(self, names: Names) -> Key:
+        """Where the first of `names` stands, without a look at each number. Raises ValueError for none."""
+        moved = [n for n in self.board.moved if n in names.numbers]
+        plain = names.numbers - Ranges.of(moved)
+        exact: list[Name] = [*names.items, *moved]
+        return min(chain(map(self.key, exact), (self._natural(*pair) for pair in plain.pairs())))
+
+    def _natural(self, low: int, high: int) -> Key:
+        """The first key from `low` to `high`, where no op and no cut moved any of these."""
+        if not self.rank:
+            return low, 0, 0, 0
+        first, last = -(-low // BLOCK), (high + 1) // BLOCK
+        if first >= last:
+            return min(self._keys_of(low, high + 1))
+        edges = chain(self._keys_of(low, first * BLOCK), self._keys_of(last * BLOCK, high + 1))
+        return min(chain(edges, self._blocks[first:last]))
+
+    def _keys_of(self, low: int, end: int) -> Iterator[Key]:
+        return (self.rank.get(n, (n, 0, 0, 0)) for n in range(low, end))
+
+    @cached_property
+    def _blocks(self) -> list[Key]:
+        """The first key of each BLOCK of numbers, from 0 on."""
+        return [min(self._keys_of(low, low + BLOCK)) for low in range(0, self.count + 1, BLOCK)]
+
     def everything(self) -> Names:
         """All numbers and all items."""
         return Names(self.numbers, self.board.items)
@@ -161,6 +189,18 @@ class State:
         """What no op and no program took out; compacts, trims, windows and filters only hide (REPLAY 33)."""
         gone = self.board.absent()
         return Names(self.numbers - gone.numbers - (self.away - self.aside), self.board.items.keys() - gone.items)
+
+    def missing(self, names: Names) -> Names:
+        """Those of `names` that are not present, at the cost of these, not of all there are."""
+        items = names.items - self.board.items.keys()
+        away = (names.numbers & self.inactive) - self.aside
+        if away:
+            away -= Ranges.of(n for n in self.board.moved if n in self.board.effective)
+        found = Names((names.numbers - self.numbers) | away, items)
+        for out in self.board.holding(names):
+            if out.kind not in HIDING:
+                found = found | (out.names & names)
+        return found
 
     def shown(self, thread: str | None = None) -> Names:
         """The context before window and filters; that of a sidechain where `thread` names one."""

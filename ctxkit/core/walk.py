@@ -1,35 +1,46 @@
 """Walk: the state of a log after each of its ops, one after the other, without a replay for each.
 
 Beside `replay`: an op, or a cut of the log's own program, is played onto the state before it, and says which names it
-may have shown or hidden. Only where it voids what was played, or rewinds to before it, that and what came since is
-played anew. `log --tokens` and `status --plot` look at every op through this.
+may have shown or hidden. Where it voids what was played, or rewinds to before it, that is taken back, and what came
+since is played anew, as far as it hangs on that: of ops that name what they concern only those that have a name in
+common, directly or by others (`Bonds`). `log --tokens` and `status --plot` look at every op through this.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
+from ctxkit.core.bonds import Bonds, joined
 from ctxkit.core.effects import Board, Item, Out
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.names import NOTHING, ItemName, Names
-from ctxkit.core.ops import Interrupted, Op, Rewind, Undo
+from ctxkit.core.ops import Compact, Interrupted, Mark, Op, Rewind, Undo, Window
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.replay import FOREIGN, Event, Fold, goes_back_to, represents, undone
-from ctxkit.core.state import State
+from ctxkit.core.state import LiveMark, State
 from ctxkit.core.transcript import Cut, Transcript
 
-SAVED, MOST = 64, 32
-"""Ops and cuts after which a state is kept, and how many of these are; of the older ones fewer and fewer."""
+Journal = list[Callable[[], object]]
+
+
+class Dropped(NamedTuple):
+    """An item that an op dropped, what stood in its words, and what brings both back."""
+
+    item: Item
+    names: Names
+    back: Journal
 
 
 class Watched(Board):
-    """A board that notes which names were touched, and whether any of them may have come `back`."""
+    """A board that notes what was `dropped`, which names were `touched` else, and whether any may have come `back`."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.dropped: dict[ItemName, Dropped] = {}
         self.touched: list[Names] = []
         self.back = False
 
@@ -45,12 +56,11 @@ class Watched(Board):
 
     def drop(self, name: ItemName) -> None:
         """The item goes; what its compact replaced may be back."""
-        source = self.items[name].source
-        for out in self.outs:
-            if out.kind == "compact" and out.source == source:
-                self._came(out.names)
+        journal, self.journal = self.journal, []
+        item, names = self.items[name], self.replaced(name)
         super().drop(name)
-        self._came(Names(items=(name,)))
+        self.dropped[name] = Dropped(item, names, self.journal)
+        self.journal, self.back = journal, True
 
     def retell(self, name: ItemName, text: str, without: Names) -> None:
         """The item has other words."""
@@ -85,7 +95,8 @@ class Walk:
         self._ops = [entry for entry in ledger.entries if entry.op is not None and entry.number not in skipped]
         self._counts = {entry.number for entry in self._ops}
         self._after = len(ledger.entries) + 1
-        self._rewinds = any(isinstance(entry.op, Rewind | Interrupted) for entry in self._ops)
+        self._turning = [entry.when for entry in self._ops if isinstance(entry.op, Rewind | Interrupted)]
+        """Of the ops that go back to an earlier point."""
         self._voids: dict[int, list[int]] = {}
         """Op -> the undos of it so far."""
         self._void: set[int] = set()
@@ -96,12 +107,6 @@ class Walk:
         """Whatever was played so far, void or not, but for undos: these do nothing themselves."""
         self._place: dict[int, int] = {}
         """Source -> place in what came."""
-        self._touched: dict[int, Names] = {}
-        """Place in what came -> names."""
-        self._saved: list[tuple[int, State]] = []
-        """States after so many of what came, the newest last: what an undo goes back to."""
-        self._base = self._bare()
-        self.state = self._begun()
         self._from_start(0)
 
     def play(self, entry: LedgerEntry) -> Names:
@@ -124,7 +129,7 @@ class Walk:
     def among(self, names: Names, thread: str | None = None) -> Names:
         """Those of `names` that the context shows, as `State.shown` tells of all."""
         state = self.state
-        names = names - _union([out.names for out in state.board.outs if out.names.meets(names)])
+        names = names - joined([out.names for out in state.board.holding(names)])
         items = [name for name in names.items if name in state.board.items]
         if state.threads:
             items = [name for name in items if state.in_thread(name, thread)]
@@ -133,98 +138,158 @@ class Walk:
             return Names(names.numbers & Ranges.of(side.order), items)
         away = names.numbers & state.inactive
         if away:
-            away -= Ranges.of(name for name in state.board.effective if isinstance(name, int))
+            away -= Ranges.of(n for n in state.board.moved if n in state.board.effective)
         return Names((names.numbers & state.numbers) - away, items)
 
     def move(self, transcript: Transcript, number: int) -> None:
         """The log as `transcript` has it, after its first `number` ops."""
         self.transcript = transcript
-        self._base = self._bare()
         self._from_start(number)
-
-    def _bare(self) -> State:
-        state = State(self.transcript, self.ledger, len(self.transcript.messages))
-        if self.transcript.view is not None:
-            state.use(self.transcript.view)
-        return state
-
-    def _begun(self) -> State:
-        state = self._base.afresh()
-        state.board = Watched()
-        return state
 
     def _from_start(self, number: int) -> None:
         """Play the first `number` ops, and the program's own cuts where these are not apart."""
+        self._base = State(self.transcript, self.ledger, len(self.transcript.messages))
+        if self.transcript.view is not None:
+            self._base.use(self.transcript.view)
+        self.state, self._board = self._base.afresh(), Watched()
+        self.state.board = self._board
+        self._fold = Fold(self.state)
+        self._live: list[int] = []
+        """Places of what is on the board, ascending."""
+        self._bonds = Bonds()
+        self._played: dict[int, _Played] = {}
+        """By place, what is on the board."""
+        self._droppers: dict[ItemName, int] = {}
+        """Item -> place of what dropped it last."""
         found = [] if self._apart else list(self._cuts())
         found += [(e.when, e.number, e) for e in self._ops if e.number <= number and not isinstance(e.op, Undo)]
         self._came = sorted(found, key=lambda event: event[0])
         self._place = {source: place for place, (_, source, _) in enumerate(self._came)}
         self._undone = set()
         self._rewound()
-        self._saved.clear()
-        self._touched.clear()
-        self._again(0)
+        self._anew(range(len(self._came)))
 
     def _cuts(self) -> Iterator[Event]:
         view = self.transcript.view
         for index, cut in enumerate(view.all_cuts if view is not None else ()):
             yield (cut.row, self._after), FOREIGN - index, cut
 
-    def _take(self, state: State) -> None:
-        board = state.board
-        if not isinstance(board, Watched):
-            raise TypeError("a walk is on a watched board")
-        self.state, self._board, self._fold = state, board, Fold(state)
-
     def _next(self, event: Event) -> Names:
         """Play what comes next."""
         _, source, what = event
         op = None if isinstance(what, Cut) else what.op
-        changed: set[int] = set()
         if isinstance(op, Undo):
             target = self.ledger.by_id[op.op]
             self._voids.setdefault(target.number, []).append(source)
             changed = self._settle(target) & self._place.keys()
-            if self._rewinds and any(map(self._turns, changed)):
-                changed |= self._rewound()
-        else:
-            self._place[source] = len(self._came)
-            self._came.append(event)
-            changed = self._went_back(event, op)
-        if changed:
-            return self._again(min(self._place[one] for one in changed))
-        if isinstance(op, Undo):
-            return NOTHING
-        return self._one(len(self._came) - 1)
+            if self._turning:
+                changed |= self._turned([one for one in changed if self._turns(one)])
+            return self._anew([self._place[one] for one in changed]) if changed else NOTHING
+        place = self._place[source] = len(self._came)
+        self._came.append(event)
+        if undone := self._went_back(event, op):
+            return self._anew([self._place[one] for one in undone], place)
+        return self._one(place)
 
     def _one(self, place: int) -> Names:
         """Play onto the state what came at `place`; what it touched."""
-        done = self._saved[-1][0] if self._saved else 0
-        if place >= done + SAVED:
-            self._saved.append((place, _copied(self.state)))
-            if len(self._saved) > MOST:
-                self._saved[: MOST // 2] = self._saved[: MOST // 2 : 2]
-        board = self._board
-        board.touched, board.back = [], False
+        board, state = self._board, self.state
+        _, source, what = self._came[place]
+        op = None if isinstance(what, Cut) else what.op
+        journal: Journal = []
+        board.journal = journal
+        board.touched, board.dropped, board.back = [], {}, False
+        if isinstance(op, Mark):
+            journal.append(lambda: self._set_marks([mark for mark in state.marks if mark.number != source]))
+        elif self._bonds.names_of(place, what) is None:
+            journal.append(partial(self._set_marks, list(state.marks)))
+        elif isinstance(op, Window):
+            journal.append(partial(self._set_window, op.agent, state.windows.get(op.agent)))
         self._fold.play(self._came[place])
-        found = self._touched[place] = _union(board.touched)
-        return found
+        if isinstance(op, Mark):
+            state.marks.sort(key=lambda mark: mark.number)
+        state.warnings.clear()
+        insort(self._live, place)
+        self._bonds.add(place, what)
+        self._droppers.update(dict.fromkeys(board.dropped, place))
+        played = self._played[place] = _Played(journal, board.dropped, joined(board.touched))
+        return played.names
 
-    def _again(self, first: int) -> Names:
-        """Play from what came at `first` on anew; what was touched by that, before and now."""
-        found = [self._touched.pop(place) for place in range(first, len(self._came)) if place in self._touched]
-        while self._saved and self._saved[-1][0] > first:
-            self._saved.pop()
-        done, state = self._saved[-1] if self._saved else (0, self._begun())
-        self._take(_copied(state))
-        for place in range(done, len(self._came)):
-            source = self._came[place][1]
-            if source not in self._void and source not in self._undone:
-                touched = self._one(place)
-                if place >= first:
-                    found.append(touched)
+    def _set_marks(self, marks: list[LiveMark]) -> None:
+        self.state.marks[:] = marks
+
+    def _set_window(self, agent: str | None, seconds: int | None) -> None:
+        self.state.windows.pop(agent, None)
+        if seconds is not None:
+            self.state.windows[agent] = seconds
+
+    def _off(self, place: int) -> Names:
+        """Take off the board what came at `place`, and what hangs on it is off already; what it had touched."""
+        played = self._played.pop(place)
+        self._board.journal = None
+        for back in chain(reversed(played.journal), *(one.back for one in played.dropped.values())):
+            back()
+        del self._live[bisect_left(self._live, place)]
+        self._bonds.drop(place)
+        return played.names
+
+    def _made_up_for(self, place: int) -> bool:
+        """Take off the board a compact that changes nothing: a later one replaced its summary, and would have replaced
+        all that this one did. Whether that is so: else what hangs on it must be played anew.
+        """
+        what, played = self._came[place][2], self._played[place]
+        if not isinstance(what, LedgerEntry) or not isinstance(what.op, Compact) or what.op.stubs or not what.id:
+            return False
+        name = ItemName(what.id, 1)
+        later = self._droppers.get(name, -1)
+        heir = self._came[later][2] if later in self._played and name in self._played[later].dropped else None
+        if not isinstance(heir, LedgerEntry) or not isinstance(heir.op, Compact):
+            return False
+        mine, ids = self._bonds.names_of(place, what), Names.parse(heir.op.ids)
+        concerned = [mine or NOTHING, *(one.item.tells | one.names for one in played.dropped.values())]
+        concerned.append(Names(items=played.dropped))
+        if ids.items or (mine or NOTHING).items != {name}:
+            return False
+        if not all(one.names.meets(ids) or one.item.tells.within(ids) for one in played.dropped.values()):
+            return False
+        first, last = bisect_right(self._live, place), bisect_left(self._live, later)
+        between = (self._bonds.names_of(one, self._came[one][2]) for one in self._live[first:last])
+        all_ = joined(concerned)
+        if any(names is None or names.meets(all_) for names in between):
+            return False
+        dropped = self._played[later].dropped
+        del dropped[name]
+        dropped.update(played.dropped)
+        self._droppers.update(dict.fromkeys(played.dropped, later))
+        self._played[place] = played._replace(dropped={})
+        self._off(place)
+        return True
+
+    def _anew(self, places: Sequence[int], last: int | None = None) -> Names:
+        """What came at `places` counts now or no longer: play it anew, with all that hangs on it, and `last`. What was
+        touched by that, before and now.
+        """
+        found: list[Names] = []
+        void = all(self._came[place][1] in self._void for place in places)
+        if len(places) == 1 and void and last is None and places[0] in self._played and self._made_up_for(places[0]):
+            self._board.back = False
+            return NOTHING
+        if places:
+            for place in places:
+                self._bonds.names_of(place, self._came[place][2])
+            first = bisect_left(self._live, min(places))
+            alone = self._live[first:] in ([], [*places])
+            hanging = set() if alone else self._bonds.hanging(places)
+            off = self._live[first:] if hanging is None else sorted(hanging.union(places) & set(self._live[first:]))
+            found = [self._off(place) for place in reversed(off)]
+            for place in sorted({*off, *places}):
+                source = self._came[place][1]
+                if source not in self._void and source not in self._undone:
+                    found.append(self._one(place))
+        if last is not None:
+            found.append(self._one(last))
         self._board.back = True
-        return _union(found)
+        return joined(found)
 
     def _turns(self, source: int) -> bool:
         """Whether it matters to what rewinds undo that this is void or not."""
@@ -242,6 +307,22 @@ class Walk:
                 found.add(self._left.pop()[1])
         self._undone |= found
         return found
+
+    def _turned(self, changed: Sequence[int]) -> set[int]:
+        """These count now, or no longer, which may matter to what rewinds undo: the sources for which it does."""
+        if not changed:
+            return set()
+        first = min(self._came[self._place[one]][0] for one in changed)
+        if any(first <= when <= self._came[-1][0] for when in self._turning):
+            return self._rewound()
+        for one in changed:  # nothing went back to before it yet
+            entry = self._came[self._place[one]][0], one
+            at = bisect_left(self._left, entry)
+            if one in self._void:
+                del self._left[at]
+            else:
+                self._left.insert(at, entry)
+        return set()
 
     def _rewound(self) -> set[int]:
         """Find anew what rewinds undo; the sources for which that changed."""
@@ -266,22 +347,14 @@ class Walk:
         return changed
 
 
-def _copied(state: State) -> State:
-    """A state that goes its own way from here."""
-    found, board = copy.copy(state), copy.copy(state.board)
-    board.outs = list(board.outs)
-    board.items = {name: copy.copy(item) for name, item in board.items.items()}
-    board.telling = {name: board.items[name] for name in board.telling}
-    board.keys, board.effective, board.stubs = dict(board.keys), dict(board.effective), dict(board.stubs)
-    board.moments, board.flags = list(board.moments), list(board.flags)
-    found.board, found.marks, found.windows = board, list(state.marks), dict(state.windows)
-    found.warnings, found.representation = list(state.warnings), list(state.representation)
-    return found
+class _Played(NamedTuple):
+    """What an op did: what takes it off the board again, what it dropped, and the names that it touched besides."""
 
+    journal: Journal
+    dropped: dict[ItemName, Dropped]
+    touched: Names
 
-def _union(some: Sequence[Names]) -> Names:
-    """All of these."""
-    if len(some) < 2:
-        return some[0] if some else NOTHING
-    pairs = chain.from_iterable(names.numbers.pairs() for names in some)
-    return Names(Ranges(pairs), chain.from_iterable(names.items for names in some))
+    @property
+    def names(self) -> Names:
+        """All that it may have shown or hidden."""
+        return joined([self.touched, *(one.names for one in self.dropped.values()), Names(items=self.dropped)])

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxkit.core import state as state_module
 from ctxkit.core.ledger import build as build_ledger
 from ctxkit.core.replay import fold
 from ctxkit.errors import DamagedOp, Misfit
 from tests import build
+from tests.core.plain import PlainBoard
 
 NUMBERS = st.sampled_from(["1", "2-4", "3,6", "5-8", "7-9", "4"])
+PLACES = st.integers(1, 8)
 OPS = st.one_of(
-    st.builds("{} {}".format, st.sampled_from(["forget", "remember", "recall", "protect", "compact", "trim"]), NUMBERS),
+    st.builds(
+        "{} {}".format,
+        st.sampled_from(["forget", "remember", "recall", "protect", "compact", "trim"]),
+        NUMBERS,
+    ),
     st.builds("restore {}".format, NUMBERS),
     st.builds("undo @{}".format, st.integers(1, 8)),
     st.builds("rewind to=@{}".format, st.integers(1, 8)),
@@ -25,7 +34,7 @@ def specs(ops: list[str]) -> str:
     """A log of nine messages and these ops; what names no earlier op, or no mark, becomes a mark."""
     found: list[str] = []
     for op in ops:
-        number = int(op.partition("@")[2] or 0)
+        number = int(op.partition("@")[2].partition(".")[0] or 0)
         fits = number <= len(found) and (not op.startswith("rewind") or found[number - 1] == "mark")
         found.append(op if fits else "mark")
     return " | ".join(["1-9", *found])
@@ -62,6 +71,27 @@ def test_nothing_forgotten_is_told(ops: list[str], numbers: str) -> None:
     assert [
         name for name, item in state.board.items.items() if name in state.shown() and item.tells.meets(forgotten)
     ] == []
+
+
+BY_NAME = st.builds("{} {}@{}.1".format, st.sampled_from(["forget", "compact"]), st.sampled_from(["", "8,"]), PLACES)
+COMPACTS = st.builds("compact {}{}".format, NUMBERS, st.sampled_from(["", "", " text=none"]))
+
+
+@given(st.lists(OPS | BY_NAME | COMPACTS, max_size=12))
+@settings(max_examples=300)
+def test_what_is_found_by_names_is_what_a_look_at_everything_finds(ops: list[str]) -> None:
+    """The board beside the simplest one."""
+    spec = specs(ops)
+    found = build.state(spec)
+    with mock.patch.object(state_module, "Board", PlainBoard):
+        expected = build.state(spec)
+    assert isinstance(expected.board, PlainBoard)
+    assert picture(found) == picture(expected) and found.warnings == expected.warnings
+    assert [found.board.items, found.board.keys, found.board.telling] == [
+        expected.board.items, expected.board.keys, expected.board.telling,
+    ]  # fmt: skip
+    assert found.board.outs == [out for out in expected.board.outs if out.names]
+    assert (found.present(), found.board.effective) == (expected.present(), expected.board.effective)
 
 
 @given(st.lists(OPS, max_size=8))
