@@ -1,7 +1,7 @@
-"""`just bench-many`: thousands of compacts, and as many undos of them in any order, in a log of four messages to each.
+"""`just bench-many`: thousands of compacts, and as many undos in any order, in a log of four messages to each.
 
-What a replay takes, and what looks at every op (`log --tokens`, `status --plot`), in processor time of this process; the
-ratio beside each is to half as many ops: 2 is linear. `--write` puts the table into docs/performance.md.
+What a replay takes, and what looks at every op (`log --tokens`, `status --plot`), in processor time of this process;
+the ratio beside each is to half as many ops: 2 is linear. `--write` puts the table into docs/performance.md.
 """
 
 from __future__ import annotations
