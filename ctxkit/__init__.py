@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ctxkit.fitting import Cut, Fitted, Tokens, enforce_context_limit, estimate_tokens, trim_conversation
     from ctxkit.log import Log
     from ctxkit.prompting import Prompt, build_final_prompt
+    from ctxkit.summarizing import Summarized, summarize_context
 
 _WHERE = {
     "Log": "ctxkit.log",
@@ -28,6 +29,8 @@ _WHERE = {
     "Cut": "ctxkit.fitting",
     "build_final_prompt": "ctxkit.prompting",
     "Prompt": "ctxkit.prompting",
+    "summarize_context": "ctxkit.summarizing",
+    "Summarized": "ctxkit.summarizing",
     "CtxkitError": "ctxkit.errors",
     "DoesNotFit": "ctxkit.errors",
     "BadMessage": "ctxkit.errors",
@@ -50,11 +53,13 @@ __all__ = [
     "NothingToSend",
     "Prompt",
     "Selection",
+    "Summarized",
     "Tokens",
     "__version__",
     "build_final_prompt",
     "enforce_context_limit",
     "estimate_tokens",
+    "summarize_context",
     "trim_conversation",
 ]
 

@@ -89,7 +89,7 @@ def compact(log: Log, asked: Asked) -> Decision:
     """
     began = time.perf_counter()
     log.compacted = None
-    wish = _wish(log, asked)
+    wish = wish_of(log, asked)
     cool(log)
     if asked.is_bare and log.config["limit"] is None and Counting(log).limit is None:
         text = "no limit is known, so neither is whether the context is full: nothing was changed"
@@ -123,7 +123,8 @@ def said_of(made: Condensed) -> str:
     return f"Context condensed ({made.before:,} → {made.after:,} tokens, −{less} %)"
 
 
-def _wish(log: Log, asked: Asked) -> Wish:
+def wish_of(log: Log, asked: Asked) -> Wish:
+    """What is asked for, with what the config says where nothing is. Raises Usage, BadSummary, BadConfig."""
     for name, value in (("budget", asked.budget), ("keep_last", asked.keep_last), ("keep_steps", asked.keep_steps)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
             raise Usage(f"{name} must be a whole number from 0 on: nothing was changed")

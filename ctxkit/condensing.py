@@ -344,9 +344,9 @@ def spared(log: Log) -> Names:
     return guarded(state, first=opens)
 
 
-def whole(log: Log) -> Trimming:
-    """The context measured, with all that is sent."""
-    return Trimming(log, Everything())
+def whole(log: Log, *, assembly: bool = True) -> Trimming:
+    """The context measured, with all that is sent; `assembly`: what the config puts around it, too."""
+    return Trimming(log, Everything(assembly=assembly))
 
 
 def _user(text: str) -> dict[str, Any]:

@@ -340,6 +340,9 @@ assert_type(fitted.cuts[0].reason, str)
 assert_type((fitted.truncated, fitted.dropped_count, fitted.counter), tuple[bool, int, str])
 assert_type(ctxkit.trim_conversation(loose, 100).messages, list[dict[str, Any]])
 assert_type(ctxkit.trim_conversation("chat.jsonl", 100).messages, list[dict[str, Any]])
+assert_type(ctxkit.summarize_context("chat.jsonl").messages, list[dict[str, Any]])
+assert_type(ctxkit.summarize_context(loose, target="30%").summary, str | None)
+ctxkit.summarize_context(held, tarket=30)  # E: no such option
 assert_type(ctxkit.estimate_tokens(held, "gpt-4o", system="Be brief."), ctxkit.Tokens)
 more: int = ctxkit.estimate_tokens(held) + 1
 prompt = ctxkit.build_final_prompt(held, to="gemini", enforce=True, limit=8000)

@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 
 import ctxkit
-from ctxkit import Fitted, Log, Prompt, Selection
+from ctxkit import Fitted, Log, Prompt, Selection, Summarized
 from ctxkit.cli.export import To
 from ctxkit.fitting import Options
 from ctxkit.formats import registry
 from ctxkit.formats.base import SessionFormat
 from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import KEYS, Key
+from ctxkit.summarizing import Telling
 from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
 
 PACKAGE = ROOT / "ctxkit"
@@ -159,16 +160,38 @@ PROMPT = {
 }
 
 
+TELLING = {
+    "target": 'percent of the tokens of all: `30`, `"30%"` (`compact.target`)',
+    "budget": "the same in tokens",
+    "keep_last": "newest exchanges that stay; left out, with `keep_steps`: as many as their share has room for",
+    "keep_steps": "newest steps that stay",
+    "strategy": "`extract` (the words themselves, by rules) or `truncate` (a line)",
+}
+SUMMARIZED = {
+    "messages": "what stays, the very dicts that came in, and the summary in their form where the first one stood",
+    "summary": "its text; None where nothing could be told in fewer words",
+    "original_tokens": "tokens of all that came in, by `counter`; `token_count`: of what is there now; "
+    "`summary_tokens`: of the summary",
+    "target": "tokens that were asked for",
+    "replaced": "which messages it tells: indices from 0; of a log the numbers",
+}
+
+
 def options() -> str:
     """The keywords that the functions share, and the fields of what they give back."""
     assert set(OPTIONS) == Options.__optional_keys__
-    for kind, fields in ((Fitted, FIELDS), (Prompt, PROMPT)):
+    assert set(TELLING) == Telling.__optional_keys__ - Options.__optional_keys__
+    for kind, fields in ((Fitted, FIELDS), (Prompt, PROMPT), (Summarized, SUMMARIZED)):
         told = " ".join(f"`{name}`" for name in fields) + " ".join(fields.values())
         assert all(f"`{field.name}`" in told for field in msgspec.structs.fields(kind))
     return "\n".join([
         "| keyword | is |", "|---|---|", *(f"| `{name}=` | {text} |" for name, text in OPTIONS.items()), "",
         "| field of `Fitted` | is |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in FIELDS.items()), "",
-        "| field of `Prompt` | is |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in PROMPT.items()),
+        "| field of `Prompt` | is |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in PROMPT.items()), "",
+        "| keyword of `summarize_context` | is |", "|---|---|",
+        *(f"| `{name}=` | {text} |" for name, text in TELLING.items()), "",
+        "| field of `Summarized` | is |", "|---|---|",
+        *(f"| `{name}` | {text} |" for name, text in SUMMARIZED.items()),
     ])  # fmt: skip
 
 
