@@ -112,8 +112,10 @@ def _facts(piece: Piece, text: str, scripted: frozenset[str] | None) -> Iterator
             yield from (("commands", one) for one in commands(text) if one in scripted)
         case Kind.INPUT if piece.argument not in OLD_TEXTS and defines(text):
             yield "code", text.strip()
-        case Kind.RESULT:
+        case Kind.RESULT | Kind.NOTICE:
             words = text.strip()
+            if piece.reports:
+                yield from (("reported", one) for one in sentences(text) if not one.endswith(":"))
             if fails(piece, text):
                 yield "errors", words
             elif len(words) >= SHORTEST and (piece.failed or FAILS.search(text)):

@@ -40,6 +40,14 @@ class Kind(IntEnum):
     """What a program put into the user's role: reminders, instructions, what a command printed."""
 
 
+SHOWN = frozenset({Kind.RESULT, Kind.NOTICE})
+"""Kinds of what shows files."""
+REPORTS = re.compile(r"(?:Task|Agent)(?:Output)?$|(?:dispatch|spawn|wait)_agent$", re.I)
+"""Tools whose results are what another agent reports."""
+REPORTED = "<task-notification>"
+"""How such a report begins where the program brings it in."""
+
+
 class Piece(NamedTuple):
     """One text of one message. `tool`: whose call or result it is; `key`: the argument that it stands in, as
     `edits.0.new_string`; `failed`: a result that says that it is an error; `touches`: what the call does to files, on
@@ -66,6 +74,13 @@ class Piece(NamedTuple):
         return bool(SHELL.search(self.tool))
 
     @property
+    def reports(self) -> bool:
+        """Whether it is what another agent reports."""
+        if self.kind == Kind.RESULT:
+            return REPORTS.match(self.tool) is not None
+        return self.kind == Kind.NOTICE and self.text.lstrip().startswith(REPORTED)
+
+    @property
     def is_task(self) -> bool:
         """Whether it is an entry of a list of tasks."""
         return self.kind == Kind.INPUT and self.argument.isdigit() and self.text.startswith("[")
@@ -88,7 +103,7 @@ class Reader:
         for part in content.parts:
             match part:
                 case Text(text=text) if text.strip():
-                    yield Piece(name, words, text)
+                    yield Piece(name, words, _plain(text) if words in SHOWN else text)
                 case Call():
                     yield from self._call(name, part)
                 case Result():

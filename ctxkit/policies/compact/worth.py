@@ -21,7 +21,7 @@ ITEMS, WORDS = 8.0, 4.0
 """What all items together are worth, and all words that are written again, beside a class of facts."""
 CLASSES = {
     "files edited": 1.0, "files read": 0.6, "commands": 1.0, "errors": 1.0, "decisions": 1.0, "pending": 1.0,
-    "user": 2.0, "code": 1.0, "said": 3.0, "failures": 0.4, "signatures": 0.4,
+    "user": 2.0, "code": 1.0, "said": 2.0, "reported": 0.5, "failures": 0.4, "signatures": 0.4,
 }  # fmt: skip
 """What all facts of a class are worth."""
 ROLES = {
@@ -41,6 +41,8 @@ results, of what is typed or summed up.
 """
 ACTIVE, BACK = 2.0, 0.15
 """What a file counts that was touched so far back at most, as what is said of it is needed sooner."""
+TOLD = frozenset({"said", "reported"})
+"""Classes of words that tell what happened: more of them tell more."""
 SHORTEST, LONGEST = 24, 300
 """Characters of a line whose words count: shorter ones are written again by chance."""
 
@@ -103,7 +105,7 @@ class Worth:
 def _telling(fact: Fact, at: float) -> float:
     """How much more than others of its class a fact counts: what is said, by its length, and by how lately."""
     name, text = fact
-    return len(text) ** 0.8 * recent(at) if name == "said" else 1.0
+    return len(text) ** 0.8 * recent(at) if name in TOLD else 1.0
 
 
 class _Odds:

@@ -49,3 +49,8 @@ def test_a_task_that_is_not_done_is_pending_as_the_newest_list_has_it() -> None:
 
     said = [*tasks(1, "[pending] build", "[pending] test"), *tasks(2, "[completed] build", "[in_progress] test")]
     assert facts(said)["pending"] == ["[in_progress] test"]
+
+
+def test_a_name_in_a_list_is_no_error() -> None:
+    printed = Piece(1, Kind.RESULT, "    TemplateNotFoundError,\nAssertionError\nerror: it broke\nall is well", "Bash")
+    assert facts([printed])["errors"] == ["AssertionError", "error: it broke"]

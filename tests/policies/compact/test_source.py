@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.core.messages import Call, Content, Result, Text, Thinking
-from ctxkit.policies.compact.source import Kind, all_pieces, pieces
+from ctxkit.policies.compact.source import Kind, Piece, all_pieces, pieces
 
 
 def test_a_call_says_its_arguments_as_they_are_and_its_result_knows_it() -> None:
@@ -61,3 +61,13 @@ def test_an_entry_of_a_list_of_tasks_is_one_line() -> None:
     assert piece.is_task
     [piece] = pieces(1, Content("assistant", [Call("c", "update_plan", {"plan": [{"step": "a", "status": "done"}]})]))
     assert piece.text == "[done] a"
+
+
+def test_what_another_agent_reports() -> None:
+    reports = [
+        Piece(1, Kind.RESULT, "I found it.", "Task"),
+        Piece(1, Kind.NOTICE, "<task-notification>done</task-notification>"),
+        Piece(1, Kind.RESULT, "I found it.", "TaskUpdate"),
+        Piece(1, Kind.RESULT, "x", "Bash"),
+    ]
+    assert [piece.reports for piece in reports] == [True, True, False, False]
