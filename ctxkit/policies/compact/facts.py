@@ -28,8 +28,8 @@ PENDS = re.compile(
 )
 """What a sentence says that leaves something to do."""
 FAILS = re.compile(
-    r"\b[A-Z]\w*(?:Error|Exception)\b(?!,\s*$)|\b(?:error|fatal|panic|FAILED|FAIL|Traceback|undefined reference|cannot find|"
-    r"not found|No such file|command not found|Permission denied|assertion failed)\b[:! ]|"
+    r"\b[A-Z]\w*(?:Error|Exception)\b(?!,\s*$)|\b(?:error|fatal|panic|FAILED|FAIL|Traceback|undefined reference|"
+    r"cannot find|not found|No such file|command not found|Permission denied|assertion failed)\b[:! ]|"
     r"^(?:E  |error\b|ERROR\b|✗|✘|--- FAIL)|\bE(?:NOENT|ACCES|EXIST|ADDRINUSE|CONNREFUSED)\b|\bTS\d{4,5}\b|"
     r"(?:exit(?:ed with)?|return) (?:code|status):? [1-9]",
     re.M,
