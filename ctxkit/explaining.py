@@ -45,7 +45,7 @@ def explained(log: OpenedLog, chosen: Names | None = None) -> Iterator[Explained
             where, why = standings.of(name), reasons.of(name)
             if fitted is not None and log.fitted is not None:
                 where = Standing(where.kind) if where.op == fitted.number else where
-                why = [_of_look(one, name, fitted, log.fitted.budget) for one in why]
+                why = list(dict.fromkeys(_of_look(one, name, fitted, log.fitted.budget) for one in why))
             yield Explained(name, state.label(name), role, where, why, state.protected(name), name in state.board.stubs)
 
 
@@ -54,6 +54,10 @@ def _of_look(reason: Reason, name: Name, fitted: LedgerEntry, budget: int) -> Re
     told = fitted.body.get("reasons", {}).get(str(name), "")
     if reason.op != fitted.number and not (reason.kind == "stub" and str(name) in fitted.body.get("stubs", {})):
         return reason
+    if fitted.name == "compact" and reason.kind != "stub":  # `trim.summarize`
+        told = "a summary of what was left out" if not isinstance(name, int) else "told by a summary"
+        back = "ctxkit show LOG --max-tokens off"
+        return Reason(reason.kind, None, f"{told}, to fit {budget:,} tokens", back, f"{told}, to fit")
     how = "shortened" if reason.kind == "stub" else "trimmed"
     text = f"{how} to fit {budget:,} tokens: {told}"
     return Reason(reason.kind, None, text, "ctxkit show LOG --max-tokens off", f"{how} to fit ({told})")

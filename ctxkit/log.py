@@ -39,6 +39,10 @@ Numbers = str | int | Iterable[str | int] | Selection
 """Messages as people write them: 45, "45-67", "7.1", a list of these, or a whole `Selection`."""
 
 
+ALSO = {"trim": "compact"}
+"""Command -> the op that it may write besides its own (`trim.summarize`)."""
+
+
 class Log(AppendingLog):
     """A log of messages and ops: a file, or a stream. `said` and `notes` hold the words of the last decision."""
 
@@ -301,7 +305,7 @@ class Log(AppendingLog):
         if known is not None:
             if known.op is None:
                 raise Usage(f"op id {self.op_id} is that of an op that cannot be read: nothing was appended", "another")
-            if known.name != name:
+            if known.name not in (name, ALSO.get(name)):
                 what = f"op id {self.op_id} is that of op {known.number}, a {known.name}"
                 raise Usage(f"{what}: nothing was appended", "an id is for one op and its retries")
             self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()

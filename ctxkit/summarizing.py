@@ -38,7 +38,8 @@ class Summarized(msgspec.Struct, Generic[M], frozen=True):
 
     `summary`: its text; None where nothing could be told in fewer words: then `messages` are as they came.
     `original_tokens`: of all that came in, `token_count`: of what is there now, `summary_tokens`: of the summary, all
-    by `counter`; `target`: tokens that were asked for. `replaced`: indices in the list, from 0; of a log the numbers.
+    by `counter`; `target`: tokens that the messages were asked to have. `replaced`: indices in the list, from 0; of a
+    log the numbers.
     """
 
     messages: list[M]
@@ -72,11 +73,11 @@ def summarize_context(messages: Sequence[M] | Held, **options: Unpack[Telling]) 
             made = found.condensed()
         except NothingChanges:
             made = None
-    before = found.base
+    before, after = found.base, found.base.total if made is None else made.after + found.base.fixed
     kept: Sequence[Any] = _of_log(made.seen if made is not None else log) if held is None else _of_list(held, made)
     return cast("Summarized[M] | Summarized[Row]", Summarized(
         messages=list(kept), summary=None if made is None else made.op.text, original_tokens=before.total,
-        token_count=before.total if made is None else made.after, summary_tokens=0 if made is None else made.summary,
+        token_count=after, summary_tokens=0 if made is None else made.summary,
         target=found.goal, counter=before.measured.counter if made is None else made.counter,
         replaced=() if made is None else tuple(_replaced(found, held, made)),
     ))  # fmt: skip

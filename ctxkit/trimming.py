@@ -280,9 +280,28 @@ def look(log: Log, asked: Asked) -> tuple[Decision, Figures]:
     found = Trimming(log, asked)
     log.tell(found.figures())  # whether or not it can be made to fit
     made = found.plan()
+    if made.dropped and log.config["trim.summarize"]:
+        return _summarized(found, made)
     figures = found.figures(made)
     log.tell(figures)
     return told(found, made, as_op(found, made)), figures
+
+
+def _summarized(found: Trimming, made: Plan) -> tuple[Decision, Figures]:
+    """The same with a summary of what is dropped, where one fits."""
+    from ctxkit import telling  # brings all that a summary is made of: only where one is asked for
+
+    one = telling.told(found)
+    if one is None:
+        figures = found.figures(made)
+        found.log.tell(figures)
+        decision = told(found, made, as_op(found, made))
+        decision.notes = [*decision.notes, "trim.summarize: no room is left for a summary of what is dropped"]
+        return decision, figures
+    found.log.tell(one.figures)
+    parts = f"{one.dropped} dropped, told in {one.tokens:,} tokens" + f", {one.stubbed} shortened" * bool(one.stubbed)
+    said = f"Trimmed ({found.total:,} → {one.figures.after:,} tokens, {one.figures.counter}): {parts}."
+    return Decision(one.op, said, found.notes()), one.figures
 
 
 def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:

@@ -90,9 +90,11 @@ def test_what_cannot_be_told() -> None:
 
 
 def test_a_system_prompt_apart() -> None:
-    """It counts, and is not among the messages."""
+    """It counts, and is not among the messages; so does what is sent besides."""
     rows = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"word {n} " * 50} for n in range(12)]
     alone, led = summarize_context(rows, target=50), summarize_context(rows, target=50, system="Be brief. " * 9)
     assert led.original_tokens > alone.original_tokens
     assert led.messages[0] is rows[0] and words(led.messages[1]).count("#") >= 1
     assert led.replaced[0] == 1
+    more = summarize_context(rows, target=50, overhead=500)
+    assert more.token_count == alone.token_count + 500 == estimate_tokens(more.messages, overhead=500)

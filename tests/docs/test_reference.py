@@ -172,7 +172,7 @@ SUMMARIZED = {
     "summary": "its text; None where nothing could be told in fewer words",
     "original_tokens": "tokens of all that came in, by `counter`; `token_count`: of what is there now; "
     "`summary_tokens`: of the summary",
-    "target": "tokens that were asked for",
+    "target": "tokens that the messages were asked to have",
     "replaced": "which messages it tells: indices from 0; of a log the numbers",
 }
 

@@ -1,0 +1,90 @@
+"""Telling: what a trim drops is told by a summary (the config's `trim.summarize`), where one fits beside what stays.
+
+`trimming.py` asks for it. What is appended then is a compact that fits the budget: its summary stands where the first
+message that was dropped stood, and is told again, or goes, when what it tells is forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ctxkit.core.names import ItemName, Names
+from ctxkit.core.ops import At, Compact
+from ctxkit.core.usage import Figures
+from ctxkit.counting import PER_MESSAGE, Counting
+from ctxkit.errors import DoesNotFit
+from ctxkit.formats.chat import content_of
+from ctxkit.policies.compact.candidates import guarded, originals
+from ctxkit.policies.compact.extract import extract
+from ctxkit.policies.compact.source import all_pieces
+from ctxkit.trimming import Trimming
+
+ROOM = 0.15
+"""Of the budget, at least: what a summary of what is dropped may have."""
+TRIES = 3
+
+
+class Told(NamedTuple):
+    """The compact that a trim becomes; tokens of the summary; how many messages leave, and how many are shortened."""
+
+    op: Compact
+    tokens: int
+    dropped: int
+    stubbed: int
+    figures: Figures
+
+
+def told(found: Trimming) -> Told | None:
+    """What fits the budget of `found` with a summary of what is dropped; None where that leaves no room for one."""
+    log, state, budget = found.log, found.state, found.budget
+    less = Trimming(log, structs.replace(found.asked, budget=int((1 - ROOM) * budget)))
+    try:
+        made = less.plan()
+    except DoesNotFit:
+        return None
+    ids = originals(state, Names.of(made.dropped), guarded(state))
+    if not ids:
+        return None
+    items = state.board.items
+    pieces = all_pieces([
+        (name, log.content(name) if isinstance(name, int) else content_of(items[name].message))
+        for name in sorted(ids, key=state.key)
+    ])  # fmt: skip
+    room, rate = budget - less.after(made), found.measuring.rate(ItemName("", 1)) * found.scale
+    for _ in range(TRIES):
+        size = int(room / rate) - PER_MESSAGE
+        text = extract(pieces, size, found.counting.counter.counts, told=ids, label=state.label) if size > 0 else None
+        if text is None:
+            return None
+        op = Compact(
+            at=log.here() if log.at is None else At(messages=state.count), ids=str(ids), text=text,
+            stubs={str(name): stub for name, stub in made.stubs.items()}, strategy="extract", target=str(budget),
+            budget=size,
+        )  # fmt: skip
+        one = _made(found, op, len(made.dropped), len(made.stubs))
+        if one.figures.after <= budget:
+            return one
+        room -= one.figures.after - budget
+    return None
+
+
+def _made(found: Trimming, op: Compact, dropped: int, stubbed: int) -> Told:
+    """What the context comes to with `op`."""
+    made = found.log.stamp(op)
+    after = found.log.seen_at(found.log.state_with(made))
+    after.noticed = []
+    names, then = after.names(), found.measuring.seen(Counting(after))
+    was, now = found.shown, set(names)
+    sizes = then.each(names)
+    fixed = found.fixed
+    tokens = fixed + round(sum(sizes) * found.scale)
+    if found.measuring.is_taught and not found.refused:
+        tokens = then.of(names).tokens - found.measured.tokens + found.total
+    [summary] = then.each([ItemName(made.id, 1)])
+    figures = structs.replace(
+        found.figures(), after=tokens, dropped=sum(name not in now for name in was),
+        came=len(now.difference(was)), stubbed=stubbed,
+    )  # fmt: skip
+    return Told(op, round(summary * found.scale), dropped, stubbed, figures)
