@@ -40,7 +40,7 @@ def extract(
     told_pieces = [told is None or piece.name in told for piece in pieces]
     words = Words(pieces, label, [piece.name for piece, is_told in zip(pieces, told_pieces, strict=True) if is_told])
     ours = [told_pieces[one.piece] for one in lines] + [told is None or file.told_by(told) for file in files]
-    taken = _best(words, lines, files, ours, count, int(MORE * budget))
+    taken = _best(words, lines, files, ours, count, budget)
     return _fitting(words, [*lines, *files], taken, budget, count)
 
 
@@ -48,10 +48,10 @@ def _best(
     words: Words, lines: Sequence[Fragment], files: Sequence[File], ours: Sequence[bool], count: Count, budget: int
 ) -> list[int]:
     """Places among the lines, then the files, the best ones first. `ours`: which of them may be taken."""
-    worth = Worth(words.pieces, lines, files)
     places = [place for place, is_ours in enumerate(ours) if is_ours]
     both: list[Fragment | File] = [*lines, *files]
     tokens = count([both[place].text for place in places])
+    worth = Worth(words.pieces, lines, files, budget / (sum(tokens) or 1))
     found = []
     for place, size in zip(places, tokens, strict=True):
         one = both[place]
@@ -64,7 +64,7 @@ def _best(
     headings = dict(zip(headed, count([words.heading(words.pieces[group]) for group in headed]), strict=True))
     headings[LISTED] = -1
     there = [kept for one, is_ours in zip(both, ours, strict=True) if not is_ours for kept in one.keeps]
-    taken = cover(found, worth.of, lambda group: headings[group] + 1, budget, there)
+    taken = cover(found, worth.of, lambda group: headings[group] + 1, int(MORE * budget), there)
     return [places[place] for place in taken]
 
 

@@ -6,6 +6,7 @@ class as `facts.py` counts them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -30,15 +31,19 @@ from ctxkit.policies.compact.items import Item, Sort, commands, named
 from ctxkit.policies.compact.source import Kind, Piece
 
 PROSE = frozenset({Kind.USER, Kind.ASSISTANT, Kind.SUMMARY, Kind.NOTICE})
-WIDTH = 240
-"""Characters of a part of a line that is too long to stand whole and is no prose."""
+CUT = re.compile(r".{1,240}(?:(?<=[\s,;)\]}>])|$)|.{240}", re.S)
+"""A part of a line that is too long to stand whole and is no prose."""
 Fact = tuple[str, str]
 """Class and words."""
+WHOLE = "whole"
+Whole = tuple[str, Item]
+"""That an item stands in a line as it was, by which alone it is understood."""
 
 
 class Fragment(msgspec.Struct, gc=False):
-    """One line. `piece`: the place of its piece; `line`: of the line in it, `part` of the fragment in that line;
-    `at`: how far back it stands, from 0, the newest, to 1, in characters; `often`: how often the line stands.
+    """One line. `piece`: the place of its piece; `line`: of the line in it, blank ones left out; `part`: of the
+    fragment in that line; `at`: how far back it stands, from 0, the newest, to 1, in characters; `often`: how often the
+    line stands; `whole`: whether it is all of the line.
     """
 
     piece: int
@@ -49,11 +54,12 @@ class Fragment(msgspec.Struct, gc=False):
     items: tuple[Item, ...] = ()
     facts: tuple[Fact, ...] = ()
     often: int = 1
+    whole: bool = True
 
     @property
-    def keeps(self) -> tuple[Item | Fact, ...]:
-        """Items and facts."""
-        return *self.items, *self.facts
+    def keeps(self) -> tuple[Item | Fact | Whole, ...]:
+        """Items and facts, and that the items stand in a line as it was."""
+        return *self.items, *self.facts, *((WHOLE, item) for item in self.items if self.whole)
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -76,8 +82,11 @@ def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
         if piece.kind == Kind.INPUT and any(piece.text == touch.path for touch in piece.touches):
             continue
         scripted = frozenset(commands(piece.text)) if piece.is_script else None
-        for number, line in enumerate(piece.text.split("\n")):
+        number = 0
+        for line in piece.text.split("\n"):
             begins += len(line) + 1
+            number += bool(line.strip())
+            whole = len(line) <= LONGEST
             for part, text in enumerate(_parts(piece.kind, line)):
                 words = text.strip()
                 facts = tuple(_facts(piece, text, scripted))
@@ -86,7 +95,7 @@ def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
                 if scripted is not None and facts:
                     items = tuple(dict.fromkeys([*items, *(Item(Sort.COMMAND, one) for _, one in facts)]))
                 often = known.often + 1 if known is not None else 1
-                found[words] = Fragment(place, number, part, text, 1 - begins / total, items, facts, often)
+                found[words] = Fragment(place, number, part, text, 1 - begins / total, items, facts, often, whole)
     return sorted(found.values(), key=lambda one: one.place)
 
 
@@ -98,7 +107,7 @@ def _parts(kind: Kind, line: str) -> Iterator[str]:
         return
     for part in SENTENCE.split(line) if kind in PROSE else [line]:
         if len(part) > LONGEST:
-            yield from (part[start : start + WIDTH] for start in range(0, len(part), WIDTH))
+            yield from CUT.findall(part)
         elif part.strip():
             yield part.strip()
 
@@ -123,6 +132,7 @@ def _facts(piece: Piece, text: str, scripted: frozenset[str] | None) -> Iterator
             if defines(text):
                 yield "signatures", words
         case Kind.USER:
+            yield "asked", text.strip()
             yield from (("user", one) for one in sentences(text) if len(WORD.findall(one)) >= FEWEST)
         case Kind.ASSISTANT:
             for one in sentences(text):

@@ -44,6 +44,8 @@ SHOWN = frozenset({Kind.RESULT, Kind.NOTICE})
 """Kinds of what shows files."""
 REPORTS = re.compile(r"(?:Task|Agent)(?:Output)?$|(?:dispatch|spawn|wait)_agent$", re.I)
 """Tools whose results are what another agent reports."""
+ANSWERS = re.compile(r"(?:AskUserQuestion|ask_?user|ask_followup_question|request_user_input)", re.I)
+"""Tools whose results are what a person answers."""
 REPORTED = "<task-notification>"
 """How such a report begins where the program brings it in."""
 
@@ -110,7 +112,8 @@ class Reader:
                     tool, touched = self._calls.get(part.id, ("", ()))
                     text = "\n".join(_texts(part.content))
                     if text.strip():
-                        yield Piece(name, Kind.RESULT, _plain(text), tool, "", part.is_error, touched, part.id)
+                        kind = Kind.USER if ANSWERS.match(tool) else Kind.RESULT
+                        yield Piece(name, kind, _plain(text), tool, "", part.is_error, touched, part.id)
                 case _:
                     continue
 
@@ -139,9 +142,11 @@ class Reader:
 
 
 def _is_slash(content: Content) -> bool:
-    """Whether it is a command to the program itself, as Claude Code notes `/clear`."""
+    """Whether it is a command to the program itself, as Claude Code notes `/clear`, or what one brings in."""
+    if content.rows and content.rows[0].get("isMeta") is True:
+        return True
     first = next((part.text for part in content.parts if isinstance(part, Text)), "")
-    return first.lstrip().startswith(("<command-name>", "<command-message>"))
+    return first.lstrip().startswith(("<command-name>", "<command-message>", "Base directory for this skill:"))
 
 
 def pieces(name: Name, content: Content) -> list[Piece]:

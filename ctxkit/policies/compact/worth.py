@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from math import exp, log, prod
 from typing import Any
 
-from ctxkit.policies.compact.fragments import Fact, Fragment
+from ctxkit.policies.compact.fragments import WHOLE, Fact, Fragment
 from ctxkit.policies.compact.items import Item, Sort, short
 from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.touched import File
@@ -21,13 +22,25 @@ ITEMS, WORDS = 8.0, 4.0
 """What all items together are worth, and all words that are written again, beside a class of facts."""
 CLASSES = {
     "files edited": 1.0, "files read": 0.6, "commands": 1.0, "errors": 1.0, "decisions": 1.0, "pending": 1.0,
-    "user": 2.0, "code": 1.0, "said": 2.0, "reported": 0.5, "failures": 0.4, "signatures": 0.4,
+    "user": 1.0, "code": 1.0, "asked": 2.0, "said": 2.0, "reported": 0.5, "failures": 0.4, "signatures": 0.4,
 }  # fmt: skip
 """What all facts of a class are worth."""
+TOLD = frozenset({"asked", "said", "reported"})
+"""Classes of words that tell what happened: longer ones tell more, later ones more of where the work stands."""
+QUOTED = frozenset({"code", "failures", "signatures"})
+"""Classes of lines that say little without others around them."""
+EASE = 0.25
+"""Of the tokens that are told: a summary of less than this tells what happened first, and quotes less."""
+TELLS = 0.8
+"""Exponent: how much more what happened counts in a shorter summary."""
+NEWEST, FIRST, CLOSING = 4.0, 2.0, 2.0
+"""How much more counts what was asked last, what was asked first, and what the model said before it was asked again."""
 ROLES = {
     Kind.USER: 1.3, Kind.ASSISTANT: 1.3, Kind.INPUT: 2.3, Kind.RESULT: 0.4, Kind.SUMMARY: 1.3, Kind.NOTICE: 1.2,
 }  # fmt: skip
 """What the odds of an item are multiplied by where these name it: what only results name is seldom needed."""
+LINED, IN_LINE = frozenset({Sort.IDENTIFIER, Sort.ERROR, Sort.NUMBER}), 0.3
+"""Sorts of items that say little without their line; how much of their worth that is."""
 OFTEN, CALLED = 0.47, 0.44
 """Exponents: of the lines that name an item, and of those in calls."""
 AGAIN = {
@@ -41,8 +54,6 @@ results, of what is typed or summed up.
 """
 ACTIVE, BACK = 2.0, 0.15
 """What a file counts that was touched so far back at most, as what is said of it is needed sooner."""
-TOLD = frozenset({"said", "reported"})
-"""Classes of words that tell what happened: more of them tell more."""
 SHORTEST, LONGEST = 24, 300
 """Characters of a line whose words count: shorter ones are written again by chance."""
 
@@ -74,13 +85,17 @@ def again(piece: Piece, one: Fragment) -> float:
 class Worth:
     """Of what these lines and files keep. `lines`: all of them, so that what is said elsewhere too counts as often."""
 
-    def __init__(self, pieces: Sequence[Piece], lines: Sequence[Fragment], files: Sequence[File]) -> None:
+    def __init__(
+        self, pieces: Sequence[Piece], lines: Sequence[Fragment], files: Sequence[File], share: float = EASE
+    ) -> None:
+        """`share`: of the tokens that are told, how many the summary may have."""
+        ease = min(1.0, max(share, 0.01) / EASE)
         active = {file.path for file in files if file.at <= BACK}
         calls = {piece.call for piece in pieces if piece.call and any(touch.path in active for touch in piece.touches)}
         lively = [ACTIVE if pieces[one.piece].call in calls else 1.0 for one in lines]
         words = [more * again(pieces[one.piece], one) for one, more in zip(lines, lively, strict=True)]
         words += [_path_again(file) for file in files]
-        self.words = _shared(words, WORDS)
+        self.words = _shared(words, WORDS * ease)
         """Of the words of each line, then of each file."""
         odds = _Odds()
         for one, more in zip(lines, lively, strict=True):
@@ -88,18 +103,36 @@ class Worth:
                 odds.add(item, pieces[one.piece].kind, one.at, one.often, more)
         for file in files:
             odds.add(Item(Sort.PATH, short(file.path)), Kind.INPUT, file.at, file.often, 1.0)
-        needed = odds.all()
-        self._kept: dict[Hashable, float] = dict(zip(needed, _shared(list(needed.values()), ITEMS), strict=True))
-        facts = {fact: _telling(fact, one.at) for one in lines for fact in one.facts}
+        needed = odds.all(ease)
+        self._kept: dict[Hashable, float] = {}
+        for item, worth in zip(needed, _shared(list(needed.values()), ITEMS), strict=True):
+            lined = IN_LINE if item.sort in LINED else 0
+            self._kept[item], self._kept[WHOLE, item] = worth * (1 - lined), worth * lined
+        told = _told(pieces)
+        facts = {fact: _telling(fact, one.at) * told.get(one.piece, 1.0) for one in lines for fact in one.facts}
         facts.update((file.fact, 1.0) for file in files)
         whole: dict[str, float] = defaultdict(float)
-        for (name, _), share in facts.items():
-            whole[name] += share
-        self._kept.update((fact, CLASSES[fact[0]] * share / whole[fact[0]]) for fact, share in facts.items())
+        for (name, _), one_share in facts.items():
+            whole[name] += one_share
+        for fact, one_share in facts.items():
+            eased = ease**-TELLS if fact[0] in TOLD else ease if fact[0] in QUOTED else 1.0
+            self._kept[fact] = eased * CLASSES[fact[0]] * one_share / whole[fact[0]]
 
     def of(self, kept: Hashable) -> float:
         """Of an item or a fact."""
         return self._kept.get(kept, 0.0)
+
+
+def _told(pieces: Sequence[Piece]) -> dict[int, float]:
+    """Places of pieces whose words tell more of where the work stands than others, and how much more."""
+    asked = [place for place, piece in enumerate(pieces) if piece.kind == Kind.USER]
+    said = [place for place, piece in enumerate(pieces) if piece.kind in (Kind.USER, Kind.ASSISTANT)]
+    found = {one: CLOSING for one, after in pairwise(said) if pieces[after].kind == Kind.USER}
+    found.update((place, CLOSING) for place in said[-1:])
+    if asked:
+        found.update((place, FIRST) for place, piece in enumerate(pieces) if piece.name == pieces[asked[0]].name)
+        found.update((place, NEWEST) for place, piece in enumerate(pieces) if piece.name == pieces[asked[-1]].name)
+    return found
 
 
 def _telling(fact: Fact, at: float) -> float:
@@ -123,14 +156,16 @@ class _Odds:
         known[3] += often if kind == Kind.INPUT else 0
         known[4] = max(known[4], more)
 
-    def all(self) -> dict[Item, float]:
-        """Item -> odds."""
+    def all(self, ease: float) -> dict[Item, float]:
+        """Item -> odds. `ease`: what those count that results alone name."""
         return {
             item: _ROLES[kinds] * recent(at) * count**OFTEN * (1 + calls) ** CALLED * more
+            * (ease if kinds == PRINTED_ALONE else 1.0)
             for item, (kinds, at, count, calls, more) in self._known.items()
-        }
+        }  # fmt: skip
 
 
+PRINTED_ALONE = 1 << Kind.RESULT
 _ROLES = [prod(factor for kind, factor in ROLES.items() if kinds >> kind & 1) for kinds in range(1 << len(Kind))]
 
 

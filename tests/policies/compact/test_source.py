@@ -29,6 +29,7 @@ def test_who_says_it() -> None:
         "<command-name>/clear</command-name>": Kind.NOTICE,
         "This session is being continued from a previous conversation that ran out of context": Kind.SUMMARY,
         "OBSERVATION:\nfile.py": Kind.RESULT,
+        "Base directory for this skill: /home/me/skills/plan": Kind.NOTICE,
     }
     found = {text: pieces(1, Content("user", [Text(text)]))[0].kind for text in kinds}
     assert found == kinds
@@ -71,3 +72,13 @@ def test_what_another_agent_reports() -> None:
         Piece(1, Kind.RESULT, "x", "Bash"),
     ]
     assert [piece.reports for piece in reports] == [True, True, False, False]
+
+
+def test_what_a_person_answers_to_a_question_of_the_model_is_what_a_person_says() -> None:
+    asks = Content("assistant", [Call("c", "AskUserQuestion", {"question": "Which?"})])
+    assert all_pieces([(1, asks), (2, Content("user", [Result("c", "The first one.")]))])[-1].kind == Kind.USER
+
+
+def test_what_a_program_brings_in_for_a_command_is_typed_by_nobody() -> None:
+    brought = Content("user", [Text("Review the code.")], rows=[{"type": "user", "isMeta": True}])
+    assert pieces(1, brought)[0].kind == Kind.NOTICE

@@ -54,3 +54,28 @@ def test_an_item_that_a_person_named_is_worth_more_than_one_that_was_printed() -
     typed, printed = (worth.of(Item(Sort.IDENTIFIER, name)) for name in ("typed_name", "printed_name"))
     assert typed > printed > 0
     assert worth.of("nothing") == 0
+
+
+def test_a_shorter_summary_tells_what_happened_first() -> None:
+    said = [Piece(1, Kind.ASSISTANT, "I look at it."), Piece(2, Kind.RESULT, "see printed_name", "Bash"),
+            Piece(3, Kind.INPUT, "use called_name", "Edit", "new_string")]  # fmt: skip
+    short, long = (Worth(said, fragments(said), [], share) for share in (0.05, 0.5))
+    words, printed, called = (
+        ("said", "I look at it."),
+        *(Item(Sort.IDENTIFIER, f"{one}_name") for one in ("printed", "called")),
+    )
+    assert short.of(words) > long.of(words)
+    assert short.of(printed) / short.of(called) < long.of(printed) / long.of(called)
+    assert short.words[2] < long.words[2] or not long.words[2]
+
+
+def test_what_was_asked_last_counts_most() -> None:
+    said = [
+        Piece(1, Kind.USER, "First do this."), Piece(2, Kind.USER, "And then that."), Piece(3, Kind.ASSISTANT, "Done."),
+        Piece(4, Kind.USER, "Now do more."), Piece(5, Kind.ASSISTANT, "I do it now."), Piece(6, Kind.ASSISTANT, "Well."),
+    ]  # fmt: skip
+    worth = Worth(said, fragments(said), [])
+    first, then, last = (worth.of(("asked", one.text)) for one in said if one.kind == Kind.USER)
+    assert last > first > then > 0
+    done, now = (worth.of(("said", one)) / len(one) for one in ("Done.", "I do it now."))
+    assert done > now  # the last words before somebody asks again
