@@ -14,7 +14,7 @@ import msgspec
 
 from ctxkit.appending import AppendingLog
 from ctxkit.core.names import Names
-from ctxkit.core.ops import Count, Op, sealed
+from ctxkit.core.ops import Compact, Count, Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.core.state import State
 from ctxkit.core.usage import Figures
@@ -75,11 +75,16 @@ class Log(AppendingLog):
 
     def plan_forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `forget` would append, for a preview."""
-        return forgetting.forget(self.state(), self.here(), self.wish(numbers, planning, asked))
+        return forgetting.forget(self.state(), self.here(), self.wish(numbers, planning, asked), self._again)
 
     def plan_remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `remember` would append, for a preview."""
-        return forgetting.remember(self.state(), self.here(), self.wish(numbers, planning, asked))
+        return forgetting.remember(self.state(), self.here(), self.wish(numbers, planning, asked), self._again)
+
+    def _again(self, op: Compact, told: Names, leave: Names) -> str | None:
+        from ctxkit.retelling import again  # brings the strategies: only where a summary tells what leaves
+
+        return again(self, op, told, leave)
 
     def clear(self, agent: str | None = None, *, keep_protected: bool = False) -> Op | None:
         """Start afresh: all messages and marks leave the context."""

@@ -34,5 +34,10 @@ def clear(state: State, at: At, agent: str | None = None, *, keep_protected: boo
         marks = bool(state.marks)
     if not gone and not marks:
         return Decision(None, "Nothing to clear: nothing appended.")
+    notes = []
+    for name, item in state.board.telling.items():
+        if agent is not None and name in present - gone and (told := item.tells & gone):
+            label, what = state.label(name), state.brief(told)
+            notes.append(f"the summary {label} is dropped, it told {what}; the other originals return")
     said = SAID if agent is None else f"Cleared the messages of {agent} ({len(gone)})."
-    return Decision(Clear(at=at, agent=agent, keep=str(keep)), said)
+    return Decision(Clear(at=at, agent=agent, keep=str(keep)), said, notes)

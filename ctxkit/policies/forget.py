@@ -14,7 +14,7 @@ from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.errors import NothingChanges
 from ctxkit.policies.decision import Decision
-from ctxkit.policies.retell import retell
+from ctxkit.policies.retell import Again, nobody, retell
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -46,8 +46,11 @@ def leaving(state: State, wish: Wish) -> Leaving:
     return Leaving(asked, closed, skipped | more, planning - asked, (asked | planning) & state.present())
 
 
-def forget(state: State, at: At, wish: Wish) -> Decision:
-    """Takes out `chosen`. Raises NothingChanges where nothing of it is in the context, or all of it is protected."""
+def forget(state: State, at: At, wish: Wish, again: Again = nobody) -> Decision:
+    """Takes out `chosen`; `again` makes a summary anew that told some of it.
+
+    Raises NothingChanges where nothing of it is in the context, or all of it is protected.
+    """
     plan = leaving(state, wish)
     if not plan.asked.meets(_told(state, state.present())):  # what a summary tells is there, wherever the original is
         if plan.skipped:
@@ -57,7 +60,7 @@ def forget(state: State, at: At, wish: Wish) -> Decision:
             f"{state.say(plan.asked or wish.chosen)} is out of the context already: nothing was changed",
             "ctxkit why LOG N says why",
         )
-    words, notes = _summaries(state, plan.asked | plan.planning, wish, named=wish.chosen | wish.planning)
+    words, notes = _summaries(state, plan.asked | plan.planning, wish, again, named=wish.chosen | wish.planning)
     notes = _notes(state, plan) + notes
     op = Forget(
         at=at, ids=str(plan.asked), planning=str(plan.planning), summaries=words, criteria=wish.criteria,
@@ -66,7 +69,7 @@ def forget(state: State, at: At, wish: Wish) -> Decision:
     return Decision(op, f"Forgot {state.brief(plan.now)} ({_count(len(plan.now))}).", notes)
 
 
-def remember(state: State, at: At, wish: Wish) -> Decision:
+def remember(state: State, at: At, wish: Wish, again: Again = nobody) -> Decision:
     """Keeps only `chosen`: everything else up to `at` leaves, but system, developer and protected messages.
 
     The complement is taken over all numbers and items, absent ones too (REPLAY 34). Raises NothingChanges.
@@ -87,7 +90,7 @@ def remember(state: State, at: At, wish: Wish) -> Decision:
     now = (ids | planning) & state.present()
     if not ids & state.present():
         raise NothingChanges("nothing else is in the context: nothing was changed", "ctxkit show prints it")
-    words, notes = _summaries(state, ids | planning, wish)
+    words, notes = _summaries(state, ids | planning, wish, again)
     op = Remember(
         at=at, ids=str(ids), planning=str(planning - ids), summaries=words, criteria=wish.criteria,
         skipped=str(((protected - system) & state.present()) - keep | skipped),
@@ -123,7 +126,9 @@ def _spare(state: State, chosen: Names, wish: Wish) -> tuple[Names, Names]:
     return names - skipped - Names(items=held), skipped
 
 
-def _summaries(state: State, names: Names, wish: Wish, named: Names = NOTHING) -> tuple[list[Retold], list[str]]:
+def _summaries(
+    state: State, names: Names, wish: Wish, again: Again, named: Names = NOTHING
+) -> tuple[list[Retold], list[str]]:
     """What becomes of each summary that tells something of `names`: a summary never leaks what was forgotten.
 
     `named`: what was asked for; a summary among it is not told again.
@@ -137,7 +142,7 @@ def _summaries(state: State, names: Names, wish: Wish, named: Names = NOTHING) -
             continue
         label = state.label(name)
         rest = item.tells - hit
-        text = retell(state, item, rest) if rest and name not in named else None
+        text = retell(state, item, rest, names, again) if rest and name not in named else None
         if text is not None:
             words.append(Retold(op=_wire(name, item), text=text))
             notes.append(f"the summary {label} is told again without {state.say(hit)}")

@@ -1,10 +1,12 @@
 """retell: a rule-made summary again, without what was forgotten since.
 
-A model's words cannot be made again without the model: for those, None, and the caller drops the summary (DESIGN
-section 4, forget).
+A model's words, or a person's, cannot be made again by a rule: for those, None, and the caller drops the summary
+(DESIGN section 4, forget).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from ctxkit.core.effects import Item
 from ctxkit.core.names import Names
@@ -12,11 +14,21 @@ from ctxkit.core.ops import Compact
 from ctxkit.core.state import State
 from ctxkit.policies.compact.truncate import left_out
 
+Again = Callable[[Compact, Names, Names], str | None]
+"""Makes the words of a compact again from the original messages: for the names that it still tells, when others leave;
+None where there are no such words.
+"""
 
-def retell(state: State, item: Item, told: Names) -> str | None:
+
+def nobody(op: Compact, told: Names, leave: Names) -> str | None:
+    """Where the messages cannot be read."""
+    return None
+
+
+def retell(state: State, item: Item, told: Names, leave: Names, again: Again = nobody) -> str | None:
     """The summary's words for `told` alone; None where its strategy is not a rule that can be applied again."""
     entry = state.ledger.by_id.get(item.name.op)
     op = entry.op if entry else None
-    if isinstance(op, Compact) and op.strategy == "truncate" and op.model is None:
-        return left_out(told)
-    return None
+    if not isinstance(op, Compact) or op.model is not None or not item.summary:
+        return None
+    return left_out(told) if op.strategy == "truncate" else again(op, told, leave)

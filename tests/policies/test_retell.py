@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.names import ItemName, Names
+from ctxkit.core.ops import Compact
 from ctxkit.policies.retell import retell
 from tests import build
 
@@ -15,16 +16,31 @@ from tests import build
         ("strategy=truncate", "[messages 3-4 left out]"),
         ("strategy=truncate model=m", None),
         ("strategy=llm", None),
+        ("strategy=extract", None),
         ("", None),
     ],
 )
 def test_retell(fields: str, expected: str | None) -> None:
     """Only by the rule that made it."""
     state = build.state(f"1-6 | compact 2-4 {fields}")
-    assert retell(state, state.board.items[ItemName("a1", 1)], Names.parse("3-4")) == expected
+    assert retell(state, state.board.items[ItemName("a1", 1)], Names.parse("3-4"), Names.parse("2")) == expected
 
 
 def test_a_literal_is_nobodys_rule() -> None:
     """What a person made of a summary cannot be made again."""
     state = build.state("1-6 | compact 2-4 strategy=truncate | edit @1.1:mine")
-    assert retell(state, state.board.items[ItemName("a2", 1)], Names.parse("3")) is None
+    assert retell(state, state.board.items[ItemName("a2", 1)], Names.parse("3"), Names()) is None
+
+
+def test_what_reads_the_messages_is_asked() -> None:
+    """For the op, the messages that it still tells, and those that leave."""
+    state = build.state("1-6 | compact 2-4 strategy=extract")
+    asked: list[str] = []
+
+    def again(op: Compact, told: Names, leave: Names) -> str:
+        asked.append(f"{op.id} {told} {leave}")
+        return "anew"
+
+    item = state.board.items[ItemName("a1", 1)]
+    assert retell(state, item, Names.parse("3-4"), Names.parse("2"), again) == "anew"
+    assert asked == ["a1 3-4 2"]
