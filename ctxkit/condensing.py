@@ -159,6 +159,7 @@ class Condensing:
                 step=self._role(group[0]) in SPEAKS,
                 stays=place == waiting or any(map(self._stays, group)) or not ranking.whole(group),
                 chosen=chosen is None or all(self._is_chosen(name, chosen) for name in group),
+                told=not isinstance(group[0], int) and self.state.board.items[group[0]].summary,
             )
             for place, (group, exchange) in enumerate(zip(groups, ranking.exchanges, strict=True))
         ]  # fmt: skip

@@ -29,7 +29,8 @@ class Unit(NamedTuple):
     """What is replaced together: a step, a message that stands alone, a summary.
 
     `exchange`: the number of the exchange that it is of, 0 before the first; `step`: a model's response; `stays`: it is
-    protected, instructs, or is hidden in part; `chosen`: it is among what was asked for.
+    protected, instructs, or is hidden in part; `chosen`: it is among what was asked for; `told`: it is a summary of
+    ours, which a later one takes in.
     """
 
     names: tuple[Name, ...]
@@ -38,6 +39,7 @@ class Unit(NamedTuple):
     step: bool = False
     stays: bool = False
     chosen: bool = True
+    told: bool = False
 
 
 class Keep(NamedTuple):
@@ -75,7 +77,8 @@ def _soft(units: Sequence[Unit], budget: int) -> int:
     left = max(0, budget - sum(unit.tokens for unit in units if unit.stays))
     room = TAIL * left
     begins = len(units)
-    places = [place for place, unit in enumerate(units) if not unit.stays]
+    behind = max((place for place, unit in enumerate(units) if unit.told), default=-1)
+    places = [place for place, unit in enumerate(units) if not unit.stays and place > behind]
     whole = sum(units[place].tokens for place in places)
     if places and not (units[places[-1]].step and units[places[-1]].tokens > NEWEST * left > LEAST * whole):
         begins = places.pop()

@@ -10,14 +10,15 @@ from tests import build
 
 
 def units(spec: str) -> list[Unit]:
-    """`u10 s30 ! s5 | …`: user messages and steps with their tokens; `!` stays, `-` was not chosen."""
+    """`u10 s30! t5`: user messages, steps and summaries with their tokens; `!` stays, `-` was not chosen."""
     found: list[Unit] = []
     exchange = 0
     for place, word in enumerate(spec.split(), start=1):
         exchange += word[0] == "u"
         size = int(word[1:].rstrip("!-"))
         found.append(
-            Unit((place,), size, exchange, step=word[0] == "s", stays="!" in word, chosen="-" not in word)
+            Unit((place,), size, exchange, step=word[0] == "s", stays="!" in word, chosen="-" not in word,
+                 told=word[0] == "t")
         )  # fmt: skip
     return found
 
@@ -44,6 +45,8 @@ RUN = "u10! s20 s20 s20 s20 s20"
         (RUN, Keep(), 210, [2, 3]),  # one user message and many steps: 30 % of what is not protected, 60
         (RUN, Keep(), 0, [2, 3, 4, 5]),  # the newest step stays even so
         (RUN, Keep(), 30, [2, 3, 4, 5, 6]),  # but not where the budget is only in reach without it
+        ("u10! t20", Keep(), 30, [2]),  # a summary of ours is told anew
+        ("u10! t20 s20 t20 s5", Keep(), 90, [2, 3, 4]),
         ("u10! s20 s20 u20", Keep(), 30, [2, 3]),  # what somebody asked last always stays
         ("u10 s20! s20 s20- s20", Keep(0), 0, [1, 3, 5]),  # protected; not chosen
         ("s10 s10 u10", Keep(5), 0, [1, 2]),  # what stands before the first user message is in no exchange

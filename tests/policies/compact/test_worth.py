@@ -71,9 +71,13 @@ def test_a_shorter_summary_tells_what_happened_first() -> None:
 
 def test_what_was_asked_last_counts_most() -> None:
     said = [
-        Piece(1, Kind.USER, "First do this."), Piece(2, Kind.USER, "And then that."), Piece(3, Kind.ASSISTANT, "Done."),
-        Piece(4, Kind.USER, "Now do more."), Piece(5, Kind.ASSISTANT, "I do it now."), Piece(6, Kind.ASSISTANT, "Well."),
-    ]  # fmt: skip
+        Piece(1, Kind.USER, "First do this."),
+        Piece(2, Kind.USER, "And then that."),
+        Piece(3, Kind.ASSISTANT, "Done."),
+        Piece(4, Kind.USER, "Now do more."),
+        Piece(5, Kind.ASSISTANT, "I do it now."),
+        Piece(6, Kind.ASSISTANT, "Well."),
+    ]
     worth = Worth(said, fragments(said), [])
     first, then, last = (worth.of(("asked", one.text)) for one in said if one.kind == Kind.USER)
     assert last > first > then > 0
