@@ -68,6 +68,12 @@ class Command:
                 return log.clear(self.agent, keep_protected=self.flag)
             case "undo" | "redo" | "reset_window" | "window_off":
                 return getattr(log, self.name)()
+            case "condense":
+                log.config = log.config.given({"compact.cooldown": "off"})
+                return log.compact(
+                    numbers, target=10 * self.hours, strategy=("extract", "mask", "truncate")[self.first % 3],
+                    keep_steps=self.more if self.flag else None, force=True, **criteria,
+                )  # fmt: skip
             case "compact" | "trim" | "edit" | "restore":
                 return log.commit(self.name, lambda: Decision(self.to_come(log), ""))
             case _:
@@ -137,6 +143,16 @@ COMMANDS = st.one_of(
     st.builds(Command, st.sampled_from(["set_window", "shift_window"]), agent=AGENTS, hours=HOURS),
     st.builds(Command, st.sampled_from(["undo", "undo", "redo", "reset_window", "window_off"])),
 )  # fmt: skip
+CONDENSE = st.builds(
+    Command,
+    st.just("condense"),
+    st.integers(0, 30),
+    st.integers(0, 4),
+    CRITERIA,
+    hours=st.sampled_from([0, 2, 5]),
+    flag=st.booleans(),
+)
+"""`compact` as users have it: with all strategies, whole or of a part."""
 TO_COME = st.builds(
     Command, st.sampled_from(["compact", "compact", "trim", "edit", "restore"]), st.integers(0, 30),
     st.integers(0, 4), flag=st.booleans(),

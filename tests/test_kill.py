@@ -34,6 +34,7 @@ COMMANDS: dict[str, Call] = {
     "remember": lambda log: log.remember("6"),
     "clear": lambda log: log.clear(),
     "recall": lambda log: log.recall("10"),
+    "compact": lambda log: log.compact(force=True, keep_last=0, strategy="truncate", target=0),
     "protect": lambda log: log.protect("6"),
     "unprotect": lambda log: log.unprotect("9"),
     "window set": lambda log: log.set_window(7200),

@@ -21,6 +21,7 @@ from ctxkit.core.ops import Op
 from tests.lawful import (
     CHANGES,
     COMMANDS,
+    CONDENSE,
     ROOT,
     TO_COME,
     Command,
@@ -103,12 +104,12 @@ class Machine(RuleBasedStateMachine):
             self.seen[len(self.long.ledger.entries)] = context(self.long)
         return op
 
-    @rule(command=COMMANDS)
+    @rule(command=COMMANDS | CONDENSE)
     def run(self, command: Command) -> None:
         """Any command."""
         self.apply(command)
 
-    @rule(command=CHANGES | TO_COME)
+    @rule(command=CHANGES | TO_COME | CONDENSE)
     def there_and_back(self, command: Command) -> None:
         """Undo of the newest op gives the context from before, byte for byte; redo restores it."""
         before = picture(self.long)
@@ -120,7 +121,7 @@ class Machine(RuleBasedStateMachine):
             assert self.apply(Command(step)) is not None
             assert picture(self.long) == expected
 
-    @rule(commands=st.lists(CHANGES | TO_COME, min_size=2, max_size=4))
+    @rule(commands=st.lists(CHANGES | TO_COME | CONDENSE, min_size=2, max_size=4))
     def walk(self, commands: list[Command]) -> None:
         """Undos walk back, redos walk forth, through the same contexts."""
         pictures = [picture(self.long)]

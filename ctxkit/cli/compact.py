@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -10,8 +12,9 @@ import typer
 from ctxkit.cli.amounts import tokens
 from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import CHANGED, asked, words_given, write
+from ctxkit.core.jsontext import digest
 from ctxkit.core.ops import Op
-from ctxkit.errors import BadSummary
+from ctxkit.errors import BadSummary, CtxkitError, ExitCode
 from ctxkit.log import Log
 
 
@@ -52,12 +55,27 @@ def command(
 
     def action(found: Log) -> Op | None:
         text = None if summary is None else words_given(found, "--summary", summary, after=CHANGED, refused=BadSummary)
-        return found.compact(
-            asked(found, numbers, selecting), target=target, budget=tokens("--budget", budget), keep_last=keep_last,
-            keep_steps=keep_steps, strategy=strategy, summary=text, force=force,
-        )  # fmt: skip
+        try:
+            return found.compact(
+                asked(found, numbers, selecting), target=target, budget=tokens("--budget", budget),
+                keep_last=keep_last, keep_steps=keep_steps, strategy=strategy, summary=text, force=force,
+            )  # fmt: skip
+        except CtxkitError as error:
+            if text and summary == "-" and error.code is ExitCode.TRY_AGAIN:
+                _keep(found, text, error)
+            raise
 
     write(log, reading, writing, "compact", action, thread=selecting.thread, report=_report)
+
+
+def _keep(log: Log, text: str, error: CtxkitError) -> None:
+    """A summary that came on standard input and cannot be appended now is nowhere else any more (law 4)."""
+    beside = log.opening.sidecar
+    if beside is None or not text.strip():
+        return
+    with suppress(CtxkitError):
+        path = beside.keep(f"summary-{digest(text, 8)}.txt", text)
+        error.hint = f"the summary is kept: try again with --summary {shlex.quote(str(path))}"
 
 
 def _report(log: Log, op: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -111,8 +111,7 @@ class Sidecar:
             check_unchanged(log, seen)
 
         def look(now: Source, _: int) -> None:
-            grown = log is not None and seen is not None and os.stat(log).st_size != seen.size
-            if recheck is not None and (grown or now.size != read):
+            if recheck is not None and (now.size != read or _grown(log, seen)):
                 recheck()
 
         append_line(self.ops_path, line, recheck=look)
@@ -144,6 +143,14 @@ class Sidecar:
         self._stays(self.config_path)
         atomic.replace(self.config_path, text.encode("utf-8"))
 
+    def keep(self, name: str, text: str) -> Path:
+        """Put a text into the folder, which nobody has elsewhere any more. Raises CannotCreate, NoPermission."""
+        self._create()
+        path = self.folder / name
+        self._stays(path)
+        atomic.replace(path, text.encode("utf-8"))
+        return path
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the sidecar while a file in it is read, changed and replaced, so that no change is lost.
@@ -174,6 +181,14 @@ class Sidecar:
         except OSError as error:
             hint = "--sidecar DIR names another folder"
             raise CannotCreate(f"{self.folder}: cannot create: {_reason(error)}", hint) from error
+
+
+def _grown(log: Path | None, seen: Seen | None) -> bool:
+    """Whether a log is larger than it was when it was read, or nobody knows."""
+    try:
+        return log is not None and seen is not None and os.stat(log).st_size != seen.size
+    except OSError:
+        return True
 
 
 def user_config(env: Mapping[str, str]) -> Path:

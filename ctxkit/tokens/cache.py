@@ -56,7 +56,7 @@ class Cache:
 
     def _get(self, table: str, digests: Sequence[bytes]) -> Iterable[tuple[bytes, Any]]:
         found: list[tuple[bytes, Any]] = []
-        if not digests or not self.path.exists():
+        if not digests or not os.path.exists(self.path):
             return found
         try:
             with closing(self._open()) as db:
@@ -74,7 +74,7 @@ class Cache:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if self.path.exists() and self.path.stat().st_size > LARGEST:
+            if os.path.exists(self.path) and self.path.stat().st_size > LARGEST:
                 self.path.unlink()
             with closing(self._open()) as db, db:
                 db.execute(f"CREATE TABLE IF NOT EXISTS {table} (digest BLOB PRIMARY KEY, tokens) WITHOUT ROWID")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import gzip
 import hashlib
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -72,7 +73,7 @@ def _files(name: str, url: str) -> Iterator[Path]:
         spec = find_spec(package)
         if spec is not None and spec.origin is not None:
             path = Path(spec.origin).parent / where.format(name=name, sha1=sha1)
-            if path.is_file():
+            if os.path.isfile(path):  # False where the system does not tell
                 yield path
 
 
