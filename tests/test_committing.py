@@ -1,0 +1,52 @@
+"""Committing: decided, stamped, sized, appended once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxkit import Log
+from ctxkit.committing import sizes
+from ctxkit.core.usage import Figures
+from ctxkit.errors import Usage
+from tests.build import lines
+
+
+def opened(folder: Path) -> Log:
+    """A log of four messages."""
+    path = folder / "log.jsonl"
+    if not path.exists():
+        path.write_bytes(lines("1 system | 2-4"))
+    return Log.open(path)
+
+
+def test_an_op_says_how_large_the_context_was(tmp_path: Path) -> None:
+    """Before and after, in messages; a mark changes none and says nothing."""
+    log = opened(tmp_path)
+    op = log.forget(3)
+    assert op is not None and op.before is not None and op.after is not None
+    assert (op.before.messages, op.after.messages, log.written) == (4, 3, op.id)
+    marked = log.mark("a")
+    assert marked is not None and marked.before is None
+
+
+def test_a_retry(tmp_path: Path) -> None:
+    """An op id that is there already: the op is given back, nothing appended; of another kind: refused."""
+    log = opened(tmp_path)
+    log.op_id = "retry"
+    first = log.forget(3)
+    size = (tmp_path / "log.jsonl").stat().st_size
+    again = log.forget(3)
+    assert first is not None and again is not None and again.id == first.id and "there already" in log.said
+    with pytest.raises(Usage, match="a forget"):
+        log.mark("a")
+    assert (tmp_path / "log.jsonl").stat().st_size == size
+
+
+def test_tokens_where_they_were_counted(tmp_path: Path) -> None:
+    """What a window hides counts on both sides."""
+    state = opened(tmp_path).state()
+    before, after = sizes(state, state, Figures(100, 60, "mine", 4, beyond=5, left=7))
+    assert (before.tokens, after.tokens, before.counter) == (105, 67, "mine")
+    assert sizes(state, state, None)[0].tokens is None
