@@ -146,13 +146,17 @@ class Session:
     def overhead(self) -> int | None:
         """What the provider counted beyond messages: system prompt, tools, reminders.
 
-        Learnt from the first request of the log: later ones may hold thinking that no row shows.
+        Learnt from the first request of the log, of a sidechain from its own: later ones may hold thinking that no row
+        shows.
         """
-        first = _first(self.counting.log, range(1, len(self.counting.log.state().messages) + 1))
+        state = self.counting.log.state()
+        side = state.sidechain(self.counting.log.lens_thread)
+        every: Sequence[int] = range(1, len(state.messages) + 1) if side is None else side.order
+        first = _first(self.counting.log, every)
         if first is None:
             return None
         place, usage = first
-        held = sum(self.counting.base_as_read(range(1, place + 1))) * self.calibration.inwards
+        held = sum(self.counting.base_as_read(every[:place])) * self.calibration.inwards
         return max(0, round(usage.request - held))
 
     @property

@@ -40,6 +40,26 @@ def test_words_and_op() -> None:
     assert json.loads(json.dumps(report))["tokens"]["after"] == made.after and 0 < report["seconds"] < 60
 
 
+@pytest.mark.parametrize(
+    ("asked", "keys"),
+    [
+        ({"target": 60}, {"ids", "text", "strategy", "target", "budget"}),
+        ({"target": 60, "strategy": "truncate"}, {"ids", "text", "strategy", "target"}),
+        ({"target": 60, "strategy": "mask"}, {"ids", "stubs", "strategy", "target"}),
+        ({"summary": "short"}, {"ids", "text", "strategy", "target"}),
+    ],
+)
+def test_what_an_op_says(asked: dict[str, Any], keys: set[str]) -> None:
+    """REPLAY 42: exactly what is replaced, originals, steps whole; without a text nothing is inserted."""
+    log = opened()
+    log.compact(**asked)
+    body = log.ledger.entries[-1].body
+    assert body.keys() - {"ctxkit", "v", "id", "ts", "at", "before", "after", "by", "sum"} == keys
+    gone = set(range(1, 43)) - set(log.names())
+    assert gone == set(Names.parse(body["ids"])) and all(n + 1 in gone for n in gone if isinstance(n, int) and n % 2)
+    assert ("text" in keys) == any(not isinstance(name, int) for name in log.names())
+
+
 def test_same_log_same_text() -> None:
     """Byte for byte."""
     found = []
@@ -297,3 +317,25 @@ def test_selectors_compact_a_range() -> None:
     log = opened()
     log.compact("30-", target=60)
     assert any("left in, the newest:" in note for note in log.notes)
+
+
+def test_a_sidechain() -> None:
+    """`--thread` compacts what another thread of the log holds; the main thread is as it was."""
+    rows: list[dict[str, Any]] = []
+    for n in range(12):
+        aside, role = n > 1, "assistant" if n % 2 else "user"
+        content: Any = f"{role} {n} " * 30
+        held = {"role": role, "content": [{"type": "text", "text": content}] if n % 2 else content}
+        own = {"id": f"m{n}", "model": "claude-opus-4-5"} if n % 2 else {}
+        rows.append({"type": role, "uuid": f"u{n}", "parentUuid": None if n in (0, 2) else f"u{n - 1}",
+                     "isSidechain": aside, "sessionId": "s", "timestamp": f"2026-02-01T10:{n:02}:00Z",
+                     "message": {**held, **own}})  # fmt: skip
+    log = opened(lines(*rows))
+    main = list(log.export("chat").pieces)
+    [thread] = log.state().threads
+    assert log.compact(thread=thread, keep_last=1) is not None
+    assert log.ledger.entries[-1].body["ids"] == "3-10"
+    log.lens_thread = thread
+    assert [name if isinstance(name, int) else "s" for name in log.names()] == ["s", 11, 12]
+    log.lens_thread = None
+    assert list(log.export("chat").pieces) == main

@@ -73,6 +73,28 @@ def test_an_earlier_summary_is_made_of_the_originals() -> None:
     assert seen.index(summary) == 2  # after system and first message
 
 
+@pytest.mark.parametrize("strategy", ["extract", "mask", "truncate"])
+def test_what_is_protected_stays(strategy: str) -> None:
+    """With its step, by every strategy, as it is; the first message too, until that is taken from it."""
+    log = opened(run())
+    log.protect("8")
+    made = condensing(log, strategy=strategy, keep=Keep(0), percent=1).condensed()
+    assert not {1, 2, 7, 8} & set(made.replaced) and {1, 2, 7, 8} <= set(made.seen.names())
+    assert made.seen.text(8) == log.text(8)
+    log.unprotect("2,8")
+    assert {7, 2} <= set(condensing(log, keep=Keep(0), percent=1).ids)
+
+
+def test_a_protected_summary_stays() -> None:
+    """And what it tells stays told (REPLAY 32)."""
+    log = opened(run())
+    log.compact("3-20", target=60)
+    log.protect("1.1")
+    found = condensing(log, keep=Keep(0), percent=1)
+    assert str(found.ids) == "21-42"
+    assert [name for name in found.condensed().seen.names() if not isinstance(name, int)][0] == log.names()[2]
+
+
 def test_a_shortened_message_is_told_whole() -> None:
     """A trim or mask before it: the summary is made of what the log has."""
     log = opened(run())

@@ -147,3 +147,23 @@ def test_a_rewind_leaves_counts_standing() -> None:
     again = of(lines(*rows, codex.row("user:q3"), codex.row("say:a3"), count(9100)))[0]
     assert again.known == 9107
     assert of(lines(*rows[:-1], codex.row("compact user:q1,user:short")))[0].known is None
+
+
+def test_a_sidechain_has_an_overhead_of_its_own() -> None:
+    """Its first request tells it, not that of the main thread, which other tools and another prompt go with."""
+    rows: list[dict[str, Any]] = []
+    for n, (aside, size) in enumerate([(False, 15_000), (True, 1000), (True, 1200)]):
+        for role in ("user", "assistant"):
+            parent = None if role == "user" and (n < 2) else rows[-1]["uuid"]
+            held: dict[str, Any] = {"role": role, "content": f"{role} {n} " * 20}
+            if role == "assistant":
+                usage = {"input_tokens": size, "output_tokens": 60}
+                held |= {"id": f"m{n}", "model": "claude-opus-4-5", "content": [{"type": "text", "text": "so " * 50}],
+                         "usage": usage, "stop_reason": "end_turn"}  # fmt: skip
+            rows.append({"type": role, "uuid": f"{role}{n}", "parentUuid": parent, "isSidechain": aside,
+                         "sessionId": "s", "timestamp": f"2026-02-01T10:0{n}:00Z", "message": held})  # fmt: skip
+    log = Log.open(io.BytesIO(lines(*rows)), env={})
+    assert 14_000 < (Session(Counting(log)).overhead or 0) < 15_000
+    [log.lens_thread] = log.state().threads
+    session = Session(Counting(log))
+    assert 800 < (session.overhead or 0) < 1000 and session.share > 0

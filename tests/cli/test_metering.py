@@ -15,9 +15,10 @@ COUNTS = ["status", "status --short", "status --by role", "diff 1 --stat", "diff
           "show --max-tokens 60", "export --to chat --max-tokens 60", "trim --max-tokens 60",
           "trim --max-tokens 60 --dry-run", "forget 2", "forget --role assistant", "forget --role assistant --yes",
           "remember 9", "clear", "rewind a",
-          "undo", "recall 3 --apply", "trim --max-tokens 5"]  # fmt: skip
+          "undo", "recall 3 --apply", "trim --max-tokens 5", "compact --target 50% --keep-last 0 --strategy truncate",
+          "compact --force --keep-last 9"]  # fmt: skip
 SILENT = ["status --no-tokens", "diff 1", "diff 1 --stat --no-tokens", "show", "export --to chat", "log", "why 2",
-          "mark b", "rewind a", "protect 3", "window 8h", "check", "forget 99", "trim"]  # fmt: skip
+          "mark b", "rewind a", "protect 3", "window 8h", "check", "forget 99", "trim", "compact"]  # fmt: skip
 
 
 def called(path: Path, words: str, **more: Any) -> Any:

@@ -33,22 +33,22 @@ ELSEWHERE = {
     "1": "tests/formats/test_chat.py::test_a_message_is_a_record_with_a_string_role",
     "20": "tests/core/test_integrity.py::test_repair",
     "28": "tests/formats/claude_code/test_truth.py::test_a_probe_is_sent_as_recorded",
+    "32": "tests/test_condensing.py::test_a_protected_summary_stays",
+    "35": "tests/test_compacting.py::test_selectors_compact_a_range",
     "41": "tests/core/test_integrity.py::test_nothing_is_ever_unpaired",
+    "42": "tests/test_compacting.py::test_what_an_op_says",
     "45": "tests/test_laws.py::",
     "52": "tests/test_laws.py::",
     "53": "tests/test_assembling.py::test_chat_is_the_log",
+    "protect × compact": "tests/test_condensing.py::test_what_is_protected_stays",
 }
 """Rules, or parts of them, that are not about the fold or a policy: the test, or the file of tests, that holds them."""
 
 LATER = {
-    "32": "a protected summary, and what it tells, is kept from a further compact: issue 6",
-    "35": "compact and trim leave a step that they would cover in part: issues 5, 6",
     "37": "the time of an edit or restore is the later of clock and newest: issue 7",
-    "42": "compact and trim record exactly what they replace: issues 5, 6",
     "47": "a snapshot's references and literals: issue 7",
     "48": "restore skips by step what is visible: issue 7",
     "55": "purge: issue 7",
-    "protect × compact": "compact, mask, trim and --max-tokens leave the protected and their steps: issues 5, 6",
 }
 """Rules, or parts of them, that wait for a command."""
 
