@@ -92,7 +92,7 @@ def test_a_protected_summary_stays() -> None:
     log.protect("1.1")
     found = condensing(log, keep=Keep(0), percent=1)
     assert str(found.ids) == "21-42"
-    assert [name for name in found.condensed().seen.names() if not isinstance(name, int)][0] == log.names()[2]
+    assert next(name for name in found.condensed().seen.names() if not isinstance(name, int)) == log.names()[2]
 
 
 def test_a_shortened_message_is_told_whole() -> None:
