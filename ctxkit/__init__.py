@@ -13,6 +13,7 @@ from ctxkit.version import VERSION as __version__
 if TYPE_CHECKING:
     from ctxkit.core.select import Selection
     from ctxkit.errors import BadConfig, BadMessage, BadTools, CtxkitError, DoesNotFit, ExitCode, NothingToSend
+    from ctxkit.finding import Found, Session, find_sessions
     from ctxkit.fitting import Cut, Fitted, Tokens, enforce_context_limit, estimate_tokens, trim_conversation
     from ctxkit.log import Log
     from ctxkit.prompting import Prompt, build_final_prompt
@@ -31,6 +32,9 @@ _WHERE = {
     "Prompt": "ctxkit.prompting",
     "summarize_context": "ctxkit.summarizing",
     "Summarized": "ctxkit.summarizing",
+    "find_sessions": "ctxkit.finding",
+    "Found": "ctxkit.finding",
+    "Session": "ctxkit.finding",
     "CtxkitError": "ctxkit.errors",
     "DoesNotFit": "ctxkit.errors",
     "BadMessage": "ctxkit.errors",
@@ -49,16 +53,19 @@ __all__ = [
     "DoesNotFit",
     "ExitCode",
     "Fitted",
+    "Found",
     "Log",
     "NothingToSend",
     "Prompt",
     "Selection",
+    "Session",
     "Summarized",
     "Tokens",
     "__version__",
     "build_final_prompt",
     "enforce_context_limit",
     "estimate_tokens",
+    "find_sessions",
     "summarize_context",
     "trim_conversation",
 ]

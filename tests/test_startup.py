@@ -37,6 +37,7 @@ COMMANDS = [
     "status log.jsonl --svg",
     "diff log.jsonl 1",
     "why log.jsonl 1",
+    "sessions log.jsonl",
     "cat log.jsonl",
     "mark log.jsonl before",
     "rewind log.jsonl",

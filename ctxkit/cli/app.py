@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("look", "what differs between two states of a log, or two logs"),
     "why": ("look", "why a message is in the context or out of it"),
     "recall": ("look", "search everything, also what is out; bring it back"),
+    "sessions": ("look", "the sessions below folders, newest first"),
     "cat": ("look", "the log with its sidecar's ops merged in: the start of a pipe"),
     "init": ("change", "create a log and its sidecar"),
     "add": ("change", "append a message"),

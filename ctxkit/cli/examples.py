@@ -48,6 +48,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit recall . --regex 'LIFE ?TIME' -l", "which logs below this folder"),
         ("ctxkit recall chat.jsonl 6-7 --apply", "bring messages back"),
     ),
+    "sessions": (
+        ("ctxkit sessions .", "those below this folder"),
+        ("ctxkit sessions . --grep LIFETIME --limit 5", "the five newest that speak of it"),
+        ("ctxkit sessions . --format claude-code --json", "for programs"),
+        ("ctxkit sessions . -0 | xargs -0 -n 1 ctxkit status --no-tokens", "a command for each"),
+    ),
     "cat": (("ctxkit cat session.jsonl | ctxkit show -", "a session with its sidecar's ops, in a pipe"),),
     "init": (("ctxkit init new.jsonl", "an empty log"), ("ctxkit init bot.jsonl --profile bot", "with a 24h window")),
     "add": (

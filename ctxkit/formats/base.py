@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from ctxkit.core.messages import Content, Message, Repairs
+from ctxkit.core.messages import Content, Message, Repairs, Text
 from ctxkit.core.transcript import Transcript
 
 
@@ -98,6 +98,17 @@ class Format(Protocol):
     def recorded(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The same for a search: the words that the rows hold, and no others, also those that are not shown."""
         return self.content(message, rows)
+
+    def typed(self, content: Content) -> str:
+        """The words of a message as somebody typed or a model said them, as far as the program keeps these apart."""
+        return "\n".join(part.text for part in content.parts if isinstance(part, Text))
+
+    def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
+        """What the program itself calls the session, as it last named it; "" where it does not.
+
+        `holding(literal)`: the records in whose line these bytes stand, the newest first.
+        """
+        return ""
 
     def sent(
         self, contents: list[Content], answered: frozenset[str], model: str

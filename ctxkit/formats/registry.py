@@ -85,6 +85,17 @@ ABOUT: dict[str, tuple[str, str, str]] = {
 }
 """Name -> what it is, what of its own is kept, what is not: the table of docs/formats.md."""
 
+HOMES: dict[str, tuple[str, str, str]] = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
+    "codex": ("CODEX_HOME", ".codex", "sessions"),
+    "pi": ("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
+    "gemini-cli": ("", ".gemini", "tmp"),
+    "copilot-cli": ("", ".copilot", "session-state"),
+}
+"""Name -> where its program keeps its sessions: the variable that names its folder ("" for none), that folder else,
+below the home, and the folder of the sessions in it. (opencode keeps a database.)
+"""
+
 HEAD = 50
 """How many of the first records are looked at."""
 

@@ -1,7 +1,7 @@
 """The files below a folder that may be logs, in a stable order.
 
-Used by `recall` over folders; `named` finds what a program keeps beside a log. Links to folders are followed once;
-sidecars (`*.ctxkit`) hold no logs of their own.
+Used by `recall` and `sessions` over folders; `named` finds what a program keeps beside a log. Links to folders are
+followed once; sidecars (`*.ctxkit`) hold no logs of their own.
 """
 
 from __future__ import annotations
@@ -10,33 +10,62 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 SIDECAR = ".ctxkit"
 START = 1 << 16
 """Bytes of a file in which a line begins that is a JSON object or array, if it is a log."""
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """Every regular file below `folder`, by name, each once, however many links lead to it. Raises OSError for it."""
-    seen: set[tuple[int, int]] = set()
-    waiting = [folder]
+class Entry(NamedTuple):
+    """Something below a folder. `found` is None where it cannot be looked at; `error` says why.
+
+    `sidecar`: a folder of ctxkit's, which holds no logs; else a regular file.
+    """
+
+    path: Path
+    found: os.stat_result | None
+    sidecar: bool = False
+    error: OSError | None = None
+
+
+Known = set[tuple[int, int]]
+"""Device and inode of what was given already."""
+
+
+def walk(folder: Path, known: Known | None = None) -> Iterator[Entry]:
+    """Everything below `folder` that counts, by name, each once, however many links lead to it. Raises OSError for it.
+
+    `known`: what is left out, to which all of it is added, so that several folders may overlap. `folder` may be a file.
+    """
+    seen = set[tuple[int, int]]() if known is None else known
+    waiting = [os.fspath(folder)]
     first = True
     while waiting:
         path = waiting.pop()
         try:
             found = os.stat(path)
-            if (found.st_dev, found.st_ino) in seen:
+            key = found.st_dev, found.st_ino
+            if key in seen:
                 continue
-            seen.add((found.st_dev, found.st_ino))
+            seen.add(key)
             if stat.S_ISREG(found.st_mode):
-                yield path
-            elif stat.S_ISDIR(found.st_mode) and (first or not path.name.endswith(SIDECAR)):
-                waiting.extend(path / name for name in sorted(os.listdir(path), reverse=True))
-        except OSError:
+                yield Entry(Path(path), found)
+            elif stat.S_ISDIR(found.st_mode):
+                if path.endswith(SIDECAR) and not first:
+                    yield Entry(Path(path), found, sidecar=True)
+                else:
+                    waiting.extend(os.path.join(path, name) for name in sorted(os.listdir(path), reverse=True))
+        except OSError as error:
             if first:
                 raise
-            yield path  # whoever opens it says why it cannot be read
+            yield Entry(Path(path), None, error=error)
         first = False
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Its regular files, and what cannot be looked at: whoever opens that says why. Raises OSError for `folder`."""
+    return (entry.path for entry in walk(folder) if not entry.sidecar)
 
 
 def named(folder: Path, before: str, behind: str) -> dict[str, Path]:

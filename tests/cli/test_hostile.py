@@ -51,6 +51,8 @@ ROWS: dict[str, list[str]] = {
         "LOG BAD --apply --dry-run", "DIR --regex .", "DIR -c a", "DIR -l a", "noBAD a", "LOG DIR -i A",
         "LOG --apply --role user",
     ],
+    "sessions": ["DIR", "LOG --grep .", "DIR --grep (BAD", "DIR --format BAD", "DIR --since BAD", "noBAD",
+                 "DIR --grep noBAD"],
     "cat": ["LOG"],
     "init": ["LOG --profile BAD", "LOG", "noBAD/BAD"],
     "add": ["LOG hi", "LOG BAD --role BAD --agent BAD --thread BAD --name BAD --model BAD --dry-run", "LOG hi --ts BAD",

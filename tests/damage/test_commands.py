@@ -18,6 +18,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # command: options, and what stands behind the log; in an order in which each finds something to do
     "show": ((), ()), "status": ((), ()), "why": ((), ("2",)), "recall": (("--json",), ("question",)),
     "cat": ((), ()), "check": ((), ()), "export": (("--to", "anthropic"), ()), "config": ((), ()),
+    "sessions": (("--grep", "."), ()),
     "init": ((), ()), "add": (("--role", "user"), ("more",)), "mark": ((), ("here",)), "forget": ((), ("3",)),
     "protect": ((), ("4",)), "unprotect": ((), ("4",)), "remember": ((), ("1-6",)), "window": ((), ("8h",)),
     "undo": ((), ()), "redo": ((), ()), "rewind": ((), ("here",)), "clear": ((), ()), "log": ((), ()),

@@ -234,8 +234,19 @@ def formats() -> str:
     return "\n".join([*head, *rows])
 
 
+def homes() -> str:
+    """Where agents keep their sessions."""
+    assert set(registry.HOMES) <= set(registry.REGISTRY)
+    rows = [
+        f"| `{name}` | `~/{folder}/{inside}` | {f'`${variable}/{inside}`' if variable else ''} |"
+        for name, (variable, folder, inside) in registry.HOMES.items()
+    ]
+    return "\n".join(["| format | folder | where the variable is set |", "|---|---|---|", *rows])
+
+
 def test_formats(update: bool) -> None:
     """Every format of the registry stands in the table."""
     assert set(registry.ABOUT) == set(registry.names())
     page = DOCS / "formats.md"
-    settle(page, with_part(page.read_text(encoding="utf-8"), "formats", formats()), update=update)
+    text = with_part(page.read_text(encoding="utf-8"), "formats", formats())
+    settle(page, with_part(text, "homes", homes()), update=update)

@@ -6,7 +6,8 @@ are rows that open no message, unknown fields are never read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
@@ -19,6 +20,9 @@ __all__ = ["FORMAT", "ClaudeCode"]
 
 _SIDE_TYPES = {"file-history-snapshot", "queue-operation", "last-prompt", "custom-title", "permission-mode", "ai-title"}
 """Row types that stand at the head of a file before the first message, and in no other format."""
+
+_TITLES = (("custom-title", "customTitle"), ("ai-title", "aiTitle"), ("ai-title", "title"))
+"""Types of rows that name the session, and under which key; the user's own name first."""
 
 
 class ClaudeCode(Format):
@@ -45,6 +49,20 @@ class ClaudeCode(Format):
     def ties(self, record: dict[str, Any]) -> Ties | None:
         """Rows hang on one another by uuid."""
         return Ties.of(record.get("uuid"), record.get("parentUuid"), record.get("sessionId"))
+
+    def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
+        """The user's name for it, the program's, or its summary; a summary may be one of another file's messages."""
+        for kind, key in _TITLES:
+            for row in holding(f'"{kind}"'.encode()):
+                if row.get("type") == kind and isinstance(found := row.get(key), str) and found.strip():
+                    return found
+        for row in holding(b'"leafUuid"'):
+            leaf, found = row.get("leafUuid"), row.get("summary")
+            if row.get("type") != "summary" or not (isinstance(found, str) and isinstance(leaf, str)):
+                continue
+            if any(one.get("uuid") == leaf for one in holding(json.dumps(leaf).encode())):
+                return found
+        return ""
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

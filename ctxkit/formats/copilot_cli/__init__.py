@@ -44,6 +44,12 @@ class CopilotCli(Format):
         session = body.get("sessionId") if record.get("type") == "session.start" and isinstance(body, dict) else None
         return Ties.of(record.get("id"), record.get("parentId"), session)
 
+    def typed(self, content: Content) -> str:
+        """Without what the program puts around a prompt."""
+        found = content.rows[0].get("data") if content.rows and content.role == "user" else None
+        words = found.get("content") if isinstance(found, dict) else None
+        return words if isinstance(words, str) and words else super().typed(content)
+
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""
         return content_of(message, rows)

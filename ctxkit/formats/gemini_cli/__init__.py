@@ -6,7 +6,7 @@ CLI sends on resume was recorded (TRUTH, Gemini CLI rules).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
@@ -42,6 +42,14 @@ class GeminiCli(Format):
     def ties(self, record: dict[str, Any]) -> Ties | None:
         """The header names the session; an id that stands twice is an update."""
         return Ties.of(session=record.get("sessionId"))
+
+    def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
+        """The program's summary of the session: in its header, or in an update of that."""
+        for row in holding(b'"summary"'):
+            named = row.get("$set") if "$set" in row else row if "sessionId" in row else None
+            if isinstance(named, dict) and isinstance(found := named.get("summary"), str) and found.strip():
+                return found
+        return ""
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

@@ -6,7 +6,7 @@ sessions nor recorded requests were at hand: the reading follows public document
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
@@ -37,6 +37,14 @@ class Opencode(Format):
         """Messages have ids."""
         info = record.get("info")
         return Ties.of(info.get("id")) if isinstance(info, dict) and not record.get("document") else None
+
+    def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
+        """That of the document."""
+        for row in holding(b'"document"'):
+            info = row.get("info")
+            if row.get("document") is True and isinstance(info, dict):
+                return found if isinstance(found := info.get("title"), str) else ""
+        return ""
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

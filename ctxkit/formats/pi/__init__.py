@@ -5,7 +5,7 @@ Pipeline: `formats/registry.py` lists `FORMAT`. What pi sends on resume was reco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
@@ -41,6 +41,13 @@ class Pi(Format):
         if record.get("type") == "session":
             return Ties.of(session=record.get("id"))
         return Ties.of(record.get("id"), record.get("parentId"))
+
+    def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
+        """The name that the user gave it last; an empty one takes it away."""
+        for row in holding(b'"session_info"'):
+            if row.get("type") == "session_info":
+                return found if isinstance(found := row.get("name"), str) else ""
+        return ""
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

@@ -1,0 +1,132 @@
+"""ctxkit sessions: which sessions there are, newest first."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io, roster
+from ctxkit.cli.params import JsonOption, QuietOption
+from ctxkit.cli.render import breadth, count, width
+from ctxkit.core.needle import Needle
+from ctxkit.core.times import seconds
+from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
+from ctxkit.finding import Found, Session, chosen, find_sessions
+from ctxkit.formats import registry
+
+
+def command(
+    places: Annotated[
+        list[str] | None, typer.Argument(metavar="[DIR]...", help="Folders (or logs); else those of the agents.")
+    ] = None,
+    *,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not older: a time, or a duration before now (2d).")
+    ] = None,
+    grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Whose title, path or any message matches.")] = None,
+    format: Annotated[str | None, typer.Option(metavar="FORMAT", help="Of this format, or provider.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="At most N, the newest ones.")] = None,
+    agents: Annotated[
+        bool, typer.Option("--agents", help="Also what agents of an agent noted beside its session.")
+    ] = False,
+    null: Annotated[bool, typer.Option("-0", "--null", help="Paths alone, as they are, a NUL behind each.")] = False,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """List the sessions below folders, of all formats, newest first.
+
+    Each with its title, its last words, the time of its newest message, how many messages and checkpoints it has, and
+    whether it is clean, interrupted (the last exchange has no end: an agent was stopped, or is at work) or damaged.
+    Without DIR those of Claude Code, Codex, pi, Gemini CLI and Copilot CLI are listed, as far as their folders are
+    there. Sidecars whose log is gone are named on standard error; nothing is changed, ever. Exit 1 where there is none.
+    """
+    io.Streams.quiet = quiet
+    if format is not None:
+        registry.known(format)
+    if null and json:
+        raise Usage("-0 prints paths alone, and --json objects", "leave one of them out")
+    for place in places or ():
+        if not place:
+            raise Usage("the name of a folder is empty", "is a shell variable unset?")
+    now = _now()
+    moment = None if since is None else _moment(since, now)
+    needle = None if grep is None else Needle(grep, regex=True)
+    with io.progress("looking for sessions", "files") as step:
+        found = find_sessions(places or None, agents=agents, progress=step)
+    _reported(found)
+    shown = 0
+    for one in chosen(found.sessions, since=moment, format=format, matches=_matches(needle, found), limit=limit):
+        _print(one, shown, null=null, json=json)
+        shown += 1
+    for path, error in found.failed:
+        io.settle()
+        io.warn(error.message if str(path) in error.message else f"{path}: {error.message}")
+    if not shown:
+        if not found.sessions and found.failed:
+            return found.failed[0][1].code
+        where = ", ".join(places) if places else "the agents' folders"
+        fits = f"none of {count(len(found.sessions), 'session')} fits" if found.sessions else "no session"
+        raise NothingMatched(f"nothing found: {fits} in {where}")
+    io.flush()
+    io.say(count(shown, "session"))
+    return ExitCode.DONE
+
+
+def _print(one: Session, before: int, *, null: bool, json: bool) -> None:
+    """One session, in the form that was asked for."""
+    if null:
+        io.out_bytes([os.fsencode(one.path) + b"\0"])
+    elif json:
+        io.out_json(roster.as_json(one))
+    else:
+        if before:
+            io.out("")
+        for line in roster.lines(one, width(), breadth()):
+            io.out(*line)
+
+
+def _reported(found: Found) -> None:
+    """Sidecars whose log is gone."""
+    for folder in found.orphans:
+        io.say(f"{folder}: a sidecar whose log is gone")
+
+
+def _matches(needle: Needle | None, found: Found) -> Callable[[Session], bool] | None:
+    """Whether a session mentions what is looked for; one that cannot be searched is reported, and does not."""
+    if needle is None:
+        return None
+    from ctxkit.cli.deadline import Deadline
+    from ctxkit.mentioning import mentions
+
+    bound = Deadline(needle.text)
+
+    def matches(one: Session) -> bool:
+        try:
+            return mentions(one, needle, bound)
+        except CtxkitError as error:
+            if error.code is ExitCode.USAGE:  # the pattern is what is wrong
+                raise
+            found.failed.append((one.path, error))
+            return False
+
+    return matches
+
+
+def _now() -> float:
+    """What durations count from: the config's `now` where it is a time, else the clock."""
+    from ctxkit.store.config import load
+    from ctxkit.store.sidecar import user_config
+
+    named = seconds(load(None, Path.cwd(), os.environ, user_config(os.environ))["now"])
+    return time.time() if named is None else named
+
+
+def _moment(since: str, now: float) -> float:
+    from ctxkit import when
+
+    return when.moment(since, now)

@@ -1,0 +1,206 @@
+"""Finding: the sessions below folders, of all formats, newest first; and sidecars whose log is gone.
+
+Pipeline: `store/folder.py` walks, `glancing.py` tells of each file, what stands beside it is added here. It changes
+nothing. The command is `cli/sessions.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ctxkit.errors import CtxkitError, NothingMatched
+from ctxkit.formats import registry
+from ctxkit.glancing import Glance, State, glance
+from ctxkit.store.config import load
+from ctxkit.store.folder import SIDECAR, Entry, Known, walk
+from ctxkit.store.opening import cannot_open
+from ctxkit.store.sidecar import Sidecar, user_config
+from ctxkit.store.source import open_log
+
+SNAPSHOTS = "snapshots"
+"""The folder in a sidecar, of which each file is a checkpoint."""
+
+Step = Callable[[int, int], None]
+"""Told how many files are done, and of how many (0: nobody knows)."""
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A log that was found. `modified`: when its file was changed last, seconds since 1970; `size`: its bytes.
+
+    `sidecar`: its folder, None without one; `checkpoints`: files in that folder's `snapshots/`.
+    """
+
+    path: Path
+    glance: Glance
+    modified: float
+    size: int
+    sidecar: Path | None = None
+    checkpoints: int = 0
+
+    @property
+    def time(self) -> float:
+        """When it was last spoken in; where no message says that, when its file was changed last."""
+        return self.modified if self.glance.time is None else self.glance.time
+
+    @property
+    def state(self) -> State:
+        """Of the log and its ops."""
+        return self.glance.state
+
+
+class Found(msgspec.Struct):
+    """What was found. `orphans`: sidecars whose log is gone; `failed`: what cannot be read, and why."""
+
+    sessions: list[Session]
+    orphans: list[Path]
+    failed: list[tuple[Path, CtxkitError]]
+
+
+def find_sessions(
+    places: Iterable[str | os.PathLike[str]] | None = None, *, agents: bool = False,
+    env: Mapping[str, str] | None = None, progress: Step | None = None,
+) -> Found:  # fmt: skip
+    """The sessions below `places` (folders or files), newest first; None: below the agents' own folders that exist.
+
+    Files that are no logs are passed over, and so are logs without a message. `agents`: also those in which an agent's
+    own agents noted what they did, beside a session that is there. `env`: the environment (default: the process's own).
+    Raises NothingMatched where no agent's folder is there; NoSuchLog, NoPermission for a place that cannot be read.
+    """
+    known = os.environ if env is None else env
+    search = _Search(known, progress)
+    for place in homes(known) if places is None else map(Path, places):
+        search.below(place)
+    found = search.found
+    if not agents:
+        paths = {session.path for session in found.sessions}
+        found.sessions = [one for one in found.sessions if _session_of(one) not in paths]
+    found.sessions.sort(key=lambda one: (-one.time, os.fsencode(one.path)))
+    return found
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """The folders in which agents keep their sessions, as far as they exist. Raises NothingMatched where none does."""
+    home = env.get("HOME") or os.path.expanduser("~")
+    named = [
+        Path(env.get(variable, "") or os.path.join(home, folder), inside)
+        for variable, folder, inside in registry.HOMES.values()
+    ]
+    found = [path for path in named if os.path.isdir(path)]
+    if not found:
+        text = f"no agent keeps sessions here: there is no {', '.join(map(str, named))}"
+        raise NothingMatched(text, "ctxkit sessions DIR")
+    return found
+
+
+class _Search:
+    """One search over some folders."""
+
+    def __init__(self, env: Mapping[str, str], progress: Step | None) -> None:
+        self.found = Found([], [], [])
+        self._env = env
+        self._progress = progress
+        self._seen: Known = set()
+        self._formats: dict[Path, str] = {}
+        self._done = 0
+
+    def below(self, place: Path) -> None:
+        try:
+            for entry in walk(place, self._seen):
+                if self._progress is not None:
+                    self._progress(self._done, 0)
+                self._done += 1
+                if entry.sidecar:
+                    self._sidecar(entry.path)
+                elif entry.found is None:
+                    self._failed(entry)
+                else:
+                    self._file(entry.path, entry.found)
+        except OSError as error:
+            raise cannot_open(place, error) from error
+
+    def _failed(self, entry: Entry) -> None:
+        if entry.error is not None:
+            self.found.failed.append((entry.path, cannot_open(entry.path, entry.error)))
+
+    def _sidecar(self, folder: Path) -> None:
+        """A sidecar whose log is gone is named; it is never touched."""
+        if not os.path.lexists(folder.with_name(folder.name.removesuffix(SIDECAR))):
+            self.found.orphans.append(folder)
+
+    def _file(self, path: Path, found: os.stat_result) -> None:
+        try:
+            beside = Sidecar(path)
+            told = self._glance(path, beside)
+            if told is not None:
+                self.found.sessions.append(_session(path, found, told, beside))
+        except CtxkitError as error:
+            self.found.failed.append((path, error))
+
+    def _glance(self, path: Path, beside: Sidecar) -> Glance | None:
+        with open_log(path) as source:
+            return glance(source, str(path), self._format(path, beside), beside)
+
+    def _format(self, path: Path, beside: Sidecar) -> str:
+        """What config says that logs here are; without a config of a log's own, the same for all of a folder."""
+        folder = path.resolve().parent
+        if os.path.lexists(beside.config_path):
+            return str(self._config(beside.config_path, folder, beside.base))
+        if folder not in self._formats:
+            self._formats[folder] = self._config(None, folder, None)
+        return self._formats[folder]
+
+    def _config(self, file: Path | None, folder: Path, base: Path | None) -> str:
+        return str(load(file, folder, self._env, user_config(self._env), base=base)["format"])
+
+
+def _session(path: Path, found: os.stat_result, told: Glance, beside: Sidecar) -> Session:
+    """The session with what stands beside it."""
+    if beside.ignored or not os.path.isdir(beside.folder):
+        return Session(path, told, found.st_mtime, found.st_size)
+    checkpoints = _checkpoints(beside.folder / SNAPSHOTS)
+    return Session(path, told, found.st_mtime, found.st_size, beside.folder, checkpoints)
+
+
+def _checkpoints(folder: Path) -> int:
+    try:
+        with os.scandir(folder) as entries:
+            return sum(
+                entry.is_file(follow_symlinks=False) and not entry.name.startswith(".") and entry.name.endswith(".json")
+                for entry in entries
+            )
+    except OSError:
+        return 0
+
+
+def _session_of(one: Session) -> Path | None:
+    """The session beside whose file an agent's agent noted this; None where it is none of those."""
+    place = registry.by_name(one.glance.format).agents
+    if place is None:
+        return None
+    folder, before, behind = place
+    path = one.path
+    if path.parent.name != folder or not (path.name.startswith(before) and path.name.endswith(behind)):
+        return None
+    return path.parent.parent.with_name(path.parent.parent.name + path.suffix)
+
+
+def chosen(
+    sessions: Sequence[Session], *, since: float | None = None, format: str | None = None,
+    matches: Callable[[Session], bool] | None = None, limit: int | None = None,
+) -> Iterable[Session]:  # fmt: skip
+    """Those that are not older than `since`, of that format (or provider), and that match; the first `limit`."""
+    left = limit
+    for one in sessions:
+        if left == 0:
+            return
+        if since is not None and one.time < since:
+            return  # newest first: the others are older
+        if format is not None and not registry.fits(format, one.glance.format):
+            continue
+        if matches is None or matches(one):
+            left = None if left is None else left - 1
+            yield one

@@ -1,0 +1,208 @@
+"""Glancing: what a list of sessions tells of a file: whose log it is, what it is called, its last words, its state.
+
+Pipeline: `reading.py` reads the file, `core/ending.py` finds its end; of its messages no more are read in full than
+are told. Ops are not played, only looked at: a glance is of the log as its program has it. `finding.py`
+gathers glances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Literal
+
+import msgspec
+
+from ctxkit.core.ending import interrupted, newest_first
+from ctxkit.core.fit import faults
+from ctxkit.core.identity import identity
+from ctxkit.core.jsontext import loads
+from ctxkit.core.ledger import build
+from ctxkit.core.messages import Call, Content, Message
+from ctxkit.core.times import written
+from ctxkit.core.untyped import kind
+from ctxkit.errors import ManyConversations, UnknownFormat
+from ctxkit.reading import AUTO, Opening, read_source
+from ctxkit.store.backwards import Backwards
+from ctxkit.store.folder import START, may_be_log
+from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.source import Source
+
+TITLE, WORDS = 200, 500
+"""Characters of a title and of last words that are kept."""
+LOOKED_AT = 40
+"""Messages at either end that are looked at for words."""
+TORN = "torn-tail"
+"""The damage of an append that was cut off, and of one that goes on just now."""
+_COMMAND = "<command-"
+"""How Claude Code begins what a command of its own said: a title only where nothing else is one."""
+
+State = Literal["clean", "interrupted", "damaged"]
+
+
+class Last(msgspec.Struct, frozen=True):
+    """The last words of a session: who spoke, and how that begins."""
+
+    role: str
+    text: str
+
+
+class Glance(msgspec.Struct, frozen=True):
+    """What a file says of itself. `time`: of its newest message, seconds since 1970, None where none has one.
+
+    `messages`: all of them, on branches and in sidechains too; `conversations`: 1, or how many a file holds, of which
+    the first is told. `damaged`: how many places.
+    """
+
+    format: str
+    title: str
+    last: Last | None
+    time: float | None
+    messages: int
+    state: State
+    damaged: int = 0
+    conversations: int = 1
+
+
+def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | None = None) -> Glance | None:
+    """What the log in `source` says; None where it is none, or holds neither a message nor an op.
+
+    `format`: what it is read as; `sidecar`: whose ops are looked at, too. Raises NoPermission, ReadFailed,
+    UpdatedElsewhere, Usage.
+    """
+    if not may_be_log(source.read(0, START)):
+        return None
+    try:
+        opening = read_source(name, source.path, source, sidecar, conversation=None, rows=None, format=format)
+    except UnknownFormat:
+        return None
+    except ManyConversations:
+        return _many(source)
+    transcript = opening.transcript
+    if not (transcript.messages or transcript.ops):
+        return None
+    damage = [*transcript.damage, *opening.sidecar_damage]
+    torn = sum(one.code == TORN for one in damage)
+    damaged = len(damage) - torn + _wrong_ops(opening)
+    return Glance(
+        format=opening.format.name,
+        title=_title(opening),
+        last=_last(opening),
+        time=_time(opening),
+        messages=len(transcript.messages),
+        state="damaged" if damaged else "interrupted" if torn or interrupted(transcript) else "clean",
+        damaged=damaged,
+    )
+
+
+def _wrong_ops(opening: Opening) -> int:
+    """How many ops in force cannot be read or do not fit, as `check` finds them."""
+    transcript = opening.transcript
+    if not transcript.ops:
+        return 0
+
+    def known(n: int) -> str:
+        message = transcript.messages[n - 1]
+        return message.key or identity(message, _content(opening, message))
+
+    ledger = build(transcript)
+    wrong = (entry for entry in ledger.entries if not entry.void and faults(entry, transcript, known) is not None)
+    return len(ledger.damage) + sum(1 for _ in wrong)
+
+
+def _many(source: Source) -> Glance | None:
+    """Of a file with many conversations, in figures."""
+    from ctxkit.formats import containers
+
+    found = containers.find(source.read(0, source.size))
+    if found is None:  # it was one a moment ago
+        return None
+    some = found.conversations
+    title = next((one.title for one in islice(some, LOOKED_AT) if one.title), "")
+    return Glance(
+        format=some[0].format,
+        title=_line(title, TITLE),
+        last=None,
+        time=None,
+        messages=sum(one.count for one in some),
+        state="damaged" if found.damage else "clean",
+        damaged=len(found.damage),
+        conversations=len(some),
+    )
+
+
+def _time(opening: Opening) -> float | None:
+    """Of the newest message that has one: by the order of the file, as clocks lie."""
+    messages = opening.transcript.messages
+    backwards = (messages[i] for i in range(len(messages) - 1, -1, -1))
+    return next((moment for message in backwards if (moment := written(message.ts)) is not None), None)
+
+
+def _title(opening: Opening) -> str:
+    """What its program calls it, else how the first words begin that somebody typed."""
+    lines = Backwards(opening.laid_out)
+
+    def holding(literal: bytes) -> Iterator[dict[str, Any]]:
+        for line in lines.holding(literal):
+            try:
+                record = loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict):
+                yield record
+
+    return _line(opening.format.title(holding), TITLE) or _first(opening)
+
+
+def _first(opening: Opening) -> str:
+    view = opening.transcript.view
+    messages = opening.transcript.messages
+    ours = messages if view is None else (messages[n - 1] for n in view.order)
+    commands = ""
+    for message in islice((one for one in ours if one.opens), LOOKED_AT):
+        content = _content(opening, message)
+        words = _line(opening.format.typed(content), TITLE)
+        if not words or kind(content) is not None:
+            continue
+        if not words.startswith(_COMMAND):
+            return words
+        commands = commands or words
+    return commands
+
+
+def _last(opening: Opening) -> Last | None:
+    """The newest words of the user or the assistant; of none, the newest call."""
+    called = None
+    for message in islice(newest_first(opening.transcript), LOOKED_AT):
+        if message.role in ("tool", "function", "system", "developer"):
+            continue
+        content = _content(opening, message)
+        if content.role == "user" and kind(content) is not None:
+            continue
+        if words := _line(opening.format.typed(content), WORDS):
+            return Last(content.role, words)
+        if called is None and (names := _called(content)):
+            called = Last(content.role, names)
+    return called
+
+
+def _content(opening: Opening, message: Message) -> Content:
+    """The message in full, as `OpenedLog.content`; what cannot be decoded says nothing."""
+    source = opening.laid_out
+    try:
+        rows = [loads(source.read(*span)) for span in ((message.offset, message.size), *message.more)]
+    except ValueError:
+        return Content(message.role, [])
+    return opening.format.content(message, [row for row in rows if isinstance(row, dict)])
+
+
+def _called(content: Content) -> str:
+    names = [part.name for part in content.parts if isinstance(part, Call)]
+    return _line("→ " + ", ".join(names), WORDS) if names else ""
+
+
+def _line(text: str, size: int) -> str:
+    """The start of a text on one line, in characters that can be written down."""
+    words = " ".join(text[: 4 * size].split())
+    cut = words if len(words) <= size else f"{words[: size - 1]}…"
+    return cut.encode("utf-8", "replace").decode("utf-8")

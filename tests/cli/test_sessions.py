@@ -1,0 +1,170 @@
+"""sessions: what is listed, how, and what is said of the rest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ctxkit.cli import deadline
+from tests.cli.hostile import ALL, bad_characters
+from tests.cli.runner import FOREIGN, PYTHON, SMALL, Ran, ctxkit, good, lines, message, process
+from tests.cli.screens import on_pty
+
+HOSTILE = os.fsdecode(b"new\nline \x1b]0;pwned\x07 \xff \xe2\x80\xae $(id) 'x'.jsonl")
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A folder with three sessions: native, of Claude Code, and one without an answer."""
+    folder = tmp_path / "logs"
+    (folder / "deep/er").mkdir(parents=True)
+    (folder / "chat.jsonl").write_bytes(SMALL)
+    (folder / "deep/claude.jsonl").write_bytes(FOREIGN)
+    (folder / "deep/er/open.jsonl").write_bytes(lines(message("user", "is anybody there", 30)))
+    return folder
+
+
+def names(ran: Ran) -> list[str]:
+    """The file names of the JSON lines."""
+    return [Path(value["path"]).name for value in ran.values]
+
+
+def test_list(logs: Path) -> None:
+    """Newest first, some lines each; how many is a report."""
+    ran = good("sessions", logs)
+    assert ran.text == (
+        "2026-02-01 10:30  is anybody there\n    user: is anybody there\n    chat  1 message  interrupted\n"
+        f"    {logs}/deep/er/open.jsonl\n\n"
+        "2026-02-01 10:10  first question\n    assistant: last answer\n    chat  11 messages\n"
+        f"    {logs}/chat.jsonl\n\n"
+        "2026-02-01 10:02  hello\n    user: more\n    claude-code  3 messages  interrupted\n"
+        f"    {logs}/deep/claude.jsonl\n"
+    )
+    assert ran.err == "3 sessions\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("", "open chat claude"), ("--limit 1", "open"), ("--format chat", "open chat"),
+        ("--format anthropic", "open chat"), ("--grep print", "chat"), ("--grep hel+o", "claude"),
+        ("--grep deep", "open claude"), ("--grep ^more$", "claude"), ("--since 2026-02-01T10:10:00Z", "open chat"),
+        ("--since 25m", "open chat"), ("--grep question --limit 1", "chat"),
+    ],
+)  # fmt: skip
+def test_what_is_listed(logs: Path, words: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that is asked for holds; durations count from now."""
+    monkeypatch.setenv("CTXKIT_NOW", "2026-02-01T10:31:00Z")
+    assert names(good("sessions", logs, *words.split(), "--json")) == [f"{name}.jsonl" for name in expected.split()]
+
+
+def test_json(logs: Path) -> None:
+    """An object each, all keys always there."""
+    [found] = good("sessions", logs / "chat.jsonl", "--json").values
+    assert found == {
+        "path": f"{logs}/chat.jsonl", "format": "chat", "title": "first question",
+        "last": {"role": "assistant", "text": "last answer"}, "time": "2026-02-01T10:10:00Z", "size": len(SMALL),
+        "messages": 11, "conversations": 1, "checkpoints": 0, "state": "clean", "damaged": 0, "sidecar": None,
+    }  # fmt: skip
+
+
+def test_paths_alone(logs: Path) -> None:
+    """With -0 as they are, bytes that are no text included."""
+    (logs / HOSTILE).write_bytes(lines(message("user", "x", 40)))
+    found = good("sessions", logs, "-0").out.split(b"\0")
+    assert found[0] == os.fsencode(logs / HOSTILE) and len(found) == 5 and found[-1] == b""
+    assert ctxkit("sessions", logs, "-0", "--json").code == 2
+
+
+def test_hostile_names_and_words(tmp_path: Path) -> None:
+    """Whatever a file is called and says, a terminal shows it and obeys none of it."""
+    folder = tmp_path / "d\x1b[31m"
+    folder.mkdir()
+    (folder / HOSTILE).write_bytes(lines(message("user", ALL), message("assistant", ALL)))
+    (folder / f"{HOSTILE}.gone.ctxkit").mkdir()
+    (folder / "broken\x1b[1m\nctxkit: all is well").symlink_to("nowhere")
+    for options in ((), ("--grep", "."), ("--grep", "\x1b")):
+        ran = ctxkit("sessions", folder, *options)
+        assert ran.code == 0
+        assert (bad_characters(ran.text), bad_characters(ran.err)) == ([], [])
+        assert "\nctxkit: all is well" not in ran.text + ran.err
+    for columns in (20, 80):
+        seen = on_pty(["--no-pager", "sessions", str(folder)], columns)
+        assert seen.code == 0 and b"\x1b]0;" not in seen.raw and b"\x1b[31m" not in seen.raw
+
+
+def test_sidecars_whose_log_is_gone(logs: Path) -> None:
+    """Are named, and stay."""
+    (logs / "gone.jsonl.ctxkit").mkdir()
+    ran = good("sessions", logs, "--json")
+    assert ran.err == f"{logs}/gone.jsonl.ctxkit: a sidecar whose log is gone\n3 sessions\n"
+    assert (logs / "gone.jsonl.ctxkit").is_dir()
+    assert good("sessions", logs, "--json", "-q").err == ""
+
+
+@pytest.mark.needs("setpriv")
+def test_what_cannot_be_read(logs: Path) -> None:
+    """A file, a folder: said, and the others are listed; exit by what failed where nothing else is there."""
+    (logs / "chat.jsonl").chmod(0)
+    (logs / "deep/er").chmod(0)
+    before = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    ran = process("sessions", str(logs), "--json", before=before)
+    assert (ran.code, names(ran)) == (0, ["claude.jsonl"])
+    assert f"ctxkit: {logs}/chat.jsonl: permission denied\n" in ran.err
+    assert f"ctxkit: {logs}/deep/er: permission denied\n" in ran.err
+    assert process("sessions", str(logs / "deep/er"), before=before).code == 77
+    (logs / "deep/claude.jsonl").unlink()
+    assert process("sessions", str(logs), before=before).code == 77
+
+
+def test_nothing_is_there(tmp_path: Path, logs: Path) -> None:
+    """Exit 1, and which folder it was; a folder that is missing is exit 66."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    ran = ctxkit("sessions", empty)
+    assert (ran.code, ran.out, ran.err) == (1, b"", f"ctxkit: nothing found: no session in {empty}\n")
+    assert "none of 3 sessions fits" in ctxkit("sessions", logs, "--grep", "zebra").err
+    assert ctxkit("sessions", tmp_path / "none").code == 66
+    assert ctxkit("sessions", "").code == 2
+    ran = ctxkit("sessions")
+    assert ran.code == 1 and ".claude/projects" in ran.err and "hint: ctxkit sessions DIR" in ran.err
+
+
+def test_default_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the agents that are there."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".claude/projects/-src").mkdir(parents=True)
+    (tmp_path / ".claude/projects/-src/a.jsonl").write_bytes(FOREIGN)
+    assert names(good("sessions", "--json")) == ["a.jsonl"]
+
+
+@pytest.mark.parametrize("words", ["--format nope", "--grep (", "--since yesterweek", "--limit 0"])
+def test_usage(logs: Path, words: str) -> None:
+    """What cannot be understood is refused before anything is read."""
+    ran = ctxkit("sessions", logs, *words.split())
+    assert (ran.code, ran.out) == (2, b"")
+
+
+def test_a_pattern_that_runs_away(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ends the command."""
+    monkeypatch.setattr(deadline.Deadline.__init__, "__defaults__", (0.05,))
+    (logs / "evil.jsonl").write_bytes(lines(message("user", "title", 50), message("user", "a" * 40 + "!", 51)))
+    ran = ctxkit("sessions", logs, "--grep", "(a+)+$")
+    assert ran.code == 2 and "pattern too slow" in ran.err
+
+
+def test_nothing_is_written(logs: Path) -> None:
+    """Neither beside the logs nor in them."""
+    before = sorted((path, path.stat().st_mtime_ns) for path in logs.rglob("*"))
+    good("sessions", logs, "--grep", "question")
+    assert sorted((path, path.stat().st_mtime_ns) for path in logs.rglob("*")) == before
+
+
+def test_a_reader_that_leaves(logs: Path) -> None:
+    """Is no error."""
+    line = f"{' '.join(map(repr, PYTHON))} sessions {logs} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(["bash", "-c", line], capture_output=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr.decode()) in {(0, "3 sessions\n"), (141, ""), (0, "")}
