@@ -14,34 +14,25 @@ from tests.bench.compaction import made
 from tests.bench.compaction.intervals import mean
 from tests.bench.compaction.measures import MEASURES
 from tests.bench.compaction.own import OWN
-from tests.bench.compaction.ready import all_cases, generic, ready
+from tests.bench.compaction.ready import Ready, all_cases, generic, ready
 from tests.bench.compaction.runs import STRATEGIES, Run, all_runs
 from tests.bench.compaction.sessions import MADE, files
+from tests.bench.compaction.writing import BUDGETS, write
 from tests.shared import SHARED
-
-BUDGETS = (10, 25, 40)
-"""Percent of the tokens of the prefix."""
 
 
 def main() -> int:
-    """Run, and print a line for each strategy and budget."""
-    parser = argparse.ArgumentParser(prog="just bench-compact", description=__doc__)
-    parser.add_argument("--half", choices=("odd", "even", "all"), default="all", help="tuned on odd, reported on even")
-    parser.add_argument("--only", choices=("ctxkit", "baselines"), help="these strategies")
-    parser.add_argument("--strategy", action="append", metavar="NAME", help="with this in its name; may be repeated")
-    parser.add_argument("--cases", type=int, metavar="N", help="the first N cases")
-    parser.add_argument("--case", metavar="NAME", help="cases with this in their name")
-    parser.add_argument("--budget", type=int, action="append", metavar="P", help="percent; may be repeated")
-    parser.add_argument("--others", action="store_true", help="cases of other formats than Claude Code and Codex")
-    parser.add_argument("--made", action="store_true", help="on made sessions instead of the real ones")
-    parser.add_argument("--jobs", type=int, default=2, help="cases at a time (default 2)")
-    parser.add_argument("--verbose", action="store_true", help="a line for each case too")
-    asked = parser.parse_args()
+    """Run, and print a line for each strategy and budget; with --write, put tables and pictures into docs/."""
+    asked = _asked()
     start = time.monotonic()
-    everything = [ready(case) for case in all_cases(at_hand(made_ones=asked.made))]
+    paths = at_hand(made_ones=asked.made)
+    everything = [ready(case) for case in all_cases(paths)]
     common = generic(everything)
-    chosen = [one for one in everything if one.case.main != asked.others and asked.half in ("all", one.case.half)]
-    chosen = [one for one in chosen if (asked.case or "") in one.case.name][: asked.cases]
+    if asked.write:
+        write(everything, paths, common, asked.jobs, asked.part)
+        print(f"{time.monotonic() - start:.1f} s")
+        return 0
+    chosen = [one for one in everything if _is_chosen(one, asked)][: asked.cases]
     names = [name for name in STRATEGIES if asked.only is None or (name in OWN) == (asked.only == "ctxkit")]
     names = [name for name in names if not asked.strategy or any(part in name for part in asked.strategy)]
     sessions = len({one.case.session for one in chosen})
@@ -58,6 +49,30 @@ def main() -> int:
             print(line(name, [one for one in runs if (one.strategy, one.budget) == (name, budget)]))
     print(f"{time.monotonic() - start:.1f} s")
     return 0
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="just bench-compact", description=__doc__)
+    parser.add_argument("--half", choices=("odd", "even", "all"), default="all", help="tuned on odd, reported on even")
+    parser.add_argument("--only", choices=("ctxkit", "baselines"), help="these strategies")
+    parser.add_argument("--strategy", action="append", metavar="NAME", help="with this in its name; may be repeated")
+    parser.add_argument("--cases", type=int, metavar="N", help="the first N cases")
+    parser.add_argument("--case", default="", metavar="NAME", help="cases with this in their name")
+    parser.add_argument("--budget", type=int, action="append", metavar="P", help="percent; may be repeated")
+    parser.add_argument("--others", action="store_true", help="cases of other formats than Claude Code and Codex")
+    parser.add_argument("--uncapped", action="store_true", help="more than 12 cases of a repository, too")
+    parser.add_argument("--made", action="store_true", help="on made sessions instead of the real ones")
+    parser.add_argument("--jobs", type=int, default=2, help="cases at a time (default 2)")
+    parser.add_argument("--verbose", action="store_true", help="a line for each case too")
+    parser.add_argument("--write", action="store_true", help="all of it, into docs/compaction.md and docs/pictures")
+    parser.add_argument("--part", choices=("recall", "models", "speed", "goosedump"), help="of --write: this alone")
+    return parser.parse_args()
+
+
+def _is_chosen(one: Ready, asked: argparse.Namespace) -> bool:
+    case = one.case
+    whose = case.main != asked.others and (asked.uncapped or not case.beyond)
+    return whose and asked.half in ("all", case.half) and asked.case in case.name
 
 
 def at_hand(made_ones: bool) -> list[Path]:

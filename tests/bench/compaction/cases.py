@@ -31,12 +31,15 @@ SPLIT = 0.6
 
 
 class Case(NamedTuple):
-    """One case. `session`: its place among all sessions with cases, from 1, which says in which half it is."""
+    """One case. `session`: its place among all sessions with cases, from 1, which says in which half it is. `main`: it
+    is of a program whose cases make the figures; `beyond`: its repository has PER_REPOSITORY cases without it.
+    """
 
     name: str
     session: int
     repository: str
     main: bool
+    beyond: bool
     prefix: list[Record]
     suffix: list[Record]
 
@@ -105,15 +108,21 @@ def of_session(path: Path) -> list[tuple[list[Record], list[Record]]]:
 
 
 def numbered(found: Sequence[tuple[Path, Sequence[tuple[list[Record], list[Record]]]]]) -> list[Case]:
-    """The cases of these session files, at most PER_REPOSITORY of a repository, as evenly of its sessions as can be."""
+    """The cases of these session files; PER_REPOSITORY of a repository count, as evenly of its sessions as can be."""
     with_cases = [(path, some) for path, some in found if some]
     whose = {path: repository(path, path.read_bytes()) for path, _ in with_cases}
     chosen = _chosen({path: (whose[path], path.parent.name in MAIN, len(some)) for path, some in with_cases})
     return [
-        Case(f"{path.parent.name}/{path.stem}:{k + 1}", number, whose[path], path.parent.name in MAIN, *one)
+        Case(
+            f"{path.parent.name}/{path.stem}:{k + 1}",
+            number,
+            whose[path],
+            path.parent.name in MAIN,
+            (path, k) not in chosen,
+            *one,
+        )
         for number, (path, some) in enumerate(with_cases, 1)
         for k, one in enumerate(some)
-        if (path, k) in chosen
     ]
 
 

@@ -1,42 +1,35 @@
-"""ctxkit's own strategies, as users get them: the prefix as a log, compacted to a budget, and its context read back.
-
-The newest step stays as it is by default, however large. Where that alone is more than the budget, the step is given
-up, too (`--keep-steps 0`): no strategy here has more tokens than it was allowed, but for what it can never replace.
-"""
+"""ctxkit's own strategies, as users get them: the prefix as a log, compacted to a budget, and its context read back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 
-from ctxkit import Log
+from ctxkit.core.messages import Content
 from ctxkit.errors import NothingChanges
 from tests.bench.compaction.baselines import Compacted
 from tests.bench.compaction.cases import read
 from tests.bench.compaction.ready import Ready
+from tests.bench.compaction.sessions import Record
 
 
-def compacted(case: Ready, budget: int, strategy: str) -> Compacted:
-    """What `ctxkit compact --budget N --strategy NAME` makes of the prefix; the prefix, where nothing gets smaller."""
-    log = _compacted(case, budget, strategy, None)
-    if log.compacted is not None and not log.compacted.found.reached:
-        log = _compacted(case, budget, strategy, 0)
+def compact(records: Sequence[Record], budget: int, strategy: str) -> list[Content]:
+    """What `ctxkit compact --budget N --strategy NAME` makes of a log; the log, where nothing gets smaller."""
+    log = read(records)
+    log.dry_run = True
+    try:
+        op = log.compact(budget=budget, strategy=strategy)
+    except NothingChanges:
+        op = None
+    if op is not None:
+        log.look_through(op)
     return [log.full(one) for one in log.entries()]
 
 
-def _compacted(case: Ready, budget: int, strategy: str, keep_steps: int | None) -> Log:
-    log = read(case.case.prefix)
-    log.dry_run = True
-    try:
-        op = log.compact(budget=budget, strategy=strategy, keep_steps=keep_steps)
-    except NothingChanges:
-        return log
-    if op is not None:
-        log.look_through(op)
-    return log
+def _made(strategy: str) -> Callable[[Ready, int], Compacted]:
+    return lambda case, budget: compact(case.case.prefix, budget, strategy)
 
 
 OWN: dict[str, Callable[[Ready, int], Compacted]] = {
-    f"ctxkit {name}": partial(compacted, strategy=name) for name in ("extract", "mask", "truncate")
+    f"ctxkit {name}": _made(name) for name in ("extract", "mask", "truncate")
 }
 """By what the tables call them."""

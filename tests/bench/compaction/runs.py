@@ -39,13 +39,18 @@ class Run(NamedTuple):
 
 def run(case: Ready, strategy: str, budget: int, generic: frozenset[Item]) -> Run:
     """`budget`: percent of the tokens of the prefix."""
+    return run_of(case, strategy, budget, case.total * budget // 100, generic)
+
+
+def run_of(case: Ready, strategy: str, named: int, budget: int, generic: frozenset[Item]) -> Run:
+    """`budget`: in tokens; `named`: what the run says that it was."""
     start = time.perf_counter()
-    made = STRATEGIES[strategy](case, case.total * budget // 100)
+    made = STRATEGIES[strategy](case, budget)
     seconds = time.perf_counter() - start
     if isinstance(made, str):
-        return Run(case.case.name, strategy, budget, {}, 0.0, seconds, made)
+        return Run(case.case.name, strategy, named, {}, 0.0, seconds, made)
     found = scores(case.needed, case.facts, generic, readable(made))
-    return Run(case.case.name, strategy, budget, found, sum(tokens(made)) / case.total, seconds)
+    return Run(case.case.name, strategy, named, found, sum(tokens(made)) / case.total, seconds)
 
 
 def readable(some: Sequence[Content]) -> str:

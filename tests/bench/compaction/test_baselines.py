@@ -17,7 +17,7 @@ from tests.bench.compaction.runs import all_runs, readable, run
 @pytest.fixture(scope="module")
 def case() -> Ready:
     """One case."""
-    return make_ready(Case("made", 1, "harbour", True, *split(made.session(1, "harbour"))))
+    return make_ready(Case("made", 1, "harbour", True, False, *split(made.session(1, "harbour"))))
 
 
 def kept(made_: Compacted) -> list[Content]:
