@@ -15,7 +15,7 @@ from tests.bench.compaction.speed import Timed
 
 PAGE = "docs/compaction.md"
 OWN = "ctxkit extract"
-PLOTTED = (5, 10, 15, 25, 40, 60)
+PLOTTED = (10, 15, 20, 25, 40, 60)
 """Budgets of the picture."""
 
 

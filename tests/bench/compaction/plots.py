@@ -93,7 +93,7 @@ def _scales(across: Scale, up: Scale) -> Iterator[str]:
 
 
 def _lines(lines: Sequence[Line], across: Scale, up: Scale) -> Iterator[str]:
-    """Each line, and its name beside its end, names moved apart."""
+    """Each line, and its name right of the drawing, at the height of its end, names moved apart."""
     places = _apart([_y(line.points[-1][1], up) for line in lines])
     for k, (line, place) in enumerate(zip(lines, places, strict=True)):
         strong = " strong" * line.strong
@@ -101,7 +101,7 @@ def _lines(lines: Sequence[Line], across: Scale, up: Scale) -> Iterator[str]:
         yield f'<polyline class="c{k}{strong}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
         for x, y in points:
             yield f'<circle class="t{k}" cx="{x:.1f}" cy="{y:.1f}" r="{3 if line.strong else 2}"/>'
-        yield f'<text class="t{k}{strong}" x="{points[-1][0] + 10:.1f}" y="{place + 4:.1f}">{escape(line.name)}</text>'
+        yield f'<text class="t{k}{strong}" x="{WIDTH - RIGHT + 10}" y="{place + 4:.1f}">{escape(line.name)}</text>'
 
 
 def _apart(wanted: Sequence[float]) -> list[float]:
