@@ -63,3 +63,7 @@ whole *args:
 # Trims of all real files at many budgets, 40 of each file unless `--budgets` says otherwise (minutes)
 trims *args:
     python -m tests.trims {{args}}
+
+# Compacts of all real files by every strategy at four targets, an hour at most; --only, --strategy, --target: a part
+compacts *args:
+    python -m tests.compacts {{args}}

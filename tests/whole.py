@@ -64,7 +64,8 @@ def drawn(name: str, number: int) -> tuple[Path, list[Command]]:
 def _command(dice: random.Random) -> Command:
     verb = dice.choice(
         ["forget"] * 4
-        + ["compact"] * 3
+        + ["compact"]
+        + ["condense"] * 3
         + ["trim", "edit", "restore", "remember", "recall", "protect", "rewind", "mark"] * 2
         + ["unprotect", "clear", "undo", "redo", "set_window"]
     )
@@ -76,7 +77,8 @@ def _command(dice: random.Random) -> Command:
              (("grep", "error"),), (("grep", "the"), ("invert", True)), (("role", "user"), ("last", "7"))]
         )  # fmt: skip
     return Command(
-        verb, dice.randrange(10**6), more, criteria, dice.choice(LABELS), hours=dice.choice([1, 5, 50]),
+        verb, dice.randrange(10**6), more, criteria, dice.choice(LABELS),
+        hours=dice.choice([1, 2, 4, 7] if verb == "condense" else [1, 5, 50]),
         flag=dice.random() < 0.5, changed=dice.choice(CHANGED),
     )  # fmt: skip
 

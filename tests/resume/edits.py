@@ -1,12 +1,13 @@
 """What is done to a session before its export is resumed: the commands that there are, and ops that a log may hold.
 
 Each works on a copy, is chosen from what stands in the file, so that it fits any, and gives None where there is nothing
-of its kind in the file. Ops that no command writes yet (compact, trim, edit) are what the op format says they are.
+of its kind in the file. Ops that no command writes so (compact, trim, edit) are what the op format says they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from ctxkit import Log
@@ -89,6 +90,13 @@ def compact(copy: Path) -> Log:
     return _commit(log, Compact(at=log.here(), ids=_third(log), text=SUMMARY))
 
 
+def condensed(strategy: str, copy: Path) -> Log | None:
+    """What the command `compact` makes of it: the old messages told by rules, or their results masked."""
+    log = Log.open(copy)
+    found = log.compact(target=30, strategy=strategy, keep_last=0, keep_steps=2)
+    return None if found is None else Log.open(copy)
+
+
 def undone(copy: Path) -> Log:
     """The same, and an undo."""
     compact(copy).undo()
@@ -120,6 +128,8 @@ EDITS: dict[str, Callable[[Path], Log | None]] = {
     "remember": remember,
     "recall": recall,
     "compact": compact,
+    "compact by extract": partial(condensed, "extract"),
+    "compact by mask": partial(condensed, "mask"),
     "undone compact": undone,
     "trim": trim,
     "edit": edit,

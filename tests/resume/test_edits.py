@@ -22,6 +22,7 @@ SESSIONS = {
 }
 SAME = {"nothing", "undone compact"}
 NEEDS_GROUP = {"forget of parallel calls", "forget of one result"}
+NEEDS_LENGTH = {"compact by extract", "compact by mask"}
 
 
 def edited(session: Path, name: str, tmp_path: Path) -> Log | None:
@@ -31,12 +32,23 @@ def edited(session: Path, name: str, tmp_path: Path) -> Log | None:
 
 
 @pytest.mark.parametrize("agent", SESSIONS)
-@pytest.mark.parametrize("name", [name for name in EDITS if name not in NEEDS_GROUP])
+@pytest.mark.parametrize("name", [name for name in EDITS if name not in NEEDS_GROUP | NEEDS_LENGTH])
 def test_an_edit_changes_the_context_or_not(agent: str, name: str, tmp_path: Path) -> None:
     """An undone op leaves what was there; any other does not."""
     log = edited(SESSIONS[agent], name, tmp_path)
     assert log is not None
     assert (context_of(agent, log) == context(agent, SESSIONS[agent])) is (name in SAME)
+
+
+def test_a_compact_by_rules(tmp_path: Path) -> None:
+    """Of a session that is long enough; else there is nothing to condense."""
+    told, masked = [
+        edited(FIXTURES / "guide/session.jsonl", f"compact by {by}", tmp_path) for by in ("extract", "mask")
+    ]
+    assert told is not None and any("in short" in block.key for block in context_of("claude-code", told))
+    assert masked is not None and masked.state().board.stubs
+    (tmp_path / "short").mkdir()
+    assert edited(FIXTURES / "truth-codex/rollback2-end.jsonl", "compact by mask", tmp_path / "short") is None
 
 
 @pytest.mark.parametrize(("name", "words"), [("compact", SUMMARY), ("edit", ASKED["content"]), ("trim", STUB)])
