@@ -35,6 +35,8 @@ FILES = {name: sorted((SHARED / f"transcripts/{name}").glob("*.jsonl")) for name
 LINKS = {"claude-code": ("uuid", "parentUuid"), "codex": ("", ""), "pi": ("id", "parentId")}
 """Keys of a row: its own id, and that of the row it hangs on."""
 LABELS = (None, "a", "b")
+LARGE = ("edit", "remember", "condense")
+"""What is about many messages."""
 CHANGED = ('{"role":"user","content":"changed"}', '{"role":"assistant","content":"so it was"}')
 Told = list[tuple[str, bytes]]
 ran: Counter[str] = Counter()
@@ -69,7 +71,7 @@ def _command(dice: random.Random) -> Command:
         + ["trim", "edit", "restore", "remember", "recall", "protect", "rewind", "mark"] * 2
         + ["unprotect", "clear", "undo", "redo", "set_window"]
     )
-    more = dice.choice([0, 0, 1, 3, 20, 200] if verb not in ("edit", "remember") else [3, 40, 400, 4000])
+    more = dice.choice([0, 0, 1, 3, 20, 200] if verb not in LARGE else [3, 40, 400, 4000])
     criteria: tuple[tuple[str, str | bool], ...] = ()
     if verb in ("forget", "remember", "recall", "protect") and dice.random() < 0.3:
         criteria = dice.choice(
