@@ -112,6 +112,10 @@ class Command:
                 rest.append({"forget": "--include-protected", "unprotect": "--force"}[name])
         elif name in ("mark", "rewind") and self.label is not None:
             rest = ["--", self.label]
+        elif name == "condense":
+            name, rest = "compact", [*self.numbers(count), "--force", f"--target={10 * self.hours}%"]
+            rest += [f"--strategy={('extract', 'mask', 'truncate')[self.first % 3]}"]
+            rest += [f"--keep-steps={self.more}"] if self.flag else []
         elif name == "clear":
             rest = [*([f"--agent={self.agent}"] if self.agent else []), *(["--keep-protected"] if self.flag else [])]
         elif name in WINDOWS:

@@ -194,3 +194,40 @@ def test_a_first_message_that_is_left_of_an_earlier_part_does_not_stay(first: di
     protected = opened(lines(*rows))
     protected.protect("1")
     assert str(condensing(protected, keep=Keep(0)).ids) == "2-6"
+
+
+def test_what_a_window_hides_is_not_told() -> None:
+    """Candidates are visible; a step of which a part is hidden stays whole."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": "Go.", "ts": "2026-02-01T09:00:00Z"}]
+    for n in range(10):
+        for row in step(n, "bash", {"command": f"make {n}"}, f"result {n} " * 40):
+            rows.append({**row, "ts": f"2026-02-01T10:{len(rows):02}:00Z"})
+    log = opened(lines(*rows))
+    log.config = log.config.given({"window.min": "1m"})
+    log.set_window(660)  # from 10:10 on, whose message answers one of 10:09
+    found = condensing(log, keep=Keep(None, 1))
+    assert str(found.ids) == "12-19"
+    assert all(name in found.tokens for name in found.ids)
+
+
+def test_observations_are_masked() -> None:
+    """What a command printed is in the user's role where an agent has no tools but words."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
+    for n in range(6):
+        rows.append({"role": "assistant", "content": f"I run it.\n```bash\nmake {n}\n```"})
+        rows.append({"role": "user", "content": f"<returncode>0</returncode>\n<output>\n{'x ' * 300}</output>"})
+    made = condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0), percent=1).condensed()
+    assert set(made.op.stubs) == {"3", "5", "7", "9", "11", "13"}
+    assert made.seen.text(3).startswith("[output: ") and made.seen.text(2) == rows[1]["content"]
+
+
+def test_pictures_are_masked() -> None:
+    """They are the largest of all; the line says how many there were."""
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA" * 99}}
+    rows: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
+    for n in range(4):
+        call = {"type": "tool_use", "id": f"c{n}", "name": "shot", "input": {}}
+        answer = {"type": "tool_result", "tool_use_id": f"c{n}", "content": [picture, picture]}
+        rows += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
+    made = condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0), percent=1).condensed()
+    assert set(made.op.stubs.values()) == {"[shot: 2 pictures left out]"} and made.after < made.before / 10

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cli.runner import ctxkit, good, small
-from tests.lawful import COMMANDS, ROOT, Command, Records, as_bytes, cli, conversations
+from tests.lawful import COMMANDS, CONDENSE, ROOT, Command, Records, as_bytes, cli, conversations
 
 CHAT = (ROOT / "fixtures/guide/chat.jsonl").read_bytes()
 SESSION = (ROOT / "fixtures/guide/session.jsonl").read_bytes()
@@ -49,6 +49,10 @@ LINES = [
     ["window", "LOG", "24h"], ["window", "LOG", "set", "2h"], ["window", "LOG", "add", "8h"],
     ["window", "LOG", "sub", "4h"], ["window", "LOG", "reset"], ["window", "LOG", "off"], ["window", "LOG", "8"],
     ["window", "LOG", "24h", "--agent", "frodo"], ["window", "LOG", "30h"],
+    ["trim", "LOG", "--max-tokens", "200"], ["compact", "LOG", "--target", "60%"], ["compact", "LOG"],
+    ["compact", "LOG", "--force", "--keep-last", "0", "--strategy", "mask"],
+    ["compact", "LOG", "2-", "--keep-steps", "1"],
+    ["compact", "LOG", "--target", "40%", "--strategy", "truncate"], ["compact", "LOG", "--force", "--keep-last", "9"],
     ["add", "LOG", "some words"], ["add", "LOG", "x", "--role", "assistant", "--ts", "2026-02-12T14:30:00Z"],
 ]  # fmt: skip
 
@@ -156,7 +160,7 @@ def test_a_session_takes_no_message(tmp_path: Path) -> None:
     assert cli("add", str(log), "words")[:2] == (65, b"")
 
 
-@given(records=conversations(3), commands=st.lists(COMMANDS, min_size=1, max_size=4))
+@given(records=conversations(3), commands=st.lists(COMMANDS | CONDENSE, min_size=1, max_size=4))
 @settings(max_examples=12)
 def test_random_command_lines(
     records: Records, commands: list[Command], tmp_path_factory: pytest.TempPathFactory
