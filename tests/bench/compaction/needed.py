@@ -3,7 +3,7 @@
 An item of the prefix is needed where a message of the agent in the suffix (its text, or what it gives a tool; the
 first AHEAD of them) has it before a result or a message of the user or the program in the suffix does. Its first use
 decides: what was seen again before that is not needed, however often it is used. The same holds of lines, of which
-those are left out that are one item and nothing else, as a list of items would have them.
+those are left out that are one item or one word and nothing else: items are there to tell whether these are kept.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ IN_CONTEXT = frozenset({Sort.IDENTIFIER, Sort.ERROR, Sort.NUMBER})
 """Sorts of items that say little without the line that they stand in."""
 AUTHORED = frozenset({Kind.ASSISTANT, Kind.INPUT})
 SPACE = re.compile(r"[ \t]+")
+BLANK = re.compile(r"\s")
 WORD = re.compile(r"\w+")
 T = TypeVar("T")
 
@@ -58,10 +59,10 @@ def _word(sign: str) -> bool:
 
 
 def lines(text: str) -> Iterator[str]:
-    """The lines of a text that are long enough to be somebody's, without the blanks around them."""
+    """The lines of a text that are long enough to be somebody's, of more than one word, without the blanks around."""
     for line in text.split("\n"):
         held = line.strip()
-        if SHORTEST <= len(held) <= LONGEST:
+        if SHORTEST <= len(held) <= LONGEST and BLANK.search(held):
             yield held
 
 

@@ -47,11 +47,12 @@ def test_only_what_is_authored_soon_is_looked_at() -> None:
 
 
 def test_lines() -> None:
-    """A line of 24 to 300 characters that is issued again, whatever stands before it; no item, no part of a line."""
-    prefix = [Piece(1, Kind.RESULT, f"    {LINE}\nshort line\n{'x ' * 200}\nsrc/app/a_very_long_name_of_rows.py")]
-    again = f"{LINE}\nshort line\n{'x ' * 200}\nsrc/app/a_very_long_name_of_rows.py"
-    assert needed(prefix, [Piece(2, Kind.INPUT, again)]).lines == {LINE}
-    assert needed(prefix, [Piece(2, Kind.INPUT, f"and {LINE}")]).lines == frozenset()
+    """A line of 24 to 300 characters that is issued again, whatever stands before it; no word, no item, no part."""
+    run, path = "pytest -q tests/rows/of/all.py", "/home/me/src/app/a_very_long_name_of_rows.py"
+    said = f"{LINE}\nshort line\n{'x ' * 200}\n{path}"
+    prefix = [Piece(1, Kind.RESULT, f"    {said}"), Piece(2, Kind.INPUT, run, "Bash", "command")]
+    assert needed(prefix, [Piece(3, Kind.INPUT, f"{said}\n{run}")]).lines == {LINE}
+    assert needed(prefix, [Piece(3, Kind.INPUT, f"and {LINE}")]).lines == frozenset()
 
 
 @pytest.mark.parametrize(
