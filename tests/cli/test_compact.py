@@ -28,6 +28,19 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
+def session() -> bytes:
+    """A Claude Code session of twelve messages."""
+    rows, before = [], None
+    for n in range(12):
+        role = "assistant" if n % 2 else "user"
+        words: Any = [{"type": "text", "text": f"answer {n} " * 40}] if n % 2 else f"question {n} " * 40
+        held = {"role": role, "content": words, **({"id": f"m{n}", "model": "claude-x"} if n % 2 else {})}
+        rows.append({"type": role, "uuid": f"u{n}", "parentUuid": before, "sessionId": "s",
+                     "timestamp": f"2026-02-01T10:{n:02}:00Z", "message": held})  # fmt: skip
+        before = f"u{n}"
+    return lines(*rows)
+
+
 def bare(op: dict[str, Any]) -> dict[str, Any]:
     """What of an op is the same in a file and in a pipe (law 3)."""
     return {key: value for key, value in op.items() if key not in ("id", "ts", "by", "sum")}
@@ -233,12 +246,16 @@ def _open_files(pid: int) -> list[str]:
         return []
 
 
-def test_two_processes_race(log: Path) -> None:
-    """However they meet: one of them compacts, the other ends with 75, and the log holds one op."""
+@pytest.mark.parametrize("owner", ["chat", "claude-code"])
+def test_two_processes_race(tmp_path: Path, owner: str) -> None:
+    """However they meet: one of them compacts, the other ends with 75, and there is one op, also in a sidecar."""
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(run() if owner == "chat" else session())
     command = [*PYTHON, "compact", str(log), "--target", "40%"]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
     ended = sorted((one.communicate(timeout=60), one.returncode)[1] for one in both)
-    assert ended == [0, 75] and len(ops(log)) == 1
+    assert ended == [0, 75]
+    assert len(ops(log if owner == "chat" else Path(f"{log}.ctxkit/ops.jsonl"))) == 1
 
 
 def test_undo_and_rewind_bring_the_originals_back(log: Path) -> None:
@@ -275,15 +292,7 @@ def test_a_narrow_terminal(log: Path) -> None:
 def test_a_session_of_another_program(tmp_path: Path) -> None:
     """Its file is not touched; the op is in the sidecar; the context agrees with that of a pipe."""
     path = tmp_path / "session.jsonl"
-    rows, before = [], None
-    for n in range(12):
-        role = "assistant" if n % 2 else "user"
-        words: Any = [{"type": "text", "text": f"answer {n} " * 40}] if n % 2 else f"question {n} " * 40
-        held = {"role": role, "content": words, **({"id": f"m{n}", "model": "claude-x"} if n % 2 else {})}
-        rows.append({"type": role, "uuid": f"u{n}", "parentUuid": before, "sessionId": "s",
-                     "timestamp": f"2026-02-01T10:{n:02}:00Z", "message": held})  # fmt: skip
-        before = f"u{n}"
-    raw = lines(*rows)
+    raw = session()
     path.write_bytes(raw)
     good("compact", path, "--target", "50%")
     assert path.read_bytes() == raw and len(ops(Path(f"{path}.ctxkit/ops.jsonl"))) == 1

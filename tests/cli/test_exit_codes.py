@@ -60,7 +60,7 @@ CASES = [
     for situation, code in zip(HEAD.split(), row[26:].split(), strict=True)
 ]
 
-NO_LOG = {"completion", "help"}
+NO_LOG = {"completion", "help", "sessions"}
 """Commands that take no log."""
 
 
