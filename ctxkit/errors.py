@@ -79,6 +79,12 @@ class NoSuchOp(CtxkitError):
     code = ExitCode.NO
 
 
+class NoSuchSnapshot(CtxkitError):
+    """No snapshot with that id, prefix or description; or more than one."""
+
+    code = ExitCode.NO
+
+
 class UnknownAgent(CtxkitError):
     """An agent or thread that the log does not have."""
 
@@ -185,6 +191,12 @@ class BadTools(CtxkitError):
 
 class BadSummary(CtxkitError):
     """Text that should stand for messages, and cannot."""
+
+    code = ExitCode.REFUSED
+
+
+class BadSnapshot(CtxkitError):
+    """A file that should be a snapshot, and is none, is damaged, or of a newer version."""
 
     code = ExitCode.REFUSED
 

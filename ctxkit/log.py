@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from ctxkit.checking import Finding
     from ctxkit.compacting import Compacted
     from ctxkit.comparing import Diff
+    from ctxkit.core.kept import Head
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
+    from ctxkit.keeping import Taken
     from ctxkit.status import Status
 
 Numbers = str | int | Iterable[str | int] | Selection
@@ -146,6 +148,26 @@ class Log(CommittingLog):
             target, budget, keep_last, keep_steps, strategy, summary, force, selection(numbers, criteria)
         )  # fmt: skip
         return self.commit("compact", lambda: compact(self, asked), partial(still, self))
+
+    def snapshot(
+        self, description: str = "", *, tags: Iterable[str] = (), all: bool = False, summary: str | None = None
+    ) -> Taken:
+        """Keep the visible context of all threads as a file beside the log; `all`: without the window. Taken again, the
+        same is there already. Of a stream nothing is written: the result's `pieces` are the file.
+
+        `summary`: words for it by whoever wrote them (default: made by rules). Raises NothingChanges for an empty
+        context, CannotCreate, NoPermission, Locked, Usage.
+        """
+        from ctxkit.keeping import Taken, keep, take
+
+        kept = keep(self, description, tags=tags, all=all, summary=summary)
+        return Taken(kept) if self.opening.path is None else take(self, kept)
+
+    def snapshots(self) -> list[Head]:
+        """What was kept of this log, the newest first; damaged files are left out. Raises Usage for a stream."""
+        from ctxkit.keeping import shelf
+
+        return [one.head for one in shelf(self).found() if one.head is not None]
 
     def fit(
         self, max_tokens: int | None, *, assembly: bool = True, status: str | None = None, origin: str = "flag"

@@ -43,6 +43,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("change", "void an op"),
     "redo": ("change", "void the newest undo"),
     "export": ("keep", "the context in the shape of a provider's request"),
+    "snapshot": ("keep", "keep the context as a file, to come back to"),
+    "snapshots": ("keep", "what was kept, newest first; remove some of it"),
     "check": ("keep", "find damage in the log and its ops"),
     "completion": ("about", "the script that makes a shell complete all of this"),
     "config": ("set", "show, get, set and unset the settings of a log, or your own"),

@@ -106,6 +106,17 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit export chat.jsonl --to openai", "a request body"),
         ("ctxkit export session.jsonl --to anthropic >request.json", "of a Claude Code session"),
     ),
+    "snapshot": (
+        ("ctxkit snapshot chat.jsonl -m 'before the refactor'", "the id is printed"),
+        ("ctxkit snapshot session.jsonl --tag release --all", "also what the window hides"),
+        ("echo 'We fixed it.' | ctxkit snapshot chat.jsonl --summary -", "words from any program"),
+        ("ctxkit cat session.jsonl | ctxkit snapshot - >kept.json", "the file itself"),
+    ),
+    "snapshots": (
+        ("ctxkit snapshots chat.jsonl", "newest first"),
+        ("ctxkit snapshots chat.jsonl --rm latest", "one less"),
+        ("ctxkit snapshots chat.jsonl --prune --dry-run", "which checkpoints are too old"),
+    ),
     "check": (("ctxkit check chat.jsonl", "exit 0 where nothing is wrong"),),
     "completion": (
         ("ctxkit completion zsh >_ctxkit", "for a folder of $fpath"),

@@ -17,6 +17,7 @@ from ctxkit.errors import CannotCreate, NoPermission
 from ctxkit.store.append import sync_folder
 
 PREFIX = ".ctxkit-"
+CHUNK = 1 << 20
 STALE = 3600.0
 """Seconds after which a temporary file of ours was left by a killed process."""
 
@@ -53,33 +54,26 @@ def replace(path: str | Path, content: bytes) -> None:
 
 
 def create(path: str | Path, pieces: Iterable[bytes]) -> None:
-    """Write `pieces` to a new file `path`, 0600: it is there whole or not at all.
+    """Write `pieces` to a new file `path`, 0600: it is there whole or not at all. Whoever is killed before leaves
+    nothing, where the file system can hold a file without a name.
 
     Raises NoPermission, and CannotCreate, also where something is there already.
     """
-    import tempfile
-
     target = Path(os.path.abspath(path))
     temporary = ""
     try:
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        fd, temporary = tempfile.mkstemp(prefix=PREFIX, dir=target.parent)
+        _sweep(target.parent)
+        fd, temporary = _new(target.parent)
         try:
-            for piece in pieces:
-                view = memoryview(piece)
-                while view:
-                    view = view[os.write(fd, view) :]
-            os.fsync(fd)
+            _fill(fd, pieces)
+            if not temporary and not _linked(fd, target):
+                temporary = _copied(fd, target.parent)
         finally:
             os.close(fd)
-        try:
-            os.link(temporary, target)
-        except OSError as error:
-            if error.errno in (errno.EEXIST, errno.ENOENT) or os.path.lexists(target):
-                raise
-            os.rename(temporary, target)  # a file system without links
-            temporary = ""
+        if temporary:
+            temporary = _named(temporary, target)
         sync_folder(target.parent)
     except PermissionError as error:
         raise NoPermission(f"{path}: permission denied: nothing was written") from error
@@ -92,6 +86,66 @@ def create(path: str | Path, pieces: Iterable[bytes]) -> None:
     finally:
         if temporary:
             _remove(temporary)
+
+
+def _new(folder: Path) -> tuple[int, str]:
+    """A new file in `folder`, 0600: its descriptor and its name, "" where it needs none until it is whole."""
+    if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
+        try:
+            return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600), ""
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOSYS):
+                raise
+    import tempfile
+
+    return tempfile.mkstemp(prefix=PREFIX, dir=folder)
+
+
+def _fill(fd: int, pieces: Iterable[bytes]) -> None:
+    """Write all of `pieces`, durably."""
+    for piece in pieces:
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(fd, view) :]
+    os.fsync(fd)
+
+
+def _linked(fd: int, target: Path) -> bool:
+    """Give a whole file that has no name this one, unless something has it; False where links are unknown."""
+    try:  # with a folder's descriptor, which an absolute path ignores, it follows the link to the file
+        os.link(f"/proc/self/fd/{fd}", target, src_dir_fd=fd, follow_symlinks=True)
+    except OSError as error:
+        if error.errno == errno.EEXIST or os.path.lexists(target):
+            raise
+        return False
+    return True
+
+
+def _copied(fd: int, folder: Path) -> str:
+    """The same content in a file with a name."""
+    import tempfile
+
+    made, temporary = tempfile.mkstemp(prefix=PREFIX, dir=folder)
+    try:
+        _fill(made, iter(lambda: os.pread(fd, CHUNK, os.lseek(made, 0, os.SEEK_CUR)), b""))
+    except BaseException:
+        _remove(temporary)
+        raise
+    finally:
+        os.close(made)
+    return temporary
+
+
+def _named(temporary: str, target: Path) -> str:
+    """Give a whole file its name, unless something has it; what is to be removed then."""
+    try:
+        os.link(temporary, target)
+        return temporary
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOENT) or os.path.lexists(target):
+            raise
+    os.rename(temporary, target)  # a file system without links
+    return ""
 
 
 def _mode(target: Path) -> int | None:

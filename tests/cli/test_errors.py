@@ -18,12 +18,14 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ctxkit import appending
+from ctxkit import Log, appending
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, ExitCode
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
@@ -61,6 +63,13 @@ def soon() -> str:
     return iso(int(time.time()) + 20)
 
 
+@cache
+def kept() -> bytes:
+    """A snapshot of the small log."""
+    log = Log.open(BytesIO(SMALL), clock=lambda: 1769940000.0)
+    return b"".join(log.snapshot("before the refactor").pieces)
+
+
 def world(folder: Path) -> None:
     """The files that the transcripts speak of."""
 
@@ -91,11 +100,16 @@ def world(folder: Path) -> None:
         "frozen/session.jsonl": FOREIGN,
         "assembled.jsonl": SMALL,
         "assembled.jsonl.ctxkit/config.toml": b'[assembly]\ndocs = ["none.md"]\n',
+        "kept.jsonl": SMALL,
+        "kept.jsonl.ctxkit/snapshots/20260202T100000Z-kept.json": kept(),
+        "kept.jsonl.ctxkit/snapshots/20260201T100000Z-damaged.json": kept().replace(b"before the", b"after the", 1),
+        "kept.jsonl.ctxkit/snapshots/20260201T100000Z-changed.json": kept().replace(b"second", b"sekond", 1),
+        "newer.json": b'{"v":2,"session_id":"0123456789abcdef","messages":[]}',
         "badly.jsonl": SMALL,
         "badly.jsonl.ctxkit/config.toml": b'[window]\ndefualt = "8h"\n',
     }
     for name, raw in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
         (folder / name).write_bytes(raw)
     (folder / "logs").mkdir()
     os.mkfifo(folder / "fifo")

@@ -26,8 +26,10 @@ PREPARED = (
     "ctxkit protect chat.jsonl 13",
     "ctxkit mark chat.jsonl scratch",
     "ctxkit undo chat.jsonl",
+    "ctxkit snapshot chat.jsonl -m 'before the refactor'",
 )
-"""What was done to the log before an example runs: marks to rewind to, ops to undo and redo, a window to widen."""
+"""What was done to the log before an example runs: marks to rewind to, ops to undo and redo, a window to widen, a
+snapshot."""
 
 
 ANSWERS = {"diff": {0, 1}}

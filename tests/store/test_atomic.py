@@ -87,14 +87,38 @@ def test_create(tmp_path: Path) -> None:
 def test_a_failure_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     """Not a part of it, and nothing beside it; where links are unknown, the file is moved there."""
 
-    def fail(*args: object) -> None:
+    def fail(*args: object, **named: object) -> None:
         raise OSError(errno.ENOSPC if call != "link" else errno.EPERM, "no")
 
     monkeypatch.setattr(os, call, fail)
     if call == "link":
-        create(tmp_path / "new", [b"x"])
+        create(tmp_path / "new", [b"x", b"y" * (1 << 21)])
         assert [p.name for p in tmp_path.iterdir()] == ["new"]
+        assert (tmp_path / "new").read_bytes() == b"x" + b"y" * (1 << 21)
         return
     with pytest.raises(CannotCreate, match="nothing was written"):
         create(tmp_path / "new", [b"x"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it is whole nothing stands in the folder; a file system that has no such thing gets a temporary file."""
+    seen: list[list[str]] = []
+
+    def piece(content: bytes) -> bytes:
+        seen.append([left.name[:8] for left in tmp_path.iterdir()])
+        return content
+
+    create(tmp_path / "one", map(piece, [b"a", b"b"]))
+    opened = os.open
+
+    def refuse(path: object, flags: int, *more: int) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, "no")
+        return opened(path, flags, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", refuse)
+    create(tmp_path / "two", map(piece, [b"c"]))
+    assert seen == [[], [], ["one", atomic.PREFIX]] or seen == [[], [], [atomic.PREFIX, "one"]]
+    assert [(tmp_path / name).read_bytes() for name in ("one", "two")] == [b"ab", b"c"]
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}

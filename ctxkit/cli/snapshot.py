@@ -1,0 +1,70 @@
+"""ctxkit snapshot: the context is kept as a file beside the log."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io, render
+from ctxkit.cli.params import LogArgument, Looking, Reading, takes
+from ctxkit.cli.run import finish_reading, opened, words_given
+from ctxkit.errors import BadSummary
+from ctxkit.keeping import Taken
+from ctxkit.log import Log
+from ctxkit.policies.gist import FAILED
+
+
+@takes(Looking, Reading)
+def command(
+    log: LogArgument = "-",
+    *,
+    description: Annotated[
+        str, typer.Option("-m", "--message", metavar="DESCRIPTION", help="What it is, to find it by.")
+    ] = "",
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A word for it; may repeat.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Also what the window hides.")] = False,
+    summary: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A summary that somebody wrote; - for standard input.")
+    ] = None,
+    looking: Looking,
+    reading: Reading,
+) -> None:
+    """Keep the context as a file beside the log, to come back to. Nothing is cleared, and nothing is appended.
+
+    The file holds all that is visible, of all agents and threads, and stands for itself: id, time, description, a
+    summary of a few sentences, tokens, and the messages. The id is printed. It is a digest of the messages, the window
+    and the description: taken again, the same snapshot is there already, and its id is printed.
+
+    With - for LOG the file goes to standard output, and `ctxkit restore LOG FILE` takes it from there. The summary is
+    made offline, by rules, of what was done, decided, asked and left open; --summary takes any program's words.
+    """
+    target = opened(log, reading, looking, command="snapshot")
+    words = None if summary is None else _words(target, summary)
+    taken = target.snapshot(description, tags=tag or (), all=all_, summary=words)
+    head = taken.kept.head
+    if taken.path is None:
+        io.out_bytes(taken.pieces)
+    elif reading.json:
+        io.out_json({**taken.kept.body, "path": str(taken.path), "new": taken.new})
+    else:
+        io.out(taken.id)
+    if head.summary == FAILED:
+        io.warn("the summary that was given is empty, and says so: the snapshot was taken all the same")
+    finish_reading(target, _said(taken))
+
+
+def _said(taken: Taken) -> str:
+    head = taken.kept.head
+    size = render.count(head.message_count, "message")
+    if head.tokens is not None:
+        size += f", {head.tokens.count:,} tokens ({head.tokens.counter})"
+    return f"Snapshot taken: {size}." if taken.new else "The same snapshot is there already: nothing was written."
+
+
+def _words(log: Log, file: str) -> str:
+    """Somebody's summary; "" where what they gave is no text: a program that failed costs no snapshot."""
+    try:
+        return words_given(log, "--summary", file, after=": nothing was kept", refused=BadSummary)
+    except BadSummary:
+        return ""

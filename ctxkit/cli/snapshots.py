@@ -1,0 +1,126 @@
+"""ctxkit snapshots: what was kept of a log, newest first; removed by name or by age."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io, render
+from ctxkit.cli.ink import Ink
+from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption
+from ctxkit.core.kept import SNAPSHOT, Head
+from ctxkit.errors import BadSnapshot, Usage
+from ctxkit.keeping import beside, find, prune
+from ctxkit.store.snapshots import Found, Snapshots
+
+SHOWN = 50
+"""How many are listed unless --limit says."""
+
+
+def command(
+    log: Annotated[str, typer.Argument(metavar="LOG", help="A log; it is not read, and may be gone.")],
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Only these: by id, its beginning, or description.")
+    ] = None,
+    *,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many are listed (50).")] = SHOWN,
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Those with messages of this agent.")] = None,
+    rm: Annotated[bool, typer.Option("--rm", help="Remove those that are named.")] = False,
+    pruned: Annotated[
+        bool, typer.Option("--prune", help="Remove checkpoints that are too old or too many, as the config says.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what --rm or --prune would remove.")] = False,
+    sidecar: SidecarOption = None,
+    conversation: Annotated[
+        int | None, typer.Option(metavar="N", help="Of which conversation of a file that holds many.")
+    ] = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """List what was kept of a log, newest first: id, time, messages, tokens, description, summary.
+
+    Only the heads of the files are read, so that a thousand large snapshots are listed at once. --rm removes those that
+    are named, --prune the checkpoints that `checkpoint.days` and `checkpoint.keep` let go. A snapshot that a person
+    took goes by --rm alone.
+    """
+    io.Streams.quiet = quiet
+    some, notices = beside(log, sidecar, conversation)
+    for notice in notices:
+        io.warn(notice)
+    if rm or pruned:
+        _remove(some, log, sidecar, ids or (), rm=rm, pruned=pruned, dry_run=dry_run, json=json)
+        return
+    if dry_run:
+        raise Usage("--dry-run belongs to --rm and --prune", "without them nothing is removed")
+    there = some.found() if not ids else [find(some, word) for word in dict.fromkeys(ids)]
+    for one in there:
+        if one.fault and ids:
+            raise BadSnapshot(f"{one.path}: {one.fault}", f"ctxkit snapshots LOG --rm {one.path.name} removes it")
+        if one.fault:
+            io.warn(f"{one.path}: {one.fault}")
+    found = [(one, one.head) for one in there if one.head is not None and _has(one.head, agent)]
+    for one, head in found[:limit]:
+        _print(one, head, json=json)
+    io.flush()
+    more = f"; {len(found) - limit:,} older ones: --limit {len(found)}" if len(found) > limit else ""
+    io.say(f"{render.count(len(found), 'snapshot')}{more}")
+
+
+def _has(head: Head, agent: str | None) -> bool:
+    return agent is None or agent in head.agents
+
+
+def _print(one: Found, head: Head, *, json: bool) -> None:
+    if json:
+        io.out_json({**one.body, "path": str(one.path), "bytes": one.size})
+        return
+    when = head.timestamp[:19].replace("T", " ")
+    tokens = f"{head.tokens.count:,} tokens" if head.tokens is not None else ""
+    kind = Ink(head.kind if head.kind != SNAPSHOT else "", "yellow")
+    tags = Ink(" ".join(f"#{tag}" for tag in head.tags), "dim")
+    io.out(
+        *render.spaced(
+            Ink(head.short, "bold"), Ink(when, "dim"), render.count(head.message_count, "message"), tokens, kind,
+            head.description, tags,
+        ),
+        hang=2,
+    )  # fmt: skip
+    if head.summary:
+        io.out("  ", Ink(head.summary, "dim"), hang=2)
+
+
+def _remove(
+    some: Snapshots, log: str, sidecar: str | None, ids: Sequence[str], *, rm: bool, pruned: bool, dry_run: bool,
+    json: bool,
+) -> None:  # fmt: skip
+    if rm and pruned:
+        raise Usage("--rm and --prune exclude each other: nothing was removed", "one after the other")
+    if rm != bool(ids):
+        text = "--rm removes what is named" if rm else "--prune goes by age and number, and takes no names"
+        raise Usage(f"{text}: nothing was removed", "ctxkit snapshots LOG --rm ID...")
+    if rm:
+        going = [(find(some, word), "named") for word in dict.fromkeys(ids)]
+    else:
+        from ctxkit.configuring import Configured
+
+        config = Configured(log, sidecar=sidecar, env=os.environ).load()
+        going = prune(some, time.time(), int(config["checkpoint.keep"]), int(config["checkpoint.days"]))
+    paths = list(dict.fromkeys(one.path for one, _ in going))
+    if not dry_run and paths:
+        some.remove(paths)
+    for one, why in going:
+        if json:
+            io.out_json({**one.body, "path": str(one.path), "why": why, "removed": not dry_run})
+        else:
+            io.out(*render.spaced(_name(one), why, "" if one.head is None else one.head.description), hang=2)
+    io.flush()
+    done = "Dry run, nothing was removed. Without it: removed" if dry_run else "Removed"
+    io.say(f"{done} {render.count(len(paths), 'file')}." if paths else "Nothing is to be removed.")
+
+
+def _name(one: Found) -> Ink:
+    return Ink(one.path.name if one.head is None else one.head.short, "bold")

@@ -1,0 +1,245 @@
+"""Keeping: a log's context as a snapshot, made, stored beside the log, listed, and found again.
+
+`snapshot` and `snapshots` call it; `restoring.py` goes the way back. A list reads no log and no message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.context import Entry, entries, entry, shown_names, window_seconds
+from ctxkit.core.kept import CHECKPOINT, Head, Held, Kept, Tokens, digests, identity, sealed
+from ctxkit.core.messages import Content
+from ctxkit.core.names import Name
+from ctxkit.core.state import State
+from ctxkit.core.times import iso, seconds
+from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
+from ctxkit.opened import OpenedLog
+from ctxkit.policies.compact.source import all_pieces
+from ctxkit.policies.gist import FAILED, gist, shortened
+from ctxkit.policies.retention import expired
+from ctxkit.store.opening import require_file
+from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.snapshots import Found, Snapshots, pieces
+
+LATEST = "latest"
+"""What stands for the newest."""
+READ = 4_000_000
+"""Characters of the newest messages that a summary is made of."""
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """A snapshot that was taken. `path`: its file, None where none was written; `new`: it was not there before."""
+
+    kept: Kept
+    path: Path | None = None
+    new: bool = True
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.kept.head.session_id
+
+    @property
+    def pieces(self) -> Iterator[bytes]:
+        """Its file."""
+        return pieces(self.kept.body, self.kept)
+
+
+def keep(
+    log: OpenedLog, description: str = "", *, tags: Iterable[str] = (), all: bool = False, summary: str | None = None
+) -> Kept:
+    """The visible context of all threads as a snapshot; `all`: without the window. Raises NothingChanges for an empty
+    context, Usage for a description that is no line.
+
+    `summary`: somebody's words for it; empty ones say that whoever was asked failed; None: made by rules.
+    """
+    if any(mark in description for mark in "\n\r"):
+        raise Usage("a description is one line: nothing was kept", "put more into --summary")
+    state, lens = log.state(), msgspec.structs.replace(log.lens(), agent=None, thread=None)
+    shown = [entry(state, name) for name in shown_names(state)] if all else list(entries(state, lens))
+    if not shown:
+        raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
+    contents = [log.full(one) for one in shown]
+    messages = records(contents, shown)
+    held = [_held(state, one) for one in shown]
+    words, digest = digests(messages, held)
+    window = (window_seconds(state, lens, None) or None) if not all else None
+    times = [one.ts for one in held if one.ts is not None]
+    names = [one.name for one in shown]
+    head = Head(
+        session_id=identity(words, window, description), timestamp=iso(int(log.clock())), description=description,
+        summary=_summary(names, contents) if summary is None else shortened(summary) or FAILED,
+        message_count=len(messages), window_start=times[0] if times else None, window_end=times[-1] if times else None,
+        window=window, tags=sorted(set(tags)), agents=_agents(messages), tokens=_tokens(log, names), model=model(log),
+        log=None if log.opening.path is None else log.opening.path.name, at=at(log, state),
+        prefix=prefix(log, state.count), digest=digest,
+    )  # fmt: skip
+    return Kept(head, sealed(head), messages, held)
+
+
+def take(log: OpenedLog, kept: Kept) -> Taken:
+    """Store a snapshot beside its log, unless it is there already. Raises Usage for a stream, CannotCreate, Locked,
+    NoPermission.
+    """
+    path, new = shelf(log).add(pieces(kept.body, kept), kept.head)
+    return Taken(kept, path, new)
+
+
+def shelf(log: OpenedLog) -> Snapshots:
+    """The snapshots beside a log. Raises Usage for a stream without --sidecar."""
+    if log.opening.sidecar is None:
+        raise Usage("a stream has no snapshots beside it", "name the log's file, or --sidecar DIR")
+    return Snapshots(log.opening.sidecar)
+
+
+def beside(log: str, sidecar: str | None = None, conversation: int | None = None) -> tuple[Snapshots, list[str]]:
+    """The snapshots of a log that is not read (a path, or `-` with `sidecar`), and what there is to say about it.
+
+    Raises NoSuchLog where neither the log nor its sidecar is there, Usage for a stream without `sidecar`.
+    """
+    if log == "-":
+        if sidecar is None:
+            raise Usage("a stream has no snapshots beside it", "name the log's file, or --sidecar DIR")
+        found, notices = Sidecar(None, Path(sidecar)), []
+    else:
+        found = Sidecar(Path(log), Path(sidecar) if sidecar else None)
+        notices = list(found.notices)
+        try:
+            require_file(Path(log))
+        except NoSuchLog:
+            if not os.path.isdir(found.folder):
+                raise
+            notices.append(f"{log} is gone; what was kept of it is still there")
+    found.conversation = conversation
+    return Snapshots(found), notices
+
+
+def find(some: Snapshots, word: str) -> Found:
+    """The file that `word` names: an id, `latest`, a description, or the beginning of an id. Raises NoSuchSnapshot,
+    which names the nearest.
+    """
+    all_there = some.found()
+    there = [(one, one.head) for one in all_there if one.head is not None]
+    if word == LATEST and there:
+        return there[0][0]
+    named = [one for one, head in there if head.session_id == word]
+    named += [one for one, head in there if word and head.description == word]
+    named += [one for one in all_there if word in (one.path.name, one.path.stem)]
+    if named:  # of several the newest
+        return named[0]
+    begin = {head.session_id: one for one, head in reversed(there) if word and head.session_id.startswith(word)}
+    if len(begin) == 1:
+        return next(iter(begin.values()))
+    if begin:
+        raise NoSuchSnapshot(f"snapshot {word} is not unique: {', '.join(islice(begin, 5))}", "give more of the id")
+    raise NoSuchSnapshot(f"no snapshot {word!r}", _nearest(word, [head for _, head in there]))
+
+
+def prune(some: Snapshots, now: float, keep: int, days: int) -> list[tuple[Found, str]]:
+    """The checkpoints that have outlived their time, each with the reason; nothing is removed yet."""
+    there = [one for one in some.found() if one.head is not None]
+    heads = [one.head for one in there if one.head is not None]
+    return [(there[place], why) for place, why in expired(heads, now, keep, days)]
+
+
+def records(contents: Sequence[Content], shown: Sequence[Entry]) -> list[dict[str, Any]]:
+    """The messages as chat records: each as it is written in a native log."""
+    from ctxkit.formats.chat_lines import lines
+
+    made = list(lines(contents))
+    for record, one in zip(made, shown, strict=True):
+        if one.message is not None and one.message.agent is not None:
+            record.setdefault("agent", one.message.agent)
+    return made
+
+
+def model(log: OpenedLog) -> str:
+    """The model that a log's context is for: the one it names, else the config's."""
+    return log.model or str(log.config["model"])
+
+
+def at(log: OpenedLog, state: State) -> Any:
+    """How far the log reached in `state`."""
+    from ctxkit.core.ops import At
+
+    rows = log.transcript.rows if state.count == len(log.messages) else None
+    return At(messages=state.count, last=log.identity(state.count) if state.count else "", rows=rows)
+
+
+def prefix(log: OpenedLog, count: int) -> str:
+    """Digest of the rows that open the first `count` messages: a log that only grew has the same."""
+    found, source = hashlib.sha256(), log.opening.laid_out
+    start = end = -1
+    for message in islice(log.messages, count):
+        if start < 0 or message.offset != end + 1:
+            _take(found, source, start, end)
+            start = message.offset
+        end = message.offset + message.size
+    _take(found, source, start, end)
+    return found.hexdigest()
+
+
+def _take(found: Any, source: Any, start: int, end: int) -> None:
+    """Rows that stand one after the other, with a line end between any two."""
+    if start >= 0:
+        for piece in source.chunks(start, end):
+            found.update(piece)
+        found.update(b"\n")
+
+
+def _held(state: State, one: Entry) -> Held:
+    moment = state.original(one.name)
+    stamp = None if moment is None else iso(moment)
+    if isinstance(one.name, int) and one.stub is None:
+        return Held(n=one.name, ts=stamp, protected=one.protected)
+    return Held(origin=one.name if isinstance(one.name, int) else str(one.name), ts=stamp, protected=one.protected)
+
+
+def _agents(messages: Sequence[dict[str, Any]]) -> list[str]:
+    return sorted({agent for record in messages if isinstance(agent := record.get("agent"), str)})
+
+
+def _tokens(log: OpenedLog, names: Sequence[Name]) -> Tokens:
+    from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+    from ctxkit.measuring import Measuring
+
+    measured = Measuring(Counting(log)).of(names)
+    return Tokens(measured.tokens, measured.counter)
+
+
+def _summary(names: Sequence[Name], contents: Sequence[Content]) -> str:
+    made = all_pieces(list(zip(names, contents, strict=True)))
+    room, first = READ, len(made)
+    while first and (room := room - len(made[first - 1].text)) >= 0:
+        first -= 1
+    return gist(made[first:] or made[-1:], len(names))
+
+
+def _nearest(word: str, heads: Sequence[Head]) -> str:
+    """What may have been meant, in words."""
+    from difflib import get_close_matches
+
+    if not heads:
+        return "none is there: ctxkit snapshot LOG takes one"
+    known = {key: head for head in reversed(heads) for key in (head.session_id, head.description) if key}
+    near = [known[key] for key in get_close_matches(word, known, 3, 0.4)] or list(heads[:3])
+    told = list({head.session_id: f"{head.short} {head.description}".strip() for head in near}.values())
+    return f"near: {', '.join(told)}"
+
+
+def age(head: Head) -> float | None:
+    """When it was taken, in seconds since 1970."""
+    return seconds(head.timestamp)
+
+
+def is_checkpoint(head: Head) -> bool:
+    """Whether it was made automatically, and points into its log."""
+    return head.kind == CHECKPOINT

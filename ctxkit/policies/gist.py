@@ -1,0 +1,92 @@
+"""Gist: what a context is about, in two to four sentences: done, decided, asked last, unfinished. Made by rules.
+
+Pipeline: `keeping.py` puts it into a snapshot's head, so that a list of snapshots says what each holds. The facts are
+those that a compact keeps (`policies/compact/facts.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ctxkit.policies.compact.facts import SENTENCE, WORD, facts
+from ctxkit.policies.compact.source import Kind, Piece
+
+LONGEST = 600
+"""Characters of a summary."""
+FAILED = "(summary generation failed)"
+"""What stands there where whoever was asked for one gave none."""
+_DONE, _DECIDED, _ASKED, _LEFT = 180, 150, 120, 140
+"""Characters of each sentence: with the blanks between them no more than LONGEST."""
+_NAMED = 3
+"""Files and commands that are named; the others are counted."""
+
+
+def gist(pieces: Sequence[Piece], count: int) -> str:
+    """The summary of a context of `count` messages, which say `pieces`."""
+    found = facts(pieces)
+    said = [_done(found, count)]
+    if found["decisions"]:
+        said.append(_sentence("Decided: ", found["decisions"][-1], _DECIDED))
+    asked = _asked(pieces)
+    if asked:
+        said.append(_sentence("Asked last: ", asked, _ASKED))
+    waits = bool(pieces) and pieces[-1].kind == Kind.USER
+    if found["pending"]:
+        said.append(_sentence("Unfinished: ", found["pending"][-1], _LEFT))
+    else:
+        said.append("The last message has no answer yet." if waits else "Nothing is noted as unfinished.")
+    return " ".join(said)
+
+
+def shortened(text: str) -> str:
+    """Somebody's summary on one line, no longer than LONGEST: cut at the end of a sentence where there is one."""
+    words = " ".join(text.split())
+    if len(words) <= LONGEST:
+        return words
+    cut = words[: LONGEST - 1]
+    ends = [found.end() for found in re.finditer(r"[.!?。！？](?=\s|$)", cut)]
+    return cut[: ends[-1]] if ends and ends[-1] > LONGEST // 2 else f"{cut.rstrip()}…"
+
+
+def _done(found: dict[str, list[str]], count: int) -> str:
+    told: list[str] = []
+    for verb, name in (("edited", "files edited"), ("read", "files read")):
+        if found[name] and not (verb == "read" and told):
+            told.append(f"{verb} {_listed(found[name])}")
+    if found["commands"]:
+        told.append(f"ran {_listed(found['commands'])}")
+    if found["errors"]:
+        errors = len(found["errors"])
+        told.append(f"met {errors} error{'s' * (errors != 1)}")
+    messages = f"{count} message{'s' * (count != 1)}"
+    return _sentence(f"{messages}: ", "; ".join(told) or "a conversation without tools", _DONE)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The newest of them, and how many more."""
+    some = [_clip(" ".join(name.split()), 40) for name in names[: -_NAMED - 1 : -1]]
+    more = len(names) - len(some)
+    return (
+        f"{', '.join(some)} and {more} more" if more else " and ".join(filter(None, (", ".join(some[:-1]), some[-1])))
+    )
+
+
+def _asked(pieces: Sequence[Piece]) -> str:
+    """The first sentence of the newest message of a person that says something."""
+    for piece in reversed(pieces):
+        if piece.kind == Kind.USER:
+            for one in SENTENCE.split(piece.text):
+                if WORD.search(one):
+                    return one
+    return ""
+
+
+def _sentence(label: str, words: str, longest: int) -> str:
+    """One sentence: its words have one end alone."""
+    text = re.sub(r"([.!?。！？]+)\s", r"; ", " ".join(words.split())).rstrip(" .!?。！？:;,")
+    return f"{label}{_clip(text, longest - len(label) - 1)}."
+
+
+def _clip(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"

@@ -1,0 +1,29 @@
+"""Retention: which checkpoints have outlived their time. What a person kept stays until it is removed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxkit.core.kept import CHECKPOINT, Head
+from ctxkit.core.times import seconds
+
+DAY = 86400
+
+
+def expired(heads: Sequence[Head], now: float, keep: int, days: int) -> list[tuple[int, str]]:
+    """The places in `heads`, the newest first, of what is to go, each with the reason.
+
+    `keep`: the newest so many checkpoints stay, `days`: none that is older; `now`: seconds since 1970.
+    """
+    found: list[tuple[int, str]] = []
+    count = 0
+    for place, head in enumerate(heads):
+        if head.kind != CHECKPOINT:
+            continue
+        count += 1
+        moment = seconds(head.timestamp)
+        if moment is not None and now - moment > days * DAY:
+            found.append((place, f"older than {days} days"))
+        elif count > keep:
+            found.append((place, f"beyond the newest {keep}"))
+    return found

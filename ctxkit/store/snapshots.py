@@ -1,0 +1,200 @@
+"""The snapshots of a log: files in the folder `snapshots/` of its sidecar, one for each.
+
+A file is one JSON object: its head on the first line, then a message on each line, so that a list of a thousand files
+reads no message. Files are written once, whole or not at all, 0600, and never changed. They are found by what is in
+them: no path is ever made of what somebody typed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.kept import SHORT, Head, Kept, head_of, whole
+from ctxkit.errors import BadSnapshot, CannotCreate, CtxkitError, NoPermission, ReadFailed
+from ctxkit.store import atomic
+from ctxkit.store.append import sync_folder
+from ctxkit.store.opening import close, open_regular
+from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.source import Source
+
+FOLDER = "snapshots"
+SPLIT = b',\n"messages":['
+"""What stands between the head and the messages: no JSON text has a line break in it."""
+FIRST, LONGEST_HEAD = 1 << 12, 1 << 20
+"""Bytes that hold nearly every head, and every head that is one."""
+LARGEST = 1 << 31
+"""Bytes of a file that is read as a whole."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A file of the folder: its head, as the file has it too (`body`), or what is wrong with it (`fault`)."""
+
+    path: Path
+    head: Head | None = None
+    body: dict[str, Any] = {}
+    fault: str = ""
+    size: int = 0
+
+
+class Snapshots:
+    """The files of one log. Nothing is created before something is written."""
+
+    def __init__(self, sidecar: Sidecar) -> None:
+        self.sidecar = sidecar
+        name = FOLDER if sidecar.conversation is None else f"{FOLDER}.{sidecar.conversation}"
+        self.folder = sidecar.folder / name
+
+    def found(self) -> list[Found]:
+        """All of them, the newest first; of each its head is read. Raises NoPermission, ReadFailed for the folder."""
+        if self.sidecar.ignored:
+            return []
+        self._stays("nothing was read")
+        try:
+            with os.scandir(self.folder) as entries:
+                names = [
+                    one.name for one in entries if one.name.endswith(".json") and one.is_file(follow_symlinks=False)
+                ]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise ReadFailed(f"{self.folder}: cannot read: {_reason(error)}") from error
+        some = [looked_at(self.folder / name) for name in names if not name.startswith(".")]
+        return sorted(some, key=_age, reverse=True)
+
+    def add(self, pieces: Iterable[bytes], head: Head) -> tuple[Path, bool]:
+        """Write a new file; its path, and whether it is new: one with the same id and kind is there already, else.
+
+        Raises CannotCreate, NoPermission, Locked.
+        """
+        with self.sidecar.locked():
+            self._stays("nothing was written")
+            for one in self.found():
+                if one.head is not None and (one.head.session_id, one.head.kind) == (head.session_id, head.kind):
+                    return one.path, False
+            self._create()
+            stamp = _stamp(head)
+            path = self.folder / f"{stamp}-{head.session_id[:SHORT]}.json"
+            if os.path.lexists(path):  # another id that begins so, within a second
+                path = self.folder / f"{stamp}-{head.session_id}.json"
+            atomic.create(path, pieces)
+            return path, True
+
+    def remove(self, paths: Sequence[Path]) -> None:
+        """Delete these files of the folder. Raises NoPermission, CannotCreate: those before it are gone then."""
+        with self.sidecar.locked():
+            self._stays("nothing was deleted")
+            try:
+                for path in paths:
+                    os.unlink(self.folder / path.name)
+                sync_folder(self.folder)
+            except FileNotFoundError:
+                return  # another process was faster
+            except PermissionError as error:
+                raise NoPermission(f"{error.filename}: permission denied: it was not deleted") from error
+            except OSError as error:
+                raise CannotCreate(f"{error.filename or self.folder}: cannot delete: {_reason(error)}") from error
+
+    def _create(self) -> None:
+        """Create the folder, for its owner alone, where it is missing."""
+        try:
+            os.mkdir(self.folder, 0o700)
+            sync_folder(self.folder.parent)
+        except FileExistsError as error:
+            if not os.path.isdir(self.folder):
+                raise CannotCreate(f"{self.folder}: is there already, and no folder") from error
+        except OSError as error:
+            raise CannotCreate(f"{self.folder}: cannot create: {_reason(error)}") from error
+
+    def _stays(self, said: str) -> None:
+        if self.sidecar.leads_out(self.folder):
+            text = f"{self.folder}: a link that leads out of {self.sidecar.base}: {said}"
+            raise NoPermission(text, "remove the link, or name the folder with --sidecar DIR")
+
+
+def pieces(body: Mapping[str, Any], kept: Kept) -> Iterator[bytes]:
+    """The file: its head `body`, then its messages and what they are; a head alone for what holds no messages."""
+    start = dumps(body).encode("ascii")[:-1]
+    if not kept.messages:
+        yield start + b"}\n"
+        return
+    yield start + SPLIT + b"\n"
+    last = len(kept.messages) - 1
+    for place, record in enumerate(kept.messages):
+        yield dumps(record).encode("ascii") + (b",\n" if place < last else b"\n")
+    yield b'],\n"held":' + dumps(msgspec.to_builtins(list(kept.held))).encode("ascii") + b"}\n"
+
+
+def looked_at(path: Path) -> Found:
+    """A file's head, without its messages, where it was written by ctxkit."""
+    try:
+        with _opened(path) as source:
+            return _head(path, source)
+    except CtxkitError as error:
+        return Found(path, fault=error.message.removeprefix(f"{path}: "))
+
+
+def read(path: Path) -> Kept:
+    """A snapshot, proved by its digests. Raises BadSnapshot, NoSuchLog, NoPermission, ReadFailed."""
+    with _opened(path) as source:
+        if source.size > LARGEST:
+            raise BadSnapshot(f"{path}: it has {source.size:,} bytes, which is too large: nothing was changed")
+        return parsed(source.read(0, source.size), str(path))
+
+
+def parsed(raw: bytes, name: str) -> Kept:
+    """The snapshot in the bytes of a file. Raises BadSnapshot."""
+    try:
+        body = loads(raw)
+        if not isinstance(body, dict):
+            raise ValueError("it is no snapshot: it is no JSON object")
+        return whole(body)
+    except (ValueError, RecursionError) as error:
+        said = str(error) if str(error).startswith(("it ", "its ")) else "it is no snapshot: it is no JSON"
+        raise BadSnapshot(f"{name}: {said}: nothing was changed", "ctxkit snapshots LOG lists what there is") from error
+
+
+def _head(path: Path, source: Source) -> Found:
+    size, start = FIRST, b""
+    while SPLIT not in start and len(start) < source.size and size <= LONGEST_HEAD:
+        start, size = source.read(0, size), size * 16
+    head, split, _ = start.partition(SPLIT)
+    try:
+        body = loads(head + b"}" if split else source.read(0, min(source.size, LARGEST)))
+        if not isinstance(body, dict):
+            raise ValueError("it is no snapshot: it is no JSON object")
+        made = head_of(body)
+    except (ValueError, RecursionError) as error:
+        said = str(error) if str(error).startswith(("it ", "its ")) else "it is no snapshot: it is no JSON"
+        return Found(path, fault=said, size=source.size)
+    rest = {key: value for key, value in body.items() if key not in ("messages", "held")}
+    return Found(path, made, rest, size=source.size)
+
+
+def _opened(path: Path) -> Source:
+    fd = open_regular(path, os.O_RDONLY)
+    try:
+        return Source(str(path), fd=fd)
+    except BaseException:
+        close(fd)
+        raise
+
+
+def _age(found: Found) -> tuple[str, str]:
+    """Sort key: by time, else by what the name says of it."""
+    return found.path.name.partition("-")[0] if found.head is None else _stamp(found.head), found.path.name
+
+
+def _stamp(head: Head) -> str:
+    """When it was taken, as a name of a file has it: 20260212T143000Z."""
+    return re.sub("[^0-9TZ]", "", head.timestamp)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

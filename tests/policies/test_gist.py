@@ -1,0 +1,60 @@
+"""The summary of a snapshot: two to four sentences, no more than 600 characters, whatever the messages say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.core.files import Touch
+from ctxkit.policies.compact.source import Kind, Piece
+from ctxkit.policies.gist import LONGEST, gist, shortened
+
+WORK = [
+    Piece(1, Kind.USER, "Users are logged out. Find out why!"),
+    Piece(2, Kind.INPUT, "auth/session.py", "Edit", "path", touches=(Touch("auth/session.py", "edited"),)),
+    Piece(3, Kind.INPUT, "pytest -q tests/auth", "Bash", "command"),
+    Piece(4, Kind.ASSISTANT, "I decided to go with minutes, as the settings do. Still open: the clock is a TODO."),
+    Piece(5, Kind.USER, "Thanks! What is next?"),
+]
+
+
+def test_work() -> None:
+    """Done, decided, asked, unfinished."""
+    assert gist(WORK, 5) == (
+        "5 messages: edited auth/session.py; ran pytest -q tests/auth. Decided: I decided to go with minutes, as the "
+        "settings do. Asked last: Thanks. Unfinished: Still open: the clock is a TODO."
+    )
+
+
+def test_talk() -> None:
+    """Nothing is made up where nothing was done."""
+    talk = [Piece(1, Kind.USER, "hello"), Piece(2, Kind.ASSISTANT, "hi there")]
+    said = "2 messages: a conversation without tools. Asked last: hello. Nothing is noted as unfinished."
+    assert gist(talk, 2) == said
+    assert gist(talk[:1], 1).endswith("The last message has no answer yet.")
+    assert gist([], 1) == "1 message: a conversation without tools. Nothing is noted as unfinished."
+
+
+@given(st.lists(st.tuples(st.sampled_from(Kind), st.text(max_size=400)), max_size=8))
+def test_short(said: list[tuple[Kind, str]]) -> None:
+    """Two to four sentences, 600 characters, one line."""
+    found = gist([Piece(n, kind, text) for n, (kind, text) in enumerate(said, 1)], len(said))
+    assert len(found) <= LONGEST and "\n" not in found
+    assert 2 <= len(re.findall(r"[.!?](?=\s|$)", found)) <= 4, found
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (" Two\nlines. ", "Two lines."),
+        ("", ""),
+        ("A sentence. " * 80, ("A sentence. " * 49 + "A sentence.")),
+        ("x" * 700, "x" * 599 + "…"),
+    ],
+)
+def test_somebody_elses(given: str, expected: str) -> None:
+    """One line, cut at a sentence's end where there is one."""
+    assert shortened(given) == expected and len(shortened(given)) <= LONGEST
