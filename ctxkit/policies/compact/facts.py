@@ -13,6 +13,8 @@ from ctxkit.core.names import Name
 from ctxkit.policies.compact.items import commands, short
 from ctxkit.policies.compact.source import Kind, Piece
 
+Fact = tuple[str, str]
+"""Class and words."""
 CLASSES = ("files edited", "files read", "commands", "errors", "decisions", "pending", "user", "code")
 DECIDES = re.compile(
     r"\b(?:decid(?:e|ed|es|ing)|decision|chose|choosing|opt(?:ed)? for|go(?:ing)? with|(?:will|should|let's|I'll) use|"
@@ -80,27 +82,39 @@ def newest_tasks(pieces: Sequence[Piece]) -> dict[str, Name]:
     return {piece.tool: piece.name for piece in pieces if piece.is_task}
 
 
-def _of(piece: Piece) -> Iterator[tuple[str, str]]:
-    if piece.kind == Kind.INPUT:
-        for touch in piece.touches:
-            yield ("files read" if touch.how == "read" else "files edited"), short(touch.path)
-        if piece.is_task:
-            if OPEN.match(piece.text):
-                yield "pending", piece.text.strip()
-        elif piece.is_script:
-            yield from (("commands", one) for one in commands(piece.text))
-        elif piece.argument not in OLD_TEXTS:
-            yield from (("code", line.strip()) for line in piece.text.split("\n") if defines(line))
-    elif piece.kind == Kind.RESULT:
-        yield from (("errors", line.strip()) for line in piece.text.split("\n") if fails(piece, line))
-    elif piece.kind == Kind.USER:
-        yield from (("user", one) for one in sentences(piece.text) if len(WORD.findall(one)) >= FEWEST)
-    elif piece.kind == Kind.ASSISTANT:
-        for one in sentences(piece.text):
-            if DECIDES.search(one):
-                yield "decisions", one
-            if PENDS.search(one):
-                yield "pending", one
+def _of(piece: Piece) -> Iterator[Fact]:
+    for touch in piece.touches if piece.kind == Kind.INPUT else ():
+        yield ("files read" if touch.how == "read" else "files edited"), short(touch.path)
+    scripted = frozenset(commands(piece.text)) if piece.is_script else frozenset()
+    for line in piece.text.split("\n"):
+        yield from of_line(piece, line, scripted)
+
+
+def of_line(piece: Piece, line: str, scripted: frozenset[str]) -> Iterator[Fact]:
+    """The facts that a line of a piece keeps, or a part of a long one; files are told by calls, not by lines.
+
+    `scripted`: the commands of the piece, where it is a script.
+    """
+    match piece.kind:
+        case Kind.INPUT if piece.is_task:
+            if OPEN.match(line):
+                yield "pending", line.strip()
+        case Kind.INPUT if piece.is_script:
+            yield from (("commands", one) for one in commands(line) if one in scripted)
+        case Kind.INPUT if piece.argument not in OLD_TEXTS and defines(line):
+            yield "code", line.strip()
+        case Kind.RESULT if fails(piece, line):
+            yield "errors", line.strip()
+        case Kind.USER:
+            yield from (("user", one) for one in sentences(line) if len(WORD.findall(one)) >= FEWEST)
+        case Kind.ASSISTANT:
+            for one in sentences(line):
+                if DECIDES.search(one):
+                    yield "decisions", one
+                if PENDS.search(one):
+                    yield "pending", one
+        case _:
+            return
 
 
 def sentences(text: str) -> Iterator[str]:

@@ -12,19 +12,15 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ctxkit.policies.compact.facts import (
-    DECIDES,
     FAILS,
-    FEWEST,
     LONGEST,
     OLD_TEXTS,
-    OPEN,
-    PENDS,
     SENTENCE,
     SHORTEST,
-    WORD,
+    Fact,
     defines,
-    fails,
     newest_tasks,
+    of_line,
     sentences,
 )
 from ctxkit.policies.compact.items import Item, Sort, commands, named
@@ -33,8 +29,7 @@ from ctxkit.policies.compact.source import Kind, Piece
 PROSE = frozenset({Kind.USER, Kind.ASSISTANT, Kind.SUMMARY, Kind.NOTICE})
 CUT = re.compile(r".{1,240}(?:(?<=[\s,;)\]}>])|$)|.{240}", re.S)
 """A part of a line that is too long to stand whole and is no prose."""
-Fact = tuple[str, str]
-"""Class and words."""
+NOTHING = frozenset[str]()
 WHOLE = "whole"
 Whole = tuple[str, Item]
 """That an item stands in a line as it was, by which alone it is understood."""
@@ -81,7 +76,7 @@ def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
             continue
         if piece.kind == Kind.INPUT and any(piece.text == touch.path for touch in piece.touches):
             continue
-        scripted = frozenset(commands(piece.text)) if piece.is_script else None
+        scripted = frozenset(commands(piece.text)) if piece.is_script else NOTHING
         number = 0
         for line in piece.text.split("\n"):
             begins += len(line) + 1
@@ -92,7 +87,7 @@ def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
                 facts = tuple(_facts(piece, text, scripted))
                 known = found.pop(words, None)
                 items = known.items if known is not None else tuple(dict.fromkeys(named(text)))
-                if scripted is not None and facts:
+                if piece.is_script and facts:
                     items = tuple(dict.fromkeys([*items, *(Item(Sort.COMMAND, one) for _, one in facts)]))
                 often = known.often + 1 if known is not None else 1
                 found[words] = Fragment(place, number, part, text, 1 - begins / total, items, facts, often, whole)
@@ -112,37 +107,18 @@ def _parts(kind: Kind, line: str) -> Iterator[str]:
             yield part.strip()
 
 
-def _facts(piece: Piece, text: str, scripted: frozenset[str] | None) -> Iterator[Fact]:
-    match piece.kind:
-        case Kind.INPUT if piece.is_task:
-            if OPEN.match(text):
-                yield "pending", text.strip()
-        case Kind.INPUT if scripted is not None:
-            yield from (("commands", one) for one in commands(text) if one in scripted)
-        case Kind.INPUT if piece.argument not in OLD_TEXTS and defines(text):
-            yield "code", text.strip()
-        case Kind.RESULT | Kind.NOTICE:
-            words = text.strip()
-            if piece.reports:
-                yield from (("reported", one) for one in sentences(text) if not one.endswith(":"))
-            if fails(piece, text):
-                yield "errors", words
-            elif len(words) >= SHORTEST and (piece.failed or FAILS.search(text)):
-                yield "failures", words
-            if defines(text):
-                yield "signatures", words
-        case Kind.USER:
-            yield "asked", text.strip()
-            yield from (("user", one) for one in sentences(text) if len(WORD.findall(one)) >= FEWEST)
-        case Kind.ASSISTANT:
-            for one in sentences(text):
-                if not one.endswith(":"):
-                    yield "said", one
-                if DECIDES.search(one):
-                    yield "decisions", one
-                if PENDS.search(one):
-                    yield "pending", one
-        case Kind.SUMMARY:
-            yield from (("said", one) for one in sentences(text) if not one.endswith(":"))
-        case _:
-            return
+def _facts(piece: Piece, text: str, scripted: frozenset[str]) -> Iterator[Fact]:
+    """What is counted of it, and what tells of the course of things (`worth.py`)."""
+    counted = list(of_line(piece, text, scripted))
+    yield from counted
+    words = text.strip()
+    if piece.kind == Kind.USER:
+        yield "asked", words
+    elif piece.kind in (Kind.ASSISTANT, Kind.SUMMARY) or piece.reports:
+        told = "reported" if piece.reports else "said"
+        yield from ((told, one) for one in sentences(text) if not one.endswith(":"))
+    if piece.kind in (Kind.RESULT, Kind.NOTICE):
+        if not counted and len(words) >= SHORTEST and (piece.failed or FAILS.search(text)):
+            yield "failures", words
+        if defines(text):
+            yield "signatures", words

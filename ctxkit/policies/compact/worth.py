@@ -13,7 +13,8 @@ from itertools import pairwise
 from math import exp, log, prod
 from typing import Any
 
-from ctxkit.policies.compact.fragments import WHOLE, Fact, Fragment
+from ctxkit.policies.compact.facts import Fact
+from ctxkit.policies.compact.fragments import WHOLE, Fragment
 from ctxkit.policies.compact.items import Item, Sort, short
 from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.touched import File
