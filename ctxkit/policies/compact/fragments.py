@@ -24,11 +24,18 @@ from ctxkit.policies.compact.facts import (
     sentences,
 )
 from ctxkit.policies.compact.items import Item, Sort, commands, named
-from ctxkit.policies.compact.source import Kind, Piece
+from ctxkit.policies.compact.source import SHOWN, Kind, Piece
 
 PROSE = frozenset({Kind.USER, Kind.ASSISTANT, Kind.SUMMARY, Kind.NOTICE})
 CUT = re.compile(r".{1,240}(?:(?<=[\s,;)\]}>])|$)|.{240}", re.S)
 """A part of a line that is too long to stand whole and is no prose."""
+ALIKE = re.compile(r"\d+")
+"""What two lines of output may differ in and say the same."""
+NOISE = re.compile(
+    r"[\W_]*|</?[\w-]+>|(?:Chunk ID|Wall time|Original token count|Total output lines|Process exited with code 0\b|"
+    r"Process running with session ID).*|Output:|(?:No content|\(no output\)).*|<returncode>0</returncode>"
+)
+"""Lines of results that say nothing, and what programs put around output."""
 NOTHING = frozenset[str]()
 WHOLE = "whole"
 Whole = tuple[str, Item]
@@ -81,6 +88,8 @@ def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
         for line in piece.text.split("\n"):
             begins += len(line) + 1
             number += bool(line.strip())
+            if piece.kind in SHOWN and NOISE.fullmatch(line.strip()):
+                continue
             whole = len(line) <= LONGEST
             for part, text in enumerate(_parts(piece.kind, line)):
                 words = text.strip()
@@ -110,8 +119,10 @@ def _parts(kind: Kind, line: str) -> Iterator[str]:
 def _facts(piece: Piece, text: str, scripted: frozenset[str]) -> Iterator[Fact]:
     """What is counted of it, and what tells of the course of things (`worth.py`)."""
     counted = list(of_line(piece, text, scripted))
-    yield from counted
     words = text.strip()
+    if piece.kind == Kind.RESULT:
+        counted = [(name, ALIKE.sub("0", fact)) for name, fact in counted]
+    yield from counted
     if piece.kind == Kind.USER:
         yield "asked", words
     elif piece.kind in (Kind.ASSISTANT, Kind.SUMMARY) or piece.reports:
@@ -119,6 +130,6 @@ def _facts(piece: Piece, text: str, scripted: frozenset[str]) -> Iterator[Fact]:
         yield from ((told, one) for one in sentences(text) if not one.endswith(":"))
     if piece.kind in (Kind.RESULT, Kind.NOTICE):
         if not counted and len(words) >= SHORTEST and (piece.failed or FAILS.search(text)):
-            yield "failures", words
+            yield "failures", ALIKE.sub("0", words)
         if defines(text):
             yield "signatures", words

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.fragments import Fragment
@@ -15,9 +15,11 @@ from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.touched import File
 
 EDITED, READ, MESSAGES = "Files edited", "Files read", "Messages"
-INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors", "code": "Code", "commands": "Commands"}
+INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors"}
 """Class of facts -> the line that says which messages hold some."""
 LEFT_OUT = "…"
+FILLED = 24
+"""Characters: so little between two lines stands there instead of a mark."""
 SAYS = {Kind.USER: "user", Kind.ASSISTANT: "assistant", Kind.SUMMARY: "earlier summary", Kind.NOTICE: "notice"}
 
 Label = Callable[[Name], str]
@@ -82,7 +84,7 @@ class Words:
 
     def _quoted(self, lines: Iterable[Fragment]) -> Iterator[str]:
         for place, some in groupby(lines, key=lambda one: one.piece):
-            quoted = list(_quote(some))
+            quoted = list(self._quote(self.pieces[place], list(some)))
             head = self.heading(self.pieces[place])
             if len(quoted) == 1:
                 yield f"{head} {quoted[0].strip()}"
@@ -90,25 +92,29 @@ class Words:
                 yield head
                 yield from quoted
 
+    def _quote(self, piece: Piece, some: Sequence[Fragment]) -> Iterator[str]:
+        """Lines of one piece, with marks for what is left out between them; a gap of less than a mark is filled."""
+        lines = [line for line in piece.text.split("\n") if line.strip()]
+        for (number, parts), before in zip(_by_line(some), [None, *_by_line(some)], strict=False):
+            if before is not None and number > before[0] + 1:
+                between = lines[before[0] : number - 1]
+                yield from between if sum(map(len, between)) <= FILLED else [LEFT_OUT]
+            yield _joined(parts)
+
     def _tag(self, name: Name) -> str:
         return f"#{self.label(name)}"
 
 
-def _quote(some: Iterable[Fragment]) -> Iterator[str]:
-    """Lines of one piece, with marks for what is left out between them."""
-    before: Fragment | None = None
-    line: list[str] = []
-    for one in some:
-        if before is not None and before.line == one.line:
-            line += [one.text] if one.part == before.part + 1 else [LEFT_OUT, one.text]
-        else:
-            if before is not None:
-                yield " ".join(line)
-                if one.line > before.line + 1:
-                    yield LEFT_OUT
-            line = [one.text]
-        before = one
-    yield " ".join(line)
+def _by_line(some: Sequence[Fragment]) -> list[tuple[int, list[Fragment]]]:
+    return [(number, list(parts)) for number, parts in groupby(some, key=lambda one: one.line)]
+
+
+def _joined(parts: Sequence[Fragment]) -> str:
+    """What was taken of one line."""
+    words = [parts[0].text]
+    for before, one in pairwise(parts):
+        words += [one.text] if one.part == before.part + 1 else [LEFT_OUT, one.text]
+    return " ".join(words)
 
 
 def _headed(name: str, lines: Sequence[str]) -> list[str]:
@@ -117,7 +123,7 @@ def _headed(name: str, lines: Sequence[str]) -> list[str]:
 
 _LISTS = {f"{name}:": name.lower() for name in (EDITED, READ, MESSAGES)}
 _INDEX = re.compile(rf"({'|'.join(INDEX.values())}): (#[\d.]+(?: #[\d.]+)*)")
-_SPOKEN = re.compile(r"#[\d.]+ ")
+_SPOKEN = re.compile(r"#[\d.]+ (\S+ \$)?")
 
 
 def outline(text: str) -> dict[str, int]:
@@ -126,7 +132,10 @@ def outline(text: str) -> dict[str, int]:
     name = ""
     for line in text.split("\n"):
         if name == MESSAGES.lower():
-            found[name] += _SPOKEN.match(line) is not None
+            spoken = _SPOKEN.match(line)
+            found[name] += spoken is not None
+            if spoken is not None and spoken[1]:
+                found["commands"] = found.get("commands", 0) + 1
         elif line in _LISTS:
             name = _LISTS[line]
             found[name] = 0

@@ -46,3 +46,17 @@ def test_what_an_edit_took_away_and_old_lists_of_tasks_are_left_out() -> None:
 
     said = [Piece(1, Kind.INPUT, "x = 1", "Edit", "old_string"), task(2, "[pending] a"), task(3, "[completed] a")]
     assert [one.text for one in fragments(said)] == ["[completed] a"]
+
+
+def test_what_stands_around_output_is_no_line() -> None:
+    printed = (
+        "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n}\n| --- |\n3 passed\nProcess exited with code 1"
+    )
+    assert [one.text for one in fragments([Piece(1, Kind.RESULT, printed, "exec_command")])] == [
+        "3 passed", "Process exited with code 1",
+    ]  # fmt: skip
+
+
+def test_lines_of_output_that_differ_in_numbers_alone_keep_the_same() -> None:
+    one, two = fragments([Piece(1, Kind.RESULT, "error: a.c:12 is bad\nerror: a.c:34 is bad", "Bash")])
+    assert one.facts == two.facts

@@ -24,8 +24,6 @@ Files read:
 Decisions: #2
 Pending: #2
 Errors: #6
-Code: #2
-Commands: #5
 
 Messages:
 #1 user: Please fix the login. Thanks.
@@ -52,8 +50,7 @@ def test_all_of_it_in_words() -> None:
 
 def test_what_it_lists() -> None:
     assert outline(WHOLE) == {
-        "files edited": 1, "files read": 1, "decisions": 1, "pending": 1, "errors": 1, "code": 1, "commands": 1,
-        "messages": 7,
+        "files edited": 1, "files read": 1, "decisions": 1, "pending": 1, "errors": 1, "commands": 1, "messages": 7,
     }  # fmt: skip
     assert outline("any words") == {}
 
@@ -69,9 +66,10 @@ def test_sentences_of_one_line_stand_in_one_line() -> None:
 
 
 def test_what_failed_says_so_and_gaps_are_marked() -> None:
-    said = [Piece(3, Kind.RESULT, "one\ntwo\nthree", "Bash", failed=True)]
-    one, _, three = fragments(said)
+    said = [Piece(3, Kind.RESULT, "one\nand more words than a mark has\nthree\n}\nfour", "Bash", failed=True)]
+    one, _, three, four = fragments(said)
     assert words(said).of([three, one]).endswith("Messages:\n#3 Bash failed →\none\n…\nthree")
+    assert words(said).of([three, four]).endswith("Messages:\n#3 Bash failed →\nthree\n}\nfour")
 
 
 def test_a_call_and_its_result_name_the_file() -> None:
