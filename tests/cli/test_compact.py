@@ -74,7 +74,7 @@ def test_show_prints_one_line(log: Path) -> None:
     short, whole = good("show", log, "3-", "1.1").text, good("show", log, "1.1", "--expand").text
     [header] = [line for line in short.splitlines() if line.startswith("1.1")]
     assert re.search(r"summary of 3-40 \(extract\): .*\d+ commands?", header)
-    assert "Commands:" not in short and "Commands:" in whole
+    assert "Messages:" not in short and "Messages:" in whole
     assert "summary of 3-40" in good("show", log, "--oneline").text
     number = re.search(r"#(\d+)", whole)
     assert number is not None and "told by the summary 1.1" in good("why", log, number[1]).text
