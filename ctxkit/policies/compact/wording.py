@@ -18,7 +18,7 @@ EDITED, READ, MESSAGES = "Files edited", "Files read", "Messages"
 INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors"}
 """Class of facts -> the line that says which messages hold some."""
 LEFT_OUT = "…"
-FILLED = 24
+FILLED = 40
 """Characters: so little between two lines stands there instead of a mark."""
 SAYS = {Kind.USER: "user", Kind.ASSISTANT: "assistant", Kind.SUMMARY: "earlier summary", Kind.NOTICE: "notice"}
 

@@ -7,7 +7,7 @@ sessions and are reported on the other (docs/compaction.md).
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from math import exp, log, prod
@@ -42,6 +42,8 @@ ROLES = {
 """What the odds of an item are multiplied by where these name it: what only results name is seldom needed."""
 LINED, IN_LINE = frozenset({Sort.IDENTIFIER, Sort.ERROR, Sort.NUMBER}), 0.3
 """Sorts of items that say little without their line; how much of their worth that is."""
+FEW, LISTING = 60, 0.5
+"""Items that a result names: each of more counts less, by this exponent: it is a list of something."""
 OFTEN, CALLED = 0.47, 0.44
 """Exponents: of the lines that name an item, and of those in calls."""
 AGAIN = {
@@ -55,6 +57,8 @@ results, of what is typed or summed up.
 """
 ACTIVE, BACK = 2.0, 0.15
 """What a file counts that was touched so far back at most, as what is said of it is needed sooner."""
+DISCUSSED, RECENT = 2.0, 0.4
+"""How much likelier a line is written again that has an item which users and model spoke of, so far back at most."""
 SHORTEST, LONGEST = 24, 300
 """Characters of a line whose words count: shorter ones are written again by chance."""
 
@@ -94,16 +98,26 @@ class Worth:
         active = {file.path for file in files if file.at <= BACK}
         calls = {piece.call for piece in pieces if piece.call and any(touch.path in active for touch in piece.touches)}
         lively = [ACTIVE if pieces[one.piece].call in calls else 1.0 for one in lines]
-        words = [more * again(pieces[one.piece], one) for one, more in zip(lines, lively, strict=True)]
+        discussed = {
+            item
+            for one in lines
+            if one.at <= RECENT and pieces[one.piece].kind in (Kind.USER, Kind.ASSISTANT)
+            for item in one.items
+        }
+        words = [
+            more * again(pieces[one.piece], one) * (1.0 if discussed.isdisjoint(one.items) else DISCUSSED)
+            for one, more in zip(lines, lively, strict=True)
+        ]
         words += [_path_again(file) for file in files]
         self.words = _shared(words, WORDS * ease)
         """Of the words of each line, then of each file."""
         odds = _Odds()
+        named = Counter(one.piece for one in lines for _ in one.items)
         for one, more in zip(lines, lively, strict=True):
             for item in one.items:
-                odds.add(item, pieces[one.piece].kind, one.at, one.often, more)
+                odds.add(item, pieces[one.piece].kind, one.at, one.often, more, named[one.piece])
         for file in files:
-            odds.add(Item(Sort.PATH, short(file.path)), Kind.INPUT, file.at, file.often, 1.0)
+            odds.add(Item(Sort.PATH, short(file.path)), Kind.INPUT, file.at, file.often, 1.0, 1)
         needed = odds.all(ease)
         self._kept: dict[Hashable, float] = {}
         for item, worth in zip(needed, _shared(list(needed.values()), ITEMS), strict=True):
@@ -148,21 +162,24 @@ class _Odds:
     def __init__(self) -> None:
         self._known: dict[Item, list[Any]] = {}
 
-    def add(self, item: Item, kind: Kind, at: float, often: int, more: float) -> None:
-        """A line of `kind` names it, `often` times; `more`: what its file counts."""
-        known = self._known.setdefault(item, [0, 1.0, 0, 0, 1.0])
+    def add(self, item: Item, kind: Kind, at: float, often: int, more: float, among: int) -> None:
+        """A line of `kind` names it, `often` times; `more`: what its file counts; `among`: how many items the piece
+        names.
+        """
+        known = self._known.setdefault(item, [0, 1.0, 0, 0, 1.0, among])
         known[0] |= 1 << kind
         known[1] = min(known[1], at)
         known[2] += often
         known[3] += often if kind == Kind.INPUT else 0
         known[4] = max(known[4], more)
+        known[5] = min(known[5], among)
 
     def all(self, ease: float) -> dict[Item, float]:
         """Item -> odds. `ease`: what those count that results alone name."""
         return {
             item: _ROLES[kinds] * recent(at) * count**OFTEN * (1 + calls) ** CALLED * more
-            * (ease if kinds == PRINTED_ALONE else 1.0)
-            for item, (kinds, at, count, calls, more) in self._known.items()
+            * (ease * min(1.0, (FEW / among) ** LISTING) if kinds == PRINTED_ALONE else 1.0)
+            for item, (kinds, at, count, calls, more, among) in self._known.items()
         }  # fmt: skip
 
 

@@ -83,3 +83,18 @@ def test_what_was_asked_last_counts_most() -> None:
     assert last > first > then > 0
     done, now = (worth.of(("said", one)) / len(one) for one in ("Done.", "I do it now."))
     assert done > now  # the last words before somebody asks again
+
+
+def test_a_name_in_a_long_list_that_was_printed_counts_less() -> None:
+    names = "\n".join(f"listed_name_{n}" for n in range(200))
+    said = [Piece(1, Kind.RESULT, names, "Bash"), Piece(2, Kind.RESULT, "printed_name", "Bash")]
+    worth = Worth(said, fragments(said), [])
+    listed, printed = (worth.of(Item(Sort.IDENTIFIER, name)) for name in ("listed_name_199", "printed_name"))
+    assert printed > 1.5 * listed > 0
+
+
+def test_a_line_of_what_is_spoken_of_counts_more() -> None:
+    printed = Piece(1, Kind.RESULT, "value of spoken_name is 1 here\nvalue of other_name is 1 here", "Bash")
+    said = [printed, Piece(2, Kind.USER, "what is spoken_name?")]
+    spoken, other, _ = Worth(said, fragments(said), []).words
+    assert spoken > 1.3 * other
