@@ -40,6 +40,10 @@ bench-compact *args:
 bench-many *args:
     python -m tests.bench.many {{args}}
 
+# `sessions` over 1,000 and 10,000 files, cold and with the index; --write puts it into docs/performance.md
+bench-sessions *args:
+    python -m tests.bench.sessions {{args}}
+
 # Tokens of 130,000 texts as tiktoken itself counts them, to the last one (minutes); --write: the table in docs/tokens.md
 equal *args:
     python -m tests.bench.equal {{args}}

@@ -1,7 +1,7 @@
 """Finding: the sessions below folders, of all formats, newest first; and sidecars whose log is gone.
 
 Pipeline: `store/folder.py` walks, `glancing.py` tells of each file, what stands beside it is added here. It changes
-nothing. The command is `cli/sessions.py`.
+nothing but the user's index. The command is `cli/sessions.py`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import msgspec
 from ctxkit.errors import CtxkitError, NothingMatched
 from ctxkit.formats import registry
 from ctxkit.glancing import Glance, State, glance
+from ctxkit.remembered import Remembered, Tokens, known_as, settled
 from ctxkit.store.config import load
 from ctxkit.store.folder import SIDECAR, Entry, Known, walk
+from ctxkit.store.index import Index
 from ctxkit.store.opening import cannot_open
-from ctxkit.store.sidecar import Sidecar, user_config
+from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import open_log
 
 SNAPSHOTS = "snapshots"
@@ -31,7 +33,8 @@ Step = Callable[[int, int], None]
 class Session(msgspec.Struct, frozen=True):
     """A log that was found. `modified`: when its file was changed last, seconds since 1970; `size`: its bytes.
 
-    `sidecar`: its folder, None without one; `checkpoints`: files in that folder's `snapshots/`.
+    `sidecar`: its folder, None without one; `checkpoints`: files in that folder's `snapshots/`. `tokens`: of its
+    context, where they were counted since it changed last.
     """
 
     path: Path
@@ -40,6 +43,7 @@ class Session(msgspec.Struct, frozen=True):
     size: int
     sidecar: Path | None = None
     checkpoints: int = 0
+    tokens: Tokens | None = None
 
     @property
     def time(self) -> float:
@@ -62,18 +66,23 @@ class Found(msgspec.Struct):
 
 def find_sessions(
     places: Iterable[str | os.PathLike[str]] | None = None, *, agents: bool = False,
-    env: Mapping[str, str] | None = None, progress: Step | None = None,
+    env: Mapping[str, str] | None = None, progress: Step | None = None, index: bool = True,
 ) -> Found:  # fmt: skip
     """The sessions below `places` (folders or files), newest first; None: below the agents' own folders that exist.
 
     Files that are no logs are passed over, and so are logs without a message. `agents`: also those in which an agent's
     own agents noted what they did, beside a session that is there. `env`: the environment (default: the process's own).
+    `index`: what files that did not change told the last time is taken from the user's cache, and kept there.
+
     Raises NothingMatched where no agent's folder is there; NoSuchLog, NoPermission for a place that cannot be read.
     """
     known = os.environ if env is None else env
-    search = _Search(known, progress)
-    for place in homes(known) if places is None else map(Path, places):
-        search.below(place)
+    search = _Search(known, progress, Remembered(Index(user_cache(known))) if index else None)
+    try:
+        for place in homes(known) if places is None else map(Path, places):
+            search.below(place)
+    finally:
+        search.end()
     found = search.found
     if not agents:
         paths = {session.path for session in found.sessions}
@@ -99,15 +108,19 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 class _Search:
     """One search over some folders."""
 
-    def __init__(self, env: Mapping[str, str], progress: Step | None) -> None:
+    def __init__(self, env: Mapping[str, str], progress: Step | None, remembered: Remembered | None) -> None:
         self.found = Found([], [], [])
         self._env = env
         self._progress = progress
+        self._remembered = remembered
         self._seen: Known = set()
-        self._formats: dict[Path, str] = {}
+        self._formats: dict[str, str] = {}
         self._done = 0
 
     def below(self, place: Path) -> None:
+        """Everything below a place."""
+        if self._remembered is not None:
+            self._remembered.enter(place)
         try:
             for entry in walk(place, self._seen):
                 if self._progress is not None:
@@ -118,9 +131,14 @@ class _Search:
                 elif entry.found is None:
                     self._failed(entry)
                 else:
-                    self._file(entry.path, entry.found)
+                    self._file(entry, entry.found)
         except OSError as error:
             raise cannot_open(place, error) from error
+
+    def end(self) -> None:
+        """All places were looked at."""
+        if self._remembered is not None:
+            self._remembered.leave()
 
     def _failed(self, entry: Entry) -> None:
         if entry.error is not None:
@@ -131,38 +149,61 @@ class _Search:
         if not os.path.lexists(folder.with_name(folder.name.removesuffix(SIDECAR))):
             self.found.orphans.append(folder)
 
-    def _file(self, path: Path, found: os.stat_result) -> None:
+    def _file(self, entry: Entry, found: os.stat_result) -> None:
+        path = entry.path
         try:
-            beside = Sidecar(path)
-            told = self._glance(path, beside)
-            if told is not None:
-                self.found.sessions.append(_session(path, found, told, beside))
+            beside = None if entry.alone else Sidecar(path)
+            format = self._format(path, beside)
+            ops = None if beside is None or beside.ops_size() is None else os.stat(beside.ops_path)
+            told, tokens = self._told(path, found, beside, format, ops)
         except CtxkitError as error:
             self.found.failed.append((path, error))
+            return
+        except OSError as error:
+            self.found.failed.append((path, cannot_open(path, error)))
+            return
+        if told is not None:
+            session = Session(path, told, found.st_mtime, found.st_size, tokens=tokens)
+            self.found.sessions.append(session if beside is None else _with(session, beside))
 
-    def _glance(self, path: Path, beside: Sidecar) -> Glance | None:
-        with open_log(path) as source:
-            return glance(source, str(path), self._format(path, beside), beside)
+    def _told(
+        self, path: Path, found: os.stat_result, beside: Sidecar | None, format: str, ops: os.stat_result | None
+    ) -> tuple[Glance | None, Tokens | None]:
+        """What is remembered of a file that is what it was, or what it says."""
+        if self._remembered is None:
+            return _read(path, beside, format), None
+        name = known_as(found, ops, format)
+        known, told = self._remembered.glance(path, name)
+        if not known:
+            told = _read(path, beside, format)
+            if settled(found) and name == known_as(os.stat(path), ops, format):
+                self._remembered.learn(path, name, told)
+        return told, self._remembered.tokens(path, known_as(found, ops))
 
-    def _format(self, path: Path, beside: Sidecar) -> str:
+    def _format(self, path: Path, beside: Sidecar | None) -> str:
         """What config says that logs here are; without a config of a log's own, the same for all of a folder."""
-        folder = path.resolve().parent
-        if os.path.lexists(beside.config_path):
-            return str(self._config(beside.config_path, folder, beside.base))
+        if beside is not None and os.path.lexists(beside.config_path):
+            return self._config(beside.config_path, path.resolve().parent, beside.base)
+        folder = os.path.dirname(path) if beside is None else str(path.resolve().parent)
         if folder not in self._formats:
-            self._formats[folder] = self._config(None, folder, None)
+            self._formats[folder] = self._config(None, Path(folder).resolve(), None)
         return self._formats[folder]
 
     def _config(self, file: Path | None, folder: Path, base: Path | None) -> str:
         return str(load(file, folder, self._env, user_config(self._env), base=base)["format"])
 
 
-def _session(path: Path, found: os.stat_result, told: Glance, beside: Sidecar) -> Session:
+def _read(path: Path, beside: Sidecar | None, format: str) -> Glance | None:
+    with open_log(path) as source:
+        return glance(source, str(path), format, beside)
+
+
+def _with(one: Session, beside: Sidecar) -> Session:
     """The session with what stands beside it."""
     if beside.ignored or not os.path.isdir(beside.folder):
-        return Session(path, told, found.st_mtime, found.st_size)
+        return one
     checkpoints = _checkpoints(beside.folder / SNAPSHOTS)
-    return Session(path, told, found.st_mtime, found.st_size, beside.folder, checkpoints)
+    return msgspec.structs.replace(one, sidecar=beside.folder, checkpoints=checkpoints)
 
 
 def _checkpoints(folder: Path) -> int:

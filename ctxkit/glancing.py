@@ -180,9 +180,9 @@ def _last(opening: Opening) -> Last | None:
         if content.role == "user" and kind(content) is not None:
             continue
         if words := _line(opening.format.typed(content), WORDS):
-            return Last(content.role, words)
+            return Last(_line(content.role, TITLE), words)
         if called is None and (names := _called(content)):
-            called = Last(content.role, names)
+            called = Last(_line(content.role, TITLE), names)
     return called
 
 

@@ -39,9 +39,10 @@ def facts(one: Session) -> Line:
     """`claude-code  42 messages  2 checkpoints  interrupted`."""
     told = one.glance
     many = count(told.conversations, "conversation") if told.conversations > 1 else ""
+    used = f"{one.tokens.count:,} tokens" if one.tokens is not None else ""
     kept = count(one.checkpoints, "checkpoint") if one.checkpoints else ""
     state = Ink(one.state, STATES[one.state]) if one.state in STATES else ""
-    return spaced(told.format, count(told.messages, "message"), many, kept, state)
+    return spaced(told.format, count(told.messages, "message"), many, used, kept, state)
 
 
 def when(one: Session) -> str:
@@ -66,6 +67,8 @@ def as_json(one: Session) -> dict[str, Any]:
         "size": one.size,
         "messages": told.messages,
         "conversations": told.conversations,
+        "tokens": None if one.tokens is None else one.tokens.count,
+        "counter": None if one.tokens is None else one.tokens.counter,
         "checkpoints": one.checkpoints,
         "state": one.state,
         "damaged": told.damaged,

@@ -20,12 +20,14 @@ START = 1 << 16
 class Entry(NamedTuple):
     """Something below a folder. `found` is None where it cannot be looked at; `error` says why.
 
-    `sidecar`: a folder of ctxkit's, which holds no logs; else a regular file.
+    `sidecar`: a folder of ctxkit's, which holds no logs; else a regular file. `alone`: it is no link, and there is no
+    sidecar beside it.
     """
 
     path: Path
     found: os.stat_result | None
     sidecar: bool = False
+    alone: bool = False
     error: OSError | None = None
 
 
@@ -39,10 +41,10 @@ def walk(folder: Path, known: Known | None = None) -> Iterator[Entry]:
     `known`: what is left out, to which all of it is added, so that several folders may overlap. `folder` may be a file.
     """
     seen = set[tuple[int, int]]() if known is None else known
-    waiting = [os.fspath(folder)]
+    waiting = [(os.fspath(folder), False)]
     first = True
     while waiting:
-        path = waiting.pop()
+        path, alone = waiting.pop()
         try:
             found = os.stat(path)
             key = found.st_dev, found.st_ino
@@ -50,17 +52,27 @@ def walk(folder: Path, known: Known | None = None) -> Iterator[Entry]:
                 continue
             seen.add(key)
             if stat.S_ISREG(found.st_mode):
-                yield Entry(Path(path), found)
+                yield Entry(Path(path), found, alone=alone)
             elif stat.S_ISDIR(found.st_mode):
                 if path.endswith(SIDECAR) and not first:
                     yield Entry(Path(path), found, sidecar=True)
                 else:
-                    waiting.extend(os.path.join(path, name) for name in sorted(os.listdir(path), reverse=True))
+                    waiting.extend(_listed(path))
         except OSError as error:
             if first:
                 raise
             yield Entry(Path(path), None, error=error)
         first = False
+
+
+def _listed(folder: str) -> list[tuple[str, bool]]:
+    """What is in a folder, the last name first; whether it is no link and has no sidecar."""
+    with os.scandir(folder) as entries:
+        names = {entry.name: entry.is_symlink() for entry in entries}
+    return [
+        (os.path.join(folder, name), not names[name] and name + SIDECAR not in names)
+        for name in sorted(names, reverse=True)
+    ]
 
 
 def files_below(folder: Path) -> Iterator[Path]:

@@ -1,0 +1,35 @@
+"""Noting: what a log's context came to, in the user's index, so that a list of sessions can say it without counting.
+
+Used by `status`; `finding.py` reads it back through `remembered.py`. A log that changes afterwards has no note.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ctxkit.errors import CtxkitError
+from ctxkit.opened import OpenedLog
+from ctxkit.remembered import Remembered, Tokens, known_as, settled
+from ctxkit.status import Budget
+from ctxkit.store.index import Index
+
+
+def note(log: OpenedLog, budget: Budget) -> None:
+    """Note what was counted of a log as it is; of one in a stream, or one of many conversations, nothing is noted."""
+    opening, seen = log.opening, log.opening.source.seen
+    if opening.path is None or seen is None or opening.conversation is not None:
+        return
+    if budget.used is None or budget.counter is None:
+        return
+    try:
+        found = os.stat(opening.path)
+        beside = opening.sidecar
+        ops = None if beside is None or beside.ops_size() is None else os.stat(beside.ops_path)
+    except (OSError, CtxkitError):
+        return  # it was there a moment ago: what was counted is not this
+    if (found.st_dev, found.st_ino, found.st_size) != (seen.dev, seen.ino, seen.size) or not settled(found):
+        return
+    if ops is not None and (ops.st_size != opening.sidecar_size or not settled(ops)):
+        return
+    tokens = Tokens(budget.used, budget.counter)
+    Remembered(Index(log.cache_folder)).note(opening.path, known_as(found, ops), tokens)

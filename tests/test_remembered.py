@@ -1,0 +1,169 @@
+"""What the last look at files told, as long as they are what they were."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ctxkit import finding
+from ctxkit.finding import find_sessions
+from ctxkit.glancing import Glance, Last
+from ctxkit.remembered import GLANCE, Remembered, Tokens, key, known_as, settled
+from ctxkit.store.index import Index
+from tests.cli.runner import FOREIGN, SMALL, good, lines, message
+from tests.damage.sessions import ALL
+
+ONE = Glance("chat", "a title", Last("user", "words"), 1.5, 3, "clean")
+
+
+def old(path: Path, raw: bytes = SMALL) -> Path:
+    """A file that was not changed just now, as far as its times say."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(raw)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written a moment ago counts as settled."""
+    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 0)
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that were read."""
+    names: list[str] = []
+    usual = finding._read
+
+    def noted(path: Path, *more: object) -> Glance | None:
+        names.append(path.name)
+        return usual(path, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(finding, "_read", noted)
+    return names
+
+
+def test_learns_and_recalls(tmp_path: Path) -> None:
+    """A glance, that a file is no session, and nothing once it is something else."""
+    index = Index(tmp_path / "cache")
+    paths = [old(tmp_path / name) for name in "abc"]
+    one = Remembered(index)
+    one.enter(tmp_path)
+    one.learn(paths[0], "1", ONE)
+    one.learn(paths[1], "1", None)
+    one.leave()
+    two = Remembered(index)
+    two.enter(tmp_path)
+    assert [two.glance(path, "1") for path in paths] == [(True, ONE), (True, None), (False, None)]
+    assert two.glance(paths[0], "2") == (False, None)
+    paths[0].unlink()
+    three = Remembered(index)
+    three.enter(tmp_path)
+    three.leave()
+    assert list(index.below(GLANCE, key(tmp_path))) == [key(paths[1])]
+
+
+@pytest.mark.parametrize("told", [b"{}", b"broken", b'{"format":7}', b"null"])
+def test_what_reads_as_nothing(tmp_path: Path, told: bytes) -> None:
+    """Is not known."""
+    index = Index(tmp_path / "cache")
+    path = old(tmp_path / "a")
+    index.put(GLANCE, {key(path): ("1", told)})
+    index.put("tokens", {key(path): ("1", told)})
+    one = Remembered(index)
+    one.enter(tmp_path)
+    assert one.glance(path, "1") == (False, None) and one.tokens(path, "1") is None
+
+
+def test_notes(tmp_path: Path) -> None:
+    """Tokens, of one state of a file."""
+    index = Index(tmp_path / "cache")
+    path = old(tmp_path / "a")
+    Remembered(index).note(path, "1", Tokens(7, "pieces"))
+    one = Remembered(index)
+    one.enter(tmp_path)
+    assert one.tokens(path, "1") == Tokens(7, "pieces") and one.tokens(path, "2") is None
+
+
+def test_a_second_look_reads_nothing(tmp_path: Path, read: list[str]) -> None:
+    """And tells the same, of all formats and of what is no log; what changed in any way is read again."""
+    for name, session in ALL.items():
+        old(tmp_path / "logs" / name, session.clean)
+    old(tmp_path / "logs/notes", b"buy milk")
+    first = find_sessions([tmp_path / "logs"])
+    assert len(read) == len(ALL) + 1
+    assert first == find_sessions([tmp_path / "logs"], index=False)
+    read.clear()
+    assert find_sessions([tmp_path / "logs"]) == first and read == []
+    path = tmp_path / "logs" / next(iter(ALL))
+    os.utime(path, ns=(1, path.stat().st_mtime_ns + 1))
+    find_sessions([tmp_path / "logs"])
+    assert read == [path.name]
+    read.clear()
+    other = old(tmp_path / "logs/other", path.read_bytes())
+    os.utime(other, ns=(1, path.stat().st_mtime_ns))
+    os.replace(other, path)
+    find_sessions([tmp_path / "logs"])
+    assert read == [path.name]
+
+
+def test_ops_and_config_count(tmp_path: Path, read: list[str]) -> None:
+    """A log is told anew once its sidecar's ops grow, or it is to be read as another format."""
+    path = old(tmp_path / "logs/s.jsonl", FOREIGN)
+    find_sessions([tmp_path / "logs"])
+    good("forget", path, "1")
+    find_sessions([tmp_path / "logs"])
+    find_sessions([tmp_path / "logs"])
+    assert read == ["s.jsonl"] * 2
+    old(tmp_path / "logs/ctxkit.toml", b'format = "claude-code"\n')
+    find_sessions([tmp_path / "logs"])
+    assert read == ["s.jsonl"] * 3 + ["ctxkit.toml"] or read == ["s.jsonl"] * 2 + ["ctxkit.toml", "s.jsonl"]
+
+
+def test_what_changed_just_now_is_read_again(tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As its next change may not show."""
+    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 10**12)
+    path = old(tmp_path / "logs/s.jsonl")
+    assert not settled(path.stat())
+    for _ in range(3):
+        find_sessions([tmp_path / "logs"])
+    assert len(read) == 3
+
+
+def test_what_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is not kept as what it was before."""
+    path = old(tmp_path / "logs/s.jsonl")
+    usual = finding._read
+
+    def slow(*words: object) -> Glance | None:
+        told = usual(*words)  # type: ignore[arg-type]
+        with path.open("ab") as log:
+            log.write(lines(message("user", "more")))
+        return told
+
+    monkeypatch.setattr(finding, "_read", slow)
+    assert find_sessions([tmp_path / "logs"]).sessions[0].glance.messages == 11
+    monkeypatch.undo()
+    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 0)
+    assert find_sessions([tmp_path / "logs"]).sessions[0].glance.messages == 12
+
+
+def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
+    """Below the folders that were looked at; what cannot be seen at the moment is not gone."""
+    folder = tmp_path / "logs"
+    for name in ("a", "b/c"):
+        old(folder / name)
+    find_sessions([folder])
+    (folder / "a").unlink()
+    find_sessions([folder])
+    index = Index(Path(os.environ["XDG_CACHE_HOME"]) / "ctxkit")
+    assert list(index.below(GLANCE, key(folder))) == [key(folder / "b/c")]
+
+
+def test_known_as(tmp_path: Path) -> None:
+    """By the file, its ops and how it is read."""
+    path = old(tmp_path / "a")
+    found = path.stat()
+    assert len({known_as(found, None), known_as(found, found), known_as(found, None, "chat")}) == 3
