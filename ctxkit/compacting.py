@@ -157,9 +157,12 @@ def wish_of(log: Log, asked: Asked) -> Wish:
 def _target(asked: float | str) -> float:
     key = key_of("compact.target")
     try:
-        return float(key.read(key.typed(asked.strip()) if isinstance(asked, str) else asked))
+        found = float(key.read(key.typed(asked.strip()) if isinstance(asked, str) else asked))
     except ValueError as error:
         raise Usage(f"the target {asked!r} is no percentage: nothing was changed", f"{error}, such as 30%") from error
+    if 0 < found < 1:  # a share of one, as others write it
+        raise Usage(f"the target {asked} is {found:g} %: nothing was changed", f"{100 * found:g}% was meant?")
+    return found
 
 
 def cool(log: Log, state: State | None = None) -> None:

@@ -239,7 +239,7 @@ class Condensing:
             room -= over
         if found is None:
             raise NothingChanges(
-                f"no summary of {len(self.ids)} messages is smaller than they are: nothing was changed"
+                f"it would not be smaller: no summary of {len(self.ids)} messages is shorter: nothing was changed"
             )
         return found
 

@@ -85,6 +85,7 @@ def test_real_sessions(path: Path, strategy: str, tmp_path: Path) -> None:
     assert log.compacted is not None
     made, state = log.compacted.found, log.state()
     assert made.after < made.before and log.names()[-1] == made.made_by.names[-1]
+    assert op.after is not None and op.after.tokens == log.status().tokens.used
     ids, shown = Names.parse(log.ledger.entries[-1].body["ids"]), set(made.made_by.names)
     assert not any(state.guarded(name) for name in ids)
     assert {name for name in state.steps.close(ids) if name in shown} <= set(ids)
@@ -157,7 +158,8 @@ def test_nothing_to_condense() -> None:
     ("asked", "error"),
     [
         ({"target": 30, "budget": 9}, "exclude each other"), ({"target": "x"}, "no percentage"),
-        ({"target": 101}, "no percentage"), ({"target": -1}, "no percentage"), ({"target": True}, "no percentage"),
+        ({"target": 101}, "no percentage"), ({"target": 0.3}, "0.3 %"), ({"target": "0.3"}, "0.3 %"),
+        ({"target": -1}, "no percentage"), ({"target": True}, "no percentage"),
         ({"budget": -1}, "whole number"), ({"keep_last": -1}, "whole number"), ({"keep_steps": 1.5}, "whole number"),
         ({"strategy": "model"}, "no strategy"), ({"strategy": "mask", "summary": "s"}, "needs no strategy"),
     ],
