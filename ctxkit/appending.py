@@ -17,7 +17,7 @@ import msgspec
 from ctxkit.core.context import shown_names
 from ctxkit.core.jsontext import dumps, spelled
 from ctxkit.core.ledger import build
-from ctxkit.core.ops import At, Op, to_body
+from ctxkit.core.ops import At, Edit, Op, Restore, to_body
 from ctxkit.core.replay import fold
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
@@ -48,7 +48,10 @@ class AppendingLog(OpenedLog):
     def stamp(self, op: Op, op_id: str | None = None) -> Op:
         """The op with its id, its time and who wrote it. Ids start with a letter: op numbers are digits."""
         by = {"args": list(self.args), "version": VERSION} if self.args else {"version": VERSION}
-        return msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(int(self.clock())), by=by)
+        moment: float = int(self.clock())
+        if isinstance(op, Edit | Restore):  # its time is that of its items: not before what the log has (REPLAY 37)
+            moment = max(moment, self.state().last or moment)
+        return msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(moment), by=by)
 
     def state_with(self, op: Op) -> State:
         """The state as it would be with `op` behind everything, or behind op `at`, where that is looked back to."""

@@ -201,6 +201,13 @@ class BadSnapshot(CtxkitError):
     code = ExitCode.REFUSED
 
 
+class BadDraft(CtxkitError):
+    """A draft of an edit that cannot be read, or is of another log. `mistakes`: lines that say what is wrong."""
+
+    code = ExitCode.REFUSED
+    mistakes: tuple[str, ...] = ()
+
+
 class UnknownFormat(CtxkitError):
     """The content looks like no format that ctxkit reads."""
 

@@ -169,6 +169,27 @@ class Log(CommittingLog):
 
         return [one.head for one in shelf(self).found() if one.head is not None]
 
+    def draft(self, numbers: Numbers = (), *, only_context: bool = False, **criteria: Any) -> str:
+        """The log's messages as a text to edit, which `edit` takes; those out of the context are commented out.
+
+        `numbers`, `criteria`: only these; the others stay as they are. `only_context`: only what is in the context.
+        Raises NothingMatched, Usage for a sidechain, and what a selection raises.
+        """
+        from ctxkit.editing import Editing
+
+        return Editing.of(self, selection(numbers, criteria), only_context=only_context).text
+
+    def edit(self, draft: str) -> Op | None:
+        """Make the context what an edited draft says. None where it changes nothing.
+
+        Raises BadDraft, NothingChanges for a draft without any message, UpdatedElsewhere where other ops were appended
+        since it was made; messages that came since stay behind what it says.
+        """
+        from ctxkit.editing import Applying
+
+        applying = Applying(self, draft)
+        return self.commit("edit", applying.decide, applying.recheck)
+
     def fit(
         self, max_tokens: int | None, *, assembly: bool = True, status: str | None = None, origin: str = "flag"
     ) -> None:

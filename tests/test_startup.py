@@ -45,6 +45,7 @@ COMMANDS = [
     "forget log.jsonl --tool Read --dry-run",
     "remember log.jsonl 1 --yes",
     "clear log.jsonl",
+    "edit log.jsonl --print",
     "protect log.jsonl 1",
     "unprotect log.jsonl 1",
     "undo log.jsonl",

@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "clear": ("change", "start afresh; nothing leaves the log"),
     "compact": ("change", "replace old messages by a summary of them"),
     "trim": ("change", "make the context fit a budget, by rules"),
+    "edit": ("change", "the whole history as a text: delete, reorder, change, add"),
     "protect": ("change", "never compact, trim or forget these by the way"),
     "unprotect": ("change", "take protection away"),
     "window": ("change", "how far back the context reaches"),

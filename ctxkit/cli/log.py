@@ -16,6 +16,7 @@ from ctxkit.core.names import Names
 from ctxkit.core.state import State
 from ctxkit.core.times import spoken
 from ctxkit.log import Log
+from ctxkit.policies.edit import CONTEXT
 
 if TYPE_CHECKING:
     from ctxkit.sizes import Change
@@ -143,7 +144,10 @@ def what(state: State, entry: LedgerEntry) -> str:
             return f"{text} for {body['agent']}" if body.get("agent") else text
         case "clear":
             return f"agent {body['agent']}" if body.get("agent") else ""
-        case "edit" | "restore":
+        case "edit":
+            items = body.get("items")
+            return f"{CONTEXT} {render.count(len(items), 'message')}" if isinstance(items, list) else ""
+        case "restore":
             items = body.get("items")
             return f"{len(items)} items" if isinstance(items, list) else ""
         case _:

@@ -11,16 +11,11 @@ import re
 import unicodedata
 from functools import cache
 
+from ctxkit.core.unseen import UNSEEN
+
 MARKS_PER_CELL = 4
 """Combining marks that `clip` lets one cell carry; real scripts need no more."""
 
-_HIDDEN = (
-    # every Cc, Cf, Cs, Zl, Zp but \n and \t: a test compares it with unicodedata. A table, because going
-    # through all of Unicode takes 150 ms; wider where Unicode has default-ignorable code points unassigned.
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f"
-    "\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
-)
 _JOINERS = "\u200c\u200d"
 _SELECTORS = (("\u180b", "\u180d"), ("\u180f", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))
 _ASCII = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -78,7 +73,7 @@ def clip(text: str, width: int) -> str:
 def _suspect() -> re.Pattern[str]:
     """Compiled at the first text beyond ASCII. Ranges: with single astral characters it is twenty times slower."""
     selectors = "".join(f"{a}-{b}" for a, b in _SELECTORS)
-    return re.compile(f"[{_HIDDEN}{_JOINERS}{selectors}]")
+    return re.compile(f"[{UNSEEN}{_JOINERS}{selectors}]")
 
 
 @cache

@@ -21,6 +21,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "sessions": (("--grep", "."), ()),
     "init": ((), ()), "add": (("--role", "user"), ("more",)),
     "snapshot": (("-m", "here"), ()), "snapshots": ((), ()), "mark": ((), ("here",)), "forget": ((), ("3",)),
+    "edit": (("--print",), ()),
     "protect": ((), ("4",)), "unprotect": ((), ("4",)), "remember": ((), ("1-6",)), "window": ((), ("8h",)),
     "undo": ((), ()), "redo": ((), ()), "rewind": ((), ("here",)), "clear": ((), ()), "log": ((), ()),
     "diff": ((), ()), "compact": (("--force", "--keep-last", "0"), ()), "trim": (("--max-tokens", "60"), ()),

@@ -1,0 +1,67 @@
+"""ctxkit edit: the whole history in an editor; what is left there is the context."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io
+from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
+from ctxkit.cli.run import CHANGED, asked, finish_reading, opened, words_given, write
+from ctxkit.core.ops import Op
+from ctxkit.errors import BadDraft, Usage
+from ctxkit.log import Log
+
+LARGEST = 1 << 30
+"""Bytes of a draft."""
+
+
+@takes(Selecting, Writing, Reading)
+def command(
+    log: LogArgument = "-",
+    numbers: Numbers = None,
+    *,
+    only_context: Annotated[
+        bool, typer.Option("--only-context", help="Only what is in the context, not what is out of it.")
+    ] = False,
+    print_: Annotated[bool, typer.Option("--print", help="Print the draft, edit nothing.")] = False,
+    apply: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Take this draft, edited; - for standard input.")
+    ] = None,
+    reading: Reading,
+    writing: Writing,
+    selecting: Selecting,
+) -> None:
+    """Edit the context as a text: delete, reorder, change, add, bring back.
+
+    The draft holds all messages of the log, a line `%% NUMBER TIME ROLE` before each. What is out of the context is
+    commented out, with its state: taking away the # brings it back, also from before a clear. With numbers or criteria
+    it holds these, and the others stay as they are. --print and --apply are for scripts: what one prints the other
+    takes.
+    """
+    chosen = bool(numbers) or only_context or any(getattr(selecting, key) for key in Selecting.__annotations__)
+    if print_:
+        if apply is not None:
+            raise Usage("--print and --apply exclude each other: nothing was changed", "leave one of them out")
+        _print(opened(log, reading, command="edit", thread=selecting.thread), numbers, selecting, reading, only_context)
+        return
+    if apply is None:
+        raise Usage("an edit takes --print or --apply FILE: nothing was changed")
+    if chosen:
+        text = "a draft says itself which messages it is of: nothing was changed"
+        raise Usage(text, "numbers, criteria and --only-context go with --print")
+
+    def action(target: Log) -> Op | None:
+        return target.edit(words_given(target, "--apply", apply, after=CHANGED, refused=BadDraft, largest=LARGEST))
+
+    write(log, reading, writing, "edit", action, thread=selecting.thread)
+
+
+def _print(target: Log, numbers: list[str] | None, selecting: Selecting, reading: Reading, only_context: bool) -> None:
+    text = target.draft(asked(target, numbers, selecting), only_context=only_context)
+    if reading.json:
+        io.out_json({"draft": text})
+    else:
+        io.out_bytes([text.encode("utf-8")])
+    finish_reading(target)

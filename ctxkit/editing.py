@@ -1,0 +1,242 @@
+"""Editing: a log's messages as a draft for an editor, and the draft that comes back as one op.
+
+Pipeline: log -> `Editing.text` -> an editor -> `Editing.decide` -> `Log.commit`. What a draft is, `policies/edit/`
+says; here its blocks are read from the log, and literals made of what was changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Self
+
+from ctxkit.core.context import entry
+from ctxkit.core.jsontext import spelled
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.names import Name, Names
+from ctxkit.core.ops import At, Op
+from ctxkit.core.order import order
+from ctxkit.core.ranges import Ranges
+from ctxkit.core.select import Selection
+from ctxkit.core.standing import IN, Standings
+from ctxkit.core.times import iso
+from ctxkit.errors import BadDraft, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
+from ctxkit.formats.chat_lines import lines
+from ctxkit.log import Log
+from ctxkit.policies.decision import Decision
+from ctxkit.policies.edit.decide import Offer, decide, mistakes
+from ctxkit.policies.edit.draft import PREVIEW, Base, Block, Fold, Piece, draft
+from ctxkit.policies.edit.parse import Parsed, parse
+
+HARMLESS = frozenset({"mark", "protect", "unprotect", "window"})
+"""Ops that leave what a draft shows as it is."""
+CAME = "came meanwhile: kept behind the edit"
+CANCELLED = "no message is left in the draft: cancelled, nothing was changed"
+
+
+class Editing:
+    """One edit of `log`: the `names` that are offered, as the log stood at `base`."""
+
+    def __init__(self, log: Log, names: Iterable[Name], base: Base | None = None) -> None:
+        self.log = log
+        state, lens = log.state(), log.lens()
+        self.state = state
+        self.at = log.here() if base is None else At(base.messages, base.last, base.rows)
+        context = [name for name in order(state, lens) if self._had(name)]
+        self._standings = Standings(state, lens)
+        self._shown = set(context)
+        blocks = [(name, self._block(name)) for name in sorted(names, key=state.key) if self._had(name)]
+        self.offer = Offer(
+            {block.label: block for _, block in blocks}, {block.label: name for name, block in blocks}, context
+        )
+        self._base = base
+
+    @classmethod
+    def of(cls, log: Log, asked: Selection, *, only_context: bool) -> Self:
+        """An edit of what was asked for. Raises NothingMatched, Usage, and what a selection raises."""
+        state = log.state()
+        if asked.thread in state.threads:
+            text = f"thread {asked.thread} is a sidechain, and an edit is of the main thread: nothing was changed"
+            raise Usage(text, "forget and remember take --thread")
+        pool: Iterable[Name] = order(state, log.lens()) if only_context else state.everything()
+        names = sorted((name for name in pool if state.aside_in(name) is None), key=state.key)
+        if not asked.empty:
+            chosen = log.select(asked, names)
+            names = [name for name in names if name in chosen]
+        if not names:
+            raise NothingMatched("there is no message to edit: nothing was changed")
+        return cls(log, names)
+
+    @cached_property
+    def base(self) -> Base:
+        """What the draft is of."""
+        if self._base is not None:
+            return self._base
+        ops, shown = self.log.ledger.entries, Names.of(self.offer.names.values())
+        return Base(
+            self.at.messages, self.at.rows or 0, len(ops), self.at.last or "", ops[-1].id if ops else "", str(shown),
+            self.offer.live,
+        )  # fmt: skip
+
+    @property
+    def text(self) -> str:
+        """The draft."""
+        return draft(self.log.opening.name, self.base, self.offer.blocks.values())
+
+    def decide(self, parsed: Parsed) -> Decision:
+        """What a draft asks for. Raises BadDraft with all its mistakes, NothingChanges where no message is left."""
+        wrong = mistakes(parsed, self.offer.blocks)
+        if wrong:
+            first, *more = wrong
+            also = f" (and {len(more)} more)" if more else ""
+            error = BadDraft(f"line {first.line} of the draft: {first.text}{also}: nothing was changed")
+            error.mistakes = tuple(f"{mistake.line}: {mistake.text}" for mistake in wrong)
+            raise error
+        if all(block.out for block in parsed.blocks):
+            raise NothingChanges(CANCELLED, "ctxkit clear empties the context")
+        decision = decide(self.state, self.at, self.offer, parsed.blocks, self._literal, self.base.live)
+        if decision.op is not None:
+            decision.notes += self._came(self.log)
+        return decision
+
+    def recheck(self, op: Op) -> None:
+        """Where the log has grown since it was read: says so; raises UpdatedElsewhere where other ops came."""
+        now = self.log.afresh()
+        require_same_ops(now, self.base)
+        self.log.notes = [*(note for note in self.log.notes if not note.endswith(CAME)), *self._came(now)]
+
+    def _came(self, log: Log) -> list[str]:
+        first, last = self.at.messages + 1, len(log.messages)
+        if last < first:
+            return []
+        count = last - first + 1
+        return [f"{count} message{'s' * (count != 1)} ({Ranges.span(first, last)}) {CAME}"]
+
+    def _had(self, name: Name) -> bool:
+        return not isinstance(name, int) or name <= self.at.messages
+
+    def _block(self, name: Name) -> Block:
+        state, label, found = self.state, self.state.label(name), entry(self.state, name)
+        content, moment = self.log.full(found), self.state.original(name)
+        remarks = [content.name or ""]
+        for key in ("agent", "thread"):
+            value = getattr(found.message, key) if found.message else found.item and found.item.message.get(key)
+            remarks.append(f"{key} {value}" if isinstance(value, str) else "")
+        if found.item is not None:
+            tells = f"tells {state.brief(found.item.tells)}" if found.item.tells else ""
+            remarks.append(tells or (f"from {state.label(found.item.origin)}" if found.item.origin is not None else ""))
+        remarks += ["shortened" if found.stub is not None else "", "protected" if found.protected else ""]
+        standing = self._standings.of(name)
+        if standing.kind != IN:
+            remarks.append(standing.words)
+        return Block(
+            label, content.role, tuple(_pieces(label, content)), name not in self._shown,
+            "" if moment is None else iso(moment), "; ".join(filter(None, remarks)),
+        )  # fmt: skip
+
+    def _literal(self, name: Name | None, block: Block | None) -> dict[str, Any]:
+        """The record of a message: as it is shown, as the block changes it, or a new one."""
+        if name is None:
+            content = Content(block.role if block else "user", _parts(block, []) if block else [])
+            return next(lines([content]))
+        found = entry(self.state, name)
+        if found.item is not None and block is None and found.stub is None:
+            return found.item.message
+        content = self.log.full(found)
+        if block is not None:
+            content = Content(block.role, _parts(block, content.parts), content.name, content.rows)
+        record = next(lines([content]))
+        if found.message is not None:
+            own = {"agent": found.message.agent, "thread": found.message.thread}
+            record = {**{key: value for key, value in own.items() if value is not None}, **record}
+        return record
+
+
+class Applying:
+    """A draft that comes back as a text, perhaps much later. `text`: all of it."""
+
+    def __init__(self, log: Log, text: str) -> None:
+        self.log = log
+        self._text = text
+        self.editing: Editing | None = None
+
+    def decide(self) -> Decision:
+        """What it asks for. Raises BadDraft, NothingChanges, UpdatedElsewhere."""
+        parsed, log = parse(self._text), self.log
+        base = parsed.base
+        if base is None:
+            if not self._text.strip():
+                raise NothingChanges(CANCELLED, "ctxkit clear empties the context")
+            text = "the draft does not say what it was made of: its line %%= is missing: nothing was changed"
+            raise BadDraft(text, "a draft of `ctxkit edit LOG --print` has one")
+        require_same_ops(log, base)
+        self.editing = Editing(log, _names(base), base)
+        return self.editing.decide(parsed)
+
+    def recheck(self, op: Op) -> None:
+        """As `Editing.recheck`."""
+        if self.editing is not None:
+            self.editing.recheck(op)
+
+
+def _names(base: Base) -> Names:
+    try:
+        return Names.parse(base.shown)
+    except ValueError as error:
+        raise BadDraft(f"the draft's line %%= was changed: {error}: nothing was changed") from error
+
+
+def require_same_ops(log: Log, base: Base) -> None:
+    """Raises BadDraft where the draft is of another log, UpdatedElsewhere where ops were appended since that count."""
+    name, ops = log.opening.name, log.ledger.entries
+    known = 0 <= base.messages <= len(log.messages) and 0 <= base.ops <= len(ops) and base.rows >= 0
+    known = known and (log.identity(base.messages) if base.messages else "") == base.last
+    known = known and (ops[base.ops - 1].id if base.ops else "") == base.op
+    if not known:
+        hint = f"ctxkit edit {name} --print makes a draft of it"
+        raise BadDraft(f"the draft is not of {name}, or the log was changed: nothing was changed", hint)
+    since = [one for one in ops[base.ops :] if one.name not in HARMLESS]
+    if since:
+        what = f"{since[0].name} (op {since[0].number})"
+        text = f"updated elsewhere: {what} was appended to {name} since the draft was made: nothing was changed"
+        raise UpdatedElsewhere(text, f"make another draft; or ctxkit undo {name} {since[0].number}")
+
+
+def _pieces(label: str, content: Content) -> Iterable[Piece]:
+    for number, part in enumerate(content.parts, start=1):
+        yield part.text if isinstance(part, Text) else Fold(label, number, _words(part))
+
+
+def _words(part: Part) -> str:
+    """What is told of a part that is no text, on one line."""
+    match part:
+        case Thinking(text=text):
+            told = f"thinking {text}"
+        case Call(name=name, arguments=arguments):
+            told = f"call {name} {arguments if isinstance(arguments, str) else spelled(arguments)}"
+        case Result(content=inner, is_error=is_error):
+            said = inner if isinstance(inner, str) else " ".join(_told(inner))
+            told = f"{'failed' if is_error else 'result'} ({len(said):,} characters) {said}"
+        case Image(media_type=kind, data=data, url=url):
+            told = f"image {kind} {len(data) * 3 // 4:,} bytes" if data else f"image {url}"
+        case Other(kind=kind):
+            told = kind
+        case Text(text=text):
+            told = text
+    short = " ".join(told[: 2 * PREVIEW].split())
+    return f"{short[:PREVIEW]}…" if len(short) > PREVIEW or len(told) > 2 * PREVIEW else short
+
+
+def _told(parts: Iterable[Part]) -> Iterable[str]:
+    return (part.text if isinstance(part, Text) else _words(part) for part in parts)
+
+
+def _parts(block: Block, was: list[Part]) -> list[Part]:
+    """The parts of a message as a block has it; text in the place of a message's only result is what that says."""
+    results = [part for part in was if isinstance(part, Result)]
+    folds = [piece.part for piece in block.pieces if isinstance(piece, Fold)]
+    if len(results) == len(was) == 1 and not folds and block.pieces:
+        said = "\n".join(piece for piece in block.pieces if isinstance(piece, str))
+        return [Result(results[0].id, said, results[0].is_error)]
+
+    return [Text(piece) if isinstance(piece, str) else was[piece.part - 1] for piece in block.pieces]

@@ -1,0 +1,180 @@
+"""Decides an edit: from the blocks that were offered and those that came back, one op, or mistakes.
+
+What is unchanged is a reference, all else a literal with where it stems from and its original time (DESIGN section 4).
+What was not offered and is in the context stays, at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import digest
+from ctxkit.core.names import Name, Names
+from ctxkit.core.ops import At, Edit, Item
+from ctxkit.core.state import State
+from ctxkit.core.times import iso
+from ctxkit.policies.decision import Decision
+from ctxkit.policies.edit import CONTEXT
+from ctxkit.policies.edit.draft import ROLES, Block, Fold
+from ctxkit.policies.edit.parse import Mistake, Parsed
+
+UNCHANGED = "Nothing was changed: nothing appended."
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """What an edit is of. `blocks`: what was offered, by label, in order; `names`: their names; `context`: the names
+    of the context in order, offered or not.
+    """
+
+    blocks: dict[str, Block]
+    names: dict[str, Name]
+    context: Sequence[Name]
+
+    @property
+    def live(self) -> str:
+        """Digest of the offered messages that are in the context, in order."""
+        return live(self.blocks.values())
+
+
+def live(blocks: Any) -> str:
+    """Digest of the labels of those that are not commented out."""
+    return digest([block.label for block in blocks if not block.out])
+
+
+Literal = Callable[[Name | None, Block | None], dict[str, Any]]
+"""The record of a message: as it is shown (no block), as a block changes it, or (no name) a new one."""
+
+
+def mistakes(parsed: Parsed, offer: Mapping[str, Block]) -> list[Mistake]:
+    """What is wrong with a draft, in the order of its lines."""
+    found = list(parsed.mistakes)
+    places: dict[str, int] = {}
+    for block, line in zip(parsed.blocks, parsed.lines, strict=True):
+        if block.label and not block.out and places.setdefault(block.label, line) != line:
+            text = f"message {block.label} stands here again, it is at line {places[block.label]}; without its number"
+            found.append(Mistake(line, f"{text} it is a new one"))
+            continue
+        found += [Mistake(line, text) for text in _wrong(block, offer.get(block.label))]
+    return sorted(found, key=lambda mistake: mistake.line)
+
+
+def _wrong(block: Block, was: Block | None) -> Iterator[str]:
+    if block.label and was is None:
+        yield f"the draft has no message {block.label}: a new one has no number"
+        return
+    roles = ROLES if was is None or was.role in ROLES else (*ROLES, was.role)
+    if block.role not in roles:
+        yield f"no role {block.role!r}: {', '.join(roles)}"
+    if block.out:
+        return
+    if block.time and (was is None or block.time != was.time):
+        yield "the time of a message is not edited"
+    folds = [piece for piece in block.pieces if isinstance(piece, Fold)]
+    parts = {piece.part for piece in was.pieces if isinstance(piece, Fold)} if was is not None else set()
+    for fold in folds:
+        if fold.label != block.label or fold.part not in parts:
+            yield f"part {fold.label}/{fold.part} is no part of this message"
+    if len({fold.part for fold in folds}) < len(folds):
+        yield "a part stands here twice"
+    if was is None and not any(isinstance(piece, str) and piece.strip() for piece in block.pieces):
+        yield "a new message without text"
+
+
+class Change(msgspec.Struct):
+    """What an edit comes to, in figures."""
+
+    left: int = 0
+    back: int = 0
+    changed: int = 0
+    new: int = 0
+    moved: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.left or self.back or self.changed or self.new or self.moved)
+
+    @property
+    def words(self) -> str:
+        """`2 left out, 1 changed, other order`."""
+        counted = (
+            (self.left, "left out"), (self.back, "brought back"), (self.changed, "changed"), (self.new, "new")
+        )  # fmt: skip
+        return ", ".join([f"{count} {word}" for count, word in counted if count] + ["other order"] * self.moved)
+
+
+def decide(state: State, at: At, offer: Offer, blocks: Sequence[Block], literal: Literal, was: str = "") -> Decision:
+    """The edit that makes the context what `blocks` say; no op where they change nothing.
+
+    `was`: digest of what was in the context when the draft was made; a window may have slid since.
+    """
+    kept = [block for block in blocks if not block.out]
+    change = compared(offer, kept)
+    if not change or (live(kept) == was and not change.changed and not change.new):
+        return Decision(None, UNCHANGED)
+    found = list(merged(state, offer, kept))
+    items = [_item(state, name, _different(offer, block), literal) for name, block in found]
+    op = Edit(at=at, items=items, shown=str(Names.of(offer.names.values())))
+    said = f"{CONTEXT} {len(items):,} message{'s' * (len(items) != 1)} ({change.words})"
+    return Decision(op, said, list(_notes(state, offer, {name for name, _ in found if isinstance(name, int)})))
+
+
+def compared(offer: Offer, kept: Sequence[Block]) -> Change:
+    """What became of what was offered."""
+    before = [label for label, block in offer.blocks.items() if not block.out]
+    after = [block.label for block in kept if block.label]
+    stay = set(before) & set(after)
+    return Change(
+        left=len(before) - len(stay), back=len(after) - len(stay), new=len(kept) - len(after),
+        changed=sum(_different(offer, block) is not None for block in kept if block.label),
+        moved=[label for label in before if label in stay] != [label for label in after if label in stay],
+    )  # fmt: skip
+
+
+def _different(offer: Offer, block: Block | None) -> Block | None:
+    """The block where it is new or says something else than what was offered."""
+    if block is None:
+        return None
+    was = offer.blocks.get(block.label)
+    same = was is not None and (said(was), was.role) == (said(block), block.role)
+    return None if same else block
+
+
+def said(block: Block) -> list[str | int]:
+    """Its pieces, whatever is told of those that are no text."""
+    return [piece.part if isinstance(piece, Fold) else piece for piece in block.pieces]
+
+
+def merged(state: State, offer: Offer, kept: Sequence[Block]) -> Iterator[tuple[Name | None, Block | None]]:
+    """What is kept, and between it what was not offered, each before the first message that came after it."""
+    offered = set(offer.names.values())
+    waiting = [name for name in offer.context if name not in offered]
+    place = 0
+    for block in kept:
+        name = offer.names.get(block.label)
+        if name is not None:
+            while place < len(waiting) and state.key(waiting[place]) < state.key(name):
+                yield waiting[place], None
+                place += 1
+        yield name, block
+    yield from ((name, None) for name in waiting[place:])
+
+
+def _item(state: State, name: Name | None, block: Block | None, literal: Literal) -> Item:
+    if name is None:
+        return Item(message=literal(None, block))
+    if isinstance(name, int) and block is None and name not in state.board.stubs:
+        return Item(n=name)
+    moment = state.original(name)
+    origin = name if isinstance(name, int) else str(name)
+    return Item(message=literal(name, block), origin=origin, ts=None if moment is None else iso(moment))
+
+
+def _notes(state: State, offer: Offer, numbers: set[int]) -> Iterator[str]:
+    """Steps that the edit keeps a part of, and the context had whole."""
+    now, before = Names.of(numbers), Names.of(offer.context)
+    lost = (state.steps.close(now) - now) & before
+    if lost:
+        what = "a call without its result goes out as [no result recorded], a result without its call not at all"
+        yield f"a part of a step is left out: {state.brief(lost)}; {what}"

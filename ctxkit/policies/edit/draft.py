@@ -1,0 +1,116 @@
+"""The draft: messages as a text that people edit. `parse` reads it back; for any blocks that is the identity.
+
+    %% 3 2026-02-12T09:00:10Z assistant (protected)
+    I will look.
+    %%> 3/2 call read_file {"path":"clock.py"}
+
+    #%% 4 2026-02-12T09:00:20Z tool (forgotten by op 2)
+    %%> 4/1 result def now(): ...
+
+A line of the draft's own begins with %%; everything else is text as it is, `#` lines too. Blank lines at both ends of a
+text do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from ctxkit.policies.edit.spelling import SIGN, line, spelled, word
+
+PREVIEW = 160
+"""Characters that are told of a part which is no text."""
+
+ROLES = ("system", "developer", "user", "assistant")
+"""Who a new message can be of: a tool's would answer no call."""
+
+
+class Fold(msgspec.Struct, frozen=True):
+    """A part that is no text: part `part` (from 1) of the message `label`. `words`: what is told of it."""
+
+    label: str
+    part: int
+    words: str = ""
+
+
+Piece = str | Fold
+
+
+class Block(msgspec.Struct, frozen=True):
+    """One message: `label` as people name it ("" for a new one), its pieces in order.
+
+    `out`: it is commented out, so it is not in the context. `time`: ISO, "" for none; `remark`: what else is told.
+    """
+
+    label: str
+    role: str
+    pieces: tuple[Piece, ...] = ()
+    out: bool = False
+    time: str = ""
+    remark: str = ""
+
+
+class Base(msgspec.Struct, frozen=True):
+    """The log that a draft was made of, so that it can be applied later: how far it reached, and what was shown.
+
+    `last`: identity of its last message; `ops`: how many, `op`: id of the last one; `shown`: names, as ops write them;
+    `live`: digest of those that were in the context, in order.
+    """
+
+    messages: int
+    rows: int
+    ops: int
+    last: str
+    op: str
+    shown: str
+    live: str
+
+
+HEAD = """\
+# The context of {name}, to be edited: what stands below without a # in front is the context that it will have.
+#
+# A line %% NUMBER TIME ROLE begins a message; its text follows, as it is.
+#   take out    delete the message, or put a # in front of its %% line
+#   bring back  take away the # in front of a %% line: one is enough
+#   reorder     move messages, %% line and text together
+#   change      the text, or the role; a line %%> stands for what is no text, such as a call: keep, move or delete it
+#   add         a line %% user (or assistant, system, developer), and the text below
+#
+# {nothing} in front of a line of text that begins with %% makes it text; {escape} is a character that is not seen.
+# Saved as it is, nothing changes. With no message left the edit is cancelled. `ctxkit undo` takes an edit back.
+"""
+
+
+def draft(name: str, base: Base, blocks: Iterable[Block]) -> str:
+    """The whole text for an editor."""
+    return "".join(pieces(name, base, blocks))
+
+
+def pieces(name: str, base: Base, blocks: Iterable[Block]) -> Iterator[str]:
+    """The same bit by bit."""
+    yield HEAD.format(name=line(name), nothing=r"\u{}", escape=r"\u{1b}")
+    yield based(base)
+    for block in blocks:
+        yield printed(block)
+
+
+def based(base: Base) -> str:
+    """The line that says what the draft is of."""
+    told = {field: getattr(base, field) for field in Base.__struct_fields__}
+    return f"{SIGN}= " + " ".join(f"{key}={word(f'={value}')[1:]}" for key, value in told.items()) + "\n"
+
+
+def printed(block: Block) -> str:
+    """A blank line and the lines of one message."""
+    remark = f"({line(block.remark)})" if block.remark else ""
+    head = " ".join(filter(None, (SIGN, block.label, block.time, word(block.role), remark)))
+    lines = ["", f"#{head}" if block.out else head]
+    text = False
+    for piece in block.pieces:
+        if isinstance(piece, str):
+            lines += [f"{SIGN}> text", spelled(piece)] if text else [spelled(piece)]
+        else:
+            lines.append(f"{SIGN}> {piece.label}/{piece.part}" + (f" {line(piece.words)}" if piece.words else ""))
+        text = isinstance(piece, str)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,130 @@
+"""Reads a draft back, the other half of `draft.py`: blocks, what they are based on, and mistakes with their lines."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from ctxkit.policies.edit.draft import Base, Block, Fold, Piece
+from ctxkit.policies.edit.spelling import NOTHING, OWN, SIGN, read
+
+_HEADER = re.compile(
+    r"[ \t]+(?:(?P<label>[0-9]+(?:\.[0-9]+)?)(?:[ \t]+|$))?(?:(?P<time>[0-9][^ \t]*)(?:[ \t]+|$))?"
+    r"(?P<role>[^ \t()]+)?[ \t]*(?:\((?P<remark>.*)\)[ \t]*)?"
+)
+_PART = re.compile(
+    r"[ \t]*(?:(?P<text>text)[ \t]*|(?P<label>[0-9]+(?:\.[0-9]+)?)/(?P<part>[0-9]{1,9})(?: (?P<words>.*)|))"
+)
+
+
+class Mistake(msgspec.Struct, frozen=True):
+    """What is wrong in a draft. `line`: from 1."""
+
+    line: int
+    text: str
+
+
+class Parsed(msgspec.Struct):
+    """What a draft says. `lines`: where each of the blocks begins; `base`: None where the draft does not say."""
+
+    blocks: list[Block] = []
+    lines: list[int] = []
+    base: Base | None = None
+    mistakes: list[Mistake] = []
+
+
+class Reader:
+    """One line after the other."""
+
+    def __init__(self) -> None:
+        self.found = Parsed()
+        self._head: Block | None = None
+        self._pieces: list[Piece] = []
+        self._text: list[str] = []
+        self._stray = False
+
+    def line(self, number: int, text: str) -> None:
+        """Take line `number`."""
+        own = OWN.match(text)
+        if own is None:
+            if self._head is not None:
+                self._text.append(text)
+            elif not self._stray and text.strip() and not text.lstrip().startswith("#"):
+                self._stray = True  # once: all lines up to the first message are the same mistake
+                self._wrong(number, f"text that belongs to no message: a line such as {SIGN} user begins one")
+            return
+        rest, out = text[own.end() :], "#" in own[1]
+        if rest.startswith("!"):
+            return
+        if rest.startswith("="):
+            self._base(number, rest[1:], out=out)
+        elif rest.startswith(">"):
+            self._part(number, rest[1:], out=out)
+        else:
+            self._header(number, rest, out=out)
+
+    def end(self) -> Parsed:
+        """All lines were taken."""
+        self._close()
+        return self.found
+
+    def _header(self, number: int, rest: str, *, out: bool) -> None:
+        found = _HEADER.fullmatch(rest)
+        if found is None or found["role"] is None:
+            hint = f"{SIGN} NUMBER ROLE, or {SIGN} ROLE; {NOTHING} in front makes it text"
+            self._wrong(number, f"not the beginning of a message: {hint}")
+            self._stray = True
+            return
+        self._close()
+        self._head = Block(
+            found["label"] or "", read(found["role"]), (), out, found["time"] or "", read(found["remark"] or "")
+        )
+        self.found.lines.append(number)
+
+    def _part(self, number: int, rest: str, *, out: bool) -> None:
+        if self._head is None:
+            self._wrong(number, "a part that belongs to no message")
+            return
+        self._take_text()
+        found = _PART.fullmatch(rest)
+        if found is None:
+            self._wrong(number, f"not a part of a message: {NOTHING} in front makes it text")
+        elif found["label"] and not out:
+            self._pieces.append(Fold(found["label"], int(found["part"]), read(found["words"] or "")))
+
+    def _base(self, number: int, rest: str, *, out: bool) -> None:
+        if out:
+            return
+        told = dict(pair.split("=", 1) for pair in rest.split() if "=" in pair)
+        try:
+            self.found.base = msgspec.convert({key: read(value) for key, value in told.items()}, Base, strict=False)
+        except msgspec.ValidationError:
+            self._wrong(number, "the line that says what the draft was made of was changed")
+
+    def _take_text(self) -> None:
+        lines, self._text = self._text, []
+        start, end = 0, len(lines)
+        while start < end and not lines[start]:
+            start += 1
+        while start < end and not lines[end - 1]:
+            end -= 1
+        if start < end:
+            self._pieces.append(read("\n".join(lines[start:end])))
+
+    def _close(self) -> None:
+        if self._head is not None:
+            self._take_text()
+            self.found.blocks.append(msgspec.structs.replace(self._head, pieces=tuple(self._pieces)))
+        self._head, self._pieces, self._text = None, [], []
+
+    def _wrong(self, number: int, text: str) -> None:
+        self.found.mistakes.append(Mistake(number, text))
+
+
+def parse(text: str) -> Parsed:
+    """The draft in `text`, whatever line ends an editor gave it."""
+    reader = Reader()
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        reader.line(number, line.removesuffix("\r"))
+    return reader.end()
