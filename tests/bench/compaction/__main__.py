@@ -22,10 +22,16 @@ from tests.shared import SHARED
 
 
 def main() -> int:
-    """Run, and print a line for each strategy and budget; with --write, put tables and pictures into docs/."""
+    """Run, and print a line for each strategy and budget; with --write, put tables and pictures into docs/.
+
+    2 where there is nothing to write of: what is measured on made sessions is no figure.
+    """
     asked = _asked()
     start = time.monotonic()
-    paths = at_hand(made_ones=asked.made)
+    if asked.write and not files(SHARED):
+        print("the shared transcripts are not here: nothing was written", file=sys.stderr)
+        return 2
+    paths = at_hand(made_ones=asked.made and not asked.write)
     everything = [ready(case) for case in all_cases(paths)]
     common = generic(everything)
     if asked.write:

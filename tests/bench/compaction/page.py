@@ -83,7 +83,7 @@ def besides(found: Sequence[Beside | str]) -> Iterator[str]:
     """goosedump beside ctxkit, session by session."""
     rows = [one for one in found if isinstance(one, Beside)]
     if not rows:
-        yield "goosedump is not installed here."
+        yield "goosedump is not installed here, or cannot be kept off the network."
         return
     names = list(rows[0].results)
     yield f"| session | tokens | {' | '.join(f'{name}: tokens, facts kept, s' for name in names)} |"

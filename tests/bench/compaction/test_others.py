@@ -75,3 +75,13 @@ def test_the_whole_run(tmp_path: Path) -> None:
     assert (tmp_path / ".cache/ctxkit/bench-compact").is_dir()
     again = subprocess.run([*words], cwd=HERE.parent, env=environment, capture_output=True, text=True, check=True)
     assert [line[:40] for line in again.stdout.splitlines()[1:-1]] == [line[:40] for line in lines[1:-1]]
+
+
+def test_made_figures_are_never_written(tmp_path: Path) -> None:
+    """Without the real sessions, --write does nothing and says so."""
+    words = [sys.executable, "-m", "tests.bench.compaction", "--made", "--write"]
+    environment = {"HOME": str(tmp_path), "CTXKIT_SHARED": str(tmp_path)}
+    page = (HERE.parent / "docs/compaction.md").read_bytes()
+    ran = subprocess.run(words, cwd=HERE.parent, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (2, "the shared transcripts are not here: nothing was written\n")
+    assert (HERE.parent / "docs/compaction.md").read_bytes() == page

@@ -65,7 +65,7 @@ def test_speeds_and_goosedump() -> None:
     assert list(page.speeds([Timed(200_000, 50_000, 1.0, 0.5)]))[2:] == ["| 200,000 | 50,000 | 1.00 | 0.50 | 0.50 |"]
     rows = list(page.besides([Beside("one", 1000, {"goosedump": (10, 0.25, 0.1)}), "two"]))
     assert "| one | 1,000 | 10, 25 %, 0.10 |" in rows and rows[-1].endswith("two.")
-    assert list(page.besides([])) == ["goosedump is not installed here."]
+    assert list(page.besides([])) == ["goosedump is not installed here, or cannot be kept off the network."]
 
 
 def test_pictures_are_svg() -> None:
