@@ -57,6 +57,13 @@ def recall(figures: Figures, budget: int, own: str) -> Iterator[str]:
         pairs = wins(figures.values(own, budget, "H"), figures.values(name, budget, "H"))
         won = "" if name == own else f"{pairs.better}, {pairs.equal}, {pairs.worse}"
         yield f"| {_named(name)} | {' | '.join(cells)} | {percent(figures.used(name, budget))} | {won} |"
+    counts = {name: one.n for name in SHOWN if (one := figures.mean(own, budget, name))}
+    yield ""
+    yield (
+        f"Of {len(figures.names)} cases, those with something to measure: "
+        + ", ".join(f"{name} {count}" for name, count in counts.items())
+        + "."
+    )
 
 
 def classes(figures: Figures, budget: int) -> Iterator[str]:

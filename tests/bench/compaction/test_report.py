@@ -52,6 +52,7 @@ def test_tables() -> None:
     assert f"| **{OWN}** | {' | '.join(['80.0 (80 to 80)'] * 4)} | 10.0 |  |" in rows
     assert f"| {OTHER} | {' | '.join(['60.0 (60 to 60)'] * 4)} | 25.0 | 3, 0, 0 |" in rows
     assert any(row.startswith(f"| {NONE} |") and "| not installed |" in row for row in rows)
+    assert "Of 3 cases, those with something to measure: FRR 3, FRR_ctx 3, VLR 3, H 3." in rows
     widths = {row.count("|") for row in rows if row.startswith("|")}
     assert widths == {8, 10}  # the measures and the classes
     listed = list(halves({"even": figures, "odd": made(0.7, 0.1)}, (25,), [OWN]))
