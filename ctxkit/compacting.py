@@ -87,8 +87,15 @@ def compact(log: Log, asked: Asked) -> Decision:
     """The op that condenses the context. Raises CoolingDown, NothingChanges where nothing would be smaller, Usage,
     BadSummary, BadConfig where it has to know how full the context is, and no limit is known.
     """
-    began = time.perf_counter()
+    began, thread = time.perf_counter(), log.lens_thread
     log.compacted = None
+    try:
+        return _decided(log, asked, began)
+    finally:
+        log.lens_thread = thread  # a sidechain is only looked at while it is compacted
+
+
+def _decided(log: Log, asked: Asked, began: float) -> Decision:
     wish = wish_of(log, asked)
     cool(log)
     if asked.is_bare and log.config["limit"] is None and Counting(log).limit is None:

@@ -33,6 +33,16 @@ def test_a_run_with_one_user_message_is_cut_at_steps() -> None:
     assert 0 < tail <= 0.3 * found.goal < tail + found.units[found.tail - 1].tokens
 
 
+def test_300_steps() -> None:
+    """Compacted like any other session; the target is reached, and the newest steps are there, whole."""
+    log = opened(run(300, 40))
+    made = condensing(log, strategy="extract", percent=30).condensed()
+    names = made.seen.names()
+    assert made.reached and 0.2 * made.before < made.after and names[:2] == [1, 2] and names[-1] == 602
+    steps = [name for name in names[3:] if isinstance(name, int)]
+    assert len(steps) > 20 and steps == list(range(steps[0], 603)) and steps[0] % 2
+
+
 @pytest.mark.parametrize(("keep", "last"), [(Keep(0), 42), (Keep(None, 3), 36), (Keep(None, 0), 42)])
 def test_what_is_kept_on_request(keep: Keep, last: int) -> None:
     """Newest steps whole, whatever their size."""
