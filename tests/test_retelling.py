@@ -8,20 +8,33 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.messages import Content
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Forget
 from ctxkit.counting import Counting
-from ctxkit.errors import CtxkitError, NoSuchOp
+from ctxkit.errors import CtxkitError, NoSuchOp, NothingToSend
 from ctxkit.log import Log
 from tests.lawful import NOW, as_bytes
 
 SECRET = re.compile(r"zq(\d+)x")
 VERBS = ("read", "wrote", "moved", "decided on", "looked for", "renamed", "tried", "still have to fix")
 Records = list[dict[str, Any]]
+
+
+def found_in(text: str) -> set[int]:
+    """The messages whose word stands there."""
+    return {int(n) for n in SECRET.findall(text)}
+
+
+def words(content: Content) -> set[int]:
+    """Those of a message."""
+    return found_in(dumps(msgspec.to_builtins(content.parts)))
 
 
 def said(n: int, lines: int) -> str:
@@ -54,9 +67,11 @@ def conversation(kinds: list[str]) -> Records:
 class Told:
     """A log, by a clock on which a minute passes at every look, and what its context says."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, raw: bytes) -> None:
         self.now = NOW
-        self.log = Log.open(io.BytesIO(as_bytes(records)), env={}, clock=self.clock)
+        self.log = Log.open(io.BytesIO(raw), env={}, clock=self.clock)
+        self.own = {n: words(self.log.content(n)) for n in range(1, len(self.log.messages) + 1)}
+        """The words of each message."""
 
     def clock(self) -> float:
         self.now += 60
@@ -70,7 +85,12 @@ class Told:
     @property
     def secrets(self) -> set[int]:
         """Of which messages the context has the word."""
-        return {int(n) for n in SECRET.findall(b"".join(self.context).decode())}
+        return found_in(b"".join(self.context).decode())
+
+    @property
+    def allowed(self) -> set[int]:
+        """The words of those messages that no op took out."""
+        return {word for n in self.log.state().present().numbers for word in self.own[n]}
 
     def run(self, verb: str, first: int, more: int, strategy: str, flag: bool) -> bool:
         """One command; whether anything was appended."""
@@ -104,6 +124,11 @@ class Told:
         return log.compact(some, summary=" ".join(f"zq{n}x" for n in ids), keep_last=0)
 
 
+def made(kinds: list[str]) -> bytes:
+    """A native log of these."""
+    return as_bytes(conversation(kinds))
+
+
 KINDS = st.lists(st.sampled_from(["user", "assistant", "call", "call", "agent"]), min_size=5, max_size=14)
 STEPS = st.tuples(
     st.sampled_from(
@@ -121,11 +146,36 @@ STEPS = st.tuples(
 @settings(max_examples=120, deadline=None)
 def test_nothing_forgotten_is_told(kinds: list[str], steps: list[tuple[str, int, int, str, bool]]) -> None:
     """Whatever is compacted, forgotten, recalled, undone in whatever order; and the way back is byte for byte."""
-    told = Told(conversation(["user", *kinds]))
+    told = Told(made(["user", *kinds]))
     before = told.context
     for step in steps:
         told.run(*step)
-        assert told.secrets <= set(told.log.state().present().numbers), step
+        assert told.secrets <= told.allowed, step
+    while True:
+        try:
+            told.log.undo()
+        except NoSuchOp:
+            break
+    assert told.context == before
+
+
+@given(st.sampled_from(["claude-code", "codex", "pi"]), KINDS, st.lists(STEPS, min_size=2, max_size=6))
+@settings(max_examples=30, deadline=None)
+def test_nor_in_a_session_that_is_written(
+    name: str, kinds: list[str], steps: list[tuple[str, int, int, str, bool]]
+) -> None:
+    """A log of another program, and the file that its program goes on with; of Codex's, all but its screen's events."""
+    told = Told(b"".join(Told(made(["user", *kinds])).log.session(name).pieces))
+    assert told.log.opening.format.name == name
+    before = told.context
+    for step in steps:
+        told.run(*step)
+        assert told.secrets <= told.allowed, step
+    try:
+        rows = b"".join(told.log.session(name).pieces).decode().splitlines()
+    except NothingToSend:
+        rows = []
+    assert found_in("".join(row for row in rows if '"event_msg"' not in row)) <= told.allowed
     while True:
         try:
             told.log.undo()
@@ -138,12 +188,12 @@ def test_nothing_forgotten_is_told(kinds: list[str], steps: list[tuple[str, int,
 @settings(max_examples=60, deadline=None)
 def test_a_rewind_brings_the_originals_back(kinds: list[str], steps: list[tuple[str, int, int, str, bool]]) -> None:
     """To a mark before compacts and trims, however many."""
-    told = Told(conversation(["user", *kinds]))
+    told = Told(made(["user", *kinds]))
     told.run("forget", 5, 0, "", False)
     told.log.mark("here")
     before = told.context
-    for verb, *rest in steps:
-        told.run(verb if verb in ("compact", "part", "given", "trim") else "compact", *rest)
+    for verb, first, more, strategy, flag in steps:
+        told.run(verb if verb in ("compact", "part", "given", "trim") else "compact", first, more, strategy, flag)
     told.log.rewind("here")
     assert told.context == before
 
@@ -153,7 +203,7 @@ TALK = ["user", "assistant", "call", "user", "call", "call", "assistant", "user"
 
 def compacted(strategy: str = "extract", **asked: Any) -> Told:
     """A log whose old messages are told by a summary."""
-    told = Told(conversation(TALK))
+    told = Told(made(TALK))
     told.log.compact(target=45, strategy=strategy, keep_steps=1, **asked)
     return told
 
@@ -194,7 +244,7 @@ def test_a_part_of_a_part() -> None:
 @pytest.mark.parametrize("keep", [False, True])
 def test_words_of_others_are_dropped(keep: bool) -> None:
     """No rule made them: the originals return, with a warning; `keep_summary` leaves them, with another."""
-    told = Told(conversation(TALK))
+    told = Told(made(TALK))
     told.log.compact("2-9", summary="all about zq3x and zq5x", keep_last=0)
     assert 5 in told.secrets and 6 not in told.secrets
     told.log.forget("5", keep_summary=keep)
@@ -205,7 +255,7 @@ def test_words_of_others_are_dropped(keep: bool) -> None:
 
 def test_an_agent_that_is_cleared() -> None:
     """The summary goes, as the op of a clear has no words for it; the others' originals return."""
-    told = Told(conversation(["user", "agent", "assistant", "call", "user", "assistant", "user"]))
+    told = Told(made(["user", "agent", "assistant", "call", "user", "assistant", "user"]))
     told.log.compact(target=40, keep_steps=1)
     assert told.log.state().board.telling
     told.log.clear("eve")
@@ -226,7 +276,7 @@ def test_what_is_masked_goes_with_its_stub() -> None:
 
 def test_too_little_is_not_told_again() -> None:
     """Where what is left is no longer than a summary of it, the summary is dropped."""
-    told = Told(conversation(["user", "user", "call", "user", "user"]))
+    told = Told(made(["user", "user", "call", "user", "user"]))
     told.log.compact("2-4", budget=400, keep_last=0, force=True)
     assert told.log.state().board.telling
     op = told.log.forget("3")
