@@ -1,6 +1,6 @@
 """Standard streams: results on stdout, everything else on stderr, and every word of a transcript through `safe()`.
 
-The only file that writes to the terminal; how errors are worded is `failing.py`.
+The only file that writes to the terminal, but for `picker.py`; how errors are worded is `failing.py`.
 """
 
 from __future__ import annotations
@@ -97,6 +97,11 @@ def out(*spans: str | Ink, hang: int | None = None) -> None:
             _put(_bytes(line, Streams.colour))
         else:
             Streams.pager.line(_bytes(line, Streams.colour), _size(line))
+
+
+def drawn(spans: Sequence[str | Ink]) -> bytes:
+    """A line for a terminal that `picker.py` draws on: made visible, coloured where colour is allowed, no line end."""
+    return _bytes(_safe(spans), allowed(os.environ, terminal=True), end="")
 
 
 def out_json(value: Any) -> None:

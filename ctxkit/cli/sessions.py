@@ -34,6 +34,9 @@ def command(
     agents: Annotated[
         bool, typer.Option("--agents", help="Also what agents of an agent noted beside its session.")
     ] = False,
+    pick: Annotated[
+        bool, typer.Option("--pick", help="Choose one on the terminal; its path is printed. Esc: none, exit 1.")
+    ] = False,
     null: Annotated[bool, typer.Option("-0", "--null", help="Paths alone, as they are, a NUL behind each.")] = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -60,8 +63,12 @@ def command(
         found = find_sessions(places or None, agents=agents, progress=step)
     _reported(found)
     shown = 0
+    offered: list[Session] = []
     for one in chosen(found.sessions, since=moment, format=format, matches=_matches(needle, found), limit=limit):
-        _print(one, shown, null=null, json=json)
+        if pick:
+            offered.append(one)
+        else:
+            _print(one, shown, null=null, json=json)
         shown += 1
     for path, error in found.failed:
         io.settle()
@@ -72,8 +79,24 @@ def command(
         where = ", ".join(places) if places else "the agents' folders"
         fits = f"none of {count(len(found.sessions), 'session')} fits" if found.sessions else "no session"
         raise NothingMatched(f"nothing found: {fits} in {where}")
+    if pick:
+        return _picked(offered, null=null, json=json)
     io.flush()
     io.say(count(shown, "session"))
+    return ExitCode.DONE
+
+
+def _picked(offered: list[Session], *, null: bool, json: bool) -> int:
+    """Let one be chosen; what is printed of it is its path, as it is."""
+    from ctxkit.cli.picker import pick
+
+    one = pick(offered, io.drawn)
+    if one is None:
+        return ExitCode.NO
+    if json:
+        io.out_json(roster.as_json(one))
+    else:
+        io.out_bytes([os.fsencode(one.path) + (b"\0" if null else b"\n")])
     return ExitCode.DONE
 
 
