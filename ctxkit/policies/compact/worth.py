@@ -32,6 +32,8 @@ QUOTED = frozenset({"code", "failures", "signatures"})
 """Classes of lines that say little without others around them."""
 EASE = 0.25
 """Of the tokens that are told: a summary of less than this tells what happened first, and quotes less."""
+ROOM = 1.3
+"""A longer one has room for what is written again: so much more it counts at most."""
 TELLS = 0.8
 """Exponent: how much more what happened counts in a shorter summary."""
 NEWEST, FIRST, CLOSING = 4.0, 2.0, 2.0
@@ -47,11 +49,11 @@ FEW, LISTING = 60, 0.5
 OFTEN, CALLED = 0.47, 0.44
 """Exponents: of the lines that name an item, and of those in calls."""
 AGAIN = {
-    "new_string": 4.0, "newText": 4.0, "new_str": 4.0, "content": 4.0, "input": 4.0, "patch": 4.0,
-    "command": 3.0, "cmd": 3.0,
+    "new_string": 4.0, "newText": 4.0, "new_str": 4.0, "content": 3.0, "input": 3.0, "patch": 3.0,
+    "command": 2.5, "cmd": 2.5,
 }  # fmt: skip
 """How much likelier than others a line of an argument is written again."""
-ARGUMENT, ANSWER, READ, WRITTEN, PRINTED, TYPED = 4.0, 1.5, 0.9, 2.0, 0.3, 0.5
+ARGUMENT, ANSWER, READ, WRITTEN, PRINTED, TYPED = 1.5, 2.0, 0.6, 5.0, 0.15, 0.5
 """The same of other arguments, of what the model says, of files that were read, of what a write answers, of other
 results, of what is typed or summed up.
 """
@@ -59,13 +61,15 @@ ACTIVE, BACK = 2.0, 0.15
 """What a file counts that was touched so far back at most, as what is said of it is needed sooner."""
 DISCUSSED, RECENT = 2.0, 0.4
 """How much likelier a line is written again that has an item which users and model spoke of, so far back at most."""
+LATELY = 0.7
+"""Exponent: how much more the words of newer lines count; items are less of the moment."""
 SHORTEST, LONGEST = 24, 300
 """Characters of a line whose words count: shorter ones are written again by chance."""
 
 
-def recent(at: float) -> float:
+def recent(at: float, power: float = 0.4) -> float:
     """How much more what was said lately counts; `at`: how far back, from 0 to 1."""
-    return exp(-0.4 * log(0.02 + at))
+    return exp(-power * log(0.02 + at))
 
 
 def again(piece: Piece, one: Fragment) -> float:
@@ -84,7 +88,7 @@ def again(piece: Piece, one: Fragment) -> float:
             base = WRITTEN if piece.touches else PRINTED
         case _:
             base = TYPED
-    return base * recent(one.at) * one.often * exp(-size / 80)
+    return base * recent(one.at, LATELY) * one.often * exp(-size / 80)
 
 
 class Worth:
@@ -109,7 +113,7 @@ class Worth:
             for one, more in zip(lines, lively, strict=True)
         ]
         words += [_path_again(file) for file in files]
-        self.words = _shared(words, WORDS * ease)
+        self.words = _shared(words, WORDS * min(max(share, 0.01) / EASE, ROOM))
         """Of the words of each line, then of each file."""
         odds = _Odds()
         named = Counter(one.piece for one in lines for _ in one.items)

@@ -66,11 +66,8 @@ def test_sentences_of_one_line_stand_in_one_line() -> None:
 
 
 def test_what_failed_says_so_and_gaps_are_marked() -> None:
-    said = [
-        Piece(
-            3, Kind.RESULT, "one\nand more words than stand in the place of a mark\nthree\n}\nfour", "Bash", failed=True
-        )
-    ]
+    printed = "one\nand more words than stand in the place of a mark\nthree\n}\nfour"
+    said = [Piece(3, Kind.RESULT, printed, "Bash", failed=True)]
     one, _, three, four = fragments(said)
     assert words(said).of([three, one]).endswith("Messages:\n#3 Bash failed →\none\n…\nthree")
     assert words(said).of([three, four]).endswith("Messages:\n#3 Bash failed →\nthree\n}\nfour")

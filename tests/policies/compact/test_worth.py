@@ -95,6 +95,6 @@ def test_a_name_in_a_long_list_that_was_printed_counts_less() -> None:
 
 def test_a_line_of_what_is_spoken_of_counts_more() -> None:
     printed = Piece(1, Kind.RESULT, "value of spoken_name is 1 here\nvalue of other_name is 1 here", "Bash")
-    said = [printed, Piece(2, Kind.USER, "what is spoken_name?")]
-    spoken, other, _ = Worth(said, fragments(said), []).words
-    assert spoken > 1.3 * other
+    said = [printed, Piece(2, Kind.USER, "x" * 200), Piece(3, Kind.USER, "what is spoken_name?")]
+    spoken, other, *_ = Worth(said, fragments(said), []).words
+    assert spoken > 1.5 * other
