@@ -21,6 +21,8 @@ Compacted = list[Content] | str
 """A compacted context, or why there is none."""
 STUB = "[old result left out]"
 CUT = "\n[…]\n"
+NEAR = 100
+"""Characters of a text are told to one in so many."""
 KEEP = 3
 """Results that clearing leaves."""
 
@@ -52,7 +54,7 @@ def cleared(case: Ready, budget: int) -> Compacted:
 def ends(case: Ready, budget: int) -> Compacted:
     """Head and tail of every text, so many characters of each that it fits; then the oldest steps dropped."""
     low, high = 0, 1 << 17
-    while low < high:
+    while high - low > low // NEAR:
         middle = (low + high + 1) // 2
         if sum(tokens([shortened(one, middle) for one in case.contents])) <= budget:
             low = middle

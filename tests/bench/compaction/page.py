@@ -15,6 +15,8 @@ from tests.bench.compaction.speed import Timed
 
 PAGE = "docs/compaction.md"
 OWN = "ctxkit extract"
+BOTH_HALVES = (OWN, "observation masking")
+"""Strategies that are run on all cases, not only on those that are reported."""
 PLOTTED = (10, 15, 20, 25, 40, 60)
 """Budgets of the picture."""
 
@@ -49,7 +51,7 @@ def recalls(figures: Figures, budgets: Sequence[int]) -> Iterator[str]:
 
 def sides(parts: dict[str, Figures], budgets: Sequence[int]) -> Iterator[str]:
     """The reported half beside the tuned one, and the other cases there are."""
-    yield from halves(parts, budgets, [OWN, "observation masking"])
+    yield from halves(parts, budgets, BOTH_HALVES)
 
 
 def gate_table(figures: Figures) -> Iterator[str]:

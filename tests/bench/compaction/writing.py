@@ -39,23 +39,27 @@ def write(cases: Sequence[Ready], paths: list[Path], common: Common, jobs: int, 
 
 
 def _recall(cases: Sequence[Ready], common: Common, jobs: int) -> None:
-    budgets = sorted({*BUDGETS, *PLOTTED})
-    runs = list(all_runs(cases, list(STRATEGIES), budgets, common, jobs))
+    reported = [one for one in cases if _counts(one) and one.case.half == "even"]
+    rest = [one for one in cases if one not in reported]
+    runs = [
+        *all_runs(reported, list(STRATEGIES), sorted({*BUDGETS, *PLOTTED}), common, jobs),
+        *all_runs(rest, list(page.BOTH_HALVES), BUDGETS, common, jobs),
+    ]
     groups = {
-        "even sessions (reported)": [c for c in cases if _counts(c) and c.case.half == "even"],
+        "even sessions (reported)": reported,
         "odd sessions (tuned)": [c for c in cases if _counts(c) and c.case.half == "odd"],
         "both": [c for c in cases if _counts(c)],
         "both, repositories not capped": [c for c in cases if c.case.main],
         "other programs": [c for c in cases if not c.case.main],
     }
     parts = {name: Figures(runs, [one.case.name for one in some]) for name, some in groups.items() if some}
-    reported = next(iter(parts.values()))
+    figures = next(iter(parts.values()))
     put(ROOT, "cases", list(_sizes(groups)))
-    put(ROOT, "recall", list(page.recalls(reported, BUDGETS)))
+    put(ROOT, "recall", list(page.recalls(figures, BUDGETS)))
     put(ROOT, "halves", list(page.sides(parts, BUDGETS)))
-    put(ROOT, "gates", list(page.gate_table(reported)))
+    put(ROOT, "gates", list(page.gate_table(figures)))
     picture = ROOT / "docs/pictures/compaction-recall.svg"
-    picture.write_text(page.recall_picture(reported), encoding="utf-8")
+    picture.write_text(page.recall_picture(figures), encoding="utf-8")
 
 
 def _counts(one: Ready) -> bool:
