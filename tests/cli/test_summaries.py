@@ -33,7 +33,9 @@ def test_what_is_listed() -> None:
     log.compact(target=60, keep_steps=1)
     [item] = log.state().board.items.values()
     told = line(log.state(), item)
-    assert re.fullmatch(r"summary of 3-18 \(extract\): (.*, )?8 commands, \d+ messages? quoted", told), told
+    head, _, listed = told.partition(": ")
+    assert head == "summary of 3-18 (extract)" and "8 commands" in listed.split(", ")
+    assert re.search(r"\b\d+ messages? quoted\b", listed)
 
 
 @pytest.mark.parametrize(
