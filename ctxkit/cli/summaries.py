@@ -14,9 +14,10 @@ LONGEST = 60
 NOUNS = {
     "files edited": ("file edited", "files edited"), "files read": ("file read", "files read"),
     "commands": ("command", "commands"), "errors": ("error", "errors"), "decisions": ("decision", "decisions"),
-    "pending": ("pending", "pending"), "messages": ("message quoted", "messages quoted"),
+    "pending": ("pending", "pending"), "code": ("piece of code", "pieces of code"),
+    "messages": ("message quoted", "messages quoted"),
 }  # fmt: skip
-"""What `outline` counts -> the word for one, and for more."""
+"""What `outline` counts, in the order in which it is told -> the word for one, and for more."""
 
 
 def line(state: State, item: Item) -> str:
@@ -32,7 +33,11 @@ def contents(text: str) -> str:
     """What a summary holds, in words: what it lists, else how it begins, behind the line that says what it is."""
     from ctxkit.policies.compact.wording import outline  # brings all of extract: only where there is a summary
 
-    listed = [f"{n:,} {NOUNS[name][n != 1] if name in NOUNS else name}" for name, n in outline(text).items() if n]
+    found, order = outline(text), list(NOUNS)
+    listed = [
+        f"{found[name]:,} {NOUNS[name][found[name] != 1] if name in NOUNS else name}"
+        for name in sorted(found, key=lambda name: order.index(name) if name in NOUNS else 0) if found[name]
+    ]  # fmt: skip
     if listed:
         return ", ".join(listed)
     _, _, said = text.strip().partition("\n\n")
