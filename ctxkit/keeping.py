@@ -22,7 +22,7 @@ from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.opened import OpenedLog
-from ctxkit.policies.compact.source import all_pieces
+from ctxkit.policies.compact.source import Kind, all_pieces
 from ctxkit.policies.gist import FAILED, gist, shortened
 from ctxkit.policies.retention import expired
 from ctxkit.store.opening import require_file
@@ -76,7 +76,7 @@ def keep(
     names = [one.name for one in shown]
     head = Head(
         session_id=identity(words, window, description), timestamp=iso(int(log.clock())), description=description,
-        summary=_summary(names, contents) if summary is None else shortened(summary) or FAILED,
+        summary=_summary(state, names, contents) if summary is None else shortened(summary) or FAILED,
         message_count=len(messages), window_start=times[0] if times else None, window_end=times[-1] if times else None,
         window=window, tags=sorted(set(tags)), agents=_agents(messages), tokens=_tokens(log, names), model=model(log),
         log=None if log.opening.path is None else log.opening.path.name, at=at(log, state),
@@ -215,8 +215,10 @@ def _tokens(log: OpenedLog, names: Sequence[Name]) -> Tokens:
     return Tokens(measured.tokens, measured.counter)
 
 
-def _summary(names: Sequence[Name], contents: Sequence[Content]) -> str:
+def _summary(state: State, names: Sequence[Name], contents: Sequence[Content]) -> str:
     made = all_pieces(list(zip(names, contents, strict=True)))
+    told = state.board.telling.keys()  # what tells others is nobody's words
+    made = [one._replace(kind=Kind.SUMMARY) if one.name in told else one for one in made]
     room, first = READ, len(made)
     while first and (room := room - len(made[first - 1].text)) >= 0:
         first -= 1

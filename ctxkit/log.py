@@ -6,6 +6,7 @@ appends it durably, and returns it; None where the wished state holds already. `
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ctxkit.checking import Finding
     from ctxkit.compacting import Compacted
     from ctxkit.comparing import Diff
-    from ctxkit.core.kept import Head
+    from ctxkit.core.kept import Head, Kept
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
     from ctxkit.keeping import Taken
@@ -189,6 +190,23 @@ class Log(CommittingLog):
 
         applying = Applying(self, draft)
         return self.commit("edit", applying.decide, applying.recheck)
+
+    def restore(
+        self, snapshot: str | os.PathLike[str] | Kept, *, replace: bool = False, summary: bool = False
+    ) -> Op | None:
+        """Bring a snapshot back: what of it is not visible now; `replace`: exactly it; `summary`: its summary alone.
+        None where all of it is visible.
+
+        `snapshot`: an id, its beginning, a description, `latest`, a file, or a snapshot at hand. Nobody is asked where
+        it is of another log (its messages come as copies then) or model. Raises NoSuchSnapshot, BadSnapshot, NoSuchLog
+        for a file that is not there, UpdatedElsewhere, Usage.
+        """
+        from ctxkit.core.kept import Kept
+        from ctxkit.restoring import loaded, plan, still
+
+        kept = snapshot if isinstance(snapshot, Kept) else loaded(self, str(snapshot))
+        recheck = None if replace else partial(still, self, kept=kept, summary=summary)
+        return self.commit("restore", lambda: plan(self, kept, replace=replace, summary=summary), recheck)
 
     def fit(
         self, max_tokens: int | None, *, assembly: bool = True, status: str | None = None, origin: str = "flag"

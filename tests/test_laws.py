@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from ctxkit import Log
 from ctxkit.core.context import shown_names
+from ctxkit.core.jsontext import loads
+from ctxkit.core.kept import Kept, whole
 from ctxkit.core.ops import Op
+from ctxkit.keeping import keep as kept_now
+from ctxkit.store.snapshots import pieces
 from tests.lawful import (
     CHANGES,
     COMMANDS,
@@ -49,6 +54,19 @@ SESSIONS = [
 ]  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Brought(Command):
+    """A restore of a snapshot."""
+
+    kept: Kept | None = None
+    summary: bool = False
+
+    def call(self, log: Log) -> Op | None:
+        """Through the Python API."""
+        assert self.kept is not None
+        return log.restore(self.kept, replace=self.flag, summary=self.summary)
+
+
 class Machine(RuleBasedStateMachine):
     """A log in a file, and the same as a stream; what happens to one happens to the other."""
 
@@ -62,6 +80,7 @@ class Machine(RuleBasedStateMachine):
         self.count = 0
         self.seen: dict[int, list[str]] = {}
         """Op number -> the context right after it."""
+        self.kept: list[Kept] = []
 
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
@@ -134,6 +153,34 @@ class Machine(RuleBasedStateMachine):
         for expected in pictures[1:]:
             self.apply(Command("redo"))
             assert picture(self.long) == expected
+
+    @rule(everything=st.booleans())
+    def keep(self, everything: bool) -> None:
+        """A snapshot is the same of a file and of a stream, and leaves both as they are."""
+        if not self.long.names():
+            return
+        before = self.path.read_bytes()
+        taken = self.long.snapshot(f"s{len(self.kept)}", all=everything)
+        piped = opened(self.stream).snapshot(f"s{len(self.kept)}", all=everything)
+        for kept in (taken.kept, piped.kept):
+            assert whole(loads(b"".join(pieces(kept.body, kept)))) == kept
+        assert (piped.id, piped.kept.messages, piped.kept.held) == (taken.id, taken.kept.messages, taken.kept.held)
+        assert (piped.kept.head.at, piped.kept.head.prefix) == (taken.kept.head.at, taken.kept.head.prefix)
+        assert self.path.read_bytes() == before
+        self.kept.append(taken.kept)
+
+    @precondition(lambda self: self.kept)
+    @rule(data=st.data(), flag=st.booleans(), summary=st.booleans())
+    def come_back(self, data: st.DataObject, flag: bool, summary: bool) -> None:
+        """Replaced, the context is exactly the snapshot; undone, the one before."""
+        kept, before = data.draw(st.sampled_from(self.kept)), picture(self.long)
+        if self.apply(Brought("restore", flag=flag, kept=kept, summary=summary)) is None:
+            assert picture(self.long) == before and not flag
+            return
+        if flag and not summary:
+            assert kept_now(self.long).messages == kept.messages
+        self.apply(Command("undo"))
+        assert picture(self.long) == before
 
     @precondition(lambda self: self.seen)
     @rule(data=st.data())

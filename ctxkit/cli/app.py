@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compact": ("change", "replace old messages by a summary of them"),
     "trim": ("change", "make the context fit a budget, by rules"),
     "edit": ("change", "the whole history as a text: delete, reorder, change, add"),
+    "restore": ("change", "bring a snapshot back into the context"),
     "protect": ("change", "never compact, trim or forget these by the way"),
     "unprotect": ("change", "take protection away"),
     "window": ("change", "how far back the context reaches"),

@@ -119,6 +119,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("echo 'We fixed it.' | ctxkit snapshot chat.jsonl --summary -", "words from any program"),
         ("ctxkit cat session.jsonl | ctxkit snapshot - >kept.json", "the file itself"),
     ),
+    "restore": (
+        ("ctxkit restore chat.jsonl latest", "what of the newest is not visible now"),
+        ("ctxkit restore chat.jsonl 'before the refactor' --replace", "exactly that context"),
+        ("ctxkit restore chat.jsonl latest --summary", "only what sums it up"),
+        ("ctxkit snapshot - <session.jsonl | ctxkit restore chat.jsonl - --yes", "from one log into another"),
+    ),
     "snapshots": (
         ("ctxkit snapshots chat.jsonl", "newest first"),
         ("ctxkit snapshots chat.jsonl --rm latest", "one less"),

@@ -25,7 +25,7 @@ _NAMED = 3
 def gist(pieces: Sequence[Piece], count: int) -> str:
     """The summary of a context of `count` messages, which say `pieces`."""
     found = facts(pieces)
-    said = [_done(found, count)]
+    said = [_done(found, count, summed=any(piece.kind == Kind.SUMMARY for piece in pieces))]
     if found["decisions"]:
         said.append(_sentence("Decided: ", found["decisions"][-1], _DECIDED))
     asked = _asked(pieces)
@@ -49,7 +49,7 @@ def shortened(text: str) -> str:
     return cut[: ends[-1]] if ends and ends[-1] > LONGEST // 2 else f"{cut.rstrip()}…"
 
 
-def _done(found: dict[str, list[str]], count: int) -> str:
+def _done(found: dict[str, list[str]], count: int, *, summed: bool) -> str:
     told: list[str] = []
     for verb, name in (("edited", "files edited"), ("read", "files read")):
         if found[name] and not (verb == "read" and told):
@@ -60,7 +60,8 @@ def _done(found: dict[str, list[str]], count: int) -> str:
         errors = len(found["errors"])
         told.append(f"met {errors} error{'s' * (errors != 1)}")
     messages = f"{count} message{'s' * (count != 1)}"
-    return _sentence(f"{messages}: ", "; ".join(told) or "a conversation without tools", _DONE)
+    nothing = "a summary of what came before" if summed else "a conversation without tools"
+    return _sentence(f"{messages}: ", "; ".join(told) or nothing, _DONE)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -78,6 +78,7 @@ ROWS: dict[str, list[str]] = {
                "LOG --to openai --model BAD --agent noBAD"],
     "snapshot": ["LOG -m BAD --tag BAD", "LOG --all --json", "LOG --summary OTHER", "LOG --summary noBAD",
                  "LOG --at BAD"],
+    "restore": ["LOG latest", "LOG BAD", "LOG noBAD/x.json", "LOG OTHER", "LOG", "LOG - --summary"],
     "snapshots": ["LOG", "LOG BAD", "LOG --rm BAD", "LOG --agent BAD", "noBAD", "LOG --prune --sidecar noBAD"],
     "check": ["LOG"],
     "completion": ["bash", "BAD"],

@@ -35,6 +35,8 @@ def test_talk() -> None:
     said = "2 messages: a conversation without tools. Asked last: hello. Nothing is noted as unfinished."
     assert gist(talk, 2) == said
     assert gist(talk[:1], 1).endswith("The last message has no answer yet.")
+    summed = gist([Piece("a.1", Kind.SUMMARY, "They spoke.")], 1)  # type: ignore[arg-type]
+    assert summed == "1 message: a summary of what came before. Nothing is noted as unfinished."
     assert gist([], 1) == "1 message: a conversation without tools. Nothing is noted as unfinished."
 
 

@@ -1,0 +1,86 @@
+"""ctxkit restore: a snapshot comes back into the context."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io
+from ctxkit.cli.params import LogArgument, Reading, Writing, takes
+from ctxkit.cli.run import write
+from ctxkit.core.kept import Kept
+from ctxkit.core.ops import Op
+from ctxkit.errors import BadSnapshot, NothingChanges, Usage
+from ctxkit.log import Log
+from ctxkit.restoring import loaded, strange
+from ctxkit.store.snapshots import LARGEST, parsed
+
+
+@takes(Writing, Reading)
+def command(
+    log: LogArgument = "-",
+    snapshot: Annotated[
+        str | None, typer.Argument(metavar="ID", help="An id, its beginning, a description, latest, or a file.")
+    ] = None,
+    *,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Exactly the snapshot: all else leaves the context.")
+    ] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="Its summary alone, as one message.")] = False,
+    yes: Annotated[
+        bool, typer.Option("-y", "--yes", help="Also where it is of another log, or for another model.")
+    ] = False,
+    writing: Writing,
+    reading: Reading,
+) -> None:
+    """Bring a snapshot back into the context.
+
+    What of it is not visible now is added behind what is, steps whole, in the snapshot's order. Messages keep their
+    times for display; for windows they are as new as the restore. --replace takes everything else out: the context is
+    exactly the snapshot, in its order. --summary brings in the words that sum it up, and none of its messages.
+
+    ID names what `ctxkit snapshots LOG` lists; a file that `ctxkit snapshot` wrote will do, and is the only thing in a
+    pipe: restore - FILE. Into another log messages come as copies; that, and another model, takes --yes. `ctxkit undo
+    LOG` takes all of it back.
+    """
+    if snapshot is None:
+        raise Usage("which snapshot? nothing was changed", "ctxkit snapshots LOG lists them; restore LOG latest")
+
+    def action(target: Log) -> Op | None:
+        kept = _given(target) if snapshot == "-" else loaded(target, snapshot)
+        if not (target.op_id and target.op_id in target.ledger.by_id):
+            _consent(target, kept, yes=yes)
+        return target.restore(kept, replace=replace, summary=summary)
+
+    write(log, reading, writing, "restore", action)
+
+
+def _consent(log: Log, kept: Kept, *, yes: bool) -> None:
+    """Say what is strange about it; in a file, ask. Raises Usage where nobody can be asked."""
+    reasons = list(strange(log, kept))
+    asks = bool(reasons) and not (yes or log.dry_run or log.opening.path is None)
+    for reason in reasons:
+        if asks:
+            io.tell(reason)
+        else:
+            io.warn(reason)
+    if not asks:
+        return
+    if not io.on_terminal():
+        raise Usage("nobody can be asked whether to bring it in all the same: nothing was changed", "say --yes")
+    if not io.ask("Bring it in all the same?"):
+        raise NothingChanges("not confirmed: nothing was changed")
+
+
+def _given(log: Log) -> Kept:
+    """The snapshot on standard input."""
+    if log.opening.path is None:
+        raise Usage("standard input cannot be both the log and the snapshot: nothing was changed", "a file for ID")
+    if sys.stdin is None or sys.stdin.isatty():
+        raise Usage("no snapshot comes on standard input: nothing was changed", "ctxkit restore LOG - <FILE")
+    raw = sys.stdin.buffer.read(LARGEST + 1)
+    if len(raw) > LARGEST:
+        raise BadSnapshot("standard input: it is too large for a snapshot: nothing was changed")
+    return parsed(raw, "standard input")

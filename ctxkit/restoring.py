@@ -1,0 +1,110 @@
+"""Restoring: a snapshot is found, proved, held against the log that it is to come back into, and brought back.
+
+Pipeline: `store/snapshots.py` reads it, `policies/restore.py` decides, `Log.restore` appends the op.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxkit.core.context import Entry
+from ctxkit.core.jsontext import canonical
+from ctxkit.core.kept import Kept
+from ctxkit.core.messages import Call, Message, Result
+from ctxkit.core.ops import Op, to_body
+from ctxkit.core.steps import Steps
+from ctxkit.errors import NoSuchLog, NoSuchSnapshot, UpdatedElsewhere, Usage
+from ctxkit.formats.chat import content_of
+from ctxkit.keeping import find, model, prefix, records, shelf
+from ctxkit.opened import OpenedLog
+from ctxkit.policies.decision import Decision
+from ctxkit.policies.restore import Wish
+from ctxkit.policies.restore import restore as decided
+from ctxkit.store.snapshots import read
+
+if TYPE_CHECKING:
+    from ctxkit.log import Log
+
+
+def loaded(log: OpenedLog, word: str) -> Kept:
+    """The snapshot that `word` names: of those beside the log (`keeping.find`), else the file of that path, proved.
+
+    Raises NoSuchSnapshot, NoSuchLog for a file that is not there, BadSnapshot, NoPermission, ReadFailed.
+    """
+    if log.opening.sidecar is not None:
+        try:
+            return read(find(shelf(log), word).path)
+        except NoSuchSnapshot:
+            if not os.path.isfile(word):
+                raise
+    try:
+        return read(Path(word))
+    except NoSuchLog as error:
+        said = error.message.replace("no such log", "no such snapshot").replace("not a log", "not a snapshot")
+        raise NoSuchLog(f"{said}: nothing was changed", "ctxkit snapshot - <LOG >FILE writes one") from error
+
+
+def is_own(log: OpenedLog, kept: Kept) -> bool:
+    """Whether a snapshot was taken of this log, which may have grown since."""
+    count = kept.head.at.messages
+    return 0 < count <= len(log.messages) and prefix(log, count) == kept.head.prefix
+
+
+def strange(log: OpenedLog, kept: Kept) -> Iterator[str]:
+    """What speaks against bringing it back here, in words: it is of another log, or for another model."""
+    head = kept.head
+    if not is_own(log, kept):
+        yield f"snapshot {head.short} is of another log ({head.log or 'a stream'}): its messages come in as copies"
+    here = model(log)
+    if head.model and here and head.model != here:
+        yield f"snapshot {head.short} was taken for {head.model}, and this log is for {here}"
+
+
+def plan(log: Log, kept: Kept, *, replace: bool = False, summary: bool = False) -> Decision:
+    """What `restore` appends. Raises Usage where a snapshot holds no messages to bring back."""
+    if not kept.messages and not summary:
+        raise Usage(
+            f"snapshot {kept.head.short} holds no messages: nothing was changed", "--summary brings its summary"
+        )
+    own = is_own(log, kept)
+    wish = Wish(
+        kept, own, steps_of(kept), _as_it_is(log, kept) if own else frozenset(), log.names(), replace, summary
+    )  # fmt: skip
+    return decided(log.state(), log.here(), wish)
+
+
+def still(log: Log, op: Op, kept: Kept, *, summary: bool) -> None:
+    """Where the log has changed since it was read: raises UpdatedElsewhere where others would be brought back."""
+    again = plan(log.afresh(), kept, summary=summary).op
+    if again is None or to_body(again).get("items") != to_body(op).get("items"):
+        text = f"updated elsewhere: other ops changed what is visible in {log.opening.name}"
+        raise UpdatedElsewhere(f"{text}: nothing was appended", "try again")
+
+
+def steps_of(kept: Kept) -> list[int]:
+    """For each message the place of the one that opens its step."""
+    light = []
+    for n, record in enumerate(kept.messages, start=1):
+        parts = content_of(record).parts
+        calls = tuple(part.id for part in parts if isinstance(part, Call))
+        results = tuple(part.id for part in parts if isinstance(part, Result))
+        light.append(Message(n, 0, 0, record["role"], calls=calls, results=results))
+    steps = Steps(light)
+    return [steps.leader(message.n) - 1 for message in light]
+
+
+def _as_it_is(log: OpenedLog, kept: Kept) -> frozenset[int]:
+    """The places of messages that stand in the log, by their number, just as the snapshot has them."""
+    found = []
+    for place, (held, record) in enumerate(zip(kept.held, kept.messages, strict=True)):
+        if held.n is None:
+            continue
+        message = log.messages[held.n - 1]
+        shown = Entry(held.n, message.role, message, None, None, False)
+        [now] = records([log.content(held.n)], [shown])
+        if canonical(now) == canonical(record):
+            found.append(place)
+    return frozenset(found)
