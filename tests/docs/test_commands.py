@@ -21,12 +21,12 @@ HEADINGS = ["When to use", "Not for", "Examples", "What is appended", "With --js
 PREPARED = (
     "ctxkit mark chat.jsonl before-refactor",
     "ctxkit add chat.jsonl --role assistant --ts 2026-02-12T09:12:00Z 'I will put the clock into a global.'",
+    "ctxkit snapshot chat.jsonl -m 'before the refactor'",
     "ctxkit forget chat.jsonl 6-7",
     "ctxkit window chat.jsonl 48h",
     "ctxkit protect chat.jsonl 13",
     "ctxkit mark chat.jsonl scratch",
     "ctxkit undo chat.jsonl",
-    "ctxkit snapshot chat.jsonl -m 'before the refactor'",
 )
 """What was done to the log before an example runs: marks to rewind to, ops to undo and redo, a window to widen, a
 snapshot."""
