@@ -12,6 +12,7 @@ from ctxkit.core.steps import Steps
 from tests.bench.compaction import cases, made, sessions
 from tests.bench.compaction.cases import borders, contents, numbered, pieces, read, split, tokens
 from tests.bench.compaction.ready import make_ready
+from tests.formats.codex import logs
 
 SESSION = made.session(1, "harbour")
 
@@ -117,6 +118,14 @@ def test_a_session_is_read_at_its_compactions_and_branches() -> None:
     raw = claude_code(row("1", None, "one"), row("2", "1", "left"), row("3", "1", "three"))
     assert [[record["content"] for record in one] for one in sessions.segments(raw)] == [["one", "left"], ["three"]]
     assert list(sessions.segments(b"no session\n")) == []
+
+
+def test_what_a_compaction_kept_is_there_again() -> None:
+    """Codex brings messages of the user back: they stand in the context on both sides; a branch's trunk does not."""
+    raw = logs.raw("meta | developer:rules | user:one | say:two | compact user:one,memory:x | user:three | say:four")
+    assert [[record["content"] for record in one] for one in sessions.segments(raw)] == [
+        ["one", "two"], ["one", "three", "four"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
