@@ -60,8 +60,8 @@ def segments(raw: bytes) -> Iterator[list[Record]]:
     """
     taken = set[int]()
     for one in readings(raw):
-        again = {n for cut in one.cuts for n in cut.moved}
-        fresh = [n for n in one.numbers if n not in taken or n in again]
+        kept, places = max((cut.row for cut in one.cuts), default=0), one.log.transcript.row_of
+        fresh = [n for n in one.numbers if n not in taken or places[n - 1] < kept]
         if taken.issuperset(fresh):
             continue
         taken.update(fresh)
