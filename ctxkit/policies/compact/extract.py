@@ -38,7 +38,7 @@ def extract(
     """
     lines, files = fragments(pieces), touched(pieces)
     told_pieces = [told is None or piece.name in told for piece in pieces]
-    words = Words(pieces, label, [piece.name for piece, is_told in zip(pieces, told_pieces, strict=True) if is_told])
+    words = Words(pieces, label, [piece.name for piece in pieces] if told is None else told)
     ours = [told_pieces[one.piece] for one in lines] + [told is None or file.told_by(told) for file in files]
     taken = _best(words, lines, files, ours, count, budget)
     return _fitting(words, [*lines, *files], taken, budget, count)
