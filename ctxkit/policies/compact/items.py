@@ -7,7 +7,8 @@ later keeps the work going; the benchmark counts them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -72,6 +73,8 @@ BARE = frozenset(
     }
 )
 """Programs that say nothing by themselves; as a whole piece they are no command worth keeping."""
+DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)(?P<end>\w+)\1")
+"""Where a here-document begins, and the line that ends it."""
 PIECES = re.compile(r"&&|\|\||[;|\n]")
 SHORTEST, LONGEST = 3, 200
 """Characters of an item."""
@@ -122,7 +125,24 @@ def commands(script: str) -> Iterator[str]:
 
 
 def _without_documents(script: str) -> str:
-    """A script without its here-documents, which are text for somebody else."""
+    """A script without its here-documents, which are text for somebody else; linear, whatever it holds."""
     if "<<" not in script:
         return script
-    return re.sub(r"(<<-?\s*(['\"]?)(\w+)\2[^\n]*)\n.*?^\s*\3\s*$", r"\1", script, flags=re.S | re.M)
+    lines = script.split("\n")
+    alike: dict[str, list[int]] = {}
+    for place, line in enumerate(lines):
+        alike.setdefault(line.strip(), []).append(place)
+    left, place = list[str](), 0
+    while place < len(lines):
+        left.append(lines[place])
+        place = _behind(lines[place], place, alike) + 1
+    return "\n".join(left)
+
+
+def _behind(line: str, place: int, alike: Mapping[str, Sequence[int]]) -> int:
+    """The place of the line that ends the document that begins behind this one; `place` itself where none does."""
+    for match in DOCUMENT.finditer(line):
+        ends = alike.get(match["end"], ())
+        if (first := bisect_right(ends, place)) < len(ends):
+            return ends[first]
+    return place

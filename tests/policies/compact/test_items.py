@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from typing import Any
+
 import pytest
 
 from ctxkit.policies.compact.items import Item, Sort, commands, items, named
@@ -43,3 +46,30 @@ def test_only_a_shell_has_commands() -> None:
     assert Item(Sort.COMMAND, "make test") in items(shell)
     assert items(shell._replace(tool="Write", key="content")) == set()
     assert items(shell._replace(key="description")) == set()
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("tee a <<A <<B\nmake test\nB\nmake it\nA\nmake all", ["tee a <<A <<B", "make all"]),
+        ("tee a <<-EOF\nmake test\n\tEOF\nmake all", ["tee a <<-EOF", "make all"]),
+        ("tee a <<A\nmake it\nA\ntee b <<'A'\nmake all\nA", ["tee a <<A", "tee b <<'A'"]),
+        ("tee a <<NEVER\nmake all", ["tee a <<NEVER", "make all"]),
+    ],
+)
+def test_a_document_ends_where_its_word_stands_alone(script: str, found: list[str]) -> None:
+    assert list(commands(script)) == found
+
+
+@pytest.mark.parametrize("script", ["tee <<A\n" * 2000, "tee <<A\n" + "\n" * 2000])
+def test_each_line_of_a_script_is_looked_at_once(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    looks = 0
+
+    def counted(*given: Any) -> int:
+        nonlocal looks
+        looks += 1
+        return bisect_right(*given)
+
+    monkeypatch.setattr("ctxkit.policies.compact.items.bisect_right", counted)
+    assert list(commands(script))
+    assert looks <= script.count("<<")
