@@ -211,7 +211,7 @@ def _unwrapped(text: str) -> str:
     if text.startswith('{"') and '"output"' in text[:40]:
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):  # a tool prints what it likes, nested as deep as it likes
             return text
         if isinstance(found, dict) and isinstance(found.get("output"), str):
             return str(found["output"])

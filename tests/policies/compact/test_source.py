@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ctxkit.core.messages import Call, Content, Result, Text, Thinking
 from ctxkit.policies.compact.source import Kind, Piece, all_pieces, pieces
 
@@ -53,6 +55,12 @@ def test_the_words_of_a_command_are_one_text() -> None:
 def test_output_that_is_wrapped_in_json_is_unwrapped() -> None:
     [piece] = pieces(1, Content("tool", [Result("c", '{"output":"one\\ntwo","metadata":{}}')]))
     assert piece.text == "one\ntwo"
+
+
+@pytest.mark.parametrize("printed", ['{"output": [1', '{"output": ' + "[" * 100_000, '{"output": 7}'])
+def test_output_that_only_begins_like_that_stands_as_it_is(printed: str) -> None:
+    [piece] = pieces(1, Content("tool", [Result("c", printed)]))
+    assert piece.text == printed
 
 
 def test_an_entry_of_a_list_of_tasks_is_one_line() -> None:
