@@ -20,6 +20,8 @@ INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors"}
 LEFT_OUT = "…"
 FILLED = 40
 """Characters: so little between two lines stands there instead of a mark."""
+SPOKEN = re.compile(r"#[\d.]+ (\S+ \$)?")
+"""How a heading begins. A quoted line that begins so is indented: nobody's words pass for those of somebody else."""
 SAYS = {Kind.USER: "user", Kind.ASSISTANT: "assistant", Kind.SUMMARY: "earlier summary", Kind.NOTICE: "notice"}
 
 Label = Callable[[Name], str]
@@ -34,7 +36,7 @@ class Words:
         self.opening = f"[messages {names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
 
         self._files = {
-            piece.call: piece.touches[0].path.rpartition("/")[2]
+            piece.call: _flat(piece.touches[0].path).rpartition("/")[2]
             for piece in reversed(pieces)
             if piece.call and piece.touches
         }
@@ -44,7 +46,7 @@ class Words:
         says = SAYS.get(piece.kind)
         if says is not None:
             return f"{self._tag(piece.name)} {says}:"
-        words = [self._tag(piece.name), piece.tool or "tool"]
+        words = [self._tag(piece.name), _flat(piece.tool) or "tool"]
         if piece.is_script:
             return " ".join([*words, "$"])
         words += [self._files[piece.call]] if piece.call in self._files and not piece.runs else []
@@ -71,7 +73,7 @@ class Words:
         return "\n".join(text)
 
     def _file(self, file: File) -> str:
-        return " ".join([file.path, *map(self._tag, file.names)])
+        return " ".join([_flat(file.path), *map(self._tag, file.names)])
 
     def _index(self, lines: Sequence[Fragment]) -> Iterator[str]:
         """For each class, which messages hold some of it."""
@@ -90,7 +92,7 @@ class Words:
                 yield f"{head} {quoted[0].strip()}"
             else:
                 yield head
-                yield from quoted
+                yield from (f" {line}" if SPOKEN.match(line) else line for line in quoted)
 
     def _quote(self, piece: Piece, some: Sequence[Fragment]) -> Iterator[str]:
         """Lines of one piece, with marks for what is left out between them; a gap of less than a mark is filled."""
@@ -103,6 +105,11 @@ class Words:
 
     def _tag(self, name: Name) -> str:
         return f"#{self.label(name)}"
+
+
+def _flat(text: str) -> str:
+    """A path or a name as one line: what a call names has no say in what follows."""
+    return " ".join(text.split("\n")) if "\n" in text else text
 
 
 def _by_line(some: Sequence[Fragment]) -> list[tuple[int, list[Fragment]]]:
@@ -123,7 +130,6 @@ def _headed(name: str, lines: Sequence[str]) -> list[str]:
 
 _LISTS = {f"{name}:": name.lower() for name in (EDITED, READ, MESSAGES)}
 _INDEX = re.compile(rf"({'|'.join(INDEX.values())}): (#[\d.]+(?: #[\d.]+)*)")
-_SPOKEN = re.compile(r"#[\d.]+ (\S+ \$)?")
 
 
 def outline(text: str) -> dict[str, int]:
@@ -132,7 +138,7 @@ def outline(text: str) -> dict[str, int]:
     name = ""
     for line in text.split("\n"):
         if name == MESSAGES.lower():
-            spoken = _SPOKEN.match(line)
+            spoken = SPOKEN.match(line)
             found[name] += spoken is not None
             if spoken is not None and spoken[1]:
                 found["commands"] = found.get("commands", 0) + 1
