@@ -65,7 +65,11 @@ def test_every_looker_looks_back(name: str) -> None:
     assert {"--at", "--now", "--json", "-q"} <= options
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("init", "completion", "help", "recall")])
+NO_STREAM = ("init", "completion", "help", "recall", "sessions", "snapshots")
+"""They take no log from standard input: of many logs, of folders, of a log's sidecar alone."""
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in NO_STREAM])
 def test_log_comes_first(name: str) -> None:
     """LOG is the first argument everywhere (of recall, the first of many), and standard input where it is left out."""
     first = next(option for option in single(name).params if option.param_type_name == "argument")
