@@ -167,7 +167,9 @@ class Walk:
         self._place = {source: place for place, (_, source, _) in enumerate(self._came)}
         self._undone = set()
         self._rewound()
-        self._anew(range(len(self._came)))
+        for place in range(len(self._came)):
+            self._count_in(place)
+        self._board.back = True
 
     def _cuts(self) -> Iterator[Event]:
         view = self.transcript.view
@@ -214,6 +216,11 @@ class Walk:
         self._droppers.update(dict.fromkeys(board.dropped, place))
         played = self._played[place] = _Played(journal, board.dropped, joined(board.touched))
         return played.names
+
+    def _count_in(self, place: int) -> Names:
+        """Play what came at `place`, where it is in force; what it touched."""
+        source = self._came[place][1]
+        return NOTHING if source in self._void or source in self._undone else self._one(place)
 
     def _set_marks(self, marks: list[LiveMark]) -> None:
         self.state.marks[:] = marks
@@ -282,10 +289,7 @@ class Walk:
             hanging = set() if alone else self._bonds.hanging(places)
             off = self._live[first:] if hanging is None else sorted(hanging.union(places) & set(self._live[first:]))
             found = [self._off(place) for place in reversed(off)]
-            for place in sorted({*off, *places}):
-                source = self._came[place][1]
-                if source not in self._void and source not in self._undone:
-                    found.append(self._one(place))
+            found += [self._count_in(place) for place in sorted({*off, *places})]
         if last is not None:
             found.append(self._one(last))
         self._board.back = True
