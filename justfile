@@ -44,6 +44,10 @@ bench-many *args:
 bench-sessions *args:
     python -m tests.bench.sessions {{args}}
 
+# A list of 1,000 large snapshots, snapshot and restore of large contexts; --write puts it into docs/performance.md
+bench-snapshots *args:
+    python -m tests.bench.snapshots {{args}}
+
 # Tokens of 130,000 texts as tiktoken itself counts them, to the last one (minutes); --write: the table in docs/tokens.md
 equal *args:
     python -m tests.bench.equal {{args}}

@@ -37,7 +37,7 @@ Record = dict[str, Any]
 
 CALLS: tuple[tuple[Any, str], ...] = (
     *((os, name) for name in ("open", "write", "pread", "read", "fsync", "lseek", "close", "fstat", "stat", "mkdir")),
-    *((os, name) for name in ("replace", "unlink", "fchmod", "ftruncate", "dup")),
+    *((os, name) for name in ("replace", "unlink", "link", "fchmod", "ftruncate", "dup")),
     (fcntl, "flock"), (fcntl, "fcntl"),
 )  # fmt: skip
 ERRORS = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "EINTR": errno.EINTR}
@@ -201,6 +201,29 @@ def run_matrix(
         gc.unfreeze()
         shutil.rmtree(log.parent, ignore_errors=True)
     return list(tallies.values())
+
+
+def each_run(
+    operation: Callable[[Path], None], log: Path, reset: Callable[[], None], *, every: int = 1, first: int = 0
+) -> Iterator[tuple[Point, str | None]]:
+    """Disturb `operation(log)` at every call, each time on what `reset` makes: where and how, and what was raised.
+
+    For operations on other files than logs: the caller looks at what they left. What was raised is "" where the
+    operation acknowledged, None where it was killed.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.disable()  # a log that nobody holds any more is closed between runs, not within one
+    try:
+        reset()
+        gc.collect()
+        for point in islice(_points(_calls(operation, log)), first, None, every):
+            reset()
+            gc.collect()
+            yield point, _run(operation, log, point, Tally("", point.call, point.fault))
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 def table(tallies: list[Tally]) -> str:

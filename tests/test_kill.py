@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
+from io import BytesIO
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from ctxkit import Log, appending
+from ctxkit.core.kept import Kept
 from ctxkit.errors import WriteFailed
 from ctxkit.store.sidecar import Sidecar
 from tests.build import lines
@@ -27,6 +30,15 @@ TORN = b'{"role":"user","content":"thr'
 FOREIGN = (ROOT / "fixtures/guide/session.jsonl").read_bytes()
 
 Call = Callable[[Log], object]
+
+
+@cache
+def scene(native: bool) -> Kept:
+    """A snapshot of the log's first eight rows."""
+    rows = (NATIVE if native else FOREIGN).splitlines(keepends=True)
+    return Log.open(BytesIO(b"".join(rows[:8])), clock=lambda: NOW).snapshot().kept
+
+
 COMMANDS: dict[str, Call] = {
     "mark": lambda log: log.mark("b"),
     "rewind": lambda log: log.rewind("a"),
@@ -43,6 +55,7 @@ COMMANDS: dict[str, Call] = {
     "window off": lambda log: log.window_off(),
     "undo": lambda log: log.undo(),
     "redo": lambda log: log.redo(),
+    "restore": lambda log: log.restore(scene(log.native), replace=True),
     "add": lambda log: log.add_message({"role": "user", "content": WORDS}),
 }
 PREPARED: tuple[Call, ...] = (
