@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,10 +20,13 @@ from ctxkit.core.needle import Needle
 from ctxkit.errors import CtxkitError, ExitCode, ManyConversations, NothingMatched, UnknownAgent, UnknownFormat, Usage
 from ctxkit.log import Log
 from ctxkit.recalling import Hit, Search, chosen, states
-from ctxkit.store.folder import START, files_below, may_be_log
+from ctxkit.store.folder import START, may_be_log, walk
 from ctxkit.store.scan import Scan
-from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
+
+if TYPE_CHECKING:
+    from ctxkit.lacking import Lacking
 
 
 class Searching:
@@ -66,6 +69,7 @@ class Run:
         self.totals = [0, 0, 0]
         self.gathered: int | None = None
         self.failed = ExitCode.NO
+        self.lacking: Lacking | None = None
         io.Streams.quiet = reading.quiet
         if self.many and reading.sidecar is not None:
             raise Usage("--sidecar is for one log, and more were named", "search them one by one, or leave it out")
@@ -79,19 +83,21 @@ class Run:
         with io.progress("searching", "logs") as step:
             self.every(step)
         found, exchanges, days = self.totals
-        if found:
-            if not (self.searching.count or self.searching.files_with_matches):
-                more = " at least: --limit" if self.left == 0 else ""
-                counted = f"{render.count(exchanges, 'exchange')}, {render.count(days, 'day')}"
-                io.flush()
-                io.say(f"{render.count(found, 'hit')}{f' in {counted}' if exchanges else ''}{more}")
-            return ExitCode.DONE
-        if self.failed is ExitCode.NO and not (self.searching.count or self.searching.files_with_matches):
+        names = self.searching.count or self.searching.files_with_matches
+        if found and not names:
+            more = " at least: --limit" if self.left == 0 else ""
+            counted = f"{render.count(exchanges, 'exchange')}, {render.count(days, 'day')}"
+            io.flush()
+            io.say(f"{render.count(found, 'hit')}{f' in {counted}' if exchanges else ''}{more}")
+        if self.lacking is not None:
+            io.flush()  # whoever reads it has all of it before words are learnt
+            self.lacking.learn()
+        if not found and self.failed is ExitCode.NO and not names:
             where = ", ".join(self.places[:3]) + (", …" if len(self.places) > 3 else "")
             narrowed = self.kinds is not None or criteria_text(self.selecting) is not None
             stand = "is in no message that fits all criteria of" if narrowed else "is nowhere in"
             raise NothingMatched(f"nothing found: {self.needle} {stand} {where}")
-        return self.failed
+        return ExitCode.DONE if found else self.failed
 
     def every(self, step: Callable[[int, int], None] | None) -> None:
         """One place after the other; `step` is told how many are done."""
@@ -109,13 +115,24 @@ class Run:
 
     def folder(self, folder: Path) -> None:
         """Every log below it; what is none is passed over."""
+        from ctxkit.lacking import Lacking  # brings sqlite3: only where folders are searched
+        from ctxkit.store.words import Words
+
+        if self.lacking is None:
+            self.lacking = Lacking(self.needle, Words(user_cache(os.environ)))
+        self.lacking.enter(folder)
         with io.progress(f"searching {folder}", "files") as step:
-            for done, path in enumerate(files_below(folder)):
+            for done, entry in enumerate(walk(folder)):
                 if self.left == 0:
                     return
                 if step is not None:
                     step(done, 0)
-                self.file(path)
+                lacks = False if entry.sidecar else self.lacking.of(entry)
+                if lacks:
+                    self.counted(str(entry.path), 0)
+                elif lacks is False and not entry.sidecar:
+                    self.file(entry.path)
+        self.lacking.leave(whole=True)
 
     def file(self, path: Path) -> None:
         """A file below a folder."""

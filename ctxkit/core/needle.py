@@ -21,8 +21,14 @@ _META = "u\\0123456789abcdefABCDEF"
 """What an escape itself is made of: JSON inside JSON can have these escaped."""
 _RENDERED = re.compile(rb"\d[eE][+-]?\d|[\d.]{16}|0\.0000")
 """Numbers that may be shown with other digits than they are written with."""
+_RUN = re.compile("[A-Za-z0-9]+")
+SHORTEST = 3
+"""Letters and digits of a word that is worth an index."""
 _FOLDING = {"i": "\u0130\u0131", "k": "\u212a", "s": "\u017f"}
 """What matches an ASCII letter where case is ignored, and is not ASCII."""
+
+
+_FOLDED = re.compile("[iks]")
 
 
 class Trace(NamedTuple):
@@ -92,6 +98,24 @@ class Needle:
         """What to look for in the bytes (lower-cased where case is ignored); empty: every record must be decoded."""
         found = [one._traces() for one in (self, *self._others)]
         return [trace for traces in found for trace in traces] if all(found) else []
+
+    @property
+    def stems(self) -> list[list[str]] | None:
+        """For each of the texts, what stands in words of every record that holds it: runs of ASCII letters and digits.
+
+        In lower case, and each within one word of the record's bytes, unless letters or digits are spelled as escapes
+        there. None where some text leaves nothing to go by.
+        """
+        found = [one._stems() for one in (self, *self._others)]
+        return found if all(found) else None
+
+    def _stems(self) -> list[str]:
+        if self.regex or _NUMBER.fullmatch(self.text):
+            return []
+        runs = [run.lower() for run in _RUN.findall(self.text)]
+        if self.ignore_case:
+            runs = [piece for run in runs for piece in _FOLDED.split(run)]
+        return sorted({run for run in runs if len(run) >= SHORTEST})
 
     def _traces(self) -> list[Trace]:
         if self.regex:

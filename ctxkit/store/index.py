@@ -47,15 +47,18 @@ def stamp(found: os.stat_result, *more: object) -> str:
 class Index:
     """The index of one user. `folder`: of the user's cache; it is made when the first row is put in."""
 
-    def __init__(self, folder: Path, name: str = "sessions") -> None:
-        self.path = folder / f"{name}-{VERSION}.sqlite"
+    name = "sessions"
+    tables: tuple[str, ...] = (_TABLE,)
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / f"{self.name}-{VERSION}.sqlite"
 
     def below(self, kind: str, place: bytes) -> dict[bytes, Row]:
         """What is known of `place` and of all files below it: absolute path -> row."""
         start, end = place.rstrip(b"/") + b"/", place.rstrip(b"/") + b"0"  # the byte behind the slash
         query = "SELECT path, stamp, told FROM kept WHERE kind = ? AND (path = ? OR path >= ? AND path < ?)"
         found: dict[bytes, Row] = {}
-        with self._reading() as db:
+        with self.reading() as db:
             if db is not None:
                 for path, known, told in db.execute(query, (kind, place, start, end)):
                     row = _opened(path, known, told)
@@ -66,7 +69,7 @@ class Index:
     def get(self, kind: str, path: bytes) -> Row | None:
         """What is known of one file."""
         found: Row | None = None
-        with self._reading() as db:
+        with self.reading() as db:
             if db is not None:
                 query = "SELECT stamp, told FROM kept WHERE kind = ? AND path = ?"
                 row = db.execute(query, (kind, path)).fetchone()
@@ -78,7 +81,7 @@ class Index:
         lost = [(path,) for path in gone]
         if not rows and not lost:
             return
-        with self._writing() as db:
+        with self.writing() as db:
             if db is not None:
                 put = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)"
                 db.executemany(put, ((kind, path, row[0], _seal(path, *row) + row[1]) for path, row in rows.items()))
@@ -86,10 +89,12 @@ class Index:
                 lost += [(path,) for (path,) in some if isinstance(path, bytes) and not os.path.lexists(path)]
                 db.executemany("DELETE FROM kept WHERE path = ?", lost)
 
-    def _reading(self) -> _Session:
+    def reading(self) -> _Session:
+        """A connection to read by, None where there is nothing to read; what goes wrong inside ends the block."""
         return _Session(self, write=False)
 
-    def _writing(self) -> _Session:
+    def writing(self) -> _Session:
+        """The same to write by, in one transaction."""
         return _Session(self, write=True)
 
     def open(self, *, write: bool) -> sqlite3.Connection | None:
@@ -119,7 +124,8 @@ class Index:
             db.execute("PRAGMA synchronous = OFF")
             db.execute("BEGIN IMMEDIATE")
             db.execute(f"PRAGMA application_id = {OURS}")
-            db.execute(_TABLE)
+            for table in self.tables:
+                db.execute(table)
         return db
 
     def _looked_at(self) -> os.stat_result | None:

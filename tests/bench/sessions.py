@@ -1,4 +1,4 @@
-"""`just bench-sessions`: `sessions` and `recall` over 1,000 and 10,000 generated files, cold and with the index.
+"""`just bench-sessions`: `sessions` and a literal `recall` over 1,000 and 10,000 files, cold and with the index.
 
 Whole processes, wall clock and processor time; ten times the files may take ten times as long. `--write` puts the table
 into docs/performance.md.
@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ctxkit.store.folder import files_below
+from ctxkit.store.words import Words
 from tests.bench.__main__ import ROOT
 from tests.cli.runner import PYTHON
 
@@ -68,7 +70,18 @@ def timed(words: list[str], cache: Path) -> tuple[float, float]:
 def calls(place: str) -> dict[str, list[str]]:
     """What is timed, in this order."""
     listed = ["sessions", place, "--json", "-q"]
-    return {"`sessions`, cold": listed, "`sessions`, again": listed}
+    searched = ["recall", place, "message 7 of session 321:", "-l", "-q"]
+    return {
+        "`sessions`, cold": listed, "`sessions`, again": listed, "`recall -l`, cold": searched,
+        "`recall -l`, again": searched,
+    }  # fmt: skip
+
+
+def known(place: Path, words: list[str], cache: Path) -> None:
+    """Search until the words of all files are known: a search learns those of some thousands."""
+    index, count = Words(cache / "ctxkit"), sum(1 for _ in files_below(place))
+    while len(index.known(os.fsencode(place))) < count:
+        timed(words, cache)
 
 
 def table(counts: tuple[int, ...]) -> str:
@@ -81,6 +94,8 @@ def table(counts: tuple[int, ...]) -> str:
             size = fill(place, count)
             time.sleep(0.2)
             for name, words in calls(str(place)).items():
+                if name == "`recall -l`, again":
+                    known(place, words, cache)
                 wall, spent = timed(words, cache)
                 ratio = f"{spent / earlier[name]:.1f}" if name in earlier else ""
                 earlier[name] = spent

@@ -133,3 +133,18 @@ def test_types() -> None:
     odd: list[Any] = [None, True, {"a": [None]}, 5]
     for content in odd:
         assert isinstance(list(texts(content_of({"role": "user", "content": content}))), list)
+
+
+@pytest.mark.parametrize(
+    ("texts_", "options", "expected"),
+    [
+        (["LIFETIME"], {}, [["lifetime"]]), (["a LIFE-time of 7"], {}, [["life", "time"]]), (["ab"], {}, None),
+        (["naïve test"], {}, [["test"]]), (["one", "two"], {}, [["one"], ["two"]]), (["one", "ab"], {}, None),
+        (["one.*"], {"regex": True}, None), (["1234"], {}, None), (["1e10"], {}, None), (["v1234"], {}, [["v1234"]]),
+        (["1234 apples"], {}, [["1234", "apples"]]), (["LIFETIME"], {"ignore_case": True}, [["fet"]]),
+        (["İstanbul"], {}, [["stanbul"]]), (["kiss"], {"ignore_case": True}, None), ([" \n-"], {}, None),
+    ],
+)  # fmt: skip
+def test_stems(texts_: list[str], options: dict[str, bool], expected: list[list[str]] | None) -> None:
+    """Runs of letters and digits that tell something; nothing where one text has none."""
+    assert Needle(*texts_, **options).stems == expected
