@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from ctxkit.core.times import EARLIEST, LATEST
 from ctxkit.errors import CtxkitError, NothingMatched
 from ctxkit.formats import registry
 from ctxkit.glancing import Glance, State, glance
@@ -48,7 +49,7 @@ class Session(msgspec.Struct, frozen=True):
     @property
     def time(self) -> float:
         """When it was last spoken in; where no message says that, when its file was changed last."""
-        return self.modified if self.glance.time is None else self.glance.time
+        return min(max(self.modified, EARLIEST), LATEST) if self.glance.time is None else self.glance.time
 
     @property
     def state(self) -> State:

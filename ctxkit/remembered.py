@@ -104,7 +104,10 @@ class Remembered:
 
 def key(path: Path) -> bytes:
     """What a file is called in the index."""
-    return os.fsencode(os.path.abspath(path))
+    try:
+        return os.fsencode(os.path.abspath(path))
+    except FileNotFoundError:  # the working folder is gone
+        return os.fsencode(path)
 
 
 def settled(found: os.stat_result) -> bool:

@@ -56,8 +56,7 @@ def command(
     for place in places or ():
         if not place:
             raise Usage("the name of a folder is empty", "is a shell variable unset?")
-    now = _now()
-    moment = None if since is None else _moment(since, now)
+    moment = None if since is None else _moment(since)
     needle = None if grep is None else Needle(grep, regex=True)
     with io.progress("looking for sessions", "files") as step:
         found = find_sessions(places or None, agents=agents, progress=step)
@@ -145,11 +144,15 @@ def _now() -> float:
     from ctxkit.store.config import load
     from ctxkit.store.sidecar import user_config
 
-    named = seconds(load(None, Path.cwd(), os.environ, user_config(os.environ))["now"])
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # the working folder is gone
+        here = None
+    named = seconds(load(None, here, os.environ, user_config(os.environ))["now"])
     return time.time() if named is None else named
 
 
-def _moment(since: str, now: float) -> float:
+def _moment(since: str) -> float:
     from ctxkit import when
 
-    return when.moment(since, now)
+    return when.moment(since, _now())

@@ -46,6 +46,13 @@ def test_lines() -> None:
     ]
 
 
+@pytest.mark.parametrize("modified", [-1e18, 0.5, 1e18])
+def test_times_of_files(modified: float) -> None:
+    """Whatever a file system says that can be printed, as well as it can."""
+    one = msgspec.structs.replace(BARE, glance=msgspec.structs.replace(BARE.glance, time=None), modified=modified)
+    assert len(roster.when(one)) == 16 and roster.as_json(one)["time"].endswith("Z")
+
+
 @pytest.mark.parametrize("width", [20, 25, 40, 80, 300])
 def test_widths(width: int) -> None:
     """No line but the path is wider than the terminal."""

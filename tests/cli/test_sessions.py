@@ -169,3 +169,34 @@ def test_a_reader_that_leaves(logs: Path) -> None:
     line = f"{' '.join(map(repr, PYTHON))} sessions {logs} | head -n 1; exit ${{PIPESTATUS[0]}}"
     ran = subprocess.run(["bash", "-c", line], capture_output=True, timeout=60, check=False)
     assert (ran.returncode, ran.stderr.decode()) in {(0, "3 sessions\n"), (141, ""), (0, "")}
+
+
+def test_a_folder_that_is_gone(tmp_path: Path) -> None:
+    """Nothing is found in it, as a relative path or through it, and nothing fails otherwise."""
+    folder = tmp_path / "gone"
+    script = f"mkdir {folder}; cd {folder}; rmdir {folder}; {' '.join(map(repr, PYTHON))}"
+    for words, code in (
+        ("sessions .", 1),
+        (f"sessions {tmp_path}", 1),
+        ("recall . zebra", 1),
+        ("sessions . --since 2d", 1),
+    ):
+        done = subprocess.run(["bash", "-c", f"{script} {words}"], capture_output=True, timeout=60, check=False)
+        assert done.returncode == code and b"bug" not in done.stderr, done.stderr
+
+
+def test_several_at_once(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one index, and none at the start: each lists all, and what they leave is sound."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for n in range(60):
+        (logs / f"{n}.jsonl").write_bytes(lines(message("user", f"question {n}", n)))
+    running = [
+        subprocess.Popen([*PYTHON, *words, str(logs), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for words, more in ((["sessions", "--json"], []), (["recall"], ["question", "-l"]))
+        for _ in range(3)
+    ]
+    told = [run.communicate(timeout=120) for run in running]
+    assert [run.returncode for run in running] == [0] * 6, told
+    assert len({out for out, _ in told[:3]}) == 1 and len({out for out, _ in told[3:]}) == 1
+    assert good("sessions", logs, "--json").out == told[0][0]
+    assert good("recall", logs, "question", "-l").out == told[3][0]
