@@ -175,12 +175,7 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     """Nothing is found in it, as a relative path or through it, and nothing fails otherwise."""
     folder = tmp_path / "gone"
     script = f"mkdir {folder}; cd {folder}; rmdir {folder}; {' '.join(map(repr, PYTHON))}"
-    for words, code in (
-        ("sessions .", 1),
-        (f"sessions {tmp_path}", 1),
-        ("recall . zebra", 1),
-        ("sessions . --since 2d", 1),
-    ):
+    for words in ("sessions .", f"sessions {tmp_path}", "recall . zebra", "sessions . --since 2d"):
         done = subprocess.run(["bash", "-c", f"{script} {words}"], capture_output=True, timeout=60, check=False)
         assert done.returncode == 1 and b"bug" not in done.stderr, done.stderr
 
