@@ -6,7 +6,7 @@ says; here its blocks are read from the log, and literals made of what was chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Self
 
@@ -14,16 +14,18 @@ from ctxkit.core.context import entry
 from ctxkit.core.jsontext import spelled
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name, Names
-from ctxkit.core.ops import At, Op
+from ctxkit.core.ops import At, Op, Undo
 from ctxkit.core.order import order
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.select import Selection
 from ctxkit.core.standing import IN, Standings
+from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import BadDraft, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
 from ctxkit.formats.chat_lines import lines
 from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
+from ctxkit.policies.edit.arrange import arranged
 from ctxkit.policies.edit.decide import Offer, decide, mistakes
 from ctxkit.policies.edit.draft import PREVIEW, Base, Block, Fold, Piece, draft
 from ctxkit.policies.edit.parse import Parsed, parse
@@ -44,10 +46,11 @@ class Editing:
         self.at = log.here() if base is None else At(base.messages, base.last, base.rows)
         context = [name for name in order(state, lens) if self._had(name)]
         self._standings = Standings(state, lens)
-        self._shown = set(context)
-        blocks = [(name, self._block(name)) for name in sorted(names, key=state.key) if self._had(name)]
+        self._shown, chosen = set(context), set(names)
+        every = arranged(state, context, filter(self._had, editable(state)))
+        blocks = [(name, self._block(name)) for name in every if name in chosen]
         self.offer = Offer(
-            {block.label: block for _, block in blocks}, {block.label: name for name, block in blocks}, context
+            {block.label: block for _, block in blocks}, {block.label: name for name, block in blocks}, context, every
         )
         self._base = base
 
@@ -58,8 +61,7 @@ class Editing:
         if asked.thread in state.threads:
             text = f"thread {asked.thread} is a sidechain, and an edit is of the main thread: nothing was changed"
             raise Usage(text, "forget and remember take --thread")
-        pool: Iterable[Name] = order(state, log.lens()) if only_context else state.everything()
-        names = sorted((name for name in pool if state.aside_in(name) is None), key=state.key)
+        names = list(order(state, log.lens())) if only_context else sorted(editable(state), key=state.key)
         if not asked.empty:
             chosen = log.select(asked, names)
             names = [name for name in names if name in chosen]
@@ -87,10 +89,9 @@ class Editing:
         """What a draft asks for. Raises BadDraft with all its mistakes, NothingChanges where no message is left."""
         wrong = mistakes(parsed, self.offer.blocks)
         if wrong:
-            first, *more = wrong
-            also = f" (and {len(more)} more)" if more else ""
-            error = BadDraft(f"line {first.line} of the draft: {first.text}{also}: nothing was changed")
-            error.mistakes = tuple(f"{mistake.line}: {mistake.text}" for mistake in wrong)
+            error = BadDraft("the draft has mistakes: nothing was changed")
+            error.mistakes = tuple((mistake.line, mistake.text) for mistake in wrong)
+            error.name("draft")
             raise error
         if all(block.out for block in parsed.blocks):
             raise NothingChanges(CANCELLED, "ctxkit clear empties the context")
@@ -152,6 +153,11 @@ class Editing:
         return record
 
 
+def editable(state: State) -> Iterator[Name]:
+    """All messages and items but those of sidechains."""
+    return (name for name in state.everything() if state.aside_in(name) is None)
+
+
 class Applying:
     """A draft that comes back as a text, perhaps much later. `text`: all of it."""
 
@@ -195,7 +201,12 @@ def require_same_ops(log: Log, base: Base) -> None:
     if not known:
         hint = f"ctxkit edit {name} --print makes a draft of it"
         raise BadDraft(f"the draft is not of {name}, or the log was changed: nothing was changed", hint)
-    since = [one for one in ops[base.ops :] if one.name not in HARMLESS]
+    since = ops[base.ops :]
+    undone = {one.id for one in since}
+    since = [
+        one for one in since
+        if not (one.void or one.name in HARMLESS or (isinstance(one.op, Undo) and one.op.op in undone))
+    ]  # fmt: skip
     if since:
         what = f"{since[0].name} (op {since[0].number})"
         text = f"updated elsewhere: {what} was appended to {name} since the draft was made: nothing was changed"

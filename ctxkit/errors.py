@@ -91,6 +91,12 @@ class UnknownAgent(CtxkitError):
     code = ExitCode.NO
 
 
+class EditorFailed(CtxkitError):
+    """The editor ended with an error, or was ended by a signal: what it left is not applied."""
+
+    code = ExitCode.NO
+
+
 class WindowOff(CtxkitError):
     """Arithmetic on a window that is off."""
 
@@ -202,10 +208,17 @@ class BadSnapshot(CtxkitError):
 
 
 class BadDraft(CtxkitError):
-    """A draft of an edit that cannot be read, or is of another log. `mistakes`: lines that say what is wrong."""
+    """A draft of an edit that cannot be read, or is of another log. `mistakes`: each with its line, from 1."""
 
     code = ExitCode.REFUSED
-    mistakes: tuple[str, ...] = ()
+    mistakes: tuple[tuple[int, str], ...] = ()
+
+    def name(self, path: str) -> None:
+        """Say in which file the first mistake stands."""
+        if self.mistakes:
+            line, text = self.mistakes[0]
+            more = f" (and {len(self.mistakes) - 1} more)" if len(self.mistakes) > 1 else ""
+            self.message = f"{path}:{line}: {text}{more}: nothing was changed"
 
 
 class UnknownFormat(CtxkitError):

@@ -301,7 +301,7 @@ def test_all_mistakes_are_told() -> None:
     with pytest.raises(BadDraft) as caught:
         log.edit(text)
     told = caught.value.mistakes
-    assert len(told) == 4 and all(text.split("\n")[int(one.split(":")[0]) - 1].startswith("%% ") for one in told)
+    assert len(told) == 4 and all(text.split("\n")[line - 1].startswith("%% ") for line, _ in told)
     assert "(and 3 more)" in caught.value.message
 
 
@@ -330,12 +330,17 @@ def test_other_ops_meanwhile_refuse_it(tmp_path: Path) -> None:
     mine = Log.open(path)
     Log.open(path).mark("m")
     Log.open(path).protect("3")
-    assert Log.open(path).edit(text) is not None
-    Log.open(path).undo()
+    Log.open(path).forget("9")
     for log in (Log.open(path), mine):
         with pytest.raises(UpdatedElsewhere, match="nothing was changed"):
             log.edit(text)
-    assert len(Log.open(path).ledger.entries) == 4
+    Log.open(path).undo()
+    assert mine.edit(text) is not None
+    text = mine.draft().replace("%% 3 ", "#%% 3 ")
+    mine.undo("2")
+    with pytest.raises(UpdatedElsewhere, match="undo"):
+        Log.open(path).edit(text)
+    assert len(Log.open(path).ledger.entries) == 6
 
 
 def test_another_log(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ COMMANDS: dict[str, Call] = {
     "forget": lambda log: log.forget("3"),
     "remember": lambda log: log.remember("6"),
     "clear": lambda log: log.clear(),
+    "edit": lambda log: log.edit(log.draft().replace("\n%% 3 ", "\n#%% 3 ")),
     "recall": lambda log: log.recall("10"),
     "compact": lambda log: log.compact(force=True, keep_last=0, strategy="truncate", target=0),
     "protect": lambda log: log.protect("6"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,8 +12,9 @@ from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import CHANGED, asked, finish_reading, opened, words_given, write
 from ctxkit.core.ops import Op
-from ctxkit.errors import BadDraft, Usage
+from ctxkit.errors import BadDraft, CtxkitError, ExitCode, Usage
 from ctxkit.log import Log
+from ctxkit.store.sidecar import Sidecar
 
 LARGEST = 1 << 30
 """Bytes of a draft."""
@@ -33,12 +36,14 @@ def command(
     writing: Writing,
     selecting: Selecting,
 ) -> None:
-    """Edit the context as a text: delete, reorder, change, add, bring back.
+    """Edit the context in an editor: delete, reorder, change, add, bring back.
 
-    The draft holds all messages of the log, a line `%% NUMBER TIME ROLE` before each. What is out of the context is
-    commented out, with its state: taking away the # brings it back, also from before a clear. With numbers or criteria
-    it holds these, and the others stay as they are. --print and --apply are for scripts: what one prints the other
-    takes.
+    The editor is $VISUAL, else $EDITOR, else vi. The draft holds all messages of the log, a line `%% NUMBER TIME ROLE`
+    before each. What is out of the context is commented out, with its state: taking away the # brings it back, also
+    from before a clear. With numbers or criteria it holds these, and the others stay as they are. Saved as it is,
+    nothing changes; without any message the edit is cancelled. After a mistake the editor opens again, with what is
+    wrong at its line; where nobody sits at a terminal: exit 65, and the draft is kept. --print and --apply need no
+    editor: what one prints the other takes.
     """
     chosen = bool(numbers) or only_context or any(getattr(selecting, key) for key in Selecting.__annotations__)
     if print_:
@@ -46,16 +51,47 @@ def command(
             raise Usage("--print and --apply exclude each other: nothing was changed", "leave one of them out")
         _print(opened(log, reading, command="edit", thread=selecting.thread), numbers, selecting, reading, only_context)
         return
-    if apply is None:
-        raise Usage("an edit takes --print or --apply FILE: nothing was changed")
-    if chosen:
+    if apply is not None and chosen:
         text = "a draft says itself which messages it is of: nothing was changed"
         raise Usage(text, "numbers, criteria and --only-context go with --print")
 
     def action(target: Log) -> Op | None:
-        return target.edit(words_given(target, "--apply", apply, after=CHANGED, refused=BadDraft, largest=LARGEST))
+        if apply is not None:
+            return _applied(target, apply)
+        from ctxkit.cli import editor
+
+        return editor.edit(target, asked(target, numbers, selecting), only_context=only_context)
 
     write(log, reading, writing, "edit", action, thread=selecting.thread)
+
+
+def _applied(target: Log, file: str) -> Op | None:
+    text = words_given(target, "--apply", file, after=CHANGED, refused=BadDraft, largest=LARGEST)
+    beside = target.opening.sidecar
+    try:
+        op = target.edit(text)
+    except BadDraft as error:
+        if file != "-":
+            error.name(file)
+        raise
+    except CtxkitError as error:
+        if file == "-" and error.code is ExitCode.TRY_AGAIN and beside is not None:
+            _keep(target, beside, text, error)
+        raise
+    if beside is not None and not target.dry_run:
+        from ctxkit.store.drafts import discard
+
+        discard(beside, Path(file))
+    return op
+
+
+def _keep(target: Log, beside: Sidecar, text: str, error: CtxkitError) -> None:
+    """A draft that came on standard input and cannot be applied now is nowhere else any more (law 4)."""
+    from ctxkit.drafting import kept
+    from ctxkit.store.drafts import Draft
+
+    with suppress(CtxkitError):
+        error.hint = kept(target, Draft(beside, text), error)
 
 
 def _print(target: Log, numbers: list[str] | None, selecting: Selecting, reading: Reading, only_context: bool) -> None:

@@ -93,11 +93,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit trim session.jsonl --max-tokens 2k --clear-inputs", "what old calls were given is shortened too"),
     ),
     "edit": (
+        ("ctxkit edit chat.jsonl", "in your editor"),
+        ("ctxkit edit chat.jsonl --last 2x", "only the last two exchanges; the others stay"),
+        ("EDITOR='sed -i s/global/parameter/' ctxkit edit chat.jsonl", "a program for an editor"),
         (
             "ctxkit edit chat.jsonl --print | sed 's/^#%% 7 /%% 7 /' | ctxkit edit chat.jsonl --apply -",
             "message 7 is back: one # less",
         ),
-        ("ctxkit edit chat.jsonl --only-context --print >draft.txt", "a draft for any program"),
     ),
     "protect": (("ctxkit protect chat.jsonl 5", "what must not be lost"),),
     "unprotect": (("ctxkit unprotect chat.jsonl 13", "not any more"),),

@@ -151,6 +151,17 @@ class Sidecar:
         atomic.replace(path, text.encode("utf-8"))
         return path
 
+    def subfolder(self, name: str) -> Path:
+        """A folder in this one, for its owner alone, which is created where it is missing.
+
+        Raises CannotCreate, NoPermission.
+        """
+        self._create()
+        path = self.folder / name
+        self._stays(path)
+        _private(path)
+        return path
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the sidecar while a file in it is read, changed and replaced, so that no change is lost.
@@ -172,15 +183,20 @@ class Sidecar:
         """Create the folder, for its owner alone, where it is missing."""
         if self.ignored:
             raise NoPermission(f"{self.folder} {self.ignored}: nothing was written", "--sidecar DIR")
-        try:
-            os.mkdir(self.folder, 0o700)
-            sync_folder(self.folder.parent)
-        except FileExistsError as error:
-            if not os.path.isdir(self.folder):
-                raise CannotCreate(f"{self.folder}: is there already, and no folder") from error
-        except OSError as error:
-            hint = "--sidecar DIR names another folder"
-            raise CannotCreate(f"{self.folder}: cannot create: {_reason(error)}", hint) from error
+        _private(self.folder)
+
+
+def _private(folder: Path) -> None:
+    """Create a folder, for its owner alone, where it is missing. Raises CannotCreate."""
+    try:
+        os.mkdir(folder, 0o700)
+        sync_folder(folder.parent)
+    except FileExistsError as error:
+        if not os.path.isdir(folder):
+            raise CannotCreate(f"{folder}: is there already, and no folder") from error
+    except OSError as error:
+        hint = "--sidecar DIR names another folder"
+        raise CannotCreate(f"{folder}: cannot create: {_reason(error)}", hint) from error
 
 
 def _grown(log: Path | None, seen: Seen | None) -> bool:

@@ -112,7 +112,7 @@ def test_mistakes(tmp_path: Path) -> None:
     path = small(tmp_path)
     ran = applied(path, printed(path).replace("Z user", "Z usr"))
     assert ran.code == 65 and path.read_bytes() == SMALL
-    assert ran.err.startswith("ctxkit: line ") and "no role 'usr'" in ran.err and "(and 2 more)" in ran.err
+    assert ran.err.startswith("ctxkit: draft:17: ") and "no role 'usr'" in ran.err and "(and 2 more)" in ran.err
 
 
 def test_grown_meanwhile(tmp_path: Path) -> None:

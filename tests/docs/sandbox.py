@@ -63,6 +63,7 @@ def run(work: Path, commands: Sequence[str], *, first: int = 0) -> list[tuple[st
         "TZ": "UTC",
         "COLUMNS": "80",
         "LANG": "C.UTF-8",
+        "EDITOR": "sed -i '$s/$/./'",
     }
     script = []
     for step, command in enumerate(commands, start=first):

@@ -26,12 +26,13 @@ UNCHANGED = "Nothing was changed: nothing appended."
 
 class Offer(msgspec.Struct, frozen=True):
     """What an edit is of. `blocks`: what was offered, by label, in order; `names`: their names; `context`: the names
-    of the context in order, offered or not.
+    of the context in order, offered or not; `arranged`: these and all others that could be offered.
     """
 
     blocks: dict[str, Block]
     names: dict[str, Name]
     context: Sequence[Name]
+    arranged: Sequence[Name]
 
     @property
     def live(self) -> str:
@@ -113,7 +114,7 @@ def decide(state: State, at: At, offer: Offer, blocks: Sequence[Block], literal:
     change = compared(offer, kept)
     if not change or (live(kept) == was and not change.changed and not change.new):
         return Decision(None, UNCHANGED)
-    found = list(merged(state, offer, kept))
+    found = list(merged(offer, kept))
     items = [_item(state, name, _different(offer, block), literal) for name, block in found]
     op = Edit(at=at, items=items, shown=str(Names.of(offer.names.values())))
     said = f"{CONTEXT} {len(items):,} message{'s' * (len(items) != 1)} ({change.words})"
@@ -146,15 +147,16 @@ def said(block: Block) -> list[str | int]:
     return [piece.part if isinstance(piece, Fold) else piece for piece in block.pieces]
 
 
-def merged(state: State, offer: Offer, kept: Sequence[Block]) -> Iterator[tuple[Name | None, Block | None]]:
+def merged(offer: Offer, kept: Sequence[Block]) -> Iterator[tuple[Name | None, Block | None]]:
     """What is kept, and between it what was not offered, each before the first message that came after it."""
     offered = set(offer.names.values())
     waiting = [name for name in offer.context if name not in offered]
+    places = {name: place for place, name in enumerate(offer.arranged)}
     place = 0
     for block in kept:
         name = offer.names.get(block.label)
         if name is not None:
-            while place < len(waiting) and state.key(waiting[place]) < state.key(name):
+            while place < len(waiting) and places[waiting[place]] < places[name]:
                 yield waiting[place], None
                 place += 1
         yield name, block

@@ -21,7 +21,7 @@ NEW = Block("", "user", ("new",))
 def offer(shown: Sequence[int], context: Sequence[int] = range(1, 7)) -> Offer:
     """Messages 1 to 6, of which `context` are in and `shown` are offered."""
     blocks = {str(n): Block(str(n), "user", (f"m{n}",), n not in context) for n in shown}
-    return Offer(blocks, {str(n): n for n in shown}, context)
+    return Offer(blocks, {str(n): n for n in shown}, context, range(1, 7))
 
 
 def literal(name: Name | None, block: Block | None) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_original_times() -> None:
     labels = {state.label(name): name for name in names}
     shown = {label: Block(label, "user", (label,)) for label in labels}
     kept = [msgspec.structs.replace(block, pieces=("x",)) for block in shown.values()]
-    op = decide(state, At(messages=6), Offer(shown, labels, names), kept, literal).op
+    op = decide(state, At(messages=6), Offer(shown, labels, names, names), kept, literal).op
     assert isinstance(op, Edit)
     assert [item.ts for item in op.items] == ["2026-02-01T10:01:00Z", None, "2026-02-01T10:06:00Z"]
 

@@ -1,0 +1,123 @@
+"""Drafting: a draft goes to an editor and comes back, again where it has mistakes, and is kept until its op is durable.
+
+Pipeline: `Editing` (what a draft is of) -> `store/drafts.py` -> the caller's editor -> `Log.commit`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ctxkit.core.ops import Op
+from ctxkit.core.select import Selection
+from ctxkit.editing import Editing
+from ctxkit.errors import BadDraft, CtxkitError, NothingChanges, UpdatedElsewhere, Usage
+from ctxkit.log import Log
+from ctxkit.policies.decision import Decision
+from ctxkit.policies.edit.parse import parse
+from ctxkit.policies.edit.spelling import SIGN
+from ctxkit.store.drafts import Draft
+
+_TOLD = re.compile(rf"^[ \t#]*{SIGN}!.*\n?", re.MULTILINE)
+
+Editor = Callable[[Path], None]
+"""Lets somebody edit a file. Raises where that failed."""
+Again = Callable[[BadDraft], bool]
+"""Whether the editor opens once more, with the mistakes at their lines; where nobody can be asked: no."""
+
+
+class Drafting:
+    """One edit by an editor of what was `asked` for."""
+
+    def __init__(self, log: Log, asked: Selection, editor: Editor, again: Again, *, only_context: bool = False) -> None:
+        self.log = log
+        self._asked, self._only_context = asked, only_context
+        self._editor, self._again = editor, again
+        self._editing: Editing | None = None
+        self._draft: Draft | None = None
+        self._given = ""
+
+    def edit(self) -> Op | None:
+        """As `Log.edit`. Where it fails, the draft is kept if anybody changed it, and the error says where it is."""
+        try:
+            op = self.log.commit("edit", self._decide, self._recheck)
+        except NothingChanges:
+            self._remove()
+            raise
+        except CtxkitError as error:
+            self._keep(error)
+            raise
+        if self.log.dry_run and op is not None and self._draft is not None:
+            self.log.notes = [*self.log.notes, f"the draft is kept: {self._draft.path}"]
+        else:
+            self._remove()
+        return op
+
+    def _decide(self) -> Decision:
+        beside = self.log.opening.sidecar
+        if beside is None or self.log.opening.path is None:
+            text = "an editor edits a log that is a file: nothing was changed"
+            raise Usage(text, "in a pipe: ctxkit edit LOG --print, and ctxkit edit - --apply FILE")
+        self._editing = Editing.of(self.log, self._asked, only_context=self._only_context)
+        self._given = self._editing.text
+        self._draft = Draft(beside, self._given)
+        while True:
+            self._editor(self._draft.path)
+            text = _TOLD.sub("", _text(self._draft))
+            try:
+                return self._editing.decide(parse(text))
+            except BadDraft as error:
+                error.name(str(self._draft.path))
+                told = marked(text, error.mistakes)
+                if told == self._given or not self._again(error):
+                    raise
+                self._given = told
+                self._draft.write(told)
+
+    def _recheck(self, op: Op) -> None:
+        if self._editing is not None:
+            self._editing.recheck(op)
+
+    def _keep(self, error: CtxkitError) -> None:
+        """The draft stays where it holds what its editor did."""
+        if self._draft is None:
+            return
+        try:
+            changed = self._draft.read() not in (b"", self._given.encode("utf-8"))
+        except CtxkitError:
+            changed = True  # nobody knows
+        if not changed and not isinstance(error, BadDraft):
+            self._remove()
+            return
+        error.hint = kept(self.log, self._draft, error)
+
+    def _remove(self) -> None:
+        if self._draft is not None:
+            self._draft.remove()
+
+
+def kept(log: Log, draft: Draft, error: CtxkitError) -> str:
+    """What to do with a draft that was not applied."""
+    path = shlex.quote(str(draft.path))
+    if isinstance(error, UpdatedElsewhere):
+        return f"{error.hint}; this one is kept: {path}"
+    return f"the draft is kept: ctxkit edit {shlex.quote(log.opening.name)} --apply {path}"
+
+
+def marked(text: str, mistakes: Iterable[tuple[int, str]]) -> str:
+    """The draft with each mistake told above its line."""
+    lines = text.split("\n")
+    for line, told in sorted(mistakes, reverse=True):
+        lines.insert(line - 1, f"{SIGN}! {told}")
+    return "\n".join(lines)
+
+
+def _text(draft: Draft) -> str:
+    raw = draft.read()
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise BadDraft(f"{draft.path}:{line}: not UTF-8: nothing was changed") from error

@@ -1,0 +1,61 @@
+"""Arranges a draft: the context in its order, and what is out of it beside its neighbours.
+
+What is out has no place in the context. In a draft a message stands behind the one that precedes it in the log,
+wherever that is now, and what an op made of a message behind that message: who brings it back has it where it belongs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence, Set
+
+from ctxkit.core.effects import Key
+from ctxkit.core.names import ItemName, Name
+from ctxkit.core.state import State
+
+
+def arranged(state: State, context: Sequence[Name], pool: Iterable[Name]) -> list[Name]:
+    """The names of `context`, in this order, and between them the others of `pool`."""
+    shown = set(context)
+    others = [name for name in pool if name not in shown]
+    numbers = sorted({name for name in (*context, *others) if isinstance(name, int)})
+    items = sorted(name for name in others if isinstance(name, ItemName))
+    known = shown | set(others)
+    keys = sorted((state.key(name), str(name), name) for name in known & state.board.keys.keys()) if items else []
+    behind: dict[Name | None, list[Name]] = {}
+    for item in items:
+        behind.setdefault(_before_item(state, item, known, numbers, keys), []).append(item)
+    previous: int | None = None
+    for n in numbers:
+        if n not in shown:
+            behind.setdefault(previous, []).append(n)
+        previous = n
+    found: list[Name] = []
+    for start in (None, *context):
+        waiting: list[Name | None] = [start]
+        while waiting:
+            name = waiting.pop()
+            if name is not None:
+                found.append(name)
+            waiting.extend(reversed(behind.pop(name, [])))
+    return found
+
+
+def _before_item(
+    state: State, name: ItemName, known: Set[Name], numbers: Sequence[int], keys: Sequence[tuple[Key, str, Name]]
+) -> Name | None:
+    """What an item stands behind: its origin; for a summary what precedes the first that it tells; else what the op put
+    before it, or the last message that the op knew.
+    """
+    item, key = state.board.items[name], state.key(name)
+    if item.origin is not None and item.origin in known:
+        return item.origin
+    if item.tells.numbers:
+        return _upto(numbers, item.tells.numbers.first() - 1)
+    place = bisect_right(keys, (key, "", name)) - 1
+    return keys[place][2] if place >= 0 and keys[place][0][:2] == key[:2] else _upto(numbers, key[0])
+
+
+def _upto(numbers: Sequence[int], highest: int) -> int | None:
+    place = bisect_right(numbers, highest)
+    return numbers[place - 1] if place else None

@@ -1,0 +1,117 @@
+"""Drafts: texts that people edit, each in a folder of its own in the sidecar, for its owner alone.
+
+Never in a shared place for temporary files (RELIABILITY S08). What an editor puts beside a draft (swap files, backups)
+goes with it; a draft goes once what it asked for is durable, and stays where that failed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from ctxkit.errors import CannotCreate, NoPermission, ReadFailed
+from ctxkit.store import atomic
+from ctxkit.store.append import sync_folder
+from ctxkit.store.sidecar import Sidecar
+
+FOLDER, NAME = "drafts", "draft.txt"
+
+
+class Draft:
+    """One draft, on disk. `path`: the file for the editor."""
+
+    def __init__(self, sidecar: Sidecar, text: str) -> None:
+        """Writes it, durably: it is there whole or not at all. Raises CannotCreate, NoPermission."""
+        self._new = not os.path.lexists(sidecar.folder)
+        self._within = sidecar.subfolder(FOLDER)
+        now = time.time()
+        stamp = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(now))}.{int(now % 1 * 1e6):06}Z"
+        self._folder = self._within / f"{stamp}-{os.urandom(4).hex()}"
+        self.path = self._folder / NAME
+        try:
+            _sweep(self._within)
+            os.mkdir(self._folder, 0o700)
+            sync_folder(self._within)
+            atomic.create(self.path, [text.encode("utf-8")])
+        except OSError as error:
+            self.remove()
+            text = f"{self._folder}: cannot create: {(error.strerror or str(error)).lower()}: nothing was changed"
+            kind = NoPermission if isinstance(error, PermissionError) else CannotCreate
+            raise kind(text, "--sidecar DIR names another folder") from error
+        except BaseException:
+            self.remove()
+            raise
+
+    def write(self, text: str) -> None:
+        """Put another text in its place, as a whole. Raises CannotCreate, NoPermission."""
+        atomic.replace(self.path, text.encode("utf-8"))
+
+    def read(self) -> bytes:
+        """What it holds now; nothing where the editor removed it. Raises ReadFailed."""
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            text = f"{self.path}: {(error.strerror or str(error)).lower()}: nothing was changed"
+            raise ReadFailed(text) from error
+
+    def remove(self) -> None:
+        """It goes, with what an editor left beside it, and the sidecar that was made for it and holds nothing else."""
+        _remove(self._folder)
+        if self._new and not os.path.lexists(self._within):
+            _leave_if_empty(self._within.parent)
+
+
+def left(sidecar: Sidecar) -> list[Path]:
+    """The drafts that are there, the oldest first: of editors that are open, and of edits that failed."""
+    within = sidecar.folder / FOLDER
+    if sidecar.ignored or sidecar.leads_out(within):
+        return []
+    try:
+        found = sorted(within / name / NAME for name in os.listdir(within))
+    except OSError:
+        return []
+    return [path for path in found if os.path.isfile(path) and not os.path.islink(path)]
+
+
+def discard(sidecar: Sidecar, path: Path) -> bool:
+    """Remove a draft of this sidecar that was applied by its path; whether it is one."""
+    found = next((one for one in left(sidecar) if os.path.realpath(one) == os.path.realpath(path)), None)
+    if found is not None:
+        _remove(found.parent)
+    return found is not None
+
+
+def _remove(folder: Path) -> None:
+    _clear(folder)
+    _leave_if_empty(folder.parent)
+
+
+def _clear(folder: Path) -> None:
+    """Delete it as far as that goes; no link is followed."""
+    import shutil
+
+    with suppress(OSError):  # `ignore_errors` does not ignore all
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _leave_if_empty(folder: Path) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return  # it holds something else
+
+
+def _sweep(within: Path) -> None:
+    """Remove what a process that was killed left of a draft that it had not written yet."""
+    for name in os.listdir(within):
+        folder = within / name
+        try:
+            old = os.lstat(folder).st_mtime < time.time() - atomic.STALE
+        except OSError:
+            continue
+        if old and not os.path.lexists(folder / NAME):
+            _clear(folder)
