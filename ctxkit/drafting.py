@@ -19,6 +19,7 @@ from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit.parse import parse
 from ctxkit.policies.edit.spelling import SIGN
 from ctxkit.store.drafts import Draft
+from ctxkit.store.sidecar import Sidecar
 
 _TOLD = re.compile(rf"^[ \t#]*{SIGN}!.*\n?", re.MULTILINE)
 
@@ -100,10 +101,15 @@ class Drafting:
 
 def kept(log: Log, draft: Draft, error: CtxkitError) -> str:
     """What to do with a draft that was not applied."""
-    path = shlex.quote(str(draft.path))
+    path, opening = str(draft.path), log.opening
     if isinstance(error, UpdatedElsewhere):
-        return f"{error.hint}; this one is kept: {path}"
-    return f"the draft is kept: ctxkit edit {shlex.quote(log.opening.name)} --apply {path}"
+        return f"{error.hint}; this one is kept: {shlex.quote(path)}"
+    words = ["ctxkit", "edit", opening.name]
+    if opening.path is not None and opening.sidecar is not None:
+        folder = opening.sidecar.folder
+        words += [] if folder == Sidecar(opening.path).folder else ["--sidecar", str(folder)]
+    words += [] if opening.conversation is None else ["--conversation", str(opening.conversation)]
+    return f"the draft is kept: {shlex.join([*words, '--apply', path])}"
 
 
 def marked(text: str, mistakes: Iterable[tuple[int, str]]) -> str:

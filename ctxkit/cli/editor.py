@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from ctxkit.log import Log
 USUAL = "vi"
 PRIVATE = 0o077
 """What an editor writes beside the file is for nobody else either."""
+AT_ONCE = 0.5
+"""Seconds in which nobody edits anything."""
 
 
 def edit(log: Log, asked: Selection, *, only_context: bool) -> Op | None:
@@ -29,7 +32,11 @@ def edit(log: Log, asked: Selection, *, only_context: bool) -> Op | None:
     beside = log.opening.sidecar
     for path in left(beside) if beside is not None else ():
         io.say(f"a draft of an earlier edit is left: {path}")
-    return Drafting(log, asked, run, _again, only_context=only_context).edit()
+    began = time.monotonic()
+    op = Drafting(log, asked, run, _again, only_context=only_context).edit()
+    if op is None and io.on_terminal() and time.monotonic() - began < AT_ONCE:
+        log.notes = ['the editor came back at once; one with windows has to wait: EDITOR="code --wait"']
+    return op
 
 
 def _again(error: BadDraft) -> bool:

@@ -181,6 +181,8 @@ def test_a_foreign_log_and_another_sidecar(tmp_path: Path) -> None:
     assert edited(path, f"'{mine}'", "--sidecar", str(tmp_path / "beside")).code == 0
     assert (tmp_path / "where").read_text().startswith(f"{tmp_path}/beside/drafts/") and path.read_bytes() == FOREIGN
     assert "hallo" in good("show", path, "--sidecar", tmp_path / "beside").text
+    ran = edited(path, "sed -i 's/ user$/ usr/'", "--sidecar", str(tmp_path / "beside"))
+    assert f"hint: the draft is kept: ctxkit edit {path} --sidecar {tmp_path}/beside --apply " in ran.err
 
 
 def test_an_op_id_opens_no_editor_twice(tmp_path: Path) -> None:
@@ -281,6 +283,14 @@ def test_killed_while_the_editor_is_open(tmp_path: Path, number: signal.Signals)
     assert str(draft) in edited(path, "true").err
     good("edit", path, "--apply", draft)
     assert CANARY in good("show", path).text
+
+
+def test_an_editor_that_does_not_wait(tmp_path: Path) -> None:
+    """One with windows that comes back at once has edited nothing: it is said how it would."""
+    path = small(tmp_path)
+    status, text = ended(spawn(path, "true"))
+    assert status == 0 and "Nothing was changed" in text and 'EDITOR="code --wait"' in text
+    assert "code --wait" not in edited(path, "true").err
 
 
 def test_an_interrupt_is_the_editors(tmp_path: Path) -> None:
