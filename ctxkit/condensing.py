@@ -202,12 +202,8 @@ class Condensing:
         stay = {
             name: self.log.full(entry(self.state, name)) for name in (*self.names, *self._back) if name not in going
         }
-        told = {name: self._original(name) for name in self.ids}
+        told = {name: self.log.original(name) for name in self.ids}
         return all_pieces(sorted((stay | told).items(), key=lambda one: self.state.key(one[0])))
-
-    def _original(self, name: Name) -> Content:
-        """A message as the log has it, whatever ops made of it."""
-        return self.log.content(name) if isinstance(name, int) else content_of(self.state.board.items[name].message)
 
     def condensed(self) -> Condensed:
         """What comes of it. Raises NothingChanges where it would not be smaller."""

@@ -347,6 +347,10 @@ class OpenedLog:
             content = content_of(entry.item.message if entry.item is not None else {})
         return content if entry.stub is None else stubbed(content, entry.stub)
 
+    def original(self, name: Name) -> Content:
+        """A message in full, whatever ops shortened it to."""
+        return self.content(name) if isinstance(name, int) else content_of(self.state().board.items[name].message)
+
     def text(self, name: Name) -> str:
         """All words of a message, for --grep."""
         return "\n".join(words(self.full(entry(self.state(), name))))

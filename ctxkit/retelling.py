@@ -12,7 +12,6 @@ from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Compact
 from ctxkit.counting import Counting
-from ctxkit.formats.chat import content_of
 from ctxkit.policies.compact.extract import extract
 from ctxkit.policies.compact.source import all_pieces
 
@@ -27,7 +26,7 @@ def again(log: Log, op: Compact, told: Names, leave: Names) -> str | None:
     if op.strategy != "extract" or op.model is not None or not op.budget:
         return None
     state = log.state()
-    messages: dict[Name, Content] = {name: _original(log, name) for name in told if _is_there(log, name)}
+    messages: dict[Name, Content] = {name: log.original(name) for name in told if _is_there(log, name)}
     counter = Counting(log).counter
     whole = sum(counter.counts([piece.text for piece in all_pieces(list(messages.items()))]))
     budget = min(op.budget, whole - 1)
@@ -42,8 +41,3 @@ def again(log: Log, op: Compact, told: Names, leave: Names) -> str | None:
 
 def _is_there(log: Log, name: Name) -> bool:
     return name in log.state().board.items if not isinstance(name, int) else 0 < name <= log.state().count
-
-
-def _original(log: Log, name: Name) -> Content:
-    """A message as the log has it, whatever ops made of it."""
-    return log.content(name) if isinstance(name, int) else content_of(log.state().board.items[name].message)

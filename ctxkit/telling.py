@@ -15,7 +15,6 @@ from ctxkit.core.ops import At, Compact
 from ctxkit.core.usage import Figures
 from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import DoesNotFit
-from ctxkit.formats.chat import content_of
 from ctxkit.policies.compact.candidates import guarded, originals
 from ctxkit.policies.compact.extract import extract
 from ctxkit.policies.compact.source import all_pieces
@@ -47,11 +46,7 @@ def told(found: Trimming) -> Told | None:
     ids = originals(state, Names.of(made.dropped), guarded(state))
     if not ids:
         return None
-    items = state.board.items
-    pieces = all_pieces([
-        (name, log.content(name) if isinstance(name, int) else content_of(items[name].message))
-        for name in sorted(ids, key=state.key)
-    ])  # fmt: skip
+    pieces = all_pieces([(name, log.original(name)) for name in sorted(ids, key=state.key)])
     room, rate = budget - less.after(made), found.measuring.rate(ItemName("", 1)) * found.scale
     for _ in range(TRIES):
         size = int(room / rate) - PER_MESSAGE
