@@ -22,10 +22,8 @@ from ctxkit.store.folder import SIDECAR, Entry, Known, walk
 from ctxkit.store.index import Index
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
+from ctxkit.store.snapshots import FOLDER
 from ctxkit.store.source import open_log
-
-SNAPSHOTS = "snapshots"
-"""The folder in a sidecar, of which each file is a checkpoint."""
 
 Step = Callable[[int, int], None]
 """Told how many files are done, and of how many (0: nobody knows)."""
@@ -203,16 +201,27 @@ def _with(one: Session, beside: Sidecar) -> Session:
     """The session with what stands beside it."""
     if beside.ignored or not os.path.isdir(beside.folder):
         return one
-    checkpoints = _checkpoints(beside.folder / SNAPSHOTS)
+    checkpoints = _checkpoints(beside.folder)
     return msgspec.structs.replace(one, sidecar=beside.folder, checkpoints=checkpoints)
 
 
-def _checkpoints(folder: Path) -> int:
+def _checkpoints(sidecar: Path) -> int:
+    """Files among the snapshots of a log, and of each conversation where it holds many."""
+    try:
+        names = [name for name in os.listdir(sidecar) if name == FOLDER or name.startswith(f"{FOLDER}.")]
+    except OSError:
+        return 0
+    return sum(map(_files, (sidecar / name for name in names)))
+
+
+def _files(folder: Path) -> int:
+    if folder.is_symlink():
+        return 0
     try:
         with os.scandir(folder) as entries:
             return sum(
-                entry.is_file(follow_symlinks=False) and not entry.name.startswith(".") and entry.name.endswith(".json")
-                for entry in entries
+                one.is_file(follow_symlinks=False) and one.name.endswith(".json") and not one.name.startswith(".")
+                for one in entries
             )
     except OSError:
         return 0

@@ -78,10 +78,12 @@ def test_what_stands_beside(tmp_path: Path) -> None:
     Log.open(path).forget([1])
     for name in ("20260212T143000Z-a.json", "20260212T143001Z-b.json", ".tmp.json", "note.txt"):
         put(tmp_path / "s.jsonl.ctxkit/snapshots" / name, b"{}")
+    put(tmp_path / "s.jsonl.ctxkit/snapshots.2/20260212T143000Z-c.json", b"{}")
+    (tmp_path / "s.jsonl.ctxkit/snapshots.3").symlink_to("snapshots")
     put(tmp_path / "gone.jsonl.ctxkit/ops.jsonl", b"{}")
     found = find_sessions([tmp_path])
     assert [(one.sidecar, one.checkpoints, one.state) for one in found.sessions] == [
-        (tmp_path / "s.jsonl.ctxkit", 2, "interrupted")
+        (tmp_path / "s.jsonl.ctxkit", 3, "interrupted")
     ]
     assert found.orphans == [tmp_path / "gone.jsonl.ctxkit"]
     with (tmp_path / "s.jsonl.ctxkit/ops.jsonl").open("ab") as ops:

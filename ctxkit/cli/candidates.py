@@ -227,6 +227,7 @@ _FIXED: dict[str, Callable[[], Found]] = {
     "chosen": _profiles,
     "COMMAND": commands,
     "from_": lambda: found(map(Candidate, _formats())),
+    "format": lambda: found(map(Candidate, _formats())),
     "STATE": _states,
     "now": lambda: found([Candidate("last", "the newest message"), Candidate("wall", "the clock")]),
 }

@@ -145,3 +145,4 @@ def test_values_of_keys_and_states() -> None:
     answer = for_parameter(parameter("config", "value"), {"action": "set", "key": "compact.strategy"})
     assert [one.value for one in answer.candidates][:2] == ["extract", "mask"]
     assert {"in", "out", "forgotten", "rewound"} <= set(values("recall", "state"))
+    assert {"codex", "openai"} <= set(values("sessions", "format"))

@@ -195,3 +195,12 @@ def test_several_at_once(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len({out for out, _ in told[:3]}) == 1 and len({out for out, _ in told[3:]}) == 1
     assert good("sessions", logs, "--json").out == told[0][0]
     assert good("recall", logs, "question", "-l").out == told[3][0]
+
+
+def test_snapshots_are_counted(logs: Path) -> None:
+    """Those that the command of that name takes."""
+    for n in range(2):
+        good("snapshot", logs / "chat.jsonl", "-m", f"try {n}")
+    [found] = good("sessions", logs / "chat.jsonl", "--json").values
+    assert found["checkpoints"] == len(good("snapshots", logs / "chat.jsonl", "--json").values) == 2
+    assert "2 checkpoints" in good("sessions", logs / "chat.jsonl").text
