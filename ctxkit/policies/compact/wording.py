@@ -34,12 +34,12 @@ class Words:
         self.pieces, self.label = pieces, label
         names = str(Names.of(set(told))).replace(",", ", ")
         self.opening = f"[messages {names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
-
         self._files = {
-            piece.call: _flat(piece.touches[0].path).rpartition("/")[2]
+            (piece.name, piece.call): _flat(piece.touches[0].path).rpartition("/")[2]
             for piece in reversed(pieces)
             if piece.call and piece.touches
         }
+        """What a call and its result touch, each by its own message: another's call may have the same id."""
 
     def heading(self, piece: Piece) -> str:
         """Whose words follow: `#12 user:`, `#13 Edit a.py:`, `#14 Bash $`, `#15 Bash failed →`."""
@@ -49,7 +49,8 @@ class Words:
         words = [self._tag(piece.name), _flat(piece.tool) or "tool"]
         if piece.is_script:
             return " ".join([*words, "$"])
-        words += [self._files[piece.call]] if piece.call in self._files and not piece.runs else []
+        file = self._files.get((piece.name, piece.call))
+        words += [file] if file and not piece.runs else []
         if piece.kind == Kind.RESULT:
             return " ".join([*words, *(["failed"] if piece.failed else []), "→"])
         return " ".join(words) + ":"
