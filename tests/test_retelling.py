@@ -282,3 +282,27 @@ def test_too_little_is_not_told_again() -> None:
     op = told.log.forget("3")
     assert isinstance(op, Forget) and (op.summaries == [] or op.summaries[0].text is not None)
     assert not {3, 4} & told.secrets
+
+
+def test_words_made_while_a_forget_was_undone_do_not_outlive_its_redo() -> None:
+    """They tell what is forgotten again: the summary is dropped, and the others' originals return."""
+    told = compacted()
+    told.log.forget("12")
+    told.log.undo()
+    told.log.forget("3")
+    assert 12 in told.secrets
+    told.log.redo()
+    assert not {3, 12} & told.secrets and {5, 6} <= told.secrets
+    assert any("it told 12, which is forgotten again" in one for one in told.log.state().warnings)
+    told.log.undo("2")
+    assert 12 in told.secrets and 3 not in told.secrets and told.log.state().board.telling
+
+
+def test_words_made_of_less_stand_where_an_earlier_forget_is_undone() -> None:
+    """They tell nothing that is forgotten."""
+    told = compacted()
+    told.log.forget("12")
+    told.log.forget("3")
+    before = told.context
+    told.log.undo("2")
+    assert told.context == before

@@ -72,10 +72,14 @@ class Rewind(Op, tag="rewind"):
 
 
 class Retold(msgspec.Struct, omit_defaults=True):
-    """What becomes of the summary `op` when something it tells is forgotten: another `text`, or it is kept."""
+    """What becomes of the summary `op` when something it tells is forgotten: another `text`, or it is kept.
+
+    `tells`: the names that the text was made of; "": not said.
+    """
 
     op: str
     text: str | None = None
+    tells: str = ""
     keep: bool = False
 
 

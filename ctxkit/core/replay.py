@@ -24,6 +24,7 @@ from ctxkit.core.ops import (
     Protect,
     Recall,
     Restore,
+    Retold,
     Rewind,
     Trim,
     Undo,
@@ -228,22 +229,29 @@ class Fold:
         names = _names(op.ids, at) | _names(op.planning, at)
         for name in names.items & self.board.telling.keys():
             names = names | self.board.telling[name].tells
-        words = {_summary_name(retold.op): retold.text for retold in op.summaries if retold.text is not None}
+        words = {_summary_name(retold.op): retold for retold in op.summaries if retold.text is not None}
         kept = Names(items=(_summary_name(retold.op) for retold in op.summaries if retold.keep))
         self.take_out(Out(source, op.name, names), kept=kept, words=words)
 
-    def take_out(self, out: Out, *, kept: Names = NOTHING, words: dict[ItemName, str] | None = None) -> None:
-        """Take `out`; a summary that tells something of it is retold where `words` say how, else dropped (9)."""
+    def take_out(self, out: Out, *, kept: Names = NOTHING, words: dict[ItemName, Retold] | None = None) -> None:
+        """Take `out`; a summary that tells something of it is retold where `words` say how, else dropped (9).
+
+        It is dropped, too, where these words tell more: they were made while an earlier forget was undone that is not.
+        """
         self.board.take_out(out)
         for item in self.board.tellers(out.names):
             name = item.name
             if name in kept or name in out.names:
                 continue
-            text = words.get(name) if words else None
-            if text is not None:
-                self.board.retell(name, text, out.names)
-            else:
+            retold = words.get(name) if words else None
+            if retold is None or retold.text is None:
                 self.board.drop(name)
+            elif more := Names.parse(retold.tells) - (item.tells - out.names):
+                state, told = self.state, f"it told {self.state.say(more)}, which is forgotten again"
+                state.warnings.append(f"the summary {state.label(name)} is dropped, {told}")
+                self.board.drop(name)
+            else:
+                self.board.retell(name, retold.text, out.names)
 
     def compact(self, entry: LedgerEntry, op: Compact) -> None:
         """Replaces `ids` by a summary at the place of the first one (settled details 12, 13)."""

@@ -144,7 +144,7 @@ def _summaries(
         rest = item.tells - hit
         text = retell(state, item, rest, names, again) if rest and name not in named else None
         if text is not None:
-            words.append(Retold(op=_wire(name, item), text=text))
+            words.append(Retold(op=_wire(name, item), text=text, tells=str(rest)))
             notes.append(f"the summary {label} is told again without {state.say(hit)}")
         elif wish.keep_summary:
             words.append(Retold(op=_wire(name, item), keep=True))
