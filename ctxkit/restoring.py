@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxkit.core.context import Entry
+from ctxkit.core.context import Entry, windowed
 from ctxkit.core.jsontext import canonical
 from ctxkit.core.kept import Kept
 from ctxkit.core.messages import Call, Message, Result
@@ -73,7 +73,11 @@ def plan(log: Log, kept: Kept, *, replace: bool = False, summary: bool = False) 
     wish = Wish(
         kept, own, steps_of(kept), _as_it_is(log, kept) if own else frozenset(), log.names(), replace, summary
     )  # fmt: skip
-    return decided(log.state(), log.here(), wish)
+    found = decided(log.state(), log.here(), wish)
+    if found.op is not None and not replace and (gone := _hidden(log, found.op)):
+        count = f"{gone} message{'s' * (gone != 1)}"
+        found.notes.append(f"what comes in is newer: the window hides {count} that was seen (--now, `ctxkit window`)")
+    return found
 
 
 def still(log: Log, op: Op, kept: Kept, *, summary: bool) -> None:
@@ -94,6 +98,14 @@ def steps_of(kept: Kept) -> list[int]:
         light.append(Message(n, 0, 0, record["role"], calls=calls, results=results))
     steps = Steps(light)
     return [steps.leader(message.n) - 1 for message in light]
+
+
+def _hidden(log: Log, op: Op) -> int:
+    """How many messages are seen now, and not when `op` is there: windows count from the newest."""
+    if not windowed(log.state(), log.lens()):
+        return 0
+    then = set(log.seen_at(log.state_with(log.stamp(op))).names())
+    return sum(name not in then for name in log.names())
 
 
 def _as_it_is(log: OpenedLog, kept: Kept) -> frozenset[int]:

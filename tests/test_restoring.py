@@ -119,6 +119,7 @@ def test_times(tmp_path: Path) -> None:
     assert texts(log) == ["old", "new"] and len(log.names()) == 1
     op = log.restore(kept)
     assert op is not None and op.ts == iso(int(NOW)) and log.names() == [1]  # now is then, too (16)
+    assert log.notes[-1].startswith("what comes in is newer: the window hides 1 message that was seen")
     assert log.state().original(1) == log.state().times.of(1) and log.state().effective(1) == NOW
     late = opened(lines(message("user", "a", ts="2031-01-01T00:00:00.5Z")))
     forgot = late.snapshot().kept

@@ -159,6 +159,12 @@ def _named(field: str) -> _Source:
     return source
 
 
+def _kept(log: Any) -> Iterator[Candidate]:
+    yield Candidate("latest", "the newest")
+    for head in log.snapshots():
+        yield Candidate(head.short, f"{head.timestamp[:16].replace('T', ' ')} {head.description}")
+
+
 def _now(log: Any) -> Iterator[Candidate]:
     yield Candidate("now", "the context as it is")
 
@@ -167,6 +173,8 @@ _OF_LOG: dict[str, tuple[_Source, ...]] = {
     "LABEL": (_marks,),
     "op": (_voidable,),
     "OP": (_ops, _now),
+    "snapshot": (_kept,),
+    "ids": (_kept,),
     "agent": (_named("agent"),),
     "thread": (_named("thread"),),
     "ROLE": (_named("role"),),

@@ -11,6 +11,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
+from ctxkit.core.kept import SHORT
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
 from ctxkit.core.state import State
@@ -148,8 +149,10 @@ def what(state: State, entry: LedgerEntry) -> str:
             items = body.get("items")
             return f"{CONTEXT} {render.count(len(items), 'message')}" if isinstance(items, list) else ""
         case "restore":
-            items = body.get("items")
-            return f"{len(items)} items" if isinstance(items, list) else ""
+            items, of = body.get("items"), body.get("snapshot")
+            count = render.count(len(items), "message") if isinstance(items, list) else ""
+            key = str(of.get("id", "")) if isinstance(of, dict) else ""
+            return f"{count} of {key[:SHORT]}" if key else count
         case _:
             stubs = body.get("stubs")
             short = f"{len(stubs)} shortened" if isinstance(stubs, dict) and stubs else ""

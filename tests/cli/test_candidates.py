@@ -94,6 +94,15 @@ def test_a_foreign_log_has_the_marks_of_its_sidecar(tmp_path: Path) -> None:
     assert values("rewind", "label", log=path, sidecar=tmp_path / "other") == ["there"]
 
 
+def test_snapshots(tmp_path: Path) -> None:
+    """Those of the log, newest first, behind `latest`, told by time and description."""
+    path = small(tmp_path)
+    good("snapshot", path, "-m", "before the refactor")
+    for command, key in (("restore", "snapshot"), ("snapshots", "ids")):
+        [latest, one] = for_parameter(parameter(command, key), {"log": str(path)}).candidates
+        assert latest.value == "latest" and len(one.value) == 8 and one.text.endswith(" before the refactor")
+
+
 def test_a_home_that_is_not_expanded_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`~/chat.jsonl` and `$LOGS/chat.jsonl` are found, as the shell will find them."""
     small(tmp_path, marks=["a"])
