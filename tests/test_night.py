@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit import Log
 from tests.cli.runner import ROOT, Ran, ctxkit, good
 
 NIGHT = ROOT / "fixtures/night"
@@ -46,7 +47,7 @@ class Morning:
 @pytest.fixture
 def morning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Morning:
     """The night as it was told, in a log of profile persona."""
-    monkeypatch.setattr("time.time", lambda: EFFECTIVE)
+    monkeypatch.setitem(Log.open.__func__.__kwdefaults__, "clock", lambda: EFFECTIVE)
     found = Morning(tmp_path)
     good("init", found.log, "--profile", "persona")
     with found.log.open("ab") as file:
