@@ -26,7 +26,7 @@ from ctxkit.formats.chat_lines import lines
 from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit.arrange import arranged
-from ctxkit.policies.edit.decide import Offer, decide, mistakes
+from ctxkit.policies.edit.decide import Offer, decide, live, mistakes
 from ctxkit.policies.edit.draft import PREVIEW, Base, Block, Fold, Piece, draft
 from ctxkit.policies.edit.parse import Parsed, parse
 
@@ -93,7 +93,8 @@ class Editing:
             error.mistakes = tuple((mistake.line, mistake.text) for mistake in wrong)
             error.name("draft")
             raise error
-        if all(block.out for block in parsed.blocks):
+        as_it_was = bool(parsed.blocks) and self.base.live == live(())  # nothing was in, and all of it is there still
+        if all(block.out for block in parsed.blocks) and not as_it_was:
             raise NothingChanges(CANCELLED, "ctxkit clear empties the context")
         decision = decide(self.state, self.at, self.offer, parsed.blocks, self._literal, self.base.live)
         if decision.op is not None:

@@ -285,6 +285,17 @@ def test_empty_is_cancelled(text: str) -> None:
     assert log.ledger.entries == []
 
 
+def test_an_empty_context_unchanged() -> None:
+    """All of it out before and after: nothing was changed; an empty file is cancelled there too."""
+    log = opened(lines(message("user", "one", 1), message("user", "two", 2)))
+    log.clear()
+    assert log.edit(log.draft()) is None and log.said == "Nothing was changed: nothing appended."
+    with pytest.raises(NothingChanges, match="cancelled"):
+        log.edit("\n".join(line for line in log.draft().split("\n") if line.startswith("%%=")))
+    log.edit(log.draft().replace("#%% 2", "%% 2"))
+    assert numbers(log) == ["2"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
