@@ -33,7 +33,7 @@ from ctxkit.policies.compact.extract import Count, extract
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import Masked, mask, masked
 from ctxkit.policies.compact.source import SPEAKS, Piece, all_pieces
-from ctxkit.policies.compact.truncate import left_out
+from ctxkit.policies.compact.truncate import left_out, these
 from ctxkit.ranking import Ranking
 from ctxkit.stubs import of_result, stubbed
 from ctxkit.trimming import Asked as Everything
@@ -211,9 +211,9 @@ class Condensing:
             return self._smaller(self._outcome(Names(), None, self._masks()))
         if self.wish.strategy == "truncate":
             ids = self._oldest()
-            return self._smaller(self._outcome(ids, left_out(ids), {}))
+            return self._smaller(self._outcome(ids, left_out(ids, self.state.label), {}))
         if self.wish.text is not None:
-            text = f"[Summary of messages {str(self.ids).replace(',', ', ')}]\n\n{self.wish.text.strip()}"
+            text = f"[Summary of messages {these(self.ids, self.state.label)}]\n\n{self.wish.text.strip()}"
             return self._smaller(self._outcome(self.ids, text, {}))
         return self._smaller(self._extracted())
 
@@ -226,6 +226,9 @@ class Condensing:
         for _ in range(TRIES):
             budget = int(room / rate) - PER_MESSAGE
             text = self._text(budget, counter.counts)
+            if text is None and found is None and room < self.gone // 2:  # what it opens with took all of the room
+                room = least = min(2 * room, self.gone // 2)
+                continue
             if text is None:
                 break
             found = self._outcome(self.ids, text, {}, budget)
@@ -259,7 +262,9 @@ class Condensing:
 
     def _oldest(self) -> Names:
         """The oldest of what may be replaced, as far as it takes."""
-        [line] = self.base.counting.of_contents([Content("user", [*content_of(_user(left_out(self.ids))).parts])])
+        [line] = self.base.counting.of_contents(
+            [Content("user", [*content_of(_user(left_out(self.ids, self.state.label))).parts])]
+        )
         need, going = self.whole + line - self.goal, list[Name]()
         for place in self.places:
             if need <= 0:

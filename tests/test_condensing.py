@@ -10,6 +10,7 @@ import pytest
 
 from ctxkit.condensing import Condensing, Wish, whole
 from ctxkit.core.names import Names
+from ctxkit.core.select import Selection
 from ctxkit.errors import NothingChanges
 from ctxkit.log import Log
 from ctxkit.policies.compact.candidates import Keep
@@ -241,3 +242,32 @@ def test_pictures_are_masked() -> None:
         rows += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
     made = condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0), percent=1).condensed()
     assert set(made.op.stubs.values()) == {"[shot: 2 pictures left out]"} and made.after < made.before / 10
+
+
+def test_one_agent_s_messages_between_another_s() -> None:
+    """What stays is more than the target; the words still fit, and the line they begin with is no list of numbers."""
+    rows = [
+        {
+            "role": "assistant",
+            "content": f"{agent} {n}: we decided to use option_{n} instead of plan_{n}. " * 4,
+            "agent": agent,
+        }
+        for n in range(40)
+        for agent in ("ada", "bob")
+    ]
+    log = opened(lines({"role": "user", "content": "Plan it."}, *rows))
+    selection = Selection(agent="ada")
+    wish = {"strategy": "extract", "keep": Keep(0), "selection": selection, "chosen": log.select(selection)}
+    made = condensing(log, **wish).condensed()
+    assert made.op.text is not None and made.op.text.startswith("[messages 2, 4, 6, 8, 10, 12, …, 80 in short")
+    assert made.after < made.before and "bob" not in made.op.text and len(made.replaced) == 40
+
+
+def test_a_summary_that_needs_more_than_the_least_gets_it() -> None:
+    """Where the target is out of reach, a summary of some words is still shorter than the messages."""
+    rows = [
+        {"role": "user", "content": f"Please look at option_{n}" + " and the plan of today" * 11} for n in range(20)
+    ]
+    wish = {"strategy": "extract", "keep": Keep(0), "budget": 0, "percent": 0}
+    made = condensing(opened(lines(*rows)), **wish).condensed()
+    assert not made.reached and made.after < made.before

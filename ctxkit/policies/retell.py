@@ -31,4 +31,4 @@ def retell(state: State, item: Item, told: Names, leave: Names, again: Again = n
     op = entry.op if entry else None
     if not isinstance(op, Compact) or op.model is not None or not item.summary:
         return None
-    return left_out(told) if op.strategy == "truncate" else again(op, told, leave)
+    return left_out(told, state.label) if op.strategy == "truncate" else again(op, told, leave)

@@ -13,6 +13,7 @@ from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.fragments import Fragment
 from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.touched import File
+from ctxkit.policies.compact.truncate import these
 
 EDITED, READ, MESSAGES = "Files edited", "Files read", "Messages"
 INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors"}
@@ -32,7 +33,7 @@ class Words:
 
     def __init__(self, pieces: Sequence[Piece], label: Label, told: Iterable[Name]) -> None:
         self.pieces, self.label = pieces, label
-        names = str(Names.of(set(told))).replace(",", ", ")
+        names = these(Names.of(set(told)), label)
         self.opening = f"[messages {names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
         self._files = {
             (piece.name, piece.call): _flat(piece.touches[0].path).rpartition("/")[2]
