@@ -70,7 +70,8 @@ def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | Non
     `format`: what it is read as; `sidecar`: whose ops are looked at, too. Raises NoPermission, ReadFailed,
     UpdatedElsewhere, Usage.
     """
-    if not may_be_log(source.read(0, START)):
+    start = source.read(0, START)
+    if not may_be_log(start):
         return None
     try:
         opening = read_source(name, source.path, source, sidecar, conversation=None, rows=None, format=format)
@@ -79,7 +80,8 @@ def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | Non
     except ManyConversations:
         return _many(source)
     transcript = opening.transcript
-    if not (transcript.messages or transcript.ops):
+    held = len(transcript.messages) + len(transcript.ops)
+    if not held or (len(transcript.damage) > held and not _begins(start)):
         return None
     damage = [*transcript.damage, *opening.sidecar_damage]
     torn = sum(one.code == TORN for one in damage)
@@ -93,6 +95,14 @@ def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | Non
         state="damaged" if damaged else "interrupted" if torn or interrupted(transcript) else "clean",
         damaged=damaged,
     )
+
+
+def _begins(start: bytes) -> bool:
+    """Whether a file begins as a log does; what does not, and is damage for the most part, is source code and the like.
+
+    There messages stand as examples.
+    """
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")[:1] in (b"{", b"[")
 
 
 def _wrong_ops(opening: Opening) -> int:

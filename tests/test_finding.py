@@ -11,7 +11,8 @@ from ctxkit import Log
 from ctxkit.errors import NoSuchLog, NothingMatched
 from ctxkit.finding import Found, Session, chosen, find_sessions, homes
 from tests.cli.runner import FOREIGN, SMALL, lines, message
-from tests.damage.sessions import ALL
+from tests.damage.rows import FILES, JSON, damaged
+from tests.damage.sessions import ALL, LINES
 
 
 def put(path: Path, raw: bytes = SMALL) -> Path:
@@ -147,3 +148,14 @@ def four(tmp_path: Path) -> list[Session]:
 def test_chosen(four: list[Session], words: dict[str, object], expected: str) -> None:
     """All of what is asked for holds."""
     assert "".join(one.path.stem for one in chosen(four, **words)) == expected  # type: ignore[arg-type]
+
+
+def test_damage_of_every_kind(tmp_path: Path) -> None:
+    """Costs a session its state, and no other anything."""
+    for row in (*FILES, *JSON):
+        for name in LINES:
+            put(tmp_path / row / name, damaged(row, name))
+    found = find_sessions([tmp_path], index=False)
+    assert [(path, error.message) for path, error in found.failed] == []
+    assert len(found.sessions) > 200
+    assert {one.state for one in found.sessions} == {"clean", "interrupted", "damaged"}

@@ -46,6 +46,24 @@ def test_what_is_no_session(raw: bytes) -> None:
     assert glance(Source("log", raw), "log") is None
 
 
+CODE = b'''"""How messages look."""
+
+EXAMPLE = [
+    {"role": "user", "content": "hi"},
+{"role": "assistant", "content": "yes"}
+]
+print(EXAMPLE)
+'''
+
+
+def test_source_code_is_no_session() -> None:
+    """Though there is a message in it; a session whose start is lost is one."""
+    assert glance(Source("code", CODE), "code") is None
+    found = told(b'le": "user"}\n' + SMALL)
+    assert (found.messages, found.state) == (11, "damaged")
+    assert told(b"{broken\n{broken\n{broken\n" + lines(message("user", "hi"))).state == "damaged"
+
+
 def claude(*rows: dict[str, Any]) -> bytes:
     """A Claude Code session with one exchange, and these rows behind it."""
     words = [
