@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, spared, whole
-from ctxkit.core.names import Names
+from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import Compact, Op, to_body
 from ctxkit.core.select import Selection
 from ctxkit.core.state import State
@@ -218,7 +218,11 @@ def _not_full(log: Log, base: Trimming, limit: int) -> str | None:
 def _too_few(found: Condensing) -> str:
     count = len(found.ids)
     what = "no message" if not count else f"only {count} message{'s' * (count != 1)}"
-    return f"nothing to condense: {what} of {len(found.names)} may be replaced, a summary takes {FEWEST}."
+    said = f"nothing to condense: {what} of {len(found.names)} may be replaced, a summary takes {FEWEST}."
+    chosen = found.wish.chosen or NOTHING
+    parts = sum(name in chosen for unit in found.units if not unit.chosen for name in unit.names)
+    some = "1 is a part" if parts == 1 else f"{parts:,} are parts"
+    return f"{said} A step is replaced whole: of what was chosen {some} of one." if parts else said
 
 
 def _notes(found: Condensing, made: Condensed) -> list[str]:

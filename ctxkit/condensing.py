@@ -329,9 +329,10 @@ class Condensing:
     def _smaller(self, found: Condensed) -> Condensed:
         if found.after < found.before and found.replaced:
             return found
-        what = f"it would not be smaller ({found.before:,} → {found.after:,} tokens, {found.counter})"
         if self.wish.strategy == "mask" and not found.replaced:
-            what = "no result that could be masked is longer than the line in its place"
+            text = "no result that could be masked is longer than the line in its place: nothing was changed"
+            raise NothingChanges(text, "--strategy extract tells what was said, too")
+        what = f"it would not be smaller ({found.before:,} → {found.after:,} tokens, {found.counter})"
         hint = "a shorter summary" if self.wish.text is not None else "a smaller --target"
         raise NothingChanges(f"{what}: nothing was changed", f"{hint}, or more messages")
 

@@ -313,7 +313,9 @@ def test_selectors_compact_a_range() -> None:
     log.compact("4-9", strategy="truncate", target=1)
     assert log.ledger.entries[-1].body["ids"] == "5-8"
     log = opened()
-    assert log.compact(role="tool", target=1) is None and "nothing to condense" in log.said  # halves of steps
+    assert log.compact(role="tool", target=1) is None and "nothing to condense" in log.said
+    assert log.said.endswith(" A step is replaced whole: of what was chosen 20 are parts of one.")
+    assert log.compact("4", target=1) is None and log.said.endswith("of what was chosen 1 is a part of one.")
     log.compact(tool="bash", keep_steps=4, strategy="truncate", target=1)
     assert log.ledger.entries[-1].body["ids"] == "3-34"
     log = opened()

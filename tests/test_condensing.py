@@ -157,8 +157,9 @@ def test_would_not_be_smaller() -> None:
     rows = [{"role": "user", "content": "hi"}] * 5
     with pytest.raises(NothingChanges, match="would not be smaller"):
         condensing(opened(lines(*rows)), strategy="given", text="long " * 99, keep=Keep(0)).condensed()
-    with pytest.raises(NothingChanges, match="no result that could be masked"):
+    with pytest.raises(NothingChanges, match="no result that could be masked") as raised:
         condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0)).condensed()
+    assert raised.value.hint is not None and "--target" not in raised.value.hint  # no target helps
 
 
 def test_what_a_window_of_messages_hides_is_told_too() -> None:
