@@ -148,7 +148,7 @@ def test_private(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     mine = script(
         tmp_path,
-        f'cp "$1" "$1~"; stat -c %a "$1" "$(dirname "$1")" "$1~" >"{tmp_path}/modes"; echo >>"$1"; '
+        f'cat "$1" >"$1~"; stat -c %a "$1" "$(dirname "$1")" "$1~" >"{tmp_path}/modes"; echo >>"$1"; '
         'sed -i "s/^%% 3 /#%% 3 /" "$1"',
     )
     before = os.umask(0)
