@@ -20,7 +20,7 @@ TAIL = 0.3
 NEWEST = 0.6
 """Of the same, how much the newest step may take alone."""
 LEAST = 0.03
-"""Of what it replaces: a summary is never asked to be shorter."""
+"""Of all that could go: where the budget has less for the newest step, that is out of reach, and the step stays."""
 FEWEST = 3
 """Messages that are worth a summary."""
 
