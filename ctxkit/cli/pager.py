@@ -14,7 +14,7 @@ from typing import IO
 
 import typer
 
-PAGED = {"show": 0, "log": 0, "why": 0, "status": 0, "recall": 0, "sessions": 0, "diff": 1, "help": 0}
+PAGED = {"show": 0, "log": 0, "why": 0, "status": 0, "recall": 0, "sessions": 0, "snapshots": 0, "diff": 1, "help": 0}
 """The commands whose text is paged, and how each ends where the reader leaves early (something was printed by then)."""
 
 USUAL = "less"

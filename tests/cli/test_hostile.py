@@ -293,6 +293,9 @@ def test_pager(tmp_path: Path, name: str) -> None:
     keeper.chmod(0o755)
     place = Place(tmp_path, ALL, hostile(ALL), configs(ALL)["right"])
     first = ROWS[name][0] if name != "recall" else ROWS[name][1]  # one that finds something
-    seen = on_pty(place.words(f"{name} {first}".strip()), 20, lines_=3, CTXKIT_PAGER=str(keeper))
+    words = place.words(f"{name} {first}".strip())
+    if name == "snapshots":
+        ctxkit("snapshot", words[1], "-m", typed(ALL).replace("\n", " ").replace("\r", " "))
+    seen = on_pty(words, 20, lines_=3, CTXKIT_PAGER=str(keeper))
     kept = plain((tmp_path / "kept").read_text())
     assert kept and (bad_characters(kept), bad_characters(plain(seen.raw.decode().replace("\r\n", "\n")))) == ([], [])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit import Log
 from ctxkit.cli.safe import cells
 from tests.cli.hostile import plain
 from tests.cli.runner import SMALL, ctxkit, good, lines, message
@@ -26,7 +27,9 @@ WRAPPED = [
     "show chat.jsonl --last x", "show missing.jsonl", "config chat.jsonl get limt", "window chat.jsonl soon",
     "diff chat.jsonl 1 now --stat", "mark chat.jsonl b", "undo chat.jsonl", "config chat.jsonl set limit many",
     "recall chat.jsonl nowhere-at-all", "export chat.jsonl --to opnai", "why chat.jsonl", "compact chat.jsonl",
-    "compact chat.jsonl --budget 9M",
+    "compact chat.jsonl --budget 9M", "snapshots chat.jsonl", "snapshots chat.jsonl nothing-so-called",
+    "snapshots chat.jsonl --rm before --dry-run", "snapshots chat.jsonl --prune",
+    "restore chat.jsonl nothing-so-called", "restore chat.jsonl before --dry-run", "restore chat.jsonl",
 ]  # fmt: skip
 """Where a line is too long it goes on below: the same words at any width."""
 FITTED = [
@@ -56,6 +59,7 @@ def _made(folder: Path, columns: int) -> dict[str, str]:
     for n, words in enumerate(OPS):
         name, *rest = words.split()
         good(name, path, *rest, *(["--op-id", f"op{n}"] if name != "add" else ["--ts", "2026-02-01T11:20:00Z"]))
+    Log.open(path, clock=lambda: 1_769_950_000.0).snapshot("before", tags=["release", "a-long-tag-for-a-narrow-one"])
     calls = [*WRAPPED, *FITTED, SHORT]
     texts = all_on_pty([call.split() for call in calls], folder, columns, cwd=folder, PAGER="cat", HOME=str(folder))
     return {call: plain(text) for call, text in zip(calls, texts, strict=True)}
