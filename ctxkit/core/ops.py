@@ -153,7 +153,8 @@ class Trim(Op, tag="trim"):
 class Item(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True):
     """One message that an edit or restore puts in: number `n` of this log, or a literal `message`.
 
-    `origin` (`from`): the number, item name or `{"log", "n"}` it stems from; `ts`: original time, for display.
+    `origin` (`from`): the number or item name it stems from, or where it is from elsewhere: `{"log", "n"}`, and
+    `{"snapshot"}` of what only sums one up; `ts`: original time, for display.
     """
 
     n: int | None = None

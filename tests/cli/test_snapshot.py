@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 from ctxkit.policies.gist import FAILED
-from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, process, shell, small
+from tests.cli.runner import FOREIGN, PYTHON, SMALL, ctxkit, good, process, shell, small
 
 
 def files(folder: Path) -> list[Path]:
@@ -133,3 +134,13 @@ def test_what_forbids_it(tmp_path: Path) -> None:
     ran = ctxkit("snapshot", path)
     assert ran.code == 73 and ran.out == b"" and path.read_bytes() == SMALL
     assert process("snapshot", path).code == 73
+
+
+def test_at_once(tmp_path: Path) -> None:
+    """Several processes keep the same: one file, and each prints its id."""
+    path = small(tmp_path)
+    words = [*PYTHON, "snapshot", str(path), "-m", "x", "-q"]
+    running = [subprocess.Popen(words, stdout=subprocess.PIPE) for _ in range(4)]
+    said = {one.communicate(timeout=60)[0] for one in running}
+    assert [one.returncode for one in running] == [0] * 4
+    assert len(said) == 1 and len(files(tmp_path)) == 1
