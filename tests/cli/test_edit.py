@@ -148,3 +148,15 @@ def test_what_does_not_go_together(tmp_path: Path, words: tuple[str, ...]) -> No
     """Exit 2."""
     path = small(tmp_path)
     assert ctxkit("edit", path, *words).code == 2 and path.read_bytes() == SMALL
+
+
+def test_a_foreign_log_in_a_pipe(tmp_path: Path) -> None:
+    """The same context as of the file with its sidecar, whose ops a draft knows either way."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(FOREIGN)
+    good("forget", path, "1")
+    draft = tmp_path / "draft.txt"
+    draft.write_text(printed(path).replace("#%% 1 ", "%% 1 ").replace("\nhi\n", "\nhey\n"))
+    out = good("edit", "-", "--apply", draft, stdin=good("cat", path).out).out
+    good("edit", path, "--apply", draft)
+    assert "hey" in good("show", path).text and good("show", "-", stdin=out).out == good("show", path).out
