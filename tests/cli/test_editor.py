@@ -209,6 +209,13 @@ def ended(child: pexpect.spawn) -> tuple[int | None, str]:
     return child.exitstatus, child.before.decode("utf-8", "replace")
 
 
+def opened(child: pexpect.spawn, words: str = "NUMBER TIME ROLE") -> None:
+    """The editor shows the draft; a small vi waits first, where the name of the file is too long for its last line."""
+    if child.expect([words, "Press ENTER"]) == 1:
+        child.send("\r")
+        child.expect(words)
+
+
 def until(found: Callable[[], bool]) -> None:
     """Waits for it; a guard against hanging, no measure."""
     end = time.monotonic() + 60
@@ -223,7 +230,7 @@ def test_vi(tmp_path: Path) -> None:
     path = small(tmp_path)
     path.write_bytes(SMALL.replace(b"first question", CANARY.encode()))
     child = spawn(path, "vi")
-    child.expect("NUMBER TIME ROLE")
+    opened(child)
     child.send(":%s/^%% 3 /#%% 3 /\r")
     child.send(":%s/last answer/from vi/\r")
     child.send(":wq\r")
@@ -231,7 +238,7 @@ def test_vi(tmp_path: Path) -> None:
     assert status == 0 and "[PRIOR_CONTEXT_PROVIDED] 10 messages (1 left out, 1 changed)" in text
     assert "from vi" in good("show", path).text and holding(tmp_path) == ["chat.jsonl"]
     child = spawn(path, "vi")
-    child.expect("NUMBER TIME ROLE")
+    opened(child)
     child.send(":cq\r")
     status, text = ended(child)
     assert status == 1 and "ended with 1" in text and drafts(path) == []
@@ -242,9 +249,9 @@ def test_vi_sees_its_mistake(tmp_path: Path) -> None:
     """On a terminal the editor opens again, with what is wrong above the line; corrected, it is done."""
     path = small(tmp_path)
     child = spawn(path, "vi")
-    child.expect("NUMBER TIME ROLE")
+    opened(child)
     child.send(":%s/Z user$/Z usr/\r:wq\r")
-    child.expect("no role")
+    opened(child, "no role")
     child.send(":%s/Z usr$/Z user/\r:%s/third/a third/\r:wq\r")
     status, text = ended(child)
     assert status == 0 and "(1 changed)" in text, text
@@ -256,7 +263,7 @@ def test_nano(tmp_path: Path) -> None:
     """Searches, types a number sign, saves, leaves."""
     path = small(tmp_path)
     child = spawn(path, "nano")
-    child.expect("NUMBER TIME ROLE")
+    opened(child)
     child.send("\x17%% 2 \r")
     child.send("#")
     child.send("\x0f\r")
