@@ -109,6 +109,9 @@ def _decided(log: Log, asked: Asked, began: float) -> Decision:
     if wish.budget is not None and messages <= wish.budget and asked.summary is None and asked.selection.empty:
         said = f"{messages:,} of {wish.budget:,} tokens ({base.measured.counter}): it fits, nothing was changed."
         return Decision(None, said)
+    if wish.budget is None and wish.percent >= 100 and asked.summary is None and asked.selection.empty:
+        said = f"{messages:,} tokens ({base.measured.counter}) are {wish.percent:g} % or less: nothing was changed."
+        return Decision(None, said)
     found = Condensing(log, base, wish)
     if len(found.ids) < FEWEST:
         return Decision(None, _too_few(found))
@@ -186,7 +189,9 @@ def cool(log: Log, state: State | None = None) -> None:
     if abs(since) < cooldown:  # a time to come is another machine's clock, or a wrong one
         left = ceil(cooldown - max(0.0, since))
         text = f"op {newest.number} compacted this log {max(0, int(since))} s ago: {left} s of the cooldown are left"
-        raise CoolingDown(f"{text}: nothing was changed", f"in {left} s, or `compact.cooldown` in the config")
+        raise CoolingDown(
+            f"{text}: nothing was changed", f"in {left} s; `ctxkit config LOG set compact.cooldown off` ends such waits"
+        )
 
 
 def still(log: Log, op: Op) -> None:

@@ -176,9 +176,22 @@ class Condensing:
     def _stays(self, name: Name) -> bool:
         return (
             name in self.spared
+            or name == self._task
             or self._role(name) in PREAMBLE_ROLES
             or self._ranking.kinds.get(name) == Kind.INSTRUCTION
         )
+
+    @cached_property
+    def _task(self) -> Name | None:
+        """What was typed first, where nothing stands before it but instructions and notices of a program: the log's
+        first message may be one of these, or on a branch that was left.
+        """
+        for name in self.names:
+            if self._role(name) in PREAMBLE_ROLES or self._ranking.kinds.get(name) in (Kind.INSTRUCTION, Kind.NOTICE):
+                continue
+            typed = isinstance(name, int) and self._role(name) == "user" and name not in self._ranking.kinds
+            return name if typed and name not in self.state.board.unprotected else None
+        return None
 
     def _is_chosen(self, name: Name, chosen: Names) -> bool:
         """Whether `name` is: a summary of ours by itself, but where it tells what another agent said, or by all that it

@@ -338,8 +338,14 @@ def test_a_sidechain() -> None:
     main = list(log.export("chat").pieces)
     [thread] = log.state().threads
     assert log.compact(thread=thread, keep_last=1) is not None
-    assert log.ledger.entries[-1].body["ids"] == "3-10" and log.lens_thread is None
+    assert log.ledger.entries[-1].body["ids"] == "4-10" and log.lens_thread is None
     log.lens_thread = thread
-    assert [name if isinstance(name, int) else "s" for name in log.names()] == ["s", 11, 12]
+    assert [name if isinstance(name, int) else "s" for name in log.names()] == [3, "s", 11, 12]
     log.lens_thread = None
     assert list(log.export("chat").pieces) == main
+
+
+def test_a_target_of_all_is_reached() -> None:
+    log = opened()
+    assert log.compact(target=100) is None
+    assert "nothing was changed" in log.said

@@ -272,3 +272,16 @@ def test_a_summary_that_needs_more_than_the_least_gets_it() -> None:
     wish = {"strategy": "extract", "keep": Keep(0), "budget": 0, "percent": 0}
     made = condensing(opened(lines(*rows)), **wish).condensed()
     assert not made.reached and made.after < made.before
+
+
+def test_what_was_typed_first_stays_behind_instructions_and_notices() -> None:
+    rows: list[dict[str, Any]] = [
+        {"role": "user", "content": "<user_instructions>Use tabs.</user_instructions>"},
+        {"role": "user", "content": "Fix the login."},
+        *({"role": "assistant" if n % 2 else "user", "content": f"word {n} " * 20} for n in range(6)),
+    ]
+    assert str(condensing(opened(lines(*rows)), keep=Keep(0)).ids) == "3-8"
+    free = opened(lines(*rows))
+    free.protect("2")
+    free.unprotect("2")
+    assert str(condensing(free, keep=Keep(0)).ids) == "2-8"

@@ -111,7 +111,7 @@ def plan(units: Sequence[Unit], cuts: Iterable[Cut], budget: int, *, least: int 
 def order(units: Sequence[Unit]) -> Iterator[list[int]]:
     """Places of units in the order in which they are given up; those that leave together, together."""
     large = SHARE * sum(unit.tokens for unit in units)
-    places = sorted((unit.rank, place) for place, unit in enumerate(units) if unit.rank < Rank.TASK)
+    places = sorted((_rank(unit, large), place) for place, unit in enumerate(units) if unit.rank < Rank.TASK)
     for rank, ranked in groupby(places, key=lambda found: found[0]):
         if rank > Rank.LATEST:
             yield from ([place] for _, place in ranked)
@@ -122,6 +122,11 @@ def order(units: Sequence[Unit]) -> Iterator[list[int]]:
                 yield run
             else:
                 yield from _steps(units, run)
+
+
+def _rank(unit: Unit, large: float) -> Rank:
+    """A summary that is most of the context would else take all that came after it along."""
+    return Rank.LATEST if unit.rank == Rank.SUMMARY and unit.tokens > large else unit.rank
 
 
 def _steps(units: Sequence[Unit], run: Sequence[int]) -> Iterator[list[int]]:

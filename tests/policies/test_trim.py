@@ -165,3 +165,11 @@ def test_the_latest_exchanges_go_step_by_step() -> None:
     units = [Unit((n,), 10, L, n // 3, n % 3 == 0) for n in range(3, 9)] + [Unit((9,), 10, T, 3, True)]
     gone = [found.dropped for budget in (65, 55, 40, 39) if (found := plan(units, [], budget)) is not None]
     assert gone == [[4], [3, 4, 5], [3, 4, 5], [3, 4, 5, 7]]
+
+
+def test_a_summary_that_is_most_of_the_context_goes_before_the_newest_steps() -> None:
+    units = made((60, Y), (10, E), (20, L), (10, L))
+    found = plan(units, [], 40)
+    assert found is not None and found.dropped == [1, 2]
+    small = plan(made((20, Y), (10, E), (40, L), (30, L)), [], 40)
+    assert small is not None and small.dropped == [2, 3, 4]
