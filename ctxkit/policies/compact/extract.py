@@ -23,6 +23,8 @@ TAG, MARK = 4, 2
 """Tokens of a message's number, and of the ends of a line with what marks a gap."""
 LISTED = -1
 """The group of what stands in a list and needs no heading."""
+GUESSES = 6
+"""Of how many lines fit, by how many tokens others have."""
 MORE = 1.2
 """Of the budget: lines that are taken so that the best ones for it can be told."""
 
@@ -71,10 +73,11 @@ def _best(
 def _fitting(
     words: Words, found: Sequence[Fragment | File], taken: Sequence[int], budget: int, count: Count
 ) -> str | None:
-    """The text of as many of the best lines as fit, in a few tries."""
+    """The text of as many of the best lines as fit, in a few tries: guessed by size, then halved."""
     low, high = 0, len(taken)  # so many fit, and no more than so many
-    best, many = None, high
+    best, many, tries = None, high, 0
     while low < high or best is None:
+        tries += 1
         text = words.of([found[place] for place in taken[:many]])
         [size] = count([text])
         if size <= budget:
@@ -85,6 +88,6 @@ def _fitting(
             return None
         else:
             high = many - 1
-        guess = int(many * budget / size)
+        guess = int(many * budget / size) if tries < GUESSES else (low + high + 1) // 2
         many = min(max(guess, low + 1 if best is not None else 0), high)
     return best if low else None

@@ -149,11 +149,6 @@ def _is_slash(content: Content) -> bool:
     return first.lstrip().startswith(("<command-name>", "<command-message>", "Base directory for this skill:"))
 
 
-def pieces(name: Name, content: Content) -> list[Piece]:
-    """What one message says, alone: its results do not know their calls."""
-    return list(Reader().pieces(name, content))
-
-
 def all_pieces(messages: Sequence[tuple[Name, Content]]) -> list[Piece]:
     """What these messages say, in order."""
     reader = Reader()

@@ -27,11 +27,6 @@ class File(msgspec.Struct):
     often: int = 1
 
     @property
-    def path(self) -> str:
-        """Its path."""
-        return self.text
-
-    @property
     def fact(self) -> tuple[str, str]:
         """What listing it keeps."""
         return ("files edited" if self.edited else "files read"), short(self.text)

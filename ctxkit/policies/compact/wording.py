@@ -75,7 +75,7 @@ class Words:
         return "\n".join(text)
 
     def _file(self, file: File) -> str:
-        return " ".join([_flat(file.path), *map(self._tag, file.names)])
+        return " ".join([_flat(file.text), *map(self._tag, file.names)])
 
     def _index(self, lines: Sequence[Fragment]) -> Iterator[str]:
         """For each class, which messages hold some of it."""

@@ -99,7 +99,7 @@ class Worth:
     ) -> None:
         """`share`: of the tokens that are told, how many the summary may have."""
         ease = min(1.0, max(share, 0.01) / EASE)
-        active = {file.path for file in files if file.at <= BACK}
+        active = {file.text for file in files if file.at <= BACK}
         calls = {piece.call for piece in pieces if piece.call and any(touch.path in active for touch in piece.touches)}
         lively = [ACTIVE if pieces[one.piece].call in calls else 1.0 for one in lines]
         discussed = {
@@ -121,7 +121,7 @@ class Worth:
             for item in one.items:
                 odds.add(item, pieces[one.piece].kind, one.at, one.often, more, named[one.piece])
         for file in files:
-            odds.add(Item(Sort.PATH, short(file.path)), Kind.INPUT, file.at, file.often, 1.0, 1)
+            odds.add(Item(Sort.PATH, short(file.text)), Kind.INPUT, file.at, file.often, 1.0, 1)
         needed = odds.all(ease)
         self._kept: dict[Hashable, float] = {}
         for item, worth in zip(needed, _shared(list(needed.values()), ITEMS), strict=True):
@@ -192,7 +192,7 @@ _ROLES = [prod(factor for kind, factor in ROLES.items() if kinds >> kind & 1) fo
 
 
 def _path_again(file: File) -> float:
-    size = len(file.path)
+    size = len(file.text)
     return ARGUMENT * recent(file.at) * file.often * exp(-size / 80) if SHORTEST <= size <= LONGEST else 0.0
 
 

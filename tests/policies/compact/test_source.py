@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.messages import Call, Content, Result, Text, Thinking
-from ctxkit.policies.compact.source import Kind, Piece, all_pieces, pieces
+from ctxkit.policies.compact.source import Kind, Piece, all_pieces
+
+
+def pieces(name: int, content: Content) -> list[Piece]:
+    return all_pieces([(name, content)])
 
 
 def test_a_call_says_its_arguments_as_they_are_and_its_result_knows_it() -> None:

@@ -14,8 +14,8 @@ def piece(name: int, path: str, how: How) -> Piece:
 def test_a_file_has_its_newest_messages_and_what_was_done() -> None:
     calls = [piece(n, "a.py", "edit" if n == 2 else "read") for n in (1, 2, 3, 4, 5)]
     [a, b] = touched([*calls, piece(6, "b.py", "read")])
-    assert (a.path, a.edited, a.names, a.often) == ("a.py", True, [3, 4, 5], 5)
-    assert (b.path, b.edited, b.names) == ("b.py", False, [6])
+    assert (a.text, a.edited, a.names, a.often) == ("a.py", True, [3, 4, 5], 5)
+    assert (b.text, b.edited, b.names) == ("b.py", False, [6])
     assert b.at < a.at
 
 
