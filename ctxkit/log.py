@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
     from ctxkit.keeping import Taken
+    from ctxkit.salvaging import Salvaged
     from ctxkit.status import Status
 
 Numbers = str | int | Iterable[str | int] | Selection
@@ -312,6 +313,15 @@ class Log(CommittingLog):
         from ctxkit.checking import check
 
         return check(self, proved)
+
+    def salvage(self) -> Salvaged:
+        """A clean copy, in pieces, and every range of bytes that it does not have as they stand in the log.
+
+        Ops in a sidecar stay there. Raises UnknownFormat for one damaged JSON text, which has no records to copy.
+        """
+        from ctxkit.salvaging import salvage
+
+        return salvage(self)
 
     def proofs(self) -> Proofs:
         """What the log's own notes of the requests that were sent prove of its context, before any op."""

@@ -133,6 +133,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit snapshots chat.jsonl --prune --dry-run", "which checkpoints are too old"),
     ),
     "check": (("ctxkit check chat.jsonl", "exit 0 where nothing is wrong"),),
+    "salvage": (
+        ("ctxkit salvage chat.jsonl -o clean.jsonl", "what was not taken is told, range by range"),
+        ("ctxkit salvage - -o - <chat.jsonl >clean.jsonl", "the same in a pipe"),
+        ("ctxkit salvage chat.jsonl -o whole.jsonl --json", "the ranges for a program"),
+    ),
     "completion": (
         ("ctxkit completion zsh >_ctxkit", "for a folder of $fpath"),
         ('eval "$(ctxkit completion bash)"', "for this session"),

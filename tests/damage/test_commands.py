@@ -25,6 +25,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "protect": ((), ("4",)), "unprotect": ((), ("4",)), "remember": ((), ("1-6",)), "window": ((), ("8h",)),
     "undo": ((), ()), "redo": ((), ()), "rewind": ((), ("here",)), "clear": ((), ()), "log": ((), ()),
     "diff": ((), ()), "compact": (("--force", "--keep-last", "0"), ()), "trim": (("--max-tokens", "60"), ()),
+    "salvage": (("-o", "-"), ()),
 }  # fmt: skip
 ALSO = {
     "add": {0, 65},
@@ -65,7 +66,7 @@ def test_a_hostile_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ran = run(command, NAME)
         assert ran.code in ALSO.get(command, {0}), (command, ran.err)
         assert (bad_characters(ran.err), "ctxkit: a bug" in ran.err) == ([], False)
-        assert command in ("cat", "export") or bad_characters(ran.out.decode()) == []
+        assert command in ("cat", "export", "salvage") or bad_characters(ran.out.decode()) == []
     own = name == "chat"
     assert set(os.listdir()) == {NAME, f"{NAME}.ctxkit"} or (own and set(os.listdir()) == {NAME})
     raw = (tmp_path / "x" / NAME).read_bytes()

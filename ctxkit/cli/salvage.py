@@ -1,0 +1,83 @@
+"""ctxkit salvage: a clean copy of a damaged log, and a report of what it does not have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from ctxkit.cli import io, render
+from ctxkit.cli.params import LogArgument, Reading, takes
+from ctxkit.cli.run import opened
+from ctxkit.errors import CannotCreate, Usage
+from ctxkit.log import Log
+from ctxkit.salvaging import Range, Salvaged
+from ctxkit.store.atomic import create
+
+_KINDS = {"left": "not taken", "mended": "mended", "added": "mended"}
+
+
+@takes(Reading)
+def command(
+    log: LogArgument = "-",
+    *,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="NEW", help="A new file, or - for standard output.")],
+    reading: Reading,
+) -> None:
+    """Write a clean copy of a damaged log to a new file, and report every byte range that it does not have.
+
+    Every whole record is taken, each on a line of its own, byte for byte: also those that stand behind a torn one, on
+    one line with others, or among NUL bytes. A record that only a tolerant reader takes is written so that every
+    program does, and says the same. The copy reads as the log does, its own ops included, and has no damage. A log
+    without damage gives an equal copy.
+
+    LOG is never changed, and no file is ever overwritten. The copy is there whole or not at all, readable by its owner
+    alone. Ops in a sidecar stay there.
+    """
+    if not output:
+        raise Usage("-o needs the name of a new file, or - for standard output")
+    if output == "-" and reading.json:
+        raise Usage("--json and -o - both need standard output", "name a file: -o NEW")
+    target = opened(log, reading, command="salvage", report=False)
+    if output == "-" and io.same_as_stdout(target.opening.path):
+        text = f"standard output is {target.opening.name} itself: nothing was written"
+        raise CannotCreate(text, "another file: the log stays as it is")
+    made = target.salvage()
+    with io.progress(f"salvaging {target.opening.name}"):
+        if output == "-":
+            io.out_bytes(made.pieces)
+        else:
+            create(output, made.pieces)
+    if reading.json:
+        for one in made.ranges:
+            io.out_json(msgspec.to_builtins(one))
+        io.out_json({"records": made.records, "size": made.size, "left": made.left, "equal": not made.ranges})
+    else:
+        for one in made.ranges:
+            io.say(_line(target.opening.name, one))
+    io.flush()
+    io.say(_summary(output, made))
+    _sidecar(target, output)
+
+
+def _line(name: str, one: Range) -> str:
+    place = f"bytes {one.offset} to {one.offset + one.size}" if one.size else f"before byte {one.offset}"
+    return f"{name}:{one.line}: {one.code}: {place}: {_KINDS[one.kind]}: {one.text}"
+
+
+def _summary(output: str, made: Salvaged) -> str:
+    name = "standard output" if output == "-" else output
+    what = f"wrote {name}: {render.count(made.records, 'record')}, {render.count(made.size, 'byte')}"
+    if not made.ranges:
+        return f"{what}: nothing is damaged, it is an equal copy"
+    return f"{what}; {render.count(made.left, 'byte')} not taken"
+
+
+def _sidecar(log: Log, output: str) -> None:
+    """What an op outside of the log means for the copy."""
+    sidecar = log.opening.sidecar
+    if sidecar is None or log.native or sidecar.ops_size() is None:
+        return
+    to = "NEW" if output == "-" else output
+    io.say(f"its ops stay in {sidecar.ops_path}: a copy of that folder as {to}.ctxkit has them too")

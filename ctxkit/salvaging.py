@@ -1,0 +1,220 @@
+"""Salvage: a clean copy of a damaged log, and a report of every byte of it that the copy does not have.
+
+Pipeline: the records that reading takes (`store/jsonl.py`, `store/recover.py`) -> each as it stands, or in strict
+spelling (`core/spelling.py`) -> pieces of the copy. What stands between them is kept where it is blank, and else told.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from io import BytesIO
+
+import msgspec
+
+from ctxkit.core.messages import Damage
+from ctxkit.core.spelling import MENDS, closings, strict
+from ctxkit.errors import CtxkitError, UnknownFormat
+from ctxkit.formats.base import Row
+from ctxkit.opened import OpenedLog
+from ctxkit.store.jsonl import read_blocks
+from ctxkit.store.source import Source
+
+LARGE = 64 << 20
+"""Bytes between two records that are looked at line by line; more are told as one range."""
+_BLANK = b" \t\r"
+_BOM = b"\xef\xbb\xbf"
+_OUTSIDE = b" \t\r\n\0"
+_WORDS = {
+    "bom": "a byte order mark",
+    "nul-block": "NUL bytes",
+    "not-json": "no part of a record",
+    "torn-tail": "the JSON is cut off: its brackets are closed here",
+    "glued": "records without a line end between them: one is put in",
+}
+
+
+class Range(msgspec.Struct, frozen=True):
+    """Bytes of the log that the copy does not have as they stand: `size` of them from `offset` on, on line `line`.
+
+    `kind`: `left` (they are not taken), `mended` (a record is written in strict spelling), `added` (a line end or
+    closing brackets stand in their place; of such bytes there may be none). `code` is one of the log format's, or
+    `bom`.
+    """
+
+    offset: int
+    size: int
+    line: int
+    kind: str
+    code: str
+    text: str
+
+
+class Salvaged(msgspec.Struct):
+    """A clean copy: `pieces` are its bytes. `ranges`, `records` and `size` are known once all pieces were taken."""
+
+    pieces: Iterator[bytes]
+    ranges: list[Range] = []
+    records: int = 0
+    size: int = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes that were not taken."""
+        return sum(one.size for one in self.ranges if one.kind == "left")
+
+
+def salvage(log: OpenedLog) -> Salvaged:
+    """A clean copy of `log`, which reads as it does. Its own bytes alone: ops in a sidecar stay there.
+
+    Raises UnknownFormat where it is one JSON text that is damaged: that has no records that could be copied one by one.
+    """
+    made = Salvaged(iter(()))
+    opening = log.opening
+    if opening.laid_out is not opening.source:
+        made.pieces = _counted(made, _document(log, made))
+    else:
+        made.pieces = _counted(made, _Copy(opening.source, log.transcript.damage, made).pieces())
+    return made
+
+
+def _counted(made: Salvaged, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        made.size += len(piece)
+        yield piece
+
+
+class _Copy:
+    """Goes through a log of a record a line."""
+
+    def __init__(self, source: Source, damage: list[Damage], made: Salvaged) -> None:
+        self._source = source
+        self._made = made
+        self._damage = sorted(damage, key=lambda one: one.offset)
+        self._offsets = [one.offset for one in self._damage]
+
+    def pieces(self) -> Iterator[bytes]:
+        """The records, and what is blank between them."""
+        end, line = 0, 1
+        for block in read_blocks(self._source, Row, []):
+            for i in range(len(block.rows)):
+                yield self._between(end, block.offsets[i], line, first=not self._made.records, last=False)
+                raw = block.raw(i)
+                record, codes = strict(raw)
+                if codes:
+                    self._tell(block.offsets[i], len(raw), block.lines[i], "mended", codes[0], _mends(codes))
+                yield record
+                end = block.offsets[i] + len(raw)
+                line = block.lines[i] + raw.count(b"\n")
+                self._made.records += 1
+        yield self._between(end, self._source.size, line, first=not self._made.records, last=True)
+
+    def _between(self, start: int, end: int, line: int, *, first: bool, last: bool) -> bytes:
+        """What the copy has of the bytes between two records, or before the first one, or after the last."""
+        if end - start > LARGE:
+            self._leave(start, end, line, b"")
+            return b"" if first else b"\n"
+        gap = self._source.read(start, end - start)
+        lines = gap.split(b"\n")
+        if len(lines) == 1 and not first and not last and not gap.strip(_BLANK):
+            self._tell(start, len(gap), line, "added", "glued", _WORDS["glued"])
+            return b"\n"
+        kept: list[bytes] = []
+        for i, text in enumerate(lines):
+            ended = i < len(lines) - 1
+            if not text.strip(_BLANK):
+                kept.append(text + b"\n" * ended)
+            elif i == 0 and not first:  # behind a record, whose line ends here
+                self._leave(start, start + len(text), line, text)
+                kept.append(b"\n")
+            else:
+                self._leave(start, start + len(text) + ended, line, text)
+            start += len(text) + 1
+            line += ended
+        return b"".join(kept)
+
+    def _leave(self, start: int, end: int, line: int, text: bytes) -> None:
+        """Report bytes that are not taken, in the words of who read the log."""
+        found = self._damage[bisect_left(self._offsets, start) : bisect_left(self._offsets, end)]
+        found = [one for one in found if one.code != "more"]
+        why = next((one for one in found if one.code != "nul-block"), found[0] if found else None)
+        if why is not None:
+            self._tell(start, end - start, line, "left", why.code, why.text.removesuffix(": skipped"))
+            return
+        rest = text.strip(_BLANK).removeprefix(_BOM).strip(_BLANK)
+        code = "not-json" if rest.strip(b"\0") else "nul-block" if rest else "bom"
+        self._tell(start, end - start, line, "left", code, _WORDS[code])
+
+    def _tell(self, offset: int, size: int, line: int, kind: str, code: str, text: str) -> None:
+        self._made.ranges.append(Range(offset, size, line, kind, code, text))
+
+
+def _mends(codes: tuple[str, ...]) -> str:
+    return "; ".join(MENDS[code] for code in codes)
+
+
+def _document(log: OpenedLog, made: Salvaged) -> Iterator[bytes]:
+    """The copy of what holds messages in something bigger: as it stands, or in strict spelling, its brackets closed
+    where it was cut off; of a conversation a line, the whole lines. Whatever was changed is read, and compared.
+
+    Raises UnknownFormat where anything else is wrong: it has no records that could be copied one by one.
+    """
+    source = log.opening.source
+    raw = source.read(0, source.size)
+    body = raw.lstrip(_OUTSIDE).removeprefix(_BOM).lstrip(_OUTSIDE)
+    start = len(raw) - len(body)
+    body = body.rstrip(_OUTSIDE)
+    end = start + len(body)
+    made.records = log.transcript.rows + len(log.transcript.ops)
+    copy, codes = strict(body, document=True)
+    if not (codes or log.transcript.damage or b"\0" in raw[:start] or _BOM in raw[:start]):
+        return iter((raw,))
+    for taken, closed in ((body, b""), *((body[:at], closers) for at, closers in closings(body))):
+        copy, codes = strict(taken, document=True)
+        tail = raw[end:] if not closed and not raw[end:].strip(_BLANK + b"\n") else b"\n" * bool(closed)
+        if not _reads_alike(log, copy + closed + tail):
+            continue
+        _tell(made, raw, 0, start, "left", "bom" if b"\0" not in raw[:start] else "nul-block")
+        if codes:
+            _tell(made, raw, start, start + len(taken), "mended", *codes)
+        if closed:
+            at = start + len(taken)
+            _tell(made, raw, at, len(raw), "left" if raw[at:].strip() else "added", "torn-tail")
+        elif not tail:
+            _tell(made, raw, end, len(raw), "left", "nul-block")
+        return iter((copy + closed + tail,))
+    damage: list[Damage] = []
+    for _ in read_blocks(source, Row, damage):
+        pass
+    lines = Salvaged(iter(()))
+    copy = b"".join(_Copy(source, damage, lines).pieces())
+    if not _reads_alike(log, copy):
+        text = f"{log.opening.name} is one JSON text, and damaged: it has no records that could be copied one by one"
+        raise UnknownFormat(f"{text}: nothing was written", "ctxkit export LOG --to chat -o NEW has what can be read")
+    made.ranges, made.records = lines.ranges, lines.records
+    return iter((copy,))
+
+
+def _tell(made: Salvaged, raw: bytes, start: int, end: int, kind: str, *codes: str) -> None:
+    """Report bytes of a document, if there are any."""
+    if start < end or kind == "added":
+        text = _mends(codes) if kind == "mended" else _WORDS[codes[0]]
+        made.ranges.append(Range(start, end - start, raw.count(b"\n", 0, start) + 1, kind, codes[0], text))
+
+
+def _reads_alike(log: OpenedLog, copy: bytes) -> bool:
+    """Whether a copy has no damage, and the messages of the log."""
+    opening = log.opening
+    try:
+        other = OpenedLog.open(BytesIO(copy), conversation=opening.conversation, format=opening.format.name)
+    except CtxkitError:
+        return False
+    told, whole = other.transcript, log.transcript
+    if told.damage or (told.format, told.rows, len(told.ops)) != (whole.format, whole.rows, len(whole.ops)):
+        return False
+    if len(other.messages) != len(log.messages):
+        return False
+    return all(
+        (one.role, other.text(one.n)) == (message.role, log.text(message.n))
+        for one, message in zip(other.messages, log.messages, strict=True)
+    )
