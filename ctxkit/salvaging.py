@@ -15,6 +15,7 @@ import msgspec
 from ctxkit.core.messages import Damage
 from ctxkit.core.spelling import MENDS, closings, strict
 from ctxkit.errors import CtxkitError, UnknownFormat
+from ctxkit.formats import containers
 from ctxkit.formats.base import Row
 from ctxkit.opened import OpenedLog
 from ctxkit.store.jsonl import read_blocks
@@ -24,6 +25,8 @@ LARGE = 64 << 20
 """Bytes between two records that are looked at line by line; more are told as one range."""
 _BLANK = b" \t\r"
 _BOM = b"\xef\xbb\xbf"
+_ANOTHER = "without what is damaged before its first record it would be read as another format"
+_EXPORT = "ctxkit export LOG --to chat -o NEW has what can be read"
 _OUTSIDE = b" \t\r\n\0"
 _WORDS = {
     "bom": "a byte order mark",
@@ -87,8 +90,10 @@ def _counted(made: Salvaged, pieces: Iterator[bytes]) -> Iterator[bytes]:
 class _Copy:
     """Goes through a log of a record a line."""
 
-    def __init__(self, source: Source, damage: list[Damage], made: Salvaged) -> None:
+    def __init__(self, source: Source, damage: list[Damage], made: Salvaged, *, held: bool = False) -> None:
+        """`held`: it was read as a conversation a line, so that no damage before the first has hidden that."""
         self._source = source
+        self._held = held
         self._made = made
         self._damage = sorted(damage, key=lambda one: one.offset)
         self._offsets = [one.offset for one in self._damage]
@@ -101,6 +106,9 @@ class _Copy:
                 yield self._between(end, block.offsets[i], line, first=not self._made.records, last=False)
                 raw = block.raw(i)
                 record, codes = strict(raw)
+                hidden = self._made.ranges and not self._made.records and not self._held
+                if hidden and containers.may_be(record + b"\n"):
+                    raise UnknownFormat(f"{self._source.name}: {_ANOTHER}: nothing was written", _EXPORT)
                 if codes:
                     self._tell(block.offsets[i], len(raw), block.lines[i], "mended", codes[0], _mends(codes))
                 yield record
@@ -187,10 +195,10 @@ def _document(log: OpenedLog, made: Salvaged) -> Iterator[bytes]:
     for _ in read_blocks(source, Row, damage):
         pass
     lines = Salvaged(iter(()))
-    copy = b"".join(_Copy(source, damage, lines).pieces())
+    copy = b"".join(_Copy(source, damage, lines, held=True).pieces())
     if not _reads_alike(log, copy):
         text = f"{log.opening.name} is one JSON text, and damaged: it has no records that could be copied one by one"
-        raise UnknownFormat(f"{text}: nothing was written", "ctxkit export LOG --to chat -o NEW has what can be read")
+        raise UnknownFormat(f"{text}: nothing was written", _EXPORT)
     made.ranges, made.records = lines.ranges, lines.records
     return iter((copy,))
 

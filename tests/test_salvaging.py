@@ -198,3 +198,13 @@ def test_conversations_a_line() -> None:
         opened(raw)
     log = Log.open(io.BytesIO(raw), conversation=2)
     assert b"".join(log.salvage().pieces) == rows[0] + b"\n" + rows[2] + b"\n"
+    marked = Log.open(io.BytesIO(b"\xef\xbb\xbf" + raw), conversation=2)
+    assert b"".join(marked.salvage().pieces) == rows[0] + b"\n" + rows[2] + b"\n"
+
+
+def test_another_format() -> None:
+    """A copy that would be read as something else is none: the damage had kept it from that."""
+    one = json.dumps({"id": 1, "messages": [{"role": "user", "content": "hi"}]}).encode()
+    log = opened(b'{"ro\n' + one + b"\n" + SMALL)
+    with pytest.raises(UnknownFormat, match="as another format: nothing was written"):
+        b"".join(log.salvage().pieces)
