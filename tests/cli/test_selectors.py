@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -166,9 +167,15 @@ def compact(log: Path, words: list[str], chosen: list[int]) -> None:
     assert found["op"] is None or set(Names.parse(found["op"]["ids"])) == may
 
 
+def edit(log: Path, words: list[str], chosen: list[int]) -> None:
+    """The draft holds them, whatever their state."""
+    text = good("edit", log, "--print", *words).text
+    assert [int(n) for n in re.findall(r"^#?%% (\d+) ", text, re.M)] == chosen
+
+
 RUNS: dict[str, list[Callable[[Path, list[str], list[int]], None]]] = {
     "show": [show, explain], "forget": [forget], "remember": [remember], "protect": [protect],
-    "unprotect": [unprotect], "recall": [recall, search], "compact": [compact],
+    "unprotect": [unprotect], "recall": [recall, search], "compact": [compact], "edit": [edit],
 }  # fmt: skip
 """Every command that takes selectors, and what they come to in it."""
 

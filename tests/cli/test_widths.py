@@ -46,8 +46,8 @@ FIGURE = re.compile(r"\d[\d,.]*")
 def screens(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, str]]:
     """What a terminal of so many columns got of each call."""
     found = {}
-    for columns in COLUMNS:
-        folder = tmp_path_factory.mktemp(f"at{columns}")
+    for columns, letter in zip(COLUMNS, "abcd", strict=True):
+        folder = tmp_path_factory.mktemp(letter, numbered=False)  # its path has the same figures for all
         found[columns] = _made(folder, columns)
     return found
 
