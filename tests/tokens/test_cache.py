@@ -147,4 +147,6 @@ def test_commands_at_once(tmp_path: Path) -> None:
     alone = (said.pop().stdout, b"")
     assert said == [alone] * 4 and b'"used"' in alone[0]
     assert os.listdir(log.parent) == ["log.jsonl"]
-    assert [path.suffix for path in (tmp_path / "cache/ctxkit").iterdir()] == [".sqlite"]
+    kept = [path.name for path in (tmp_path / "cache/ctxkit").iterdir()]
+    assert sorted(name.partition("-")[0] for name in kept) == ["sessions", "tokens"]  # status notes its figure there
+    assert all(name.endswith(".sqlite") for name in kept)
