@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.context import Entry, entries, entry, shown_names, window_seconds
-from ctxkit.core.kept import CHECKPOINT, Head, Held, Kept, Tokens, digests, identity, sealed
+from ctxkit.core.kept import Head, Held, Kept, Tokens, digests, identity, sealed
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.state import State
-from ctxkit.core.times import iso, seconds
+from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.opened import OpenedLog
 from ctxkit.policies.compact.source import Kind, all_pieces
@@ -235,13 +235,3 @@ def _nearest(word: str, heads: Sequence[Head]) -> str:
     near = [known[key] for key in get_close_matches(word, known, 3, 0.4)] or list(heads[:3])
     told = list({head.session_id: f"{head.short} {head.description}".strip() for head in near}.values())
     return f"near: {', '.join(told)}"
-
-
-def age(head: Head) -> float | None:
-    """When it was taken, in seconds since 1970."""
-    return seconds(head.timestamp)
-
-
-def is_checkpoint(head: Head) -> bool:
-    """Whether it was made automatically, and points into its log."""
-    return head.kind == CHECKPOINT

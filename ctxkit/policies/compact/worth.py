@@ -65,6 +65,8 @@ LATELY = 0.7
 """Exponent: how much more the words of newer lines count; items are less of the moment."""
 SHORTEST, LONGEST = 24, 300
 """Characters of a line whose words count: shorter ones are written again by chance."""
+LENGTH = 80
+"""Characters over which the chance that a line is written again falls to a third."""
 
 
 def recent(at: float, power: float = 0.4) -> float:
@@ -74,9 +76,6 @@ def recent(at: float, power: float = 0.4) -> float:
 
 def again(piece: Piece, one: Fragment) -> float:
     """How much likelier than others a line of `piece` is written again as it is."""
-    size = len(one.text.strip())
-    if not SHORTEST <= size <= LONGEST:
-        return 0.0
     match piece.kind:
         case Kind.INPUT:
             base = AGAIN.get(piece.argument, ARGUMENT)
@@ -88,7 +87,12 @@ def again(piece: Piece, one: Fragment) -> float:
             base = WRITTEN if piece.touches else PRINTED
         case _:
             base = TYPED
-    return base * recent(one.at, LATELY) * one.often * exp(-size / 80)
+    return base * recent(one.at, LATELY) * one.often * _whole(one.text.strip())
+
+
+def _whole(text: str) -> float:
+    """How much likelier than others a text of its length is written again whole."""
+    return exp(-len(text) / LENGTH) if SHORTEST <= len(text) <= LONGEST else 0.0
 
 
 class Worth:
@@ -98,7 +102,8 @@ class Worth:
         self, pieces: Sequence[Piece], lines: Sequence[Fragment], files: Sequence[File], share: float = EASE
     ) -> None:
         """`share`: of the tokens that are told, how many the summary may have."""
-        ease = min(1.0, max(share, 0.01) / EASE)
+        room = max(share, 0.01) / EASE
+        ease = min(1.0, room)
         active = {file.text for file in files if file.at <= BACK}
         calls = {piece.call for piece in pieces if piece.call and any(touch.path in active for touch in piece.touches)}
         lively = [ACTIVE if pieces[one.piece].call in calls else 1.0 for one in lines]
@@ -113,7 +118,7 @@ class Worth:
             for one, more in zip(lines, lively, strict=True)
         ]
         words += [_path_again(file) for file in files]
-        self.words = _shared(words, WORDS * min(max(share, 0.01) / EASE, ROOM))
+        self.words = _shared(words, WORDS * min(room, ROOM))
         """Of the words of each line, then of each file."""
         odds = _Odds()
         named = Counter(one.piece for one in lines for _ in one.items)
@@ -192,8 +197,7 @@ _ROLES = [prod(factor for kind, factor in ROLES.items() if kinds >> kind & 1) fo
 
 
 def _path_again(file: File) -> float:
-    size = len(file.text)
-    return ARGUMENT * recent(file.at) * file.often * exp(-size / 80) if SHORTEST <= size <= LONGEST else 0.0
+    return ARGUMENT * recent(file.at) * file.often * _whole(file.text)
 
 
 def _shared(values: Sequence[float], whole: float) -> list[float]:
