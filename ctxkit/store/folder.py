@@ -75,11 +75,6 @@ def _listed(folder: str) -> list[tuple[str, bool]]:
     ]
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """Its regular files, and what cannot be looked at: whoever opens that says why. Raises OSError for `folder`."""
-    return (entry.path for entry in walk(folder) if not entry.sidecar)
-
-
 def named(folder: Path, before: str, behind: str) -> dict[str, Path]:
     """The regular files right in `folder` by what stands in their names between `before` and `behind`.
 

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.store.folder import files_below, may_be_log, named
+from ctxkit.store.folder import may_be_log, named, walk
+
+
+def files_below(folder: Path) -> list[Path]:
+    return [entry.path for entry in walk(folder) if not entry.sidecar]
 
 
 def test_order_links_and_sidecars(tmp_path: Path) -> None:
@@ -25,9 +29,9 @@ def test_order_links_and_sidecars(tmp_path: Path) -> None:
 def test_what_cannot_be_looked_at(tmp_path: Path) -> None:
     """Is given to whoever opens it, who says why; a folder that is not there is an error."""
     os.symlink("nowhere", tmp_path / "dangling")
-    assert list(files_below(tmp_path)) == [tmp_path / "dangling"]
+    assert files_below(tmp_path) == [tmp_path / "dangling"]
     with pytest.raises(OSError):
-        list(files_below(tmp_path / "none"))
+        files_below(tmp_path / "none")
 
 
 @pytest.mark.parametrize(
