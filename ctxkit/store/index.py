@@ -113,8 +113,9 @@ class Index:
             raise
 
     def _checked(self, db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection | None:
-        [ours] = db.execute("PRAGMA application_id").fetchone()
+        # in this order: another's first commit may come between the two, and brings the mark with the tables
         [tables] = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        [ours] = db.execute("PRAGMA application_id").fetchone()
         if tables and ours != OURS:
             raise Foreign
         if not tables and not write:
