@@ -1,43 +1,34 @@
-"""check: what is wrong with a log, its ops and its pairs; fsck for a transcript. It changes nothing.
+"""check: what is wrong with a log, its ops, its pairs, and what stands beside it; fsck for a transcript.
 
 Damage comes from reading and `soundness.py`, misfits from `core/fit.py`, pairs from `core/steps.py`, proofs from the
-log's format: what its program noted of the requests that it sent, beside the context that the log gives.
+log's format: what its program noted of the requests that it sent, beside the context that the log gives; and what
+stands beside the log from `surroundings.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
+from ctxkit.core.findings import Finding
 from ctxkit.core.fit import dangling, faults
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.formats.base import Noted, Proofs
 from ctxkit.opened import OpenedLog
 from ctxkit.soundness import soundness
 from ctxkit.store.jsonl import read_blocks
+from ctxkit.surroundings import surroundings
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """One thing that is wrong. `where`: `line 7`, `op 3`, `message 12`; `code` is stable."""
+def check(log: OpenedLog, proved: Proofs | None = None, *, notes: bool = False) -> list[Finding]:
+    """Everything that is wrong, in the order: lines, ops, messages, requests, what stands beside the log. Reads every
+    op, void ones too, and every snapshot.
 
-    where: str
-    code: str
-    text: str
-    line: int | None = None
-    """Of what is wrong with a line: its number, from 1."""
-    byte: int | None = None
-    """And where it stands, in bytes from the start of the log (of a container: of the messages laid out as lines)."""
-
-
-def check(log: OpenedLog, proved: Proofs | None = None) -> list[Finding]:
-    """Everything that is wrong, in the order: lines, ops, messages, requests. Reads every op, void ones too.
-
-    `proved`: what `proofs` says of the log, where that is known already.
+    `proved`: what `proofs` says of the log, where that is known already; `notes`: also what is no fault.
     """
     requests = (proofs(log) if proved is None else proved).wrong
     wrong = [Finding(f"line {one.line}", one.code, one.text, one.line) for one in requests]
-    return [*_lines(log), *_ops(log), *_pairs(log), *wrong]
+    beside = [one for one in surroundings(log) if notes or not one.note]
+    return [*_lines(log), *_ops(log), *_pairs(log), *wrong, *beside]
 
 
 def proofs(log: OpenedLog) -> Proofs:

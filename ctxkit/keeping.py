@@ -176,23 +176,39 @@ def at(log: OpenedLog, state: State) -> Any:
 
 def prefix(log: OpenedLog, count: int) -> str:
     """Digest of the rows that open the first `count` messages: a log that only grew has the same."""
-    found, source = hashlib.sha256(), log.opening.laid_out
-    start = end = -1
-    for message in islice(log.messages, count):
-        if start < 0 or message.offset != end + 1:
-            _take(found, source, start, end)
-            start = message.offset
-        end = message.offset + message.size
-    _take(found, source, start, end)
-    return found.hexdigest()
+    return prefixes(log, [count])[count]
 
 
-def _take(found: Any, source: Any, start: int, end: int) -> None:
-    """Rows that stand one after the other, with a line end between any two."""
+def prefixes(log: OpenedLog, counts: Iterable[int]) -> dict[int, str]:
+    """The same for several `counts`, which rise, in one pass over the log."""
+    running, source = hashlib.sha256(), log.opening.laid_out
+    rows = iter(log.messages)
+    found: dict[int, str] = {}
+    start = end = -1  # rows that stand one after the other, with a line end between any two, and are not taken yet
+    number = 0
+    for count in counts:
+        for message in islice(rows, max(count - number, 0)):
+            if start < 0 or message.offset != end + 1:
+                _take(running, source, start, end, closed=True)
+                start = message.offset
+            end = message.offset + message.size
+        number = max(count, number)
+        _take(running, source, start, end)
+        start = end
+        digest = running.copy()
+        if end >= 0:
+            digest.update(b"\n")
+        found[count] = digest.hexdigest()
+    return found
+
+
+def _take(running: Any, source: Any, start: int, end: int, *, closed: bool = False) -> None:
+    """Rows from `start` to `end`; `closed`: no other row follows right behind them."""
     if start >= 0:
         for piece in source.chunks(start, end):
-            found.update(piece)
-        found.update(b"\n")
+            running.update(piece)
+        if closed:
+            running.update(b"\n")
 
 
 def _held(state: State, one: Entry) -> Held:

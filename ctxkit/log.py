@@ -26,9 +26,9 @@ from ctxkit.policies.decision import Decision
 from ctxkit.reading import Progress
 
 if TYPE_CHECKING:
-    from ctxkit.checking import Finding
     from ctxkit.compacting import Compacted
     from ctxkit.comparing import Diff
+    from ctxkit.core.findings import Finding
     from ctxkit.core.kept import Head, Kept
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
@@ -305,14 +305,15 @@ class Log(CommittingLog):
 
         return status(self, tokens=tokens, limit=limit, assembly=assembly)
 
-    def check(self, proved: Proofs | None = None) -> list[Finding]:
-        """What is damaged, does not fit, is unpaired, or not what was sent; an empty list for a sound log.
+    def check(self, proved: Proofs | None = None, *, notes: bool = False) -> list[Finding]:
+        """What is damaged, does not fit, is unpaired, or not what was sent, in the log and beside it; an empty list
+        for a sound one.
 
-        `proved`: what `proofs()` gave, where that was asked already.
+        `proved`: what `proofs()` gave, where that was asked already; `notes`: also what is worth knowing, and no fault.
         """
         from ctxkit.checking import check
 
-        return check(self, proved)
+        return check(self, proved, notes=notes)
 
     def salvage(self) -> Salvaged:
         """A clean copy, in pieces, and every range of bytes that it does not have as they stand in the log.

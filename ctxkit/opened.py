@@ -89,7 +89,7 @@ class OpenedLog:
         cls, log: str | os.PathLike[str] | BinaryIO | Source, *, sidecar: str | os.PathLike[str] | None = None,
         conversation: int | None = None, format: str | None = None, env: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time, strict: bool = False, progress: Progress | None = None,
-        before: Callable[[Source], None] | None = None,
+        before: Callable[[Source], None] | None = None, tolerant: bool = False,
     ) -> Self:  # fmt: skip
         """Opens and reads a log: a path, or a binary stream (which is spooled, so that it can be copied out whole).
 
@@ -97,7 +97,8 @@ class OpenedLog:
         `format`: its name, or `auto` for by its content (default: what the config says); `env`: the environment
         (default: the process's own); `strict`: raise BadConfig where something of a folder's own config would be
         ignored; `progress`: told after each block how many bytes are read, and of how many; `before`: called
-        with the bytes before they are read. `log` may be a `Source` too: bytes that are at hand. Raises NoSuchLog,
+        with the bytes before they are read; `tolerant`: mistakes of the config are kept in `config.errors`, and what
+        they say does not count. `log` may be a `Source` too: bytes that are at hand. Raises NoSuchLog,
         NoPermission, UnknownFormat, ManyConversations, ReadFailed, BadConfig.
         """
         known = os.environ if env is None else env
@@ -110,7 +111,8 @@ class OpenedLog:
             folder = path.resolve().parent if path else Path.cwd()
             file = beside.config_path if beside else None
             base = beside.base if beside else None
-            loaded.append(load(file, folder, known, user_config(known), strict=strict, base=base))
+            config = load(file, folder, known, user_config(known), strict=strict, tolerant=tolerant, base=base)
+            loaded.append(config)
             return str(format or loaded[0]["format"])
 
         opening = read(

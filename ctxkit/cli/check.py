@@ -1,4 +1,4 @@
-"""ctxkit check: find damage in a log and its ops, and prove its context."""
+"""ctxkit check: find damage in a log, its ops and what stands beside it, and prove its context."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ _REASONS = 8
 
 @takes(Reading)
 def command(log: LogArgument = "-", *, reading: Reading) -> int:
-    """Look for damaged lines, ops that do not fit or cannot be read, and calls and results without each other.
+    """Look for damaged lines, ops that do not fit or cannot be read, and calls and results without each other; for
+    snapshots and config that are damaged, and for copies that a program made which synchronises files.
 
     Where the log's own program noted the hashes of the messages that it sent, its context is proved by them. Exit 0:
-    nothing was found; 1: what was found is printed, a line each. Nothing is changed, ever.
+    nothing was found, notes apart; 1: what was found is printed, a line each. Nothing is changed, ever.
     """
-    target = opened(log, reading, command="check", report=False)
+    target = opened(log, reading, command="check", report=False, tolerant=True)
     proofs = target.proofs()
-    findings = target.check(proofs)
-    for finding in findings:
+    told = target.check(proofs, notes=True)
+    for finding in told:
         if reading.json:
             io.out_json(msgspec.to_builtins(finding))
         else:
-            place = Ink(finding.where, "bold")
-            io.out(f"{target.opening.name}: ", place, ": ", Ink(finding.code, "red"), f": {finding.text}", hang=2)
+            place, code = Ink(finding.where, "bold"), Ink(finding.code, "yellow" if finding.note else "red")
+            io.out(f"{target.opening.name}: ", place, ": ", code, f": {finding.text}", hang=2)
     if proofs.requests and reading.json:
         unproved = [{"where": f"line {o.line}", "request": o.request, "text": o.text} for o in proofs.unproved]
         found = {"requests": proofs.requests, "proved": proofs.proved, "messages": proofs.messages}
@@ -41,8 +42,10 @@ def command(log: LogArgument = "-", *, reading: Reading) -> int:
         for line in _proved(proofs):
             io.out(line, hang=2)
     io.flush()
+    findings = [one for one in told if not one.note]
+    notes = f", {render.count(len(told) - len(findings), 'note')}" if len(told) > len(findings) else ""
     ops, messages = render.count(len(target.ledger.entries), "op"), render.count(len(target.messages), "message")
-    io.say(f"{messages}, {ops}: {render.count(len(findings), 'problem') if findings else 'nothing'} found")
+    io.say(f"{messages}, {ops}: {render.count(len(findings), 'problem') if findings else 'nothing'} found{notes}")
     return int(ExitCode.NO) if findings else int(ExitCode.DONE)
 
 

@@ -43,10 +43,12 @@ REPORTED = 10
 def opened(
     log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True,
     before: Callable[[Source], None] | None = None, streams: bool = False, thread: str | None = None,
+    tolerant: bool = False,
 ) -> Log:  # fmt: skip
     """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant.
 
     `thread`: what is asked for; one that the log does not have may be an agent's log beside it, which is opened then.
+    `tolerant`: mistakes of config files are kept in `config.errors`; those of the environment are raised.
     `streams`: /dev/null is a log without messages, and /dev/fd/N, the shell's <(...), is read as standard input is.
     """
     io.Streams.quiet = reading.quiet
@@ -59,12 +61,14 @@ def opened(
         with io.progress(f"reading {'standard input' if log == '-' else os.path.basename(log)}") as step:
             found = Log.open(
                 source, sidecar=reading.sidecar, conversation=reading.conversation, format=reading.from_,
-                strict=reading.strict, progress=step, before=before,
+                strict=reading.strict, progress=step, before=before, tolerant=tolerant and not reading.strict,
             )  # fmt: skip
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
         raise
+    if wrong := [one for one in found.config.errors if one.message.partition(":")[0] in os.environ]:
+        raise wrong[0]
     if thread is not None and (agents := found.agents()):
         beside = _of_agent(found, thread, agents, reading)
         if beside is not None:

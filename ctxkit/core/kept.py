@@ -25,6 +25,10 @@ SHORT = 8
 """Digits of an id in a file's name, and in what people are told."""
 
 
+class NewerVersion(ValueError):
+    """What a newer ctxkit kept."""
+
+
 class Held(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True, frozen=True):
     """Which message of its log one is: number `n` as it stands there, else what it was made from (`from`).
 
@@ -106,11 +110,11 @@ def sealed(head: Head, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def head_of(body: Mapping[str, Any]) -> Head:
-    """The head in a file's object. Raises ValueError, which says in words what is wrong with it."""
+    """The head in a file's object. Raises ValueError, which says in words what is wrong with it; NewerVersion."""
     if not isinstance(body.get("session_id"), str) or not isinstance(v := body.get("v"), int):
         raise ValueError("it is no snapshot: it has no session_id, or no version")
     if v > VERSION:
-        raise ValueError(f"it is of version {v}, and this ctxkit reads {VERSION}")
+        raise NewerVersion(f"it is of version {v}, and this ctxkit reads {VERSION}")
     held = {key: value for key, value in body.items() if key not in ("sum", "messages", "held")}
     if body.get("sum") != digest(held, SUM_DIGITS):
         raise ValueError("it is damaged: the sum of its head does not match")

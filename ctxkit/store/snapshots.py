@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.jsontext import dumps, loads
-from ctxkit.core.kept import SHORT, Head, Kept, head_of, whole
+from ctxkit.core.kept import Head, Kept, NewerVersion, head_of, whole
 from ctxkit.errors import BadSnapshot, CannotCreate, CtxkitError, NoPermission, ReadFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import sync_folder
-from ctxkit.store.opening import close, open_regular
+from ctxkit.store.opening import close, kind_of, open_regular
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
 
@@ -41,6 +42,8 @@ class Found(msgspec.Struct, frozen=True):
     body: dict[str, Any] = {}
     fault: str = ""
     size: int = 0
+    newer: bool = False
+    """A newer ctxkit wrote it."""
 
 
 class Snapshots:
@@ -68,6 +71,19 @@ class Snapshots:
         some = [looked_at(self.folder / name) for name in names if not name.startswith(".")]
         return sorted(some, key=_age, reverse=True)
 
+    def strays(self) -> list[tuple[str, str]]:
+        """What stands in the place of a snapshot and is no file: its name, and what it is. Nothing of it is read."""
+        if self.sidecar.ignored:
+            return []
+        try:
+            with os.scandir(self.folder) as entries:
+                found = [one for one in entries if one.name.endswith(".json") and not one.name.startswith(".")]
+                there = [(one.name, one.stat(follow_symlinks=False)) for one in found]
+        except OSError:
+            return []
+        others = sorted((name, status) for name, status in there if not stat.S_ISREG(status.st_mode))
+        return [(name, "a link" if stat.S_ISLNK(status.st_mode) else kind_of(status)) for name, status in others]
+
     def add(self, pieces: Iterable[bytes], head: Head) -> tuple[Path, bool]:
         """Write a new file; its path, and whether it is new: one with the same id and kind is there already, else.
 
@@ -79,10 +95,10 @@ class Snapshots:
                 if one.head is not None and (one.head.session_id, one.head.kind) == (head.session_id, head.kind):
                     return one.path, False
             self._create()
-            stamp = _stamp(head)
-            path = self.folder / f"{stamp}-{head.session_id[:SHORT]}.json"
+            short, long = names_of(head)
+            path = self.folder / short
             if os.path.lexists(path):  # another id that begins so, within a second
-                path = self.folder / f"{stamp}-{head.session_id}.json"
+                path = self.folder / long
             atomic.create(path, pieces)
             return path, True
 
@@ -116,6 +132,12 @@ class Snapshots:
         if self.sidecar.leads_out(self.folder):
             text = f"{self.folder}: a link that leads out of {self.sidecar.base}: {said}"
             raise NoPermission(text, "remove the link, or name the folder with --sidecar DIR")
+
+
+def names_of(head: Head) -> tuple[str, str]:
+    """The names that the file of a snapshot may have: the one it gets, and the one where that is taken."""
+    stamp = _stamp(head)
+    return f"{stamp}-{head.short}.json", f"{stamp}-{head.session_id}.json"
 
 
 def pieces(body: Mapping[str, Any], kept: Kept) -> Iterator[bytes]:
@@ -170,6 +192,8 @@ def _head(path: Path, source: Source) -> Found:
         if not isinstance(body, dict):
             raise ValueError("it is no snapshot: it is no JSON object")
         made = head_of(body)
+    except NewerVersion as error:
+        return Found(path, fault=str(error), size=source.size, newer=True)
     except (ValueError, RecursionError) as error:
         said = str(error) if str(error).startswith(("it ", "its ")) else "it is no snapshot: it is no JSON"
         return Found(path, fault=said, size=source.size)

@@ -174,6 +174,7 @@ def _is_code(value: object) -> bool:
 def test_damage_codes() -> None:
     """The page has the codes that the code reports, all of them and no others."""
     places = [*(ROOT / "ctxkit/store").glob("*.py"), ROOT / "ctxkit/core/ledger.py", ROOT / "ctxkit/checking.py"]
+    places.append(ROOT / "ctxkit/surroundings.py")
     places.append(ROOT / "ctxkit/formats/claude_code/proofs.py")
     places += [ROOT / "ctxkit/soundness.py", ROOT / "ctxkit/formats/mending.py"]
     found = set().union(*map(codes_in, places))

@@ -1,0 +1,174 @@
+"""Surroundings: what stands beside a log, looked at by `check`: config, snapshots, drafts, copies of all of these.
+
+Everything is read, nothing is changed. Bodies of snapshots are read one at a time, the log once for all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ctxkit.core.copynames import copy_of
+from ctxkit.core.findings import Finding
+from ctxkit.core.jsontext import canonical, loads
+from ctxkit.core.kept import CHECKPOINT, Head
+from ctxkit.errors import CtxkitError, NoSuchLog
+from ctxkit.keeping import prefixes, shelf
+from ctxkit.opened import OpenedLog
+from ctxkit.reading import read_source
+from ctxkit.store.copies import Parting, beside, parting, same_start
+from ctxkit.store.drafts import left
+from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.snapshots import Found, names_of, read
+from ctxkit.store.source import Source, open_log
+
+
+def surroundings(log: OpenedLog) -> list[Finding]:
+    """What is wrong beside a log, and what is worth a note: config, snapshots, drafts, copies; nothing of a stream."""
+    found = list(_config(log))
+    sidecar = log.opening.sidecar
+    if sidecar is not None and not sidecar.ignored:
+        found += (*_snapshots(log, sidecar), *_drafts(sidecar))
+    return [*found, *_copies(log, sidecar)]
+
+
+def _config(log: OpenedLog) -> Iterator[Finding]:
+    """Mistakes of the files that config comes from, where the log was opened in spite of them."""
+    sidecar = log.opening.sidecar
+    own = f"{sidecar.config_path}" if sidecar is not None else ""
+    for error in log.config.errors:
+        place, _, words = error.message.partition(": ")
+        file, line = re.fullmatch(r"(.*?)(?::(\d+))?", place, re.DOTALL).groups()  # type: ignore[union-attr]
+        if not os.path.isabs(file) and file != own:
+            file, line, words = "config", None, error.message
+        name = "config.toml" if file == own else file
+        where = f"{name} line {line}" if line else name
+        yield Finding(where, "bad-config", words, int(line) if line else None)
+
+
+def _snapshots(log: OpenedLog, sidecar: Sidecar) -> Iterator[Finding]:
+    """Each by its head, its name, its messages, and the log that it says it was taken of; the oldest first."""
+    files = shelf(log)
+    try:
+        there = files.found()[::-1]
+        strays = files.strays()
+    except CtxkitError as error:
+        text = error.message.removeprefix(f"{files.folder}: ")
+        yield Finding(files.folder.name, "damaged-snapshot", text)
+        return
+    counts = {one.head.at.messages for one in there if one.head is not None}
+    known = prefixes(log, sorted(count for count in counts if 0 < count <= len(log.messages)))
+    for one in there:
+        where = f"{files.folder.name}/{one.path.name}"
+        fault = one.fault
+        if not fault:
+            try:
+                read(one.path)
+            except NoSuchLog:
+                continue  # it was removed meanwhile
+            except CtxkitError as error:
+                fault = error.message.removeprefix(f"{one.path}: ").removesuffix(": nothing was changed")
+        if fault:
+            code = "newer-snapshot" if one.newer else "damaged-snapshot"
+            yield Finding(where, code, fault)
+        elif one.head is not None:
+            yield from _misplaced(one, one.head, where, there, known.get(one.head.at.messages), log)
+    for name, kind in strays:
+        yield Finding(f"{files.folder.name}/{name}", "damaged-snapshot", f"it is {kind}, and not read")
+
+
+def _misplaced(
+    one: Found, head: Head, where: str, there: list[Found], prefix: str | None, log: OpenedLog
+) -> Iterator[Finding]:
+    """A whole snapshot under another name than its own, or of another log than this one."""
+    what = "checkpoint" if head.kind == CHECKPOINT else "snapshot"
+    own = names_of(head)
+    if one.path.name not in own:
+        same = [o for o in there if o.head is not None and o.head.session_id == head.session_id and o is not one]
+        if any(copy_of(one.path.name, name) for name in own):
+            twin = f"{same[0].path.name} is the same one" if same else "it stands nowhere else"
+            yield Finding(where, "conflict-copy", f"a copy of {what} {head.short}: {twin}", note=bool(same))
+        else:
+            yield Finding(where, "misnamed-snapshot", f"it holds {what} {head.short}, which is named {own[0]}")
+    if prefix != head.prefix:
+        count = head.at.messages
+        fewer = f"of a log of {count:,} messages, and this one has {len(log.messages):,}"
+        others = f"of a log whose first {count:,} messages were others"
+        text = f"{what} {head.short} was taken {fewer if prefix is None else others}"
+        yield Finding(where, "foreign-snapshot", f"{text}: restore brings copies")
+
+
+def _drafts(sidecar: Sidecar) -> Iterator[Finding]:
+    """What editors have open, or left."""
+    for path in left(sidecar):
+        text = f"a draft of an edit that failed, or is open: ctxkit edit LOG --apply {path}"
+        yield Finding(f"{path.relative_to(sidecar.folder)}", "draft-left", text, note=True)
+
+
+def _copies(log: OpenedLog, sidecar: Sidecar | None) -> Iterator[Finding]:
+    """Versions of the log and of its files that stand beside them."""
+    host = os.uname().nodename.partition(".")[0]
+    path = log.opening.path
+    if path is not None:
+        original = Path(os.path.realpath(path))
+        for copy, said in beside(original, host):
+            yield from _copy(log, original, copy, said)
+    if sidecar is None or sidecar.ignored:
+        return
+    for original in (sidecar.ops_path, sidecar.config_path):
+        for copy, said in beside(original, host):
+            yield from _copy(None, original, copy, said)
+    for copy, said in beside(sidecar.folder, host):
+        if said or copy.is_dir():
+            yield Finding(copy.name, "conflict-copy", f"a copy of {sidecar.folder.name}: nothing in it is read")
+
+
+def _copy(log: OpenedLog | None, original: Path, copy: Path, said: bool) -> Iterator[Finding]:
+    """What a copy has that its original has not; `log` where that is the log, which is open."""
+    try:
+        if log is not None:
+            mine, theirs = _both(log, copy)
+        else:
+            mine, theirs = open_log(original) if original.exists() else Source(str(original)), open_log(copy)
+        if not said and not same_start(mine, theirs):
+            return  # somebody's own file, of a similar name
+        found = parting(mine, theirs)
+    except CtxkitError as error:
+        if said:
+            text = error.message.removeprefix(f"{copy}: ")
+            yield Finding(copy.name, "conflict-copy", f"a copy of {original.name} that cannot be read: {text}")
+        return
+    yield Finding(copy.name, "conflict-copy", f"a copy of {original.name}: {_words(found)}", note=not found.more)
+
+
+def _both(log: OpenedLog, copy: Path) -> tuple[Source, Source]:
+    """The records of a log and of its copy, a line each."""
+    opening, source = log.opening, open_log(copy)
+    if opening.laid_out is opening.source:
+        return opening.source, source
+    made = read_source(str(copy), copy, source, None, conversation=opening.conversation, rows=None)
+    return _spelled(opening.laid_out), _spelled(made.laid_out)
+
+
+def _spelled(source: Source) -> Source:
+    """Records of one JSON text, however blanks stand in it."""
+    rows = b"".join(source.chunks()).splitlines() if source.read(0, 1) else []
+    return Source(source.name, b"\n".join(canonical(loads(row)) for row in rows if row.strip()))
+
+
+def _words(found: Parting) -> str:
+    """What differs."""
+    if found.equal:
+        return "it holds the same"
+    start = f"the first {_records(found.same)} are the same" if found.same > 1 else "the first record is the same"
+    start = start if found.same else "they begin otherwise"
+    more = f"it has {_records(found.more)} more" if found.more else "it has nothing more"
+    fewer = f"and lacks {found.fewer:,}" if found.fewer else "and lacks none"
+    order = ", in another order" if not (found.more or found.fewer) else ""
+    return f"{start}; {more} {fewer}{order}"
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record{'s' * (count != 1)}"
