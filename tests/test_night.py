@@ -1,6 +1,7 @@
 """A night session, and the morning after: snapshot and restore among the commands, in the words of who asked for them.
 
-What `show` prints after each step stands in fixtures/night/contexts; `GOLDEN=write` in the environment writes it anew.
+What `show` prints after each step stands in fixtures/night/contexts, and what `export` gives beside it; `GOLDEN=write`
+in the environment writes it anew.
 """
 
 from __future__ import annotations
@@ -29,15 +30,19 @@ class Morning:
         self.log = folder / "mira.jsonl"
 
     def shows(self, name: str, log: Path | None = None) -> list[str]:
-        """What `show` prints, compared with its golden file; the words alone."""
-        ran = good("show", log or self.log)
+        """What `show` prints and `export` gives, compared with their golden files; the words alone."""
         self.steps += 1
-        golden = NIGHT / "contexts" / f"{self.steps}-{name}.txt"
-        if os.environ.get("GOLDEN") == "write":
-            golden.parent.mkdir(exist_ok=True)
-            golden.write_bytes(ran.out)
-        assert golden.read_text(encoding="utf-8") == ran.text, name
-        return re.findall(r"^    (.+)$", ran.text, re.M)
+        shown, exported = good("show", log or self.log), ctxkit("export", log or self.log, "--to", "chat")
+        assert exported.code == (0 if shown.out else 1), exported.err  # nothing to send
+        for out, kind in ((shown.out, "txt"), (exported.out, "jsonl")):
+            golden = NIGHT / "contexts" / f"{self.steps}-{name}.{kind}"
+            if os.environ.get("GOLDEN") == "write":
+                golden.parent.mkdir(exist_ok=True)
+                golden.write_bytes(out)
+            assert golden.read_bytes() == out, name
+        words = [value["content"] for value in exported.values]
+        assert re.findall(r"^    (.+)$", shown.text, re.M) == words
+        return words
 
     def does(self, command: str, *words: str | Path) -> Ran:
         """A command on the log."""
@@ -66,14 +71,15 @@ def test_night(morning: Morning, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Context cleared. Starting fresh." in morning.does("clear").err
     assert morning.shows("clear") == []
 
-    draft = morning.folder / "draft"
-    draft.write_text(re.sub("^#%%", "%%", morning.does("edit", "--print").text, flags=re.M))
-    restored = ctxkit("edit", morning.log, "--apply", draft)
-    assert restored.code == 0, restored.err
+    monkeypatch.setenv("EDITOR", f"sed -i.seen '/^#%%/s/^#//;w {morning.folder}/saved'")
+    assert "[PRIOR_CONTEXT_PROVIDED] 8 messages (8 brought back)" in morning.does("edit").err
+    saved = (morning.folder / "saved").read_text(encoding="utf-8")
+    assert re.findall(r"^%% .+", saved, re.M)[0] == "%% 1 2026-02-11T22:01:00Z user (cleared by op 2)"
     monkeypatch.setenv("CTXKIT_NOW", "2026-02-12T09:35:00Z")
     assert morning.shows("edit") == words
 
     key = morning.does("snapshot", "-m", "the scene by the lamp").text.strip()
+    assert morning.shows("snapshot") == words
     new = morning.folder / "day.jsonl"
     good("init", new, "--profile", "persona")
     [kept] = (morning.folder / "mira.jsonl.ctxkit/snapshots").iterdir()
@@ -83,6 +89,6 @@ def test_night(morning: Morning, monkeypatch: pytest.MonkeyPatch) -> None:
     assert morning.shows("new-log", new) == words
     good("add", new, "--ts", "2026-02-12T09:34:00Z", "Good morning. The tide is out.")
     assert morning.shows("the-morning", new) == [*words, "Good morning. The tide is out."]
-    assert morning.steps == len(list((NIGHT / "contexts").iterdir()))
+    assert 2 * morning.steps == len(list((NIGHT / "contexts").iterdir()))
     for log in (morning.log, new):
         assert good("check", log).code == 0
