@@ -129,14 +129,16 @@ def _many(source: Source) -> Glance | None:
         return None
     some = found.conversations
     title = next((one.title for one in islice(some, LOOKED_AT) if one.title), "")
+    torn = sum(one.code == TORN for one in found.damage)
+    damaged = len(found.damage) - torn
     return Glance(
         format=some[0].format,
         title=_line(title, TITLE),
         last=None,
         time=None,
         messages=sum(one.count for one in some),
-        state="damaged" if found.damage else "clean",
-        damaged=len(found.damage),
+        state="damaged" if damaged else "interrupted" if torn else "clean",
+        damaged=damaged,
         conversations=len(some),
     )
 

@@ -170,12 +170,12 @@ def read_source(
 
 
 def _document(source: Source) -> bytes | None:
-    """The whole file, where its first line says that it may be something bigger; one long line always may."""
+    """The whole file, where its first lines say that it may be something bigger; one long line always may."""
     size = FIRST_LINE
-    while b"\n" not in (start := source.read(0, size)) and size < source.size:
+    while (may := containers.may_be(start := source.read(0, size), whole=size >= source.size)) is None:
         size *= 16
     single = size > FIRST_LINE and start.find(b"\n") in (-1, source.size - 1)
-    if not (single or containers.may_be(start)):
+    if not (single or may):
         return None
     return start if len(start) == source.size else source.read(0, source.size)
 

@@ -121,24 +121,34 @@ _decode_head = msgspec.json.Decoder(_Head).decode
 _decode_any = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def may_be(start: bytes) -> bool:
-    """Whether a file that starts so is worth reading as a whole. `start` must reach to the end of its first line.
+def may_be(start: bytes, *, whole: bool = True) -> bool | None:
+    """Whether a file that starts so is worth reading as a whole; None where more of it is needed to tell.
 
-    So a native log of a gigabyte is never tried; what is no container after all is told by `find`.
+    `whole`: this is all of the file. A native log of a gigabyte is never tried: its first sound line tells. What is no
+    container after all is told by `find`.
     """
     start = start.lstrip(b"\0").removeprefix(_BOM).lstrip(_BLANK)
-    line = start.partition(b"\n")[0].rstrip(_BLANK)
-    if line.startswith(b"["):
-        return True
-    return bool(_held(line)) or (line.startswith(b"{") and line[-1:] in b"{[,")
+    count = 0
+    for _, offset, line in islice(_lines(start), _FIRST):
+        if offset + len(line) == len(start) and not whole:
+            return None
+        told = line.rstrip(_BLANK)
+        if not count and (told.startswith(b"[") or (told.startswith(b"{") and told[-1:] in b"{[,")):
+            return True
+        if _held(told):
+            return True
+        if _sound(told):
+            return False
+        count += 1  # torn, perhaps before a conversation a line
+    return False if whole or count == _FIRST else None
 
 
 def find(raw: bytes) -> Container | None:
     """The conversations of a file, or None where it is no such container (a log, another format, not JSON)."""
     body, ops = _split_ops(raw.removeprefix(_BOM))
-    first = list(islice(_lines(body), _FIRST))
+    first = [line for _, _, line in islice(_lines(body), _FIRST)]
     if len(first) > 1 and any(map(_is_one, first[: 1 if body.startswith(b"[") else _FIRST])):
-        return _per_line(_lines(body), ops)
+        return _per_line(body, ops)
     if _sound(body):
         found = _conversations(body) or _lone(body)
         return None if found is None else Container(found, ops)
@@ -159,15 +169,15 @@ def _sound(raw: bytes) -> bool:
     return True
 
 
-def _lines(raw: bytes) -> Iterator[bytes]:
-    """The lines that are not blank."""
-    start = 0
+def _lines(raw: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """The lines that are not blank, each behind its number and its offset."""
+    number, start = 1, 0
     while start < len(raw):
         end = raw.find(b"\n", start)
         end = len(raw) if end < 0 else end
         if (line := raw[start:end]).strip(_BLANK):
-            yield line
-        start = end + 1
+            yield number, start, line
+        number, start = number + 1, end + 1
 
 
 def lay_out(records: Iterable[bytes], rest: bytes) -> bytes:
@@ -215,17 +225,27 @@ def _is_op(line: bytes) -> bool:
     return head is not None and isinstance(head.ctxkit, str)
 
 
-def _per_line(lines: Iterable[bytes], ops: bytes) -> Container:
-    """A conversation on each line. A line that is none is left to the reader of the rest, which reports it."""
-    conversations: list[Conversation] = []
+def _per_line(body: bytes, ops: bytes) -> Container:
+    """A conversation on each line. Of a torn one what is whole is taken, and it is told; others stay, as records."""
+    from ctxkit.formats import mending
+
+    found = Container([], b"")
     other: list[bytes] = []
-    for line in lines:
-        one = _conversations(line)
-        if one is None:
+    for number, offset, line in _lines(body):
+        last = offset + len(line) == len(body)
+        if _sound(line):
+            one = _conversations(line)
+            found.conversations += one or []
+            other += [] if one else [line + b"\n"]
+        elif torn := _broken(line, b""):
+            found.conversations += torn.conversations
+            found.damage += [mending.moved(each, number, offset, last=last) for each in torn.damage]
+        elif b'"ctxkit"' in line:
             other.append(line + b"\n")
         else:
-            conversations += one
-    return Container(conversations, b"".join([*other, ops]))
+            found.damage.append(mending.lost(line, number, offset, last=last))
+    found.rest = b"".join([*other, ops])
+    return found
 
 
 def _conversations(raw: bytes) -> list[Conversation] | None:

@@ -133,6 +133,21 @@ def around(raw: bytes, piece: Piece) -> Damage:
     return _place(raw, piece.offset, "not-json", words)
 
 
+def lost(line: bytes, number: int, offset: int, *, last: bool) -> Damage:
+    """The report of a line, where it stands in its file, of which nothing is taken. `last`: the file ends in it."""
+    if not line.lstrip(_BLANK).startswith(b"{"):
+        return Damage(number, offset, "not-json", f"{len(line)} bytes that are not JSON")
+    if last:
+        return Damage(number, offset, "torn-tail", f"the last {len(line)} bytes are a record cut off")
+    return Damage(number, offset, "torn-line", f"{len(line)} bytes of a record cut off or broken")
+
+
+def moved(damage: Damage, number: int, offset: int, *, last: bool) -> Damage:
+    """What was told of a line by itself, where it stands in its file. `last`: the file ends in it."""
+    code = "torn-line" if damage.code == "torn-tail" and not last else damage.code
+    return msgspec.structs.replace(damage, line=number, offset=offset + damage.offset, code=code)
+
+
 def _place(raw: bytes, offset: int, code: str, words: str) -> Damage:
     return Damage(raw.count(b"\n", 0, offset) + 1, offset, code, words)
 

@@ -121,6 +121,19 @@ def test_what_cannot_be_read(logs: Path) -> None:
     assert process("sessions", str(logs), before=before).code == 77
 
 
+def test_a_conversation_a_line_whose_first_is_torn(tmp_path: Path) -> None:
+    """The others are listed, shown and searched, and the torn line is told with its place."""
+    path = tmp_path / "batch.jsonl"
+    talks = [{"messages": [{"role": "user", "content": f"question {n}"}]} for n in (1, 2, 3)]
+    path.write_bytes(lines(*talks)[9:])
+    [told] = good("sessions", tmp_path, "--json").values
+    assert (told["conversations"], told["messages"], told["state"], told["damaged"]) == (2, 2, "damaged", 1)
+    ran = ctxkit("show", path, "--conversation", "1")
+    assert ran.code == 0 and "question 2" in ran.text and f"{path}:1: not-json" in ran.err
+    assert ctxkit("check", path, "--conversation", "1").code == 1
+    assert good("sessions", tmp_path, "--grep", "question 3", "--json").values == [told]
+
+
 def test_nothing_is_there(tmp_path: Path, logs: Path) -> None:
     """Exit 1, and which folder it was; a folder that is missing is exit 66."""
     empty = tmp_path / "empty"

@@ -170,12 +170,51 @@ def test_a_torn_op_after_a_document_is_left_for_the_report() -> None:
         assert found.rest == b'{"ctxkit":"mark","i'
 
 
-def test_a_line_that_is_no_conversation_is_left_for_the_report() -> None:
-    """The others are conversations."""
-    line = json.dumps({"messages": TALK}).encode() + b"\n"
-    found = containers.find(line + b"{broken\n" + line)
-    assert found is not None
-    assert (len(found.conversations), found.rest) == (2, b"{broken\n")
+LINE = json.dumps({"messages": TALK}).encode()
+
+
+@pytest.mark.parametrize(
+    ("torn", "code", "taken"),
+    [
+        (b"{broken", "torn-line", 0), (LINE[:30], "torn-line", 0), (LINE[5:], "not-json", 0), (b"words", "not-json", 0),
+        (b"\0\0\0" + LINE, "nul-block", 3), (LINE[: LINE.rindex(b"{")], "torn-line", 2), (LINE[:-1], "torn-line", 3),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_torn_line(torn: bytes, code: str, taken: int, place: int) -> None:
+    """Is told at its place, the first one too, and what is whole of it is taken; the others are conversations."""
+    lines = [LINE, LINE, LINE]
+    lines[place] = torn
+    raw = b"\n".join([*lines, OPS])
+    assert containers.may_be(raw)
+    found = containers.find(raw)
+    assert found is not None and found.rest == OPS
+    counts = [one.count for one in found.conversations]
+    assert counts == [count for k in range(3) if (count := taken if k == place else 3)]
+    assert [(one.code, one.line) for one in found.damage] == [(code, place + 1)]
+
+
+def test_a_last_line_that_is_being_written() -> None:
+    """Is cut off, not broken."""
+    for torn in (LINE[:20], LINE[: LINE.rindex(b"{")]):
+        found = containers.find(LINE + b"\n" + torn)
+        assert found is not None
+        assert [(one.code, one.line) for one in found.damage] == [("torn-tail", 2)]
+
+
+def test_other_lines_among_conversations_stay() -> None:
+    """As records: an op that is torn, and what another program noted."""
+    for other in (b'{"note":1}\n', b'{"ctxkit":"mark","i\n'):
+        found = containers.find(LINE + b"\n" + other + LINE)
+        assert found is not None and (len(found.conversations), found.rest, found.damage) == (2, other, [])
+
+
+def test_how_much_is_read_to_tell() -> None:
+    """The first sound line tells; as long as there is none, one more, up to the third."""
+    assert containers.may_be(LINE[:18], whole=False) is None and not containers.may_be(LINE[:18])
+    assert containers.may_be(b"torn\n" + LINE, whole=False) is None and containers.may_be(b"torn\n" + LINE)
+    assert containers.may_be(b'torn\n{"role":"user","content":"x"}\n', whole=False) is False
+    assert containers.may_be(b"torn\n" * 3 + LINE, whole=False) is False
 
 
 # conversations, messages, calls, results: counted with the standard library alone, each message by itself
