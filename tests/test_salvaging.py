@@ -205,6 +205,6 @@ def test_conversations_a_line() -> None:
 def test_another_format() -> None:
     """A copy that would be read as something else is none: the damage had kept it from that."""
     one = json.dumps({"id": 1, "messages": [{"role": "user", "content": "hi"}]}).encode()
-    log = opened(b'{"ro\n' + one + b"\n" + SMALL)
+    log = opened(b'{"ro\n' * 3 + one + b"\n" + SMALL)
     with pytest.raises(UnknownFormat, match="as another format: nothing was written"):
         b"".join(log.salvage().pieces)
