@@ -67,6 +67,8 @@ class OpenedLog:
         self.at: str | None = None
         self.now: str | None = None
         self.limit: Limit = NoLimit()
+        self.scores: dict[Name, int] = {}
+        """How much what was selected is about what was asked for: percent of the best."""
         self.lens_agent: str | None = None
         self.lens_thread: str | None = None
         self.tools: Sequence[Tool] | None = None
@@ -287,7 +289,12 @@ class OpenedLog:
         state = self.state()
         try:
             seen = shown_names(state, asked.thread) if shown is None else shown
-            return resolve(state, asked, seen, self._text_in_time)
+            rank = None
+            if asked.about is not None:
+                from ctxkit.about import About  # brings sqlite3: only where messages are ranked
+
+                rank = About(self, asked)
+            return resolve(state, asked, seen, self._text_in_time, rank)
         finally:
             self.limit.stop()
 

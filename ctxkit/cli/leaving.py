@@ -99,7 +99,7 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
 
 
 def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:
-    """Runs of `names` with a line each."""
+    """Runs of `names` with a line each; where they were chosen for what they are about, with the best score of each."""
     columns = io.Streams.err_columns or render.width()
     roomy = columns >= render.ROOMY
     state = log.state()
@@ -107,6 +107,10 @@ def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:
     for run in runs[:SHOWN]:
         label = state.label(run[0]) if len(run) == 1 else f"{state.label(run[0])}-{state.label(run[-1])}"
         ids, size = (f"{label:>9}", f"  {len(run):>4}  ") if roomy else (label, f" {len(run)} ")
+        if log.scores:
+            best = max((log.scores[name] for name in run if name in log.scores), default=None)
+            score = "" if best is None else f"{best} %"
+            size += f"{score:>5}  " if roomy else f"{score} " if score else ""
         room = columns - len(ids) - len(size)
         yield [Ink(ids, "bold"), size, render.one_line(log.full(entry(state, run[0])), max(0, room))]
     if len(runs) > SHOWN:

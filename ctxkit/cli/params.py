@@ -117,6 +117,8 @@ class Selecting:
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Of this thread, or of none.")] = None
     after_mark: Annotated[str | None, typer.Option(metavar="LABEL", help="After the newest mark so labelled.")] = None
     before_mark: Annotated[str | None, typer.Option(metavar="LABEL", help="Before the newest mark so labelled.")] = None
+    about: Annotated[str | None, typer.Option(metavar="TEXT", help="About this: the best, by their words.")] = None
+    top: Annotated[int | None, typer.Option(metavar="N", min=1, help="About it: at most so many (20).")] = None
     invert: Annotated[bool, typer.Option("--invert", help="The others.")] = False
 
 

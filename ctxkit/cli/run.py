@@ -156,7 +156,8 @@ def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Sele
     return Selection(
         ids=tuple(numbers or ()), last=selecting.last, role=selecting.role, tool=selecting.tool, grep=selecting.grep,
         since=times["since"], until=times["until"], agent=selecting.agent, thread=selecting.thread,
-        after_mark=selecting.after_mark, before_mark=selecting.before_mark, invert=selecting.invert,
+        after_mark=selecting.after_mark, before_mark=selecting.before_mark, about=selecting.about, top=selecting.top,
+        invert=selecting.invert,
     )  # fmt: skip
 
 
@@ -181,7 +182,7 @@ def criteria_text(selecting: Selecting) -> str | None:
         if value is True:
             words.append(f"--{key.replace('_', '-')}")
         elif value is not None and value is not False:
-            words.append(f"--{key.replace('_', '-')} {value}")
+            words.append(f"--{key.replace('_', '-')} {shlex.quote(value) if key == 'about' else value}")
     return " ".join(words) or None
 
 
@@ -252,6 +253,11 @@ def words_given(
         raise refused(f"{option} -: {error}{after}", "a file with text, or -") from error
 
 
+def scored(log: Log) -> dict[str, int]:
+    """How much each message that was selected is about what was asked for, as people write its name."""
+    return {log.state().label(name): score for name, score in log.scores.items()}
+
+
 def finish_reading(log: Log, summary: str = "") -> None:
     """Warnings of the replay, and a closing line, on stderr; the result goes out first, as a terminal shows both."""
     io.flush()
@@ -304,10 +310,11 @@ def write(
     if piped:
         io.out_bytes(target.copy_out())
     body = None if op is None else target.ledger.by_id[op.id].body if repeated else sealed(op)
+    scores = {"scores": scored(target)} if target.scores else {}
     if reading.json and report is not None:
-        (io.err_json if piped else io.out_json)(report(target, body))
+        (io.err_json if piped else io.out_json)(report(target, body) | scores)
     elif body is not None and (writing.dry_run or reading.json or repeated):
-        (io.err_json if piped else io.out_json)(body)
+        (io.err_json if piped else io.out_json)(body | scores)
     elif reading.json:
         (io.err_json if piped else io.out_json)({"op": None, "said": target.said})
     io.flush()

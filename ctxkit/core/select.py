@@ -1,13 +1,13 @@
 """Selecting messages: the same flags everywhere, resolved to names before anything is written (law 1).
 
-Criteria see what is shown and combine with AND; then `--last`, then `--invert` (REPLAY 31). Numbers and ranges are
-recorded as typed, absent ones too (REPLAY 34).
+Criteria see what is shown and combine with AND; what is left is ranked by `--about`; then `--last`, then `--invert`
+(REPLAY 31). Numbers and ranges are recorded as typed, absent ones too (REPLAY 34).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Protocol
 
@@ -40,8 +40,15 @@ class NoLimit:
         """Nothing to do."""
 
 
+Rank = Callable[[Sequence[Name], Sequence[Name]], Collection[Name]]
+"""Of all that is shown, in order, and of those of it that fit the other criteria: which are about something."""
+
+
 class Selection(msgspec.Struct, frozen=True):
-    """What was asked for. `ids` as typed; `since`, `until`: seconds since 1970; `last`: `5`, `2x` or `3s`."""
+    """What was asked for. `ids` as typed; `since`, `until`: seconds since 1970; `last`: `5`, `2x` or `3s`.
+
+    `about`: what messages are about; of these the best `top`.
+    """
 
     ids: Sequence[str] = ()
     last: str | None = None
@@ -54,6 +61,8 @@ class Selection(msgspec.Struct, frozen=True):
     thread: str | None = None
     after_mark: str | None = None
     before_mark: str | None = None
+    about: str | None = None
+    top: int | None = None
     invert: bool = False
 
     @property
@@ -68,11 +77,18 @@ class Selection(msgspec.Struct, frozen=True):
         return self == Selection()
 
 
-def resolve(state: State, asked: Selection, shown: Iterable[Name], text: Callable[[Name], str]) -> Names:
-    """The names that `asked` stands for. `shown`: the context that criteria see, in order; `text(name)` its words.
+def resolve(
+    state: State, asked: Selection, shown: Iterable[Name], text: Callable[[Name], str], rank: Rank | None = None
+) -> Names:
+    """The names that `asked` stands for. `shown`: the context that criteria see, in order; `text(name)` its words;
+    `rank`: what is about `asked.about`.
 
     Raises UnknownMessage, Usage, BadPattern, NoMark, UnknownAgent; NothingMatched where nothing is left.
     """
+    if asked.about is None and asked.top is not None:
+        raise Usage("--top is for what is about something: nothing was selected", "--about TEXT says what")
+    if asked.top is not None and asked.top < 1:
+        raise Usage(f"--top {asked.top} is no count of messages: nothing was selected", "from 1 on")
     typed = parse_ids(state, asked.ids) if asked.ids else None
     if not asked.criteria:
         if typed is None:
@@ -82,6 +98,9 @@ def resolve(state: State, asked: Selection, shown: Iterable[Name], text: Callabl
     chosen = found if typed is None else [name for name in found if name in typed]
     for keep in _tests(state, asked, text):
         chosen = [name for name in chosen if keep(name)]
+    if rank is not None and chosen:
+        about = rank(found, chosen)
+        chosen = [name for name in chosen if name in about]
     if asked.last is not None:
         chosen = newest(state, asked.last, found, chosen)
     if asked.invert:

@@ -57,6 +57,12 @@ TABLE: list[tuple[str, list[int]]] = [
     ("--after-mark two", [12, 13]),
     ("--before-mark one", [1, 2, 3, 4, 5]),
     ("--after-mark one --before-mark two", [6, 7, 8, 9, 10, 11]),
+    # what they are about: by their words, of which the stem counts
+    ("--about questions", [2, 6, 10]),
+    ("--about Third.QUESTION --top 1", [10]),
+    ("--about question --role user --since 2026-02-01T10:05:00Z", [6, 10]),
+    ("--about question --last 1", [10]),
+    ("--about questions --invert", [n for n in ALL if n not in (2, 6, 10)]),
     # all of them must hold; then --last, then --invert
     ("--role user --grep question", [2, 6, 10]),
     ("--role user --grep third", [10]),
@@ -69,7 +75,15 @@ TABLE: list[tuple[str, list[int]]] = [
     ("--invert 2-6", [1, 7, 8, 9, 10, 11, 12, 13]),
 ]
 STEPS = ({3, 4}, {7, 8})
-NOTHING = ["--role Tool", "--tool nope", "--grep zzz", "--since 2027-01-01", "--until 2h --since 1h", "1-13 --invert"]
+NOTHING = [
+    "--about zebra",
+    "--role Tool",
+    "--tool nope",
+    "--grep zzz",
+    "--since 2027-01-01",
+    "--until 2h --since 1h",
+    "1-13 --invert",
+]
 
 
 @pytest.fixture
@@ -207,7 +221,7 @@ def test_nothing_matches(log: Path, command: list[str], words: str) -> None:
     before = log.read_bytes()
     ran = ctxkit(command[0], log, *words.split(), *command[1:])
     assert (ran.code, ran.out, log.read_bytes()) == (1, b"", before)
-    assert "nothing matched" in ran.err
+    assert "nothing matched" in ran.err or "no message is about" in ran.err
 
 
 @pytest.mark.parametrize("words", ["0", "0-3", "14", "12-14", "1,99", "14-"])

@@ -107,6 +107,8 @@ def criteria() -> str:
         "thread": "of this thread, or of none",
         "after_mark": "after the newest mark so labelled",
         "before_mark": "before it",
+        "about": "about this, by the words they have: above half of the best score",
+        "top": "of these at most so many (20)",
         "invert": "the others",
     }
     assert set(words) == {field.name for field in msgspec.structs.fields(Selection)} - {"ids"}
