@@ -240,6 +240,20 @@ class NoSuchLog(CtxkitError):
     code = ExitCode.NO_LOG
 
 
+class ModelFailed(CtxkitError):
+    """A model that was asked gave no answer that can be used. `again`: another try may help, not before `after` seconds
+    from now.
+    """
+
+    code = ExitCode.PROVIDER
+    again = False
+    after = 0.0
+
+
+class RequestTooLarge(ModelFailed):
+    """A model does not take so many tokens."""
+
+
 class CannotCreate(CtxkitError):
     """A file or folder could not be made."""
 

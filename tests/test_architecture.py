@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 SIDEWAYS = {
     ("__main__", "cli.app"): "`python -m ctxkit` is the command",
     ("store.keys", "when"): "durations in words, loaded only where a config holds one",
+    ("summarize", "tokens.overflow"): "what providers say of a request that is too large",
     ("store", "formats.base"): "the shapes of rows and blocks, which are all that the two share",
 }
 """Arrows between neighbours, each with its reason."""
@@ -44,13 +45,18 @@ ONLY_IN = {
     "dateparser": {"when"},
     "pytimeparse": {"when"},
     "litellm": {"summarize"},
+    "tenacity": {"summarize"},
     "typer": {"cli"},
     "click": set(),  # typer vendors its own
     "jsonlines": {"formats"},
     "tiktoken": {"tokens"},
     "tomlkit": {"store"},
+    "httpx": {"summarize"},
 }
-LAZY = {"dateparser", "pytimeparse", "litellm", "tiktoken", "rich", "tomlkit", "tomllib", "jsonlines", "difflib"}
+LAZY = {
+    "dateparser", "pytimeparse", "litellm", "tenacity", "httpx", "tiktoken", "rich", "tomlkit", "tomllib", "jsonlines",
+    "difflib",
+}  # fmt: skip
 """Too slow for every start: imported inside the function that needs them."""
 
 IMPURE = {

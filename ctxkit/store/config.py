@@ -19,7 +19,7 @@ from ctxkit.store import tomlread
 from ctxkit.store.keys import KEYS, Key
 
 PREFIX = "CTXKIT_"
-OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG"})
+OTHERS = frozenset({"CTXKIT_PAGER", "CTXKIT_DEBUG", "CTXKIT_LOG", "CTXKIT_OFFLINE"})
 """Variables that are no keys."""
 TOLD = 20
 """Mistakes of one file that are told one by one, where all are asked for."""

@@ -1,0 +1,102 @@
+"""Redaction: secrets in a text, found by how they are written, each replaced by its first letters and its length.
+
+Pure. What is sent to a model goes through it, and so does what a model says; a log itself is never changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf]))"
+"""Where a word begins, also behind a line end as JSON writes it."""
+FEWEST = 6
+"""Characters of a value that is looked for wherever it stands: shorter ones are words."""
+
+
+class Rule(NamedTuple):
+    """Secrets of one kind. `marks`: no text without one of these, in small letters, holds any. Group 1 of `pattern` is
+    kept; what stands behind it is the secret.
+    """
+
+    kind: str
+    marks: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _rule(kind: str, marks: str, pattern: str, flags: int = 0) -> Rule:
+    return Rule(kind, tuple(marks.split()), re.compile(pattern, flags))
+
+
+_NAMES = (
+    r"pass(?:word|wd|phrase)|pwd|secret|credentials?|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key"
+    r"|account[_-]?key|shared[_-]?access[_-]?key|auth[_-]?key|signing[_-]?key|encryption[_-]?key|token"
+)
+RULES = (
+    _rule("private key", "private key", r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)"
+          r"(?s:.{1,8000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+          r"|(?:(?:\\[nr]|\s){1,4}[A-Za-z0-9+/=]{16,200}){1,200})"),
+    _rule("age", "age-secret-key-1", rf"{START}(AGE-SECRET-KEY-1)[0-9A-Z]{{40,}}"),
+    _rule("github", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{START}(gh[pousr]_)[A-Za-z0-9]{{20,255}}"),
+    _rule("github", "github_pat_", rf"{START}(github_pat_)[A-Za-z0-9_]{{22,255}}"),
+    _rule("gitlab", "glpat- gldt- glrt- glcbt- glptt-", rf"{START}(gl(?:pat|dt|rt|cbt|ptt)-)[A-Za-z0-9_.-]{{20,255}}"),
+    _rule("anthropic", "sk-ant-", rf"{START}(sk-ant-)[A-Za-z0-9_-]{{16,255}}"),
+    _rule("openai", "sk-", rf"{START}(sk-(?:proj-|or-v1-|svcacct-|admin-|lf-)?)(?=[A-Za-z_-]{{0,200}}\d)"
+          r"[A-Za-z0-9_-]{20,255}"),
+    _rule("aws", "akia asia abia acca", rf"{START}(A(?:KIA|SIA|BIA|CCA))[A-Z0-9]{{16}}(?![A-Za-z0-9])"),
+    _rule("google", "aiza", rf"{START}(AIza)[A-Za-z0-9_-]{{30,}}"),
+    _rule("google", "ya29. gocspx-", rf"{START}(ya29\.|GOCSPX-)[A-Za-z0-9_-]{{20,}}"),
+    _rule("slack", "xox xapp-", rf"{START}(xox[abeoprs]-|xapp-)[A-Za-z0-9-]{{10,255}}"),
+    _rule("slack", "hooks.slack.com", r"(hooks\.slack\.com/(?:services|workflows)/)[A-Za-z0-9_/]{20,}"),
+    _rule("stripe", "_live_ _test_", rf"{START}((?:sk|rk|pk)_(?:live|test)_)[A-Za-z0-9]{{10,255}}"),
+    _rule("webhook", "whsec_", rf"{START}(whsec_)[A-Za-z0-9+/=]{{20,}}"),
+    _rule("npm", "npm_", rf"{START}(npm_)[A-Za-z0-9]{{30,}}"),
+    _rule("pypi", "pypi-", rf"{START}(pypi-)[A-Za-z0-9_-]{{50,}}"),
+    _rule("hugging face", "hf_", rf"{START}(hf_)[A-Za-z0-9]{{30,}}"),
+    _rule("sendgrid", "sg.", rf"{START}(SG\.)[A-Za-z0-9_-]{{16,}}\.[A-Za-z0-9_-]{{16,}}"),
+    _rule("twilio", "sk", rf"{START}(SK)[0-9a-f]{{32}}(?![0-9a-f])"),
+    _rule("digitalocean", "_v1_", rf"{START}(do[opr]_v1_)[0-9a-f]{{64}}"),
+    _rule("shopify", "shp", rf"{START}(shp(?:at|ca|pa|ss)_)[0-9a-fA-F]{{32}}"),
+    _rule("databricks", "dapi", rf"{START}(dapi)[0-9a-f]{{32}}"),
+    _rule("groq, xai, replicate, perplexity", "gsk_ xai- r8_ pplx-",
+          rf"{START}(gsk_|xai-|r8_|pplx-)[A-Za-z0-9]{{30,}}"),
+    _rule("vault", "hvs. hvb.", rf"{START}(hv[sb]\.)[A-Za-z0-9_-]{{20,}}"),
+    _rule("others with a prefix", "lin_api_ ntn_ figd_ sntrys_ dp.pt. nfp_ fo1_ phc_ phx_ rdme_ pul- tskey-",
+          rf"{START}(lin_api_|ntn_|figd_|sntrys_|dp\.pt\.|nfp_|fo1_|ph[cx]_|rdme_|pul-|tskey-)"
+          r"(?=[A-Za-z_-]{0,200}\d)[A-Za-z0-9_+/=-]{20,}"),
+    _rule("telegram", ":aa", rf"{START}(\d{{8,10}}:)AA[A-Za-z0-9_-]{{32,34}}(?![A-Za-z0-9_-])"),
+    _rule("jwt", "eyj", rf"{START}(eyJ)[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{10,}}(?:\.[A-Za-z0-9_-]{{5,}})?"),
+    _rule("authorization", "authorization", r"(authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:[a-z]{3,12}\s{1,2})?)"
+          r"[A-Za-z0-9+/=._~-]{8,}", re.I),
+    _rule("bearer", "bearer", rf"{START}(bearer\s{{1,2}})(?=[A-Za-z+/=._~-]{{0,200}}\d)[A-Za-z0-9+/=._~-]{{16,}}",
+          re.I),
+    _rule("password in a URL", "://", r"(://[^\s/:@\"'<>]{0,100}:)(?![$<{*%…])[^\s/@\"'<>]{3,200}(?=@)"),
+    _rule("parameter of a URL", "key= token= sig= signature= secret= password=",
+          r"([?&](?:[a-z_-]{0,30}key|[a-z_-]{0,30}token|sig|signature|[a-z_-]{0,30}secret|password)=)"
+          r"(?![$<{*…])[^&\s\"'<>)\]}]{8,}", re.I),
+    _rule("assignment", "pass pwd secret credential key token",
+          rf"((?:{_NAMES})[\"'\\]{{0,3}}\s{{0,4}}(?:=>|:=|[=:])\s{{0,4}}[\"'\\]{{0,3}})"
+          r"(?=[^\s\"',;()\[\]{}<>\\]{0,80}\d)(?=[^\s\"',;()\[\]{}<>\\]{0,80}[A-Za-z])"
+          r"[^\s\"',;()\[\]{}<>\\$]{8,}(?![\w(\[{.])", re.I),
+)  # fmt: skip
+"""The surest first: what one has taken no later one sees."""
+
+
+def redact(text: str, known: Iterable[str] = ()) -> tuple[str, int]:
+    """The text without secrets, and how many it had. `known`: values that are secret wherever they stand."""
+    count = 0
+    for value in known:
+        if len(value) >= FEWEST and value in text:
+            count += text.count(value)
+            text = text.replace(value, f"…[redacted {len(value)}]")
+    small = text.lower()
+    for rule in RULES:
+        if any(mark in small for mark in rule.marks):
+            text, found = rule.pattern.subn(_replaced, text)
+            count += found
+    return text, count
+
+
+def _replaced(found: re.Match[str]) -> str:
+    return f"{found[1]}…[redacted {len(found[0]) - len(found[1])}]"

@@ -1,0 +1,392 @@
+"""Summarize: the one place where a model is asked, through litellm, which no other module imports.
+
+`ask` sends messages and returns the answer's text: secrets taken out, within a deadline, tried again where that may
+help, litellm kept silent. A failure is told by its class and status alone: a provider's own words may hold the key, or
+what was sent. Callers (`story.py`) make the request, judge the answer, and go on without a model where there is none.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any, NamedTuple, NoReturn, cast
+
+from ctxkit.core.redaction import redact
+from ctxkit.errors import ModelFailed, RequestTooLarge
+from ctxkit.tokens.overflow import overflow
+
+INSTALL = "pip install 'ctxkit-cli[llm]'"
+OFFLINE = "CTXKIT_OFFLINE"
+"""Set to anything but 0: no model is asked, whoever wants one."""
+TRIES = 4
+"""Requests until an answer can be used."""
+WAIT, LONGEST_WAIT = 0.5, 8.0
+"""Seconds before the second try, doubled before each further one, and at most."""
+TICK = 0.1
+"""Seconds between two looks at the clock while an answer is awaited."""
+LARGEST = 8 << 20
+"""Bytes of a response; more are no answer."""
+REPLY = 4000
+"""Tokens of an answer, and of what a model thinks before it, unless the caller says otherwise."""
+AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""Statuses that pass."""
+GUARDED = "_ctxkit_guarded"
+SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
+"""How variables of the environment end whose values are secret."""
+
+Message = Mapping[str, Any]
+
+
+class Sending(NamedTuple):
+    """What is about to be sent: nothing has left yet. `bytes`: of the request's body, `redactions`: secrets taken out
+    of it.
+    """
+
+    model: str
+    host: str
+    bytes: int
+    redactions: int
+
+
+class Answer(str):
+    """A model's words. `cut`: it was not done when it reached its limit."""
+
+    cut = False
+
+
+def available() -> str:
+    """Why no model can be asked at all; "" where one can."""
+    if os.environ.get(OFFLINE, "0") not in ("", "0"):
+        return f"{OFFLINE} is set"
+    if "litellm" not in sys.modules and find_spec("litellm") is None:
+        return f"litellm is not installed: {INSTALL}"
+    return ""
+
+
+def secrets() -> list[str]:
+    """Values of the environment that are keys, as their names say; the longest first."""
+    found = {value for name, value in os.environ.items() if SECRET_NAME.search(name.upper()) and len(value) >= 8}
+    return sorted(found, key=lambda value: (-len(value), value))
+
+
+def cleaned(messages: Sequence[Message]) -> tuple[list[dict[str, Any]], int]:
+    """The messages without secrets, and how many they had."""
+    known, count = secrets(), 0
+    found = []
+    for message in messages:
+        text, some = redact(message["content"], known)
+        found.append({**message, "content": text})
+        count += some
+    return found, count
+
+
+def ask(
+    model: str, messages: Sequence[Message], *, deadline: float, schema: Mapping[str, Any] | None = None,
+    max_tokens: int = REPLY, check: Callable[[str], str | None] | None = None,
+    tell: Callable[[Sending], None] | None = None, tick: Callable[[], None] | None = None,
+    clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
+) -> Answer:  # fmt: skip
+    """What `model` (a name as litellm has it) answers to `messages`: `role` and `content`, each a text.
+
+    `deadline`: the moment on `clock` when it is over, tries and waits and all; `schema`: JSON schema that the answer
+    has to follow, where the provider can see to that (a caller still looks); `max_tokens`: of the answer; `check`: why
+    an answer cannot be used, None where it can: another is asked for; `tell`: called before anything is sent to a
+    host; `tick`: called ten times a second while it waits. Raises RequestTooLarge, ModelFailed.
+    """
+    missing = available()
+    if missing:
+        raise ModelFailed(f"no model can be asked: {missing}")
+    if not model:
+        raise ModelFailed("no model can be asked: none is named")
+    import tenacity
+
+    sent, redactions = cleaned(messages)
+    asked = {"model": model, "messages": sent, "max_tokens": max_tokens}
+    if schema is not None:
+        form = {"name": "answer", "schema": dict(schema), "strict": True}
+        asked["response_format"] = {"type": "json_schema", "json_schema": form}
+    told: set[str] = set()
+
+    def announce(host: str, size: int) -> None:
+        if tell is not None and host not in told:
+            told.add(host)
+            tell(Sending(model, host, size, redactions))
+
+    def once() -> Answer:
+        left = deadline - clock()
+        if left <= 0:
+            raise _failed(model, "the time is over")
+        call = _Call(asked, left)
+        answer = call.wait(lambda: deadline - clock(), announce, tick or (lambda: None))
+        why = check(answer) if check is not None else None
+        if why:
+            raise _failed(model, why, again=True)
+        return answer
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome is not None else None
+        return max(backoff(state), getattr(error, "after", 0.0))
+
+    def pause(seconds: float) -> None:
+        while seconds > 0:
+            sleep(min(seconds, TICK))
+            seconds -= TICK
+            (tick or (lambda: None))()
+
+    def over(state: tenacity.RetryCallState) -> bool:
+        return state.attempt_number >= TRIES or clock() + state.upcoming_sleep >= deadline
+
+    backoff = tenacity.wait_exponential(multiplier=WAIT, max=LONGEST_WAIT)
+    retrying = tenacity.Retrying(
+        stop=over, wait=wait, sleep=pause, reraise=True,
+        retry=tenacity.retry_if_exception(lambda error: isinstance(error, ModelFailed) and error.again),
+    )  # fmt: skip
+    return retrying(once)
+
+
+def _failed(model: str, why: str, *, again: bool = False, after: float = 0.0, hint: str = "") -> ModelFailed:
+    error = ModelFailed(f"{model} gave no answer that can be used: {why}", hint)
+    error.again, error.after = again, after
+    return error
+
+
+class _Stopped(Exception):
+    """Nobody waits any more."""
+
+
+class _Call(threading.Thread):
+    """One request, in a thread of its own, so that no provider can hold up who waits for it.
+
+    The thread shares nothing but `_news`: ("host", name, bytes) before it sends, and then waits for `_go`; at the end
+    an `Answer` or an error of ours.
+    """
+
+    def __init__(self, asked: dict[str, Any], timeout: float) -> None:
+        super().__init__(name="ctxkit-model", daemon=True)
+        self._asked, self._timeout = asked, timeout
+        self._end = time.monotonic() + timeout
+        self._news: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._go = threading.Event()
+        self._left = False
+        self._why = ""
+        self._again = False
+        self.after = 0.0
+        """Seconds that the provider asks to wait."""
+
+    def wait(self, left: Callable[[], float], announce: Callable[[str, int], None], tick: Callable[[], None]) -> Answer:
+        """The answer. Raises what the thread found, ModelFailed where the time is over, and what a signal raises."""
+        with _muted():
+            try:
+                self.start()
+                while True:
+                    try:
+                        news = self._news.get(timeout=max(0.0, min(TICK, left())))
+                    except queue.Empty:
+                        if left() <= 0:
+                            raise _failed(self._asked["model"], "the time is over") from None
+                        tick()
+                        continue
+                    if isinstance(news, tuple):
+                        announce(*news)
+                        self._go.set()
+                        continue
+                    self.join(1)  # it has nothing left to do
+                    if isinstance(news, ModelFailed):
+                        raise news
+                    return cast(Answer, news)
+            finally:
+                self._left = True
+                self._go.set()
+
+    def run(self) -> None:
+        """Ask, and put what comes of it into the queue, whatever it is."""
+        try:
+            self._news.put(self._answer())
+        except BaseException as error:  # whatever a provider's code raises stays in here: its words may hold anything
+            self._news.put(self._told(error))
+
+    def _answer(self) -> Answer:
+        litellm = _litellm()
+        _calling.call = self
+        with _settings(litellm):
+            found = litellm.completion(
+                **self._asked, timeout=self._timeout, num_retries=0, max_retries=0, drop_params=True, stream=False,
+                caching=False,
+            )  # fmt: skip
+        choice = found.choices[0]
+        message = choice.message
+        text = message.content
+        if choice.finish_reason == "content_filter" or getattr(message, "refusal", None):
+            self.refuse("it refuses", again=True)
+        if not isinstance(text, str) or not text.strip():
+            called = getattr(message, "tool_calls", None)
+            self.refuse("it calls a tool" if called else "it is empty", again=True)
+        answer = Answer(text)
+        answer.cut = choice.finish_reason == "length"
+        return answer
+
+    def _told(self, error: BaseException) -> ModelFailed:
+        """An error without any word of the provider's: its class and status, and what we know ourselves."""
+        model = str(self._asked["model"])
+        if self._why:
+            return _failed(model, self._why, again=self._again)
+        name, status = type(error).__name__, getattr(error, "status_code", None)
+        status = status if isinstance(status, int) else None
+        words = str(error)
+        if name == "ContextWindowExceededError" or status == 413 or overflow(words) is not None:
+            return RequestTooLarge(f"{model} does not take so many tokens")
+        why = name if status is None else f"{name}, status {status}"
+        again = status in AGAIN or name in ("Timeout", "APIConnectionError", "APIError", "JSONDecodeError")
+        return _failed(model, why, again=again, after=self.after, hint=_hint(status, words))
+
+    def may_send(self, host: str, size: int) -> None:
+        """Called in the thread before each request: returns when it may be sent."""
+        if not self._left:
+            self._go.clear()
+            self._news.put((host, size))
+            self._go.wait(max(0.0, self._end - time.monotonic()))
+        if self._left or not self._go.is_set():
+            raise _Stopped
+
+    def refuse(self, why: str, *, again: bool = False) -> NoReturn:
+        """Called in the thread: what comes is no answer. `again`: another try may bring one."""
+        self._why, self._again = why, again
+        raise _Stopped
+
+    def received(self, size: int) -> None:
+        """Called in the thread with each piece of a response: `size` bytes of it so far."""
+        if size > LARGEST:
+            self.refuse("it does not end")
+        if self._left or time.monotonic() > self._end:
+            raise _Stopped
+
+
+def _seconds(text: str) -> float:
+    """What a provider asks to wait, as a header says it; 0 where it names a date."""
+    try:
+        return min(max(float(text), 0.0), 3600.0)
+    except ValueError:
+        return 0.0
+
+
+def _hint(status: int | None, words: str) -> str:
+    if status in (401, 403):
+        return "the provider's key belongs into the environment, as OPENAI_API_KEY, ANTHROPIC_API_KEY, ..."
+    if status == 404 or "LLM Provider NOT provided" in words:
+        return "models are named as litellm does: openai/gpt-..., anthropic/claude-..., ollama/..."
+    return ""
+
+
+_calling = threading.local()
+_SET: dict[str, Any] = {
+    "suppress_debug_info": True, "turn_off_message_logging": True, "disable_hf_tokenizer_download": True,
+    "set_verbose": False, "cache": None, "num_retries": None, "model_fallbacks": None, "callbacks": [],
+    "input_callback": [], "success_callback": [], "failure_callback": [], "service_callback": [],
+    "_async_input_callback": [], "_async_success_callback": [], "_async_failure_callback": [],
+}  # fmt: skip
+"""How litellm is to be while it is asked: no words, no callbacks, no tries of its own, nothing fetched."""
+
+
+@contextmanager
+def _settings(litellm: Any) -> Iterator[None]:
+    """As `_SET` says, and afterwards as whoever uses it too had it."""
+    before = {name: getattr(litellm, name) for name in _SET if hasattr(litellm, name)}
+    try:
+        for name in before:
+            setattr(litellm, name, _SET[name] if not isinstance(_SET[name], list) else [])
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(litellm, name, value)
+
+
+def _litellm() -> Any:
+    """litellm, silent, which fetches nothing by itself and reads no .env file of the folder that it is in."""
+    os.environ.pop("LITELLM_LOG", None)
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ["LITELLM_MODE"] = "PRODUCTION"
+    import litellm
+
+    for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx", "httpcore", "openai"):
+        logging.getLogger(name).disabled = True
+    _guard()
+    return litellm
+
+
+def _guard() -> None:
+    """From now on, requests of our threads are announced before they leave, go to no other place that an answer names,
+    and bring no more than they may. Those of other threads are as ever.
+    """
+    import httpx
+
+    plain: Any = httpx.HTTPTransport.handle_request
+    if getattr(plain, GUARDED, False):
+        return
+
+    class Bounded(httpx.SyncByteStream):
+        def __init__(self, stream: Any, call: _Call) -> None:
+            self._stream, self._call = stream, call
+
+        def __iter__(self) -> Iterator[bytes]:
+            size = 0
+            for piece in self._stream:
+                size += len(piece)
+                self._call.received(size)
+                yield piece
+
+        def close(self) -> None:
+            self._stream.close()
+
+    def guarded(self: Any, request: httpx.Request) -> httpx.Response:
+        call: _Call | None = getattr(_calling, "call", None)
+        if call is None:
+            response: httpx.Response = plain(self, request)
+            return response
+        port = "" if request.url.port is None else f":{request.url.port}"
+        call.may_send(f"{request.url.host}{port}", int(request.headers.get("content-length", 0)))
+        response = plain(self, request)
+        if response.has_redirect_location:
+            response.close()
+            call.refuse(f"it points to another place, status {response.status_code}")
+        call.after = _seconds(response.headers.get("retry-after", "0"))
+        response.stream = Bounded(response.stream, call)
+        return response
+
+    setattr(guarded, GUARDED, True)
+    httpx.HTTPTransport.handle_request = guarded  # type: ignore[method-assign]
+
+
+class _Aside:
+    """A stream that takes no words of our threads; those of others go where they always went."""
+
+    def __init__(self, stream: Any) -> None:
+        self.plain = stream
+
+    def write(self, text: str) -> int:
+        return len(text) if isinstance(threading.current_thread(), _Call) else self.plain.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plain, name)
+
+
+@contextmanager
+def _muted() -> Iterator[None]:
+    """Nothing that our threads print is seen; where one is busy still at the end, what it prints later neither."""
+    for name in ("stdout", "stderr"):
+        if (stream := getattr(sys, name)) is not None and not isinstance(stream, _Aside):
+            setattr(sys, name, _Aside(stream))
+    try:
+        yield
+    finally:
+        if not any(isinstance(one, _Call) for one in threading.enumerate()):
+            for name in ("stdout", "stderr"):
+                if isinstance(stream := getattr(sys, name), _Aside):
+                    setattr(sys, name, stream.plain)

@@ -1,0 +1,234 @@
+"""summarize: a model is asked, by litellm itself, on a server that answers what providers answer, and worse."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ctxkit import summarize
+from ctxkit.errors import ExitCode, ModelFailed, RequestTooLarge
+from ctxkit.summarize import Answer, Sending, ask
+from tests.stub import KEY, Says, Script, Stub, asked, pointed, stub
+
+OPENAI, ANTHROPIC = "openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"
+TOO_LONG = {
+    OPENAI: Says(
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.", 400,
+        type="invalid_request_error", code="context_length_exceeded",
+    ),
+    ANTHROPIC: Says("prompt is too long: 210345 tokens > 200000 maximum", 400, type="invalid_request_error"),
+}  # fmt: skip
+MESSAGES = [{"role": "system", "content": "Say it in short."}, {"role": "user", "content": "CANARY of the transcript"}]
+
+both = pytest.mark.parametrize("model", [OPENAI, ANTHROPIC])
+
+
+@pytest.fixture(autouse=True)
+def silence(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Whatever happens: not a word on stdout or stderr."""
+    yield
+    assert capfd.readouterr() == ("", "")
+
+
+def tried(monkeypatch: pytest.MonkeyPatch, model: str, *answers: Script, **options: Any) -> tuple[Answer, Stub]:
+    """What is answered, without waiting between two tries."""
+    with stub(*answers) as made:
+        pointed(made, monkeypatch)
+        deadline = time.monotonic() + options.pop("seconds", 50)
+        options.setdefault("sleep", lambda _: None)
+        return ask(model, options.pop("messages", MESSAGES), deadline=deadline, **options), made
+
+
+def failed(monkeypatch: pytest.MonkeyPatch, model: str, *answers: Script, **options: Any) -> tuple[ModelFailed, int]:
+    """What it raises, and how often it asked: exit 69, no word of what was sent, of the key, or of the provider's."""
+    with stub(*answers) as made:
+        pointed(made, monkeypatch)
+        with pytest.raises(ModelFailed) as caught:
+            deadline = time.monotonic() + options.pop("seconds", 50)
+            ask(model, MESSAGES, deadline=deadline, **{"sleep": lambda _: None, **options})
+        found: BaseException | None = caught.value
+        while found is not None:
+            for word in ("CANARY", KEY, "BOOM", made.host):
+                assert word not in repr(found) and word not in str(getattr(found, "hint", ""))
+            found = found.__cause__ or found.__context__
+        assert caught.value.code == ExitCode.PROVIDER == 69
+        return caught.value, len(made.requests)
+
+
+@both
+def test_good(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """The answer's text; what is sent was announced before it left, with its size, and holds the caller's words."""
+    seen: list[tuple[Sending, int]] = []
+    with stub(Says("We fixed it.")) as made:
+        pointed(made, monkeypatch)
+        found = ask(
+            model, MESSAGES, deadline=time.monotonic() + 50, tell=lambda one: seen.append((one, len(made.requests)))
+        )
+        assert found == "We fixed it." and isinstance(found, str) and not found.cut
+        [(sending, before)] = seen
+        assert sending == Sending(model, made.host, sending.bytes, 0) and before == 0 and sending.bytes > 50
+        [body] = made.requests
+        assert asked(body) == "CANARY of the transcript" and KEY in made.keys[0]
+        assert not body.get("tools") and not body.get("stream") and body["max_tokens"] == summarize.REPLY
+
+
+@both
+def test_secrets_do_not_leave(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """Neither those that look like one, nor what the environment calls one."""
+    monkeypatch.setenv("SHOP_TOKEN", "plainwordsonly")
+    words = f"ghp_{'a1' * 18} and plainwordsonly and {KEY}"
+    seen: list[Sending] = []
+    found, made = tried(
+        monkeypatch, model, Says("done"), messages=[{"role": "user", "content": words}], tell=seen.append
+    )
+    assert found == "done" and seen[0].redactions == 3
+    assert "a1a1" not in made.sent and "plainwords" not in made.sent and KEY not in made.sent
+    assert asked(made.requests[0]) == "ghp_…[redacted 36] and …[redacted 14] and …[redacted 42]"
+
+
+@both
+@pytest.mark.parametrize(
+    "first",
+    [
+        Says("BOOM", 429), Says("BOOM", 500), Says("BOOM", 503), Says("BOOM", 529, type="overloaded_error"),
+        Says(raw=b'{"id": "x", "choi'), Says(raw=b'{"hello": 1}'), Says(raw=b"[1]"), Says(raw=b"<html>BOOM</html>"),
+        Says(raw=b""), Says(""), Says(" \n"), Says(None), Says(None, calls=["rm"]), Says("no", stop="content_filter"),
+    ],
+)  # fmt: skip
+def test_then_good(monkeypatch: pytest.MonkeyPatch, model: str, first: Says) -> None:
+    """What passes is tried again."""
+    found, made = tried(monkeypatch, model, first, Says("good"))
+    assert found == "good" and len(made.requests) == 2 and made.requests[0] == made.requests[1]
+
+
+@both
+@pytest.mark.parametrize(
+    ("always", "tries", "words"),
+    [
+        (Says("BOOM", 500), 4, "status 500"), (Says(""), 4, "it is empty"),
+        (Says(None, calls=["rm"]), 4, "calls a tool"),
+        (Says("BOOM", stop="content_filter"), 4, "it refuses"), (Says("BOOM", 401), 1, "status 401"),
+        (Says("BOOM", 404), 1, "status 404"), (Says("BOOM", 400, type="invalid_request_error"), 1, "status 400"),
+        (Says("", 307, headers={"location": "http://127.0.0.1:9/BOOM"}), 1, "points to another place, status 307"),
+        (Says(endless=True), 1, "it does not end"),
+    ],
+)  # fmt: skip
+def test_always(monkeypatch: pytest.MonkeyPatch, model: str, always: Says, tries: int, words: str) -> None:
+    """What does not pass is told by class and status; only what may pass is asked again."""
+    error, count = failed(monkeypatch, model, always)
+    assert words in error.message and error.message.startswith(model) and count == tries
+    assert (always.status == 401) == ("key belongs into the environment" in error.hint)
+
+
+@both
+def test_too_large(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """A class of its own, at once: the caller sends less."""
+    error, count = failed(monkeypatch, model, TOO_LONG[model])
+    assert isinstance(error, RequestTooLarge) and count == 1
+
+
+@both
+def test_slow(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """Nobody waits longer than the deadline; meanwhile `tick` is called; nothing is sent afterwards."""
+    ticks: list[float] = []
+    began = time.monotonic()
+    error, count = failed(monkeypatch, model, Says("late", wait=30), seconds=0.6, tick=lambda: ticks.append(0))
+    assert "the time is over" in error.message and count == 1 and ticks and time.monotonic() - began < 20
+
+
+def test_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that reached its limit says so."""
+    for model in (OPENAI, ANTHROPIC):
+        assert tried(monkeypatch, model, Says("and so on and", stop="length"))[0].cut
+
+
+def test_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each wait twice the one before; what the provider asks for where that is longer; none beyond the deadline."""
+    waits: list[float] = []
+    failed(monkeypatch, OPENAI, Says("BOOM", 500), sleep=waits.append)
+    assert sum(waits) == pytest.approx(0.5 + 1 + 2)
+    waits.clear()
+    tried(monkeypatch, OPENAI, Says("BOOM", 429, headers={"retry-after": "7"}), Says("good"), sleep=waits.append)
+    assert sum(waits) == pytest.approx(7)
+    error, count = failed(monkeypatch, OPENAI, Says("BOOM", 429, headers={"retry-after": "90"}), sleep=waits.append)
+    assert "status 429" in error.message and count == 1 and sum(waits) == pytest.approx(7)
+
+
+def test_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller's word on an answer: another is asked for, and its reason told."""
+    check = {"bad": "it is bad"}.get
+    assert tried(monkeypatch, OPENAI, Says("bad"), Says("good"), check=check)[0] == "good"
+    error, count = failed(monkeypatch, OPENAI, Says("bad"), check=check)
+    assert error.message.endswith("it is bad") and count == 4
+
+
+def test_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that follows a schema is asked for in the provider's own way."""
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    _, made = tried(monkeypatch, OPENAI, Says('{"a":1}'), schema=schema)
+    assert made.requests[0]["response_format"]["json_schema"]["schema"] == schema
+    found, made = tried(monkeypatch, ANTHROPIC, Says('{"a":1}'), schema=schema)
+    assert found == '{"a":1}' and '"properties": {"a": {"type": "integer"}}' in made.sent
+
+
+def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while it waits, and before anything has left: then nothing leaves."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    for when in ("tick", "tell"):
+        with stub(Says("late", wait=1)) as made:
+            pointed(made, monkeypatch)
+            with pytest.raises(KeyboardInterrupt):
+                ask(OPENAI, MESSAGES, deadline=time.monotonic() + 50, **{when: interrupt})  # type: ignore[arg-type]
+            time.sleep(0.2)
+            assert len(made.requests) <= (when == "tick")
+
+
+def test_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without litellm the way to install it is told; CTXKIT_OFFLINE refuses; an unknown name asks nobody."""
+    error, count = failed(monkeypatch, "nonsense", Says("x"))
+    assert count == 0 and "models are named as litellm does" in error.hint
+    monkeypatch.setenv("CTXKIT_OFFLINE", "1")
+    assert failed(monkeypatch, OPENAI, Says("x"))[0].message == "no model can be asked: CTXKIT_OFFLINE is set"
+    monkeypatch.setenv("CTXKIT_OFFLINE", "0")
+    monkeypatch.setattr(summarize, "find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, "litellm")
+    assert "pip install 'ctxkit-cli[llm]'" in failed(monkeypatch, OPENAI, Says("x"))[0].message
+
+
+def test_whoever_else_uses_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its settings are as they were, other requests are not guarded, streams are as they were."""
+    tried(monkeypatch, OPENAI, Says("x"))
+    import httpx
+    import litellm
+
+    called: list[str] = []
+    monkeypatch.setattr(litellm, "success_callback", [lambda *_: called.append("told")])
+    monkeypatch.setattr(litellm, "suppress_debug_info", False)
+    out = sys.stdout
+    tried(monkeypatch, OPENAI, Says("x"))
+    assert litellm.success_callback != [] and litellm.suppress_debug_info is False and called == []
+    assert sys.stdout is out or isinstance(sys.stdout, summarize._Aside)
+    with stub(Says("", 307, headers={"location": "/elsewhere"})) as made:
+        assert httpx.post(f"{made.url}/v1/x", json={}).status_code == 307
+
+
+def test_words_of_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a model is asked, what other threads print goes where it always went."""
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    tried(monkeypatch, OPENAI, Says("x", wait=0.3), tick=lambda: print("here"))
+    monkeypatch.undo()
+    assert "here" in out.getvalue()
