@@ -241,17 +241,14 @@ class NoSuchLog(CtxkitError):
 
 
 class ModelFailed(CtxkitError):
-    """A model that was asked gave no answer that can be used. `again`: another try may help, not before `after` seconds
-    from now.
+    """A model that was asked gave no answer that can be used.
+
+    `again`: another try may help, not before `after` seconds from now; `too_large`: it does not take so many tokens.
     """
 
     code = ExitCode.PROVIDER
-    again = False
+    again = too_large = False
     after = 0.0
-
-
-class RequestTooLarge(ModelFailed):
-    """A model does not take so many tokens."""
 
 
 class CannotCreate(CtxkitError):

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple, NoReturn, cast
 
 from ctxkit.core.redaction import redact
-from ctxkit.errors import ModelFailed, RequestTooLarge
+from ctxkit.errors import ModelFailed
 from ctxkit.tokens.overflow import overflow
 
 INSTALL = "pip install 'ctxkit-cli[llm]'"
@@ -99,7 +99,7 @@ def ask(
     `deadline`: the moment on `clock` when it is over, tries and waits and all; `schema`: JSON schema that the answer
     has to follow, where the provider can see to that (a caller still looks); `max_tokens`: of the answer; `check`: why
     an answer cannot be used, None where it can: another is asked for; `tell`: called before anything is sent to a
-    host; `tick`: called ten times a second while it waits. Raises RequestTooLarge, ModelFailed.
+    host; `tick`: called ten times a second while it waits. Raises ModelFailed.
     """
     missing = available()
     if missing:
@@ -242,7 +242,9 @@ class _Call(threading.Thread):
         status = status if isinstance(status, int) else None
         words = str(error)
         if name == "ContextWindowExceededError" or status == 413 or overflow(words) is not None:
-            return RequestTooLarge(f"{model} does not take so many tokens")
+            found = _failed(model, "it does not take so many tokens")
+            found.too_large = True
+            return found
         why = name if status is None else f"{name}, status {status}"
         again = status in AGAIN or name in ("Timeout", "APIConnectionError", "APIError", "JSONDecodeError")
         return _failed(model, why, again=again, after=self.after, hint=_hint(status, words))

@@ -28,10 +28,10 @@ def test_one_class_per_cause(kind: type[CtxkitError]) -> None:
     assert kind("x").hint == ""
 
 
-def test_every_failing_code_but_a_providers_has_a_class() -> None:
+def test_every_failing_code_has_a_class() -> None:
     """A code that nothing raises is a promise that nobody keeps."""
     raised = {kind.code for kind in LEAVES}
-    assert set(ExitCode) - raised <= {ExitCode.DONE, ExitCode.BUG, ExitCode.PROVIDER}
+    assert set(ExitCode) - raised <= {ExitCode.DONE, ExitCode.BUG}
 
 
 def test_all_errors_are_found_here() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxkit import summarize
-from ctxkit.errors import ExitCode, ModelFailed, RequestTooLarge
+from ctxkit.errors import ExitCode, ModelFailed
 from ctxkit.summarize import Answer, Sending, ask
 from tests.stub import KEY, Says, Script, Stub, asked, pointed, stub
 
@@ -127,9 +127,9 @@ def test_always(monkeypatch: pytest.MonkeyPatch, model: str, always: Says, tries
 
 @both
 def test_too_large(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
-    """A class of its own, at once: the caller sends less."""
+    """It says so, at once: the caller sends less."""
     error, count = failed(monkeypatch, model, TOO_LONG[model])
-    assert isinstance(error, RequestTooLarge) and count == 1
+    assert error.too_large and count == 1
 
 
 @both
