@@ -6,18 +6,18 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import zip_longest
 
 import msgspec
 
 from ctxkit.core.compare import CAME, CHANGED, GONE, MOVED, SAME, Hunk, compare
-from ctxkit.core.context import require_known
+from ctxkit.core.context import entry, require_known
 from ctxkit.core.edits import alike
 from ctxkit.core.likeness import SIZE, Link, likeness, links
 from ctxkit.core.messages import Call, Message, Result
-from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.reasons import taken_out
 from ctxkit.core.standing import WORDS, Standing
@@ -50,9 +50,15 @@ class Diff:
         items = a.state.board.items.keys() & b.state.board.items.keys()
         self.known = Names(Ranges.span(1, shared), items)
         """The names that mean one and the same message on both sides."""
-        digests = None if self.one_log else LogDigests(a, b)
+        digests = LogDigests(a, b) if not self.one_log else CopyDigests(a, b) if self.of_snapshots else None
         changed = _changed(a, b, self.known)
-        self.hunks = compare(a.order, b.order, self.known, changed, _became(a, b, self.known), digests)
+        became = _became(a, b, self.known)
+        self.hunks = compare(a.order, b.order, self.known, changed, became, digests, _still(a, b, became))
+
+    @property
+    def of_snapshots(self) -> bool:
+        """Whether a side is a snapshot of the log: some of its messages may be copies."""
+        return self.a.kept is not None or self.b.kept is not None
 
     @property
     def differs(self) -> bool:
@@ -118,7 +124,7 @@ class Diff:
         """What happened to a CHANGED message: shortened, edited, told anew ...; "" where two logs just differ."""
         old, new = self.a.entry(hunk.a), self.b.entry(hunk.b)
         if old.name != new.name:
-            return "edited" if isinstance(old.name, ItemName) or isinstance(new.name, ItemName) else ""
+            return "edited" if not self.of_snapshots and ItemName in (type(old.name), type(new.name)) else ""
         if old.stub != new.stub:
             return "shortened" if new.stub is not None else "in full again"
         if old.item is not None:
@@ -135,7 +141,7 @@ class Diff:
 
     def _absent(self, side: Side, name: Name) -> Why:
         """Why a name that the other side has is nothing at all on this one."""
-        if not self.one_log:
+        if not self.one_log or side.kept is not None:
             return Why()
         if isinstance(name, int):
             return Why("later", None, "not written yet")
@@ -153,7 +159,10 @@ class _Reasons:
     def __init__(self, side: Side, names: Names, known: Names) -> None:
         self._ranges: list[tuple[int, int, Why]] = []
         self._items: dict[Name, Why] = {}
-        for standing, part in side.standings.split(names & known):
+        if side.kept is not None:  # of its context alone anything is known
+            later = Why("later", None, "written since")
+            self._ranges.append((side.kept.at.messages + 1, side.state.count, later))
+        for standing, part in side.standings.split(names & known) if side.kept is None else ():
             why = _why(standing)
             self._ranges += [(low, high, why) for low, high in part.numbers.pairs()]
             self._items.update(dict.fromkeys(part.items, why))
@@ -227,6 +236,17 @@ def _became(a: Side, b: Side, known: Names) -> dict[Name, Name]:
             found[name] = roots[root]
     once = {new: old for old, new in found.items()}
     return {old: new for new, old in once.items()}
+
+
+def _still(a: Side, b: Side, became: Mapping[Name, Name]) -> Names:
+    """Which of them say the same: what a snapshot holds as a copy, since it was shortened or told otherwise then."""
+    if a.kept is None and b.kept is None:
+        return NOTHING
+    return Names.of(old for old, new in became.items() if _said(a, old) == _said(b, new))
+
+
+def _said(side: Side, name: Name) -> bytes:
+    return likeness(side.log.full(entry(side.state, name)))
 
 
 def _root(side: Side, name: Name) -> Name:
@@ -321,6 +341,24 @@ class LogDigests:
             one = self._sides[side]
             found = self._links[side] = dict(links(_calls(one, place, name) for place, name in enumerate(one.order)))
         return found
+
+
+class CopyDigests(LogDigests):
+    """The same for a log and a snapshot of it: a number says which message it is, a copy only what it says."""
+
+    def same(self, a: int, b: int) -> bool:
+        """Equal digests."""
+        return self.digest(0, a) == self.digest(1, b)
+
+    def digest(self, side: int, place: int) -> bytes:
+        """The number, or what a copy says, in SIZE bytes."""
+        name = self._sides[side].order[place]
+        return name.to_bytes(SIZE) if isinstance(name, int) else super().digest(side, place)
+
+    def alike(self, a: int, b: int) -> bool:
+        """Of one role, with half of their words in common, and one of them a copy."""
+        numbers = (isinstance(side.order[place], int) for side, place in zip(self._sides, (a, b), strict=True))
+        return not all(numbers) and super().alike(a, b)
 
 
 def _calls(side: Side, place: int, name: Name) -> tuple[int, Sequence[str], Sequence[str]]:

@@ -333,7 +333,7 @@ class Log(CommittingLog):
     def diff(self, a: str | Log | None = None, b: str | None = None) -> Diff:
         """What differs between two states of this log, or between its context and that of another log.
 
-        `a`, `b`: as `ctxkit diff` takes them ("now", an op, a mark); `b` alone missing: now; both: the newest op in
+        `a`, `b`: as `ctxkit diff` takes them (now, op, mark, snapshot); `b` alone missing: now; both: the newest op in
         force, from before it to after it. Raises Usage for a state that the log does not have.
         """
         from ctxkit.comparing import Diff

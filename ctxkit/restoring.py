@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxkit.core.context import Entry, windowed
-from ctxkit.core.jsontext import canonical
+from ctxkit.core.jsontext import canonical, dumps
 from ctxkit.core.kept import Kept
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.ops import Op, to_body
@@ -23,7 +23,9 @@ from ctxkit.opened import OpenedLog
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.restore import Wish
 from ctxkit.policies.restore import restore as decided
+from ctxkit.reading import NATIVE
 from ctxkit.store.snapshots import read
+from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
     from ctxkit.log import Log
@@ -51,6 +53,17 @@ def is_own(log: OpenedLog, kept: Kept) -> bool:
     """Whether a snapshot was taken of this log, which may have grown since."""
     count = kept.head.at.messages
     return 0 < count <= len(log.messages) and prefix(log, count) == kept.head.prefix
+
+
+def as_log(kept: Kept) -> Log:
+    """A snapshot as a log of its own, on which no window is: its messages, a line each."""
+    from ctxkit.log import Log
+
+    lines = b"".join(dumps(record).encode("ascii") + b"\n" for record in kept.messages)
+    found = Log.open(Source(f"snapshot {kept.head.short}", lines), format=NATIVE, env={})
+    found.config = found.config.given({"window.default": "off"})
+    found.config.agents.clear()
+    return found
 
 
 def strange(log: OpenedLog, kept: Kept) -> Iterator[str]:

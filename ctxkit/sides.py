@@ -1,6 +1,7 @@
-"""Sides: the states that `diff` compares, and how people name them: an op, a mark, now.
+"""Sides: the states that `diff` compares, and how people name them: an op, a mark, now, a snapshot.
 
-Used by `comparing`; a `Side` is a log at some point, seen through its agent, thread and windows.
+Used by `comparing`; a `Side` is a log at some point, seen through its agent, thread and windows. A snapshot of the log
+is what its context would be after `restore --replace`; one of another log is a log of its own.
 """
 
 from __future__ import annotations
@@ -9,25 +10,33 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxkit.core.context import Entry, entry
+from ctxkit.core.kept import Head, Kept
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Content
+from ctxkit.core.names import ItemName, Name
 from ctxkit.core.order import Order, order
 from ctxkit.core.standing import Standings
-from ctxkit.errors import NoSuchOp, Usage
+from ctxkit.errors import NoSuchLog, NoSuchOp, NoSuchSnapshot, Usage
 from ctxkit.opened import BEFORE, NOW, OpenedLog
+from ctxkit.restoring import as_log, is_own, loaded, plan
 
 if TYPE_CHECKING:
+    from ctxkit.log import Log
     from ctxkit.measuring import Measuring
 
-MARK = "mark:"
+MARK, SNAPSHOT = "mark:", "snapshot:"
 
 
 class Side:
-    """One of two contexts that are compared. `title`: which state of the log it is, in words."""
+    """One of two contexts that are compared. `title`: which state of the log it is, in words.
 
-    def __init__(self, log: OpenedLog, title: str) -> None:
+    `kept`: the snapshot of the log that it is.
+    """
+
+    def __init__(self, log: OpenedLog, title: str, kept: Head | None = None) -> None:
         self.log = log
         self.title = title
+        self.kept = kept
         self.state = log.state()
 
     @cached_property
@@ -40,9 +49,18 @@ class Side:
         """Where the log's messages stand."""
         return Standings(self.state, self.log.lens())
 
+    def name(self, place: int) -> Name:
+        """The name of the message at `place` (from 0) of the context; of a snapshot's copy, what it was made from."""
+        name = self.order[place]
+        item = self.state.board.items.get(name) if self.kept is not None and isinstance(name, ItemName) else None
+        return name if item is None or item.origin is None else item.origin
+
     def label(self, place: int) -> str:
-        """How people write the name of the message at `place` (from 0) of the context."""
-        return self.state.label(self.order[place])
+        """How people write that name; s.2 for a copy, the second of the snapshot, of what the log has no more."""
+        name = self.name(place)
+        if self.kept is not None and isinstance(name, ItemName) and name == self.order[place]:
+            return f"s.{name.k}"
+        return self.state.label(name)
 
     def entry(self, place: int) -> Entry:
         """The message at `place`, light."""
@@ -69,14 +87,21 @@ class Side:
         return sum(self.measuring.entries([self.entry(place) for place in range(start, start + count)]))
 
 
-def side(log: OpenedLog, word: str = NOW) -> Side:
-    """The state of `log` that `word` names: `now`, an op (number, id, prefix of one), a mark (LABEL or mark:LABEL).
+def side(log: Log, word: str = NOW) -> Side:
+    """The state of `log` that `word` names: `now`, an op (number, id, prefix of one), a mark (LABEL or mark:LABEL),
+    a snapshot (as `restore` takes it, or with snapshot: before that).
 
     An op stands for the state right after it, with ^ behind it for the one right before. What reads as several of
-    these is the first of: now, op number, op id, label, prefix. Raises Usage for what is none of them.
+    these is the first of: now, op number, op id, label, prefix, snapshot. Raises Usage for what is none of them, and
+    for a snapshot BadSnapshot, NoPermission, ReadFailed.
     """
     if word == NOW:
         return Side(log, NOW)
+    if word.startswith(SNAPSHOT):
+        try:
+            return of_snapshot(log, loaded(log, word.removeprefix(SNAPSHOT)))
+        except NoSuchSnapshot as error:
+            raise Usage(error.message, error.hint) from error
     op = _named(log, word)
     before = op is None and word.endswith(BEFORE)
     if before:
@@ -87,7 +112,13 @@ def side(log: OpenedLog, word: str = NOW) -> Side:
         except NoSuchOp as error:
             if "not unique" in error.message:
                 raise Usage(error.message, error.hint) from error
-            raise Usage(f"{word!r} is no op and no mark of {log.opening.name}, and no file", _choice(log)) from error
+            try:
+                return of_snapshot(log, loaded(log, word))
+            except (NoSuchSnapshot, NoSuchLog) as none:
+                if "not unique" in none.message:
+                    raise Usage(none.message, none.hint) from none
+            text = f"{word!r} is no op, no mark and no snapshot of {log.opening.name}, and no file"
+            raise Usage(text, _choice(log)) from error
         before = word.endswith(BEFORE)
     return at_op(log, op, before=before)
 
@@ -98,6 +129,16 @@ def at_op(log: OpenedLog, op: LedgerEntry, *, before: bool = False) -> Side:
     what = f"{op.name} {label}" if isinstance(label, str) and label else op.name
     title = f"{'before ' if before else ''}op {op.number} ({what})"
     return Side(log.seen_at(f"{op.number}{BEFORE if before else ''}"), title)
+
+
+def of_snapshot(log: Log, kept: Kept) -> Side:
+    """A snapshot, of this log or of another one. Raises Usage for one that holds no messages."""
+    head = kept.head
+    title = f"snapshot {head.short}" + (f" ({head.description})" if head.description else "")
+    if not is_own(log, kept):
+        return Side(as_log(kept), f"{title} of {head.log or 'a stream'}")
+    op = plan(log, kept, replace=True).op
+    return Side(log if op is None else log.seen_at(log.state_with(log.stamp(op))), title, head)
 
 
 def newest_change(log: OpenedLog) -> LedgerEntry | None:
@@ -126,4 +167,4 @@ def _choice(log: OpenedLog) -> str:
     labels = [op.body["label"] for op in log.ledger.entries if op.name == "mark" and op.body.get("label")]
     marks = f", and the marks {', '.join(map(str, dict.fromkeys(labels)))}" if labels else ""
     have = f"has ops 1-{count}{marks}" if count else "has no ops"
-    return f"the log {have}; or name two logs, or {NOW}"
+    return f"the log {have}; or name two logs, a snapshot (ctxkit snapshots LOG), or {NOW}"

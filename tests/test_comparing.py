@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -260,3 +261,54 @@ def test_two_states_are_counted_by_one_counter() -> None:
     assert sizes[1].before is not None and sizes[1].after is not None
     assert grown.diff("2^", "2").tokens()["before"] == sizes[1].before.tokens
     assert grown.diff("2^", "2").tokens()["after"] == sizes[1].after.tokens
+
+
+SNAPSHOTS = [
+    ("1-4", "5-6", "+5,6"),
+    ("1-4", "5 | forget 2", "-2 +5"),
+    ("1-4 | forget 2", "undo @1", "+2"),
+    ("1-6 | clear | 7-8", "undo @1", "+1,2,3,4,5,6"),
+    ('1-6 | trim 2 stubs={"3":"cut"}', "mark", ""),
+    ('1-6 | trim 2 stubs={"3":"cut"}', "undo @1", "+2 ~3:3:"),
+    ("1-6 | compact 2-4 text=short", "mark", ""),
+    ("1-6 | compact 2-4 text=short", "undo @1", "-s.2 +2,3,4"),
+    ("1-4 | edit 1,4,2:other,3,new:more", "mark", ""),
+    ("1-4 | edit 1,2:other,3-4", "edit 1,@1.2:third,3-4", "~1.2:2.2:"),
+    ("1-4 | edit 1,2:other,3-4", "undo @1", "-s.2 +2"),
+    ("1-6", "edit 1,4-6,2-3", ">2,3"),
+]
+"""What a log holds, what comes after a snapshot of it, and what differs."""
+
+
+@pytest.mark.parametrize(("spec", "more", "expected"), SNAPSHOTS)
+def test_snapshots(spec: str, more: str, expected: str, tmp_path: Path) -> None:
+    """What was kept beside what is now: by number, copies by what they say, whatever undid what they were made of."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(build.lines(spec))
+    Log.open(path).snapshot("kept")
+    assert not Log.open(path).diff("kept").differs
+    path.write_bytes(build.lines(f"{spec} | {more}"))
+    found = Log.open(path).diff("kept")
+    assert brief(found) == expected
+    back = Log.open(path).diff("now", "kept")
+    kinds = {GONE: CAME, CAME: GONE}
+    assert back.counts == {kinds.get(kind, kind): count for kind, count in found.counts.items()}
+    assert found.tokens()["before"] == back.tokens()["after"]
+
+
+def test_snapshots_say_why(tmp_path: Path) -> None:
+    """What the log took out since tells why; of what is not in a snapshot only what came later does."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(build.lines("1-6 | forget 3"))
+    Log.open(path).snapshot("kept")
+    path.write_bytes(build.lines("1-6 | forget 3 | 7 | forget 5 | undo @1"))
+    found = Log.open(path).diff("kept")
+    reasons = [(brief_of(found, part), why.kind) for hunk in found.hunks for part, why in found.parts(hunk)
+               if hunk.kind in (GONE, CAME)]  # fmt: skip
+    assert reasons == [("3", ""), ("5", "forget"), ("7", "later")]
+
+
+def brief_of(diff: Diff, hunk: Hunk) -> str:
+    """The messages of one difference."""
+    where, start = (diff.a, hunk.a) if hunk.kind == GONE else (diff.b, hunk.b)
+    return ",".join(where.label(start + k) for k in range(hunk.count))

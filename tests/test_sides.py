@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,32 @@ def test_live_marks_first() -> None:
     """Of two marks with one label the one that a rewind would go to; else the newest."""
     assert side(log("1 | mark x | 2 | mark x | undo @2"), "x").title == "op 1 (mark x)"
     assert side(log("1 | mark x | 2 | mark x | clear"), "x").title == "op 2 (mark x)"
+
+
+def test_snapshots(tmp_path: Path) -> None:
+    """As restore takes them, behind all that reads as an op or a mark; or with snapshot: before it."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(build.lines(SPEC))
+    taken = Log.open(path).snapshot("one")
+    short, title = taken.id[:8], f"snapshot {taken.id[:8]} (one)"
+    assert taken.path is not None
+    for word in ("snapshot:one", "latest", "snapshot:latest", taken.id, short, f"snapshot:{short}", str(taken.path)):
+        found = side(Log.open(path), word)
+        assert (found.title, len(found.order)) == (title, 7)
+    assert side(Log.open(path), "one").title == "op 3 (mark one)"
+    with pytest.raises(Usage, match="no snapshot"):
+        side(Log.open(path), "snapshot:two")
+
+
+def test_a_snapshot_of_another_log(tmp_path: Path) -> None:
+    """It is a log of its own, which no config of this one's folder narrows."""
+    path, other = tmp_path / "log.jsonl", tmp_path / "other.jsonl"
+    path.write_bytes(build.lines("1-3"))
+    other.write_bytes(build.lines("1-3 | 4-5"))
+    kept = Log.open(other).snapshot("far")
+    (tmp_path / "ctxkit.toml").write_text('window.default = "1h"\n')
+    found = side(Log.open(path), str(kept.path))
+    assert (found.title, len(found.order), found.kept) == (f"snapshot {kept.id[:8]} (far) of other.jsonl", 5, None)
 
 
 def test_newest_change() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,9 +15,12 @@ from ctxkit.cli.run import opened
 from ctxkit.comparing import Diff
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.log import Log
+from ctxkit.sides import MARK, SNAPSHOT
+from ctxkit.store.snapshots import is_snapshot
 
 State = Annotated[
-    str | None, typer.Argument(metavar="[A]", help="A state: an op (3; 3^: before it), a mark, now; or another log.")
+    str | None,
+    typer.Argument(metavar="[A]", help="A state: an op (3; 3^: before it), a mark, a snapshot, now; or another log."),
 ]
 
 
@@ -41,9 +45,10 @@ def command(
 ) -> int:
     """Compare two contexts, message by message: two states of one log, or two logs of any format.
 
-    `diff LOG A B` takes ops, marks and now; without B it compares with now, without A it shows what the newest op
-    changed. A second word that is a file (or -) is a log: `diff LOG1 LOG2`. Signs: - gone, + came, ~ changed, > moved.
-    Exit 0: the same, 1: different. --json prints an object per run of differences, then a summary.
+    `diff LOG A B` takes ops, marks, snapshots and now; without B it compares with now, without A it shows what the
+    newest op changed. A second word that is a file (or -) is a log, unless it holds a snapshot: `diff LOG1 LOG2`.
+    Signs: - gone, + came, ~ changed, > moved. Exit 0: the same, 1: different. --json prints an object per run of
+    differences, then a summary.
     """
     if label and len(label) > 2:
         raise Usage("--label is given more than twice", "once for A, once more for B")
@@ -99,10 +104,12 @@ def _compared(log: str, a: str | None, b: str | None, agent: str | None, thread:
 
 
 def _is_log(word: str) -> bool:
-    """Whether a word names a log, not a state: - or a file that is there; `./now` is a file, `mark:x` never."""
-    if word == "now" or word.startswith("mark:") or (word.isascii() and word.isdigit()):
+    """Whether a word names a log, not a state: - or a file that is there and no snapshot; `./now` is a file, `mark:x`
+    never.
+    """
+    if word == "now" or word.startswith((MARK, SNAPSHOT)) or (word.isascii() and word.isdigit()):
         return False
-    return word == "-" or (os.path.lexists(word) and not os.path.isdir(word))
+    return word == "-" or (os.path.lexists(word) and not os.path.isdir(word) and not is_snapshot(Path(word)))
 
 
 def _opened(log: str, reading: Reading, agent: str | None, thread: str | None) -> Log:

@@ -144,6 +144,8 @@ class _Page:
         old, new = self.diff.a.content(hunk.a), self.diff.b.content(hunk.b)
         labels = dict.fromkeys((self.diff.a.label(hunk.a), self.diff.b.label(hunk.b)))
         roles = dict.fromkeys((old.role, new.role))
+        if self.diff.of_snapshots and roles.keys() == {"tool", "user"}:  # a copy of results is a chat record
+            roles = {new.role: None}
         start = self._start(CHANGED, "→".join(labels), new.role)
         notes = [self.diff.how(hunk)]
         notes += [f"role {' → '.join(roles)}"] if len(roles) == 2 else []
@@ -267,7 +269,7 @@ def _one(diff: Diff, hunk: Hunk, k: int, *, full: bool) -> dict[str, Any]:
     for key, side, start, absent in (("a", diff.a, hunk.a, CAME), ("b", diff.b, hunk.b, GONE)):
         if hunk.kind != absent:
             entry = side.entry(start + k)
-            found[key] = {**render.named(entry.name, side.label(start + k)), "role": entry.role}
+            found[key] = {**render.named(side.name(start + k), side.label(start + k)), "role": entry.role}
             if full:
                 found[key]["parts"] = parts_json(side.content(start + k))
     if hunk.kind == CHANGED:

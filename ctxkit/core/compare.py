@@ -71,15 +71,16 @@ class Gap(NamedTuple):
 
 def compare(
     a: Order, b: Order, known: Names, changed: Names = NOTHING, became: Mapping[Name, Name] | None = None,
-    digests: Digests | None = None,
+    digests: Digests | None = None, still: Names = NOTHING,
 ) -> list[Hunk]:  # fmt: skip
     """The differences that make context `b` of context `a`, and what is the same.
 
     `known`: the names that mean one and the same message on both sides; `changed`: those of them that are shown
-    otherwise; `became`: a name that only the first side has -> the name under which it goes on on the second.
+    otherwise; `became`: a name that only the first side has -> the name under which it goes on on the second; `still`:
+    those of them that say the same all the same.
     Without `digests` other names are gone, or came. The sides are alike: swapped, the same differences, mirrored.
     """
-    pieces = list(_pieces(a, b, known, changed, became or {}))
+    pieces = list(_pieces(a, b, known, changed, became or {}, still))
     stays = _staying(a, b, pieces)
     elsewhere = [piece for i, piece in enumerate(pieces) if i not in stays]
     found = [_hunk(piece, moved=i not in stays) for i, piece in enumerate(pieces)]
@@ -115,7 +116,9 @@ def _hunk(piece: Piece, *, moved: bool) -> Hunk:
     return Hunk(kind, piece.a, piece.b, piece.count, moved and piece.changed)
 
 
-def _pieces(a: Order, b: Order, known: Names, changed: Names, became: Mapping[Name, Name]) -> Iterator[Piece]:
+def _pieces(
+    a: Order, b: Order, known: Names, changed: Names, became: Mapping[Name, Name], still: Names
+) -> Iterator[Piece]:
     """The longest runs of known names that stand side by side in both, in the order of the first."""
     rows = [(first, count, start) for (first, count), start in zip(b.runs, b.starts, strict=False)]
     numbers = sorted((first, count, start) for first, count, start in rows if isinstance(first, int))
@@ -126,7 +129,7 @@ def _pieces(a: Order, b: Order, known: Names, changed: Names, became: Mapping[Na
     for (first, count), start in zip(a.runs, a.starts, strict=False):
         if not isinstance(first, int):
             if first in new:
-                yield Piece(start, new[first], 1, True)
+                yield Piece(start, new[first], 1, first not in still)
             elif first in known and first in place:
                 yield Piece(start, place[first], 1, first in changed)
             continue
@@ -135,7 +138,7 @@ def _pieces(a: Order, b: Order, known: Names, changed: Names, became: Mapping[Na
             for piece_low, piece_high in _cut(low, high, alone):
                 at = start + piece_low - first
                 if piece_low in new:
-                    yield Piece(at, new[piece_low], 1, True)
+                    yield Piece(at, new[piece_low], 1, piece_low not in still)
                     continue
                 i = max(bisect_left(firsts, piece_low + 1) - 1, 0)
                 while i < len(numbers) and firsts[i] <= piece_high:

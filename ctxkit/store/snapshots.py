@@ -153,6 +153,16 @@ def pieces(body: Mapping[str, Any], kept: Kept) -> Iterator[bytes]:
     yield b'],\n"held":' + dumps(msgspec.to_builtins(list(kept.held))).encode("ascii") + b"}\n"
 
 
+def is_snapshot(path: Path) -> bool:
+    """Whether a file begins as one of ours does, whoever laid it out; what is in it may be damaged."""
+    try:
+        with _opened(path) as source:
+            start = source.read(0, FIRST)
+    except CtxkitError:
+        return False
+    return start.lstrip().startswith(b"{") and b'"session_id"' in start and b'"message_count"' in start
+
+
 def looked_at(path: Path) -> Found:
     """A file's head, without its messages, where it was written by ctxkit."""
     try:

@@ -36,6 +36,31 @@ def test_the_same(tmp_path: Path) -> None:
     assert good("diff", path).err == "no difference: 11 messages the same\n"
 
 
+def test_snapshots(tmp_path: Path) -> None:
+    """Kept beside now, by id, description or file; of another log, too; a damaged one is refused, never 1."""
+    path = small(tmp_path)
+    key = good("snapshot", path, "-m", "kept").text.strip()
+    good("forget", path, "2")
+    [file] = (tmp_path / f"{path.name}.ctxkit" / "snapshots").iterdir()
+    for word in ("kept", key[:6], "latest", "snapshot:kept", file):
+        ran = ctxkit("diff", path, word)
+        assert (ran.code, ran.err) == (1, "1 gone; 10 messages the same\n")
+        assert f"chat.jsonl snapshot {key[:8]} (kept)\n+++ " in ran.text
+        assert "-  2 user      first question\n               forgotten by op 1\n" in ran.text
+    values = ctxkit("diff", path, "now", "kept", "--json").values
+    assert values[0] == {"kind": "came", "a": None, "b": {"n": 2, "role": "user"}, "why": {
+        "kind": "forget", "op": 1, "text": "forgotten by op 1"}}  # fmt: skip
+    assert good("diff", path, "kept", "kept").out == b""
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(lines(message("user", "hello", 1)))
+    ran = ctxkit("diff", other, file, "now", "--stat", "--no-tokens")
+    assert (ran.code, ran.text.split(":")[0]) == (1, "11 → 1 messages")
+    assert ctxkit("diff", "-", file, stdin=path.read_bytes()).code == 1
+    file.write_text(file.read_text().replace("first", "worst"))
+    ran = ctxkit("diff", path, "kept")
+    assert (ran.code, ran.out) == (65, b"") and "digest does not match" in ran.err
+
+
 def test_two_logs(tmp_path: Path) -> None:
     """Of any formats, one of them from a pipe; /dev/null and an empty file are logs without messages."""
     path = small(tmp_path)
@@ -96,7 +121,7 @@ def test_filters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ("LOG 99", 2, "'99' is no op and no mark of LOG, and no file"),
+        ("LOG 99", 2, "'99' is no op, no mark and no snapshot of LOG, and no file"),
         ("LOG nowhere", 2, "has ops 1-1, and the marks a"),
         ("LOG other.jsonl", 66, "other.jsonl: no such log"),
         ("LOG LOG now", 2, "one word too many"),
