@@ -31,6 +31,17 @@ def check(log: OpenedLog, proved: Proofs | None = None, *, notes: bool = False) 
     return [*_lines(log), *_ops(log), *_pairs(log), *wrong, *beside]
 
 
+def damage(log: OpenedLog) -> list[Finding]:
+    """What of it is damage: of lines, and of ops in force. The list of sessions counts the same."""
+    lines = [one for one in _lines(log, close=False)]
+    return [*lines, *(one for one in _ops(log) if one.code in ("misfit", "damaged-op"))]
+
+
+def unanswered(log: OpenedLog) -> Iterator[Finding]:
+    """The calls without a result, but for those of a last step."""
+    return (one for one in _pairs(log) if one.code == "no-result")
+
+
 def proofs(log: OpenedLog) -> Proofs:
     """What the program's own notes of its requests prove of the log's own context, before any op."""
     source = log.opening.laid_out
@@ -38,8 +49,9 @@ def proofs(log: OpenedLog) -> Proofs:
     return log.opening.format.proofs(noted) or Proofs()
 
 
-def _lines(log: OpenedLog) -> Iterator[Finding]:
-    for one in (*log.transcript.damage, *log.ledger.damage, *soundness(log)):
+def _lines(log: OpenedLog, *, close: bool = True) -> Iterator[Finding]:
+    """`close`: with what only a close look finds."""
+    for one in (*log.transcript.damage, *log.ledger.damage, *(soundness(log) if close else ())):
         yield Finding(f"line {one.line}", one.code, one.text, one.line, one.offset)
     for one in log.opening.sidecar_damage:
         yield Finding(f"ops.jsonl line {one.line}", one.code, one.text, one.line, one.offset)

@@ -101,15 +101,20 @@ class Drafting:
 
 def kept(log: Log, draft: Draft, error: CtxkitError) -> str:
     """What to do with a draft that was not applied."""
-    path, opening = str(draft.path), log.opening
     if isinstance(error, UpdatedElsewhere):
-        return f"{error.hint}; this one is kept: {shlex.quote(path)}"
+        return f"{error.hint}; this one is kept: {shlex.quote(str(draft.path))}"
+    return f"the draft is kept: {applying(log, draft.path)}"
+
+
+def applying(log: Log, path: Path) -> str:
+    """The call that takes up a draft."""
+    opening = log.opening
     words = ["ctxkit", "edit", opening.name]
     if opening.path is not None and opening.sidecar is not None:
         folder = opening.sidecar.folder
         words += [] if folder == Sidecar(opening.path).folder else ["--sidecar", str(folder)]
     words += [] if opening.conversation is None else ["--conversation", str(opening.conversation)]
-    return f"the draft is kept: {shlex.join([*words, '--apply', path])}"
+    return shlex.join([*words, "--apply", str(path)])
 
 
 def marked(text: str, mistakes: Iterable[tuple[int, str]]) -> str:

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import msgspec
 
+from ctxkit.core.ending import Condition
 from ctxkit.core.times import EARLIEST, LATEST
 from ctxkit.errors import CtxkitError, NothingMatched
 from ctxkit.formats import registry
-from ctxkit.glancing import Glance, State, glance
+from ctxkit.glancing import Glance, glance
 from ctxkit.remembered import Remembered, Tokens, known_as, settled
 from ctxkit.store.config import load
 from ctxkit.store.folder import SIDECAR, Entry, Known, walk
@@ -50,7 +51,7 @@ class Session(msgspec.Struct, frozen=True):
         return min(max(self.modified, EARLIEST), LATEST) if self.glance.time is None else self.glance.time
 
     @property
-    def state(self) -> State:
+    def state(self) -> Condition:
         """Of the log and its ops."""
         return self.glance.state
 

@@ -1,25 +1,26 @@
 """Glancing: what a list of sessions tells of a file: whose log it is, what it is called, its last words, its state.
 
 Pipeline: `reading.py` reads the file, `core/ending.py` finds its end; of its messages no more are read in full than
-are told. Ops are not played, only looked at: a glance is of the log as its program has it. `finding.py`
-gathers glances.
+are told. Ops are not played, only looked at: a glance is of the log as its program has it. But where the last exchange
+has no end, they are: perhaps somebody recovered. `finding.py` gathers glances.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from ctxkit.core.ending import interrupted, newest_first
+from ctxkit.core.ending import Condition, condition, interrupted, newest_first, newest_shown
 from ctxkit.core.fit import faults
 from ctxkit.core.identity import identity
 from ctxkit.core.jsontext import loads
-from ctxkit.core.ledger import build
+from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
 from ctxkit.core.times import written
+from ctxkit.core.transcript import Transcript
 from ctxkit.core.untyped import kind
 from ctxkit.errors import ManyConversations, UnknownFormat
 from ctxkit.reading import AUTO, Opening, read_source
@@ -36,8 +37,6 @@ TORN = "torn-tail"
 """The damage of an append that was cut off, and of one that goes on just now."""
 _COMMAND = "<command-"
 """How Claude Code begins what a command of its own said: a title only where nothing else is one."""
-
-State = Literal["clean", "interrupted", "damaged"]
 
 
 class Last(msgspec.Struct, frozen=True):
@@ -59,7 +58,7 @@ class Glance(msgspec.Struct, frozen=True):
     last: Last | None
     time: float | None
     messages: int
-    state: State
+    state: Condition
     damaged: int = 0
     conversations: int = 1
 
@@ -85,14 +84,15 @@ def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | Non
         return None
     damage = [*transcript.damage, *opening.sidecar_damage]
     torn = sum(one.code == TORN for one in damage)
-    damaged = len(damage) - torn + _wrong_ops(opening)
+    ledger = build(transcript) if transcript.ops else None
+    damaged = len(damage) - torn + (0 if ledger is None else _wrong_ops(opening, ledger))
     return Glance(
         format=opening.format.name,
         title=_title(opening),
         last=_last(opening),
         time=_time(opening),
         messages=len(transcript.messages),
-        state="damaged" if damaged else "interrupted" if torn or interrupted(transcript) else "clean",
+        state=condition(damaged, torn=torn > 0, interrupted=_interrupted(transcript, ledger)),
         damaged=damaged,
     )
 
@@ -105,17 +105,25 @@ def _begins(start: bytes) -> bool:
     return start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")[:1] in (b"{", b"[")
 
 
-def _wrong_ops(opening: Opening) -> int:
+def _interrupted(transcript: Transcript, ledger: Ledger | None) -> bool:
+    """Whether the last exchange has no end, and is in the context yet."""
+    if not interrupted(newest_first(transcript)):
+        return False
+    if ledger is None:
+        return True
+    from ctxkit.core.replay import fold  # few sessions need it
+
+    return interrupted(message for _, message in newest_shown(fold(transcript, ledger, force=True)))
+
+
+def _wrong_ops(opening: Opening, ledger: Ledger) -> int:
     """How many ops in force cannot be read or do not fit, as `check` finds them."""
     transcript = opening.transcript
-    if not transcript.ops:
-        return 0
 
     def known(n: int) -> str:
         message = transcript.messages[n - 1]
         return message.key or identity(message, _content(opening, message))
 
-    ledger = build(transcript)
     wrong = (entry for entry in ledger.entries if not entry.void and faults(entry, transcript, known) is not None)
     return len(ledger.damage) + sum(1 for _ in wrong)
 

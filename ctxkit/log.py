@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
     from ctxkit.keeping import Taken
+    from ctxkit.recovering import To
     from ctxkit.salvaging import Salvaged
     from ctxkit.status import Status
 
@@ -208,6 +209,17 @@ class Log(CommittingLog):
         kept = snapshot if isinstance(snapshot, Kept) else loaded(self, str(snapshot))
         recheck = None if replace else partial(still, self, kept=kept, summary=summary)
         return self.commit("restore", lambda: plan(self, kept, replace=replace, summary=summary), recheck)
+
+    def recover(self, to: To | None = None) -> Op | None:
+        """After a crash: go back to the end of the last whole `step` of an exchange without an end, or of the last
+        complete `exchange` (None: the newest there is), or to the newest `checkpoint`. None where nothing has to leave.
+
+        `recovering.recovery(log)` tells what was found. Raises UpdatedElsewhere where the log went on meanwhile, Usage
+        for a point that it does not have, NoSuchSnapshot, and what `restore` raises.
+        """
+        from ctxkit.recovering import recover
+
+        return recover(self, to)
 
     def fit(
         self, max_tokens: int | None, *, assembly: bool = True, status: str | None = None, origin: str = "flag"

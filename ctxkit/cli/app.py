@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "snapshot": ("keep", "keep the context as a file, to come back to"),
     "snapshots": ("keep", "what was kept, newest first; remove some of it"),
     "check": ("keep", "find damage in the log and its ops"),
+    "recover": ("keep", "after a crash: what is damaged or unfinished, and back to where all is whole"),
     "salvage": ("keep", "a clean copy of a damaged log, and what it does not have"),
     "completion": ("about", "the script that makes a shell complete all of this"),
     "config": ("set", "show, get, set and unset the settings of a log, or your own"),

@@ -133,6 +133,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit snapshots chat.jsonl --prune --dry-run", "which checkpoints are too old"),
     ),
     "check": (("ctxkit check chat.jsonl", "exit 0 where nothing is wrong"),),
+    "recover": (
+        ("ctxkit recover chat.jsonl", "what a crash left; on a terminal it asks where to go on from"),
+        ("ctxkit recover chat.jsonl --yes", "back to the newest point that is whole, for scripts"),
+        ("ctxkit recover chat.jsonl --to exchange", "to the end of the last complete exchange"),
+        ("ctxkit recover - --yes <session.jsonl | ctxkit export - --to anthropic >request.json", "in a pipe"),
+    ),
     "salvage": (
         ("ctxkit salvage chat.jsonl -o clean.jsonl", "what was not taken is told, range by range"),
         ("ctxkit salvage - -o - <chat.jsonl >clean.jsonl", "the same in a pipe"),

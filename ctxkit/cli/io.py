@@ -280,6 +280,13 @@ def ask(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+def choose(keys: str) -> str:
+    """Ask on the terminal for one of these keys, the answer on the same line; anything else is the last of them."""
+    _err(f"[{'/'.join([*keys[:-1], keys[-1].upper()])}]", end=" ")
+    answer = sys.stdin.readline().strip().lower()
+    return answer if len(answer) == 1 and answer in keys else keys[-1]
+
+
 def err_json(value: Any) -> None:
     """A machine line on stderr: where stdout carries the log."""
     if Streams.progress is not None:

@@ -277,14 +277,15 @@ def remark(log: Log, among: str = "") -> None:
 def write(
     log: str, reading: Reading, writing: Writing, command: str, action: Callable[[Log], Op | None], *,
     thread: str | None = None, report: Callable[[Log, Mapping[str, Any] | None], Any] | None = None,
+    damage: bool = True,
 ) -> None:  # fmt: skip
     """Run one writing command: decide, append, report; in a pipe, copy the log out with the op behind it.
 
     In a pipe the log comes out whole on exit 0 and 1, and nothing on 2 and above (DESIGN section 5). An op id that is
     there already: nothing is decided or appended, and the op is printed (REPLAY section 1, retries). `report` makes
-    what --json prints of the op's body, None where there is no op.
+    what --json prints of the op's body, None where there is no op; `damage`: the log's is told.
     """
-    target = opened(log, reading, command=command, thread=thread)
+    target = opened(log, reading, command=command, thread=thread, report=damage)
     target.args = io.Streams.words
     target.dry_run = writing.dry_run
     target.op_id = writing.op_id

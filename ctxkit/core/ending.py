@@ -1,18 +1,28 @@
-"""The ending of a log: its newest messages, and whether the last exchange came to its end.
+"""The ending of a log: its newest messages, whether the last exchange came to its end, and to where one can go back.
 
-Used by the list of sessions and by whoever goes on after a crash. Pure, and it costs what the ending holds: no message
-before the last exchange is looked at.
+Used by the list of sessions and by `recover`, so that both mean the same. Pure, and it costs what the ending holds: no
+message before the last exchange that came to its end is looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
+import msgspec
+
+from ctxkit.core.context import shown_names
 from ctxkit.core.messages import Message
+from ctxkit.core.names import Name
+from ctxkit.core.state import State
 from ctxkit.core.transcript import Transcript
 
 _HEARD = frozenset({"user", "tool", "function", "system", "developer"})
 """Roles of what a model is told; whoever else speaks answers."""
+
+Condition = Literal["clean", "interrupted", "damaged"]
+Why = Literal["question", "results", "calls"]
+"""What the last exchange lacks: an answer to the user, an answer to results, or results of calls."""
 
 
 def newest_first(transcript: Transcript) -> Iterator[Message]:
@@ -25,17 +35,113 @@ def newest_first(transcript: Transcript) -> Iterator[Message]:
     yield from (messages[n - 1] for n in reversed(view.order) if n not in gone)
 
 
-def interrupted(transcript: Transcript) -> bool:
+def newest_shown(state: State) -> Iterator[tuple[Name, Message]]:
+    """The same of a context that ops have changed, before windows, each with its name.
+
+    Of what an op brought in the role alone is known.
+    """
+    for name in reversed(list(shown_names(state))):
+        if isinstance(name, int):
+            yield name, state.messages[name - 1]
+        else:
+            yield name, Message(0, 0, 0, state.board.items[name].role)
+
+
+def interrupted(newest: Iterable[Message]) -> bool:
     """Whether the last exchange has no end: words of the user or a result that nobody answered, a call without result.
 
     So it is, too, while an agent is still at work. What nobody typed (notices, system messages) behind it is passed
-    over.
+    over. `newest`: the messages, the newest first.
     """
     answered: set[str] = set()
-    for message in newest_first(transcript):
+    for message in newest:
         if message.role not in _HEARD:
             return bool(answered) or not set(message.results).issuperset(message.calls)
         answered.update(message.results)
         if message.opens:
             return True
     return bool(answered)
+
+
+def condition(damaged: int, *, torn: bool, interrupted: bool) -> Condition:
+    """What a log is called that has so many `damaged` places besides a `torn` end."""
+    return "damaged" if damaged else "interrupted" if torn or interrupted else "clean"
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How an interrupted context ends. Of its newest messages, `size` are the last exchange; `step` stand behind the
+    newest whole step, and `exchange` behind the newest exchange that came to its end (None: there is none).
+
+    `calls`: those without a result, of the newest answer: its place from the end, from 0, and the call's in it.
+    """
+
+    why: Why
+    size: int
+    step: int | None
+    exchange: int | None
+    calls: list[tuple[int, int]] = []
+
+
+def ending(newest: Iterable[Message]) -> Ending | None:
+    """How a context ends whose last exchange is `interrupted`; None where it came to its end."""
+    older = iter(newest)
+    last = _exchange(older)
+    if not interrupted(last):
+        return None
+    calls = _unanswered(last)
+    why: Why = "calls" if calls else "results" if any(map(_answers, last)) else "question"
+    step = exchange = None
+    gone, one = 0, last
+    while one and exchange is None:
+        if any(map(_answers, one)):
+            if step is None and (behind := _behind_whole(one)) is not None:
+                step = gone + behind
+            if not interrupted(one):
+                exchange = gone
+        gone += len(one)
+        one = _exchange(older)
+    return Ending(why, len(last), step, exchange, calls)
+
+
+def _exchange(newest: Iterator[Message]) -> list[Message]:
+    """The next older exchange, the newest message first."""
+    found = []
+    for message in newest:
+        found.append(message)
+        if message.opens:
+            break
+    return found
+
+
+def _answers(message: Message) -> bool:
+    return message.role not in _HEARD
+
+
+def _response(exchange: Sequence[Message]) -> tuple[int, int]:
+    """The newest answer, which may be several messages in a row: its first place, and the one behind it."""
+    start = next((i for i, message in enumerate(exchange) if _answers(message)), len(exchange))
+    end = next((i for i in range(start, len(exchange)) if not _answers(exchange[i])), len(exchange))
+    return start, end
+
+
+def _unanswered(exchange: Sequence[Message]) -> list[tuple[int, int]]:
+    """The calls of the newest answer that have no result behind them."""
+    start, end = _response(exchange)
+    results = {call for message in exchange[:end] for call in message.results}
+    return [
+        (i, k) for i in range(end - 1, start - 1, -1) for k, call in enumerate(exchange[i].calls) if call not in results
+    ]
+
+
+def _behind_whole(exchange: Sequence[Message]) -> int | None:
+    """How many of the newest messages of an exchange stand behind its newest whole step; None where it has none."""
+    gone = 0
+    while gone < len(exchange):
+        rest = exchange[gone:]
+        start, end = _response(rest)
+        if start == len(rest):
+            return None
+        if not _unanswered(rest):
+            return gone
+        gone += end
+    return None

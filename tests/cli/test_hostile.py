@@ -81,6 +81,7 @@ ROWS: dict[str, list[str]] = {
     "restore": ["LOG latest", "LOG BAD", "LOG noBAD/x.json", "LOG OTHER", "LOG", "LOG - --summary"],
     "snapshots": ["LOG", "LOG BAD", "LOG --rm BAD", "LOG --agent BAD", "noBAD", "LOG --prune --sidecar noBAD"],
     "check": ["LOG"],
+    "recover": ["LOG", "LOG --yes", "LOG --to BAD", "LOG --to checkpoint", "LOG --dry-run", "LOG --yes --json"],
     "salvage": ["LOG -o noBAD/x", "LOG -o OTHER", "noBAD -o -", "LOG -o DIR", "LOG -o noBAD/x --json"],
     "completion": ["bash", "BAD"],
     "config": ["LOG", "LOG --only-set", "LOG get model", "LOG get BAD", "LOG set BAD BAD", "LOG set model BAD",

@@ -1,0 +1,128 @@
+"""ctxkit recover: after a crash: what is damaged or unfinished, and a context to go on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from ctxkit.cli import aftermath, io
+from ctxkit.cli.params import LogArgument, Reading, Writing, takes
+from ctxkit.cli.run import write
+from ctxkit.core.ops import Op
+from ctxkit.errors import NothingChanges, Usage
+from ctxkit.log import Log
+from ctxkit.recovering import Recovery, To, recovery
+
+POINTS: dict[str, To] = {"step": "step", "exchange": "exchange", "checkpoint": "checkpoint"}
+KEYS: dict[str, To] = {"y": "checkpoint", "s": "step", "e": "exchange"}
+"""What people answer."""
+
+
+@takes(Writing, Reading)
+def command(
+    log: LogArgument = "-",
+    *,
+    yes: Annotated[
+        bool, typer.Option("-y", "--yes", help="Go back, without asking, to the newest point that is whole.")
+    ] = False,
+    to: Annotated[
+        str | None, typer.Option(metavar="POINT", help="Go back to this one: step, exchange or checkpoint.")
+    ] = None,
+    writing: Writing,
+    reading: Reading,
+) -> None:
+    """After a crash: report damage, calls without a result, an exchange without an end, drafts that were left, and the
+    newest checkpoint; and go back to where the context is whole.
+
+    Where the last exchange has no end, there are up to three points to go back to: the end of its last whole step, the
+    end of the last complete exchange, and the newest checkpoint. On a terminal it asks; --yes takes the newest of the
+    first two, --to names one. What stands behind the point leaves the context, as an op: nothing is cut, and `ctxkit
+    undo LOG` brings all of it back. Without --yes and --to, and without a terminal, it only reports.
+
+    Exit 0: there is nothing to recover, or it is done; 1: something was found, and nothing was changed.
+    """
+    point = _point(to, yes=yes)
+
+    def action(target: Log) -> Op | None:
+        found.append(recovery(target))
+        if target.op_id and target.op_id in target.ledger.by_id:
+            return target.recover(point)
+        return _recovered(target, found[0], point, json=reading.json, asked=not (yes or to or target.dry_run))
+
+    def report(target: Log, op: Mapping[str, Any] | None) -> dict[str, Any]:
+        return aftermath.as_json(target, found[0], op)
+
+    found: list[Recovery] = []
+    write(log, reading, writing, "recover", action, report=report, damage=False)
+
+
+def _point(word: str | None, *, yes: bool) -> To | None:
+    if word is None:
+        return None
+    if yes:
+        raise Usage("--yes and --to exclude each other: nothing was changed", "leave one of them out")
+    if word not in POINTS:
+        raise Usage(f"--to {word!r} is no point to go back to: nothing was changed", f"one of {', '.join(POINTS)}")
+    return POINTS[word]
+
+
+def _recovered(log: Log, found: Recovery, to: To | None, *, json: bool, asked: bool) -> Op | None:
+    """What was found is told; and the op, if somebody wants it."""
+    if not asked:
+        op = log.recover(to)
+        _tell(log, found, json=json, points=False)
+        return op
+    _tell(log, found, json=json)
+    piped = log.opening.path is None
+    if found.open is not None and not piped and not json and io.on_terminal():
+        chosen = _asked(found)
+        if chosen is not None:
+            return log.recover(chosen)
+        raise NothingChanges("nothing was changed", "ctxkit recover LOG --yes goes back without asking")
+    if found.sound:
+        return log.recover(None)
+    if json:
+        (io.err_json if piped else io.out_json)(aftermath.as_json(log, found, None))
+    raise NothingChanges(f"{log.opening.name}: {_words(found)}: nothing was changed", _hint(found))
+
+
+def _tell(log: Log, found: Recovery, *, json: bool, points: bool = True) -> None:
+    """On standard output, unless that has something else."""
+    for line in () if json else aftermath.lines(log, found, points=points):
+        if log.opening.path is None or log.dry_run:
+            io.say(*line)
+        else:
+            io.out(*line, hang=2)
+    io.flush()
+
+
+def _asked(found: Recovery) -> To | None:
+    """Which point somebody wants; None for none."""
+    some = [point for point in found.points if point.count]
+    keys = "y" * (found.checkpoint is not None) + "".join(point.to[0] for point in some)
+    if not keys:
+        return None
+    if found.checkpoint is not None:
+        io.tell(f"Resume from checkpoint? {aftermath.named(found.checkpoint)}")
+        io.tell("y  exactly the context of the checkpoint")
+    else:
+        io.tell("Go back?")
+    for point in some:
+        io.tell(f"{point.to[0]}  {aftermath.told(point)}")
+    io.tell("n  nothing changes")
+    return KEYS.get(io.choose(keys + "n"))
+
+
+def _words(found: Recovery) -> str:
+    return found.state if found.state != "clean" else "a draft was left"
+
+
+def _hint(found: Recovery) -> str:
+    best = found.best
+    if found.unplayed is not None:
+        return found.unplayed.hint
+    if best is not None and best.count:
+        return f"ctxkit recover LOG --yes goes back to message {best.message}"
+    return "the context is whole as it is" if found.drafts or found.state != "interrupted" else "nothing has to leave"

@@ -1,0 +1,245 @@
+"""Recovering: what a crash left of a log: damage, calls without a result, an exchange without an end, drafts; and the
+points to which its context can go back.
+
+Pipeline: `checking.py` and `salvaging.py` find damage, `core/ending.py` the points, the newest checkpoint lies in
+`store/snapshots.py`. Going back is a forget of exactly what stands behind the point (REPLAY 34: as numbers, so that
+what comes meanwhile stays), or a restore. `Log.recover` appends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ctxkit.checking import Finding, damage, unanswered
+from ctxkit.core.ending import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
+from ctxkit.core.kept import CHECKPOINT, Head
+from ctxkit.core.names import Name, Names
+from ctxkit.core.ops import Op
+from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
+from ctxkit.log import Log
+from ctxkit.policies.decision import Decision
+from ctxkit.salvaging import Range, salvage
+
+To = Literal["checkpoint", "exchange", "step"]
+TORN = "torn-tail"
+WHYS = {
+    "question": "nobody answered it",
+    "results": "nobody answered the results of its last calls",
+    "calls": "its last calls have no results",
+}
+"""What an exchange without an end lacks, in words."""
+
+ENDS = {"step": "the last whole step", "exchange": "the last complete exchange"}
+"""What a point is the end of."""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A point to go back to: behind the newest whole `step`, or the newest `exchange` that came to its end.
+
+    `message`: the last one that stays; `leaves`: what would leave the context, as people write it (45-48, 7.1), so
+    many (`count`) messages; none where the context ends there.
+    """
+
+    to: To
+    message: str
+    leaves: str
+    count: int
+
+
+class Open(msgspec.Struct, frozen=True):
+    """The last exchange, which has no end: its first and last message, and `why`: a key of WHYS."""
+
+    first: str
+    last: str
+    why: str
+
+
+class Left(msgspec.Struct, frozen=True):
+    """A draft that is there: of an editor that is open, or of an edit that failed. `apply`: how it is taken up."""
+
+    path: Path
+    apply: str
+
+
+class Recovery(msgspec.Struct, frozen=True):
+    """What was found. `damage`: as `check` says it, but for what is `lost`, by ranges of bytes; `unanswered`: calls.
+
+    `points`: the newest first. `unplayed`: ops that do not fit, or cannot be read, so that nothing is known of the
+    context; `hint`: what mends that.
+    """
+
+    state: Condition
+    damage: list[Finding] = []
+    lost: list[Range] = []
+    unanswered: list[Finding] = []
+    open: Open | None = None
+    points: list[Point] = []
+    drafts: list[Left] = []
+    checkpoint: Head | None = None
+    unplayed: CtxkitError | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is nothing to recover, and nothing was lost."""
+        return self.state == "clean" and not self.drafts
+
+    @property
+    def best(self) -> Point | None:
+        """The newest point at which everything before is whole; None where there is none, or no need of one."""
+        return self.points[0] if self.points else None
+
+
+def recovery(log: Log) -> Recovery:
+    """What a crash left of `log`, and where one can go on from. Nothing is changed.
+
+    Raises ReadFailed, UpdatedElsewhere.
+    """
+    found = damage(log)
+    torn = any(one.code == TORN for one in found)
+    lost = _lost(log) if log.transcript.damage else []
+    rest = [one for one in found if not any(_within(one, gap) for gap in lost)]
+    open, points, unplayed = None, [], None
+    waiting = list(unanswered(log))
+    try:
+        tail = _Tail(log)
+        open, points = tail.open(), list(tail.points())
+        waiting += [one for one in tail.calls() if one not in waiting]
+    except (Misfit, DamagedOp) as error:
+        unplayed = error
+    damaged = sum(one.code != TORN for one in found)
+    state = condition(damaged, torn=torn, interrupted=open is not None)
+    return Recovery(state, rest, lost, waiting, open, points, _drafts(log), newest_checkpoint(log), unplayed)
+
+
+def recover(log: Log, to: To | None = None) -> Op | None:
+    """As `Log.recover`."""
+    known = log.ledger.by_id.get(log.op_id) if log.op_id else None
+    if to == "checkpoint" and known is None:
+        head = newest_checkpoint(log)
+        if head is None:
+            raise NoSuchSnapshot("no checkpoint is kept of this log: nothing was changed", "ctxkit snapshots LOG")
+        return log.restore(head.session_id, replace=True)
+    name = known.name if known is not None and known.name in ("forget", "restore") else "forget"
+    return log.commit(name, lambda: _plan(log, to), partial(_still, log, to))
+
+
+def newest_checkpoint(log: Log) -> Head | None:
+    """The newest checkpoint of a log; None where none is kept, as of a stream."""
+    from ctxkit.store.snapshots import Snapshots
+
+    if log.opening.sidecar is None:
+        return None
+    try:
+        heads = (one.head for one in Snapshots(log.opening.sidecar).found())
+        return next((head for head in heads if head is not None and head.kind == CHECKPOINT), None)
+    except CtxkitError:
+        return None  # a folder that cannot be read says nothing; `check` tells of it
+
+
+class _Tail:
+    """The end of a log's context."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.names: list[Name] = []
+        """The newest first, as far as they were looked at."""
+        self.found: Ending | None = None
+        if interrupted(newest_first(log.transcript)):  # what ops alone made so is as somebody wants it
+            self.found = ending(message for name, message in newest_shown(log.state()) if self._note(name))
+        else:
+            log.state()
+
+    def _note(self, name: Name) -> bool:
+        self.names.append(name)
+        return True
+
+    def open(self) -> Open | None:
+        if self.found is None:
+            return None
+        first, last = self.names[self.found.size - 1], self.names[0]
+        return Open(self.log.state().label(first), self.log.state().label(last), self.found.why)
+
+    def points(self) -> Iterator[Point]:
+        if self.found is None:
+            return
+        step, exchange = self.found.step, self.found.exchange
+        if step is not None and step != exchange:
+            yield self._point("step", step)
+        if exchange is not None:
+            yield self._point("exchange", exchange)
+
+    def _point(self, to: To, size: int) -> Point:
+        state = self.log.state()
+        leaves = state.say(Names.of(self.names[:size]))
+        return Point(to, state.label(self.names[size]), leaves, size)
+
+    def calls(self) -> Iterator[Finding]:
+        for place, k in () if self.found is None else self.found.calls:
+            name = self.names[place]
+            if isinstance(name, int):
+                message = self.log.messages[name - 1]
+                yield Finding(f"message {name}", "no-result", f"call {message.calls[k]} has no result")
+
+
+def _plan(log: Log, to: To | None) -> Decision:
+    points = list(_Tail(log).points())
+    point = next((one for one in points if to in (None, one.to)), None)
+    if point is None and to is not None and points:
+        missing = "whole step of the last exchange" if to == "step" else "complete exchange"
+        raise Usage(f"there is no {missing} to go back to: nothing was changed", f"--to {points[0].to}")
+    if point is None:
+        return Decision(None, _nothing(log))
+    if not point.count:
+        return Decision(None, "Nobody answered its results yet, but every step is whole: nothing has to leave.")
+    made = log.plan_forget(point.leaves, include_protected=True, criteria=f"recover --to {point.to}")
+    made.said = f"Back at the end of {ENDS[point.to]}, message {point.message}: {_count(point.count)} left the context."
+    return made
+
+
+def _nothing(log: Log) -> str:
+    if interrupted(newest_first(log.transcript)) and _Tail(log).found is not None:
+        return "Nothing was answered yet: there is no exchange to go back to, and nothing has to leave."
+    return "Nothing to recover."
+
+
+def _still(log: Log, to: To | None, op: Op) -> None:
+    """Where the log has grown since it was read: raises UpdatedElsewhere where another point is right now."""
+    again = _plan(log.afresh(), to).op
+    if getattr(again, "ids", None) != getattr(op, "ids", ""):
+        text = f"updated elsewhere: {log.opening.name} goes on, perhaps its program is at work"
+        raise UpdatedElsewhere(f"{text}: nothing was appended", "try again when it has ended")
+
+
+def _lost(log: Log) -> list[Range]:
+    """The ranges of bytes that no reader can take; none where the log is one damaged JSON text."""
+    from ctxkit.errors import UnknownFormat
+
+    try:
+        made = salvage(log)
+        for _ in made.pieces:
+            pass
+    except UnknownFormat:
+        return []
+    return [one for one in made.ranges if one.kind == "left"]
+
+
+def _within(one: Finding, gap: Range) -> bool:
+    own = one.where.startswith("line ") and one.code != "op-conflict"  # of lines of the log, by their place in it
+    return own and one.byte is not None and gap.offset <= one.byte < gap.offset + gap.size
+
+
+def _drafts(log: Log) -> list[Left]:
+    from ctxkit.drafting import applying
+    from ctxkit.store.drafts import left
+
+    beside = log.opening.sidecar
+    return [] if beside is None else [Left(path, applying(log, path)) for path in left(beside)]
+
+
+def _count(messages: int) -> str:
+    return f"{messages} message{'s' * (messages != 1)}"

@@ -1,0 +1,190 @@
+"""recover: what a crash left is told, and the context goes back to where all is whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ctxkit import Log
+from ctxkit.core.kept import CHECKPOINT, sealed
+from ctxkit.keeping import keep, shelf
+from ctxkit.store.drafts import Draft
+from ctxkit.store.snapshots import pieces
+from tests.cli.runner import SMALL, call, ctxkit, good, lines, message
+
+QUESTION = message("user", "and now?", 11)
+STEP = [
+    message("assistant", "looking", 12, tool_calls=[call("Read", "c3", path="b.py")]),
+    message("tool", "x = 1", 13, tool_call_id="c3"),
+]
+MORE = message("assistant", "running", 14, tool_calls=[call("Bash", "c4", command="ls")])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A log whose last exchange was cut off in its second step."""
+    found = tmp_path / "chat.jsonl"
+    found.write_bytes(SMALL + lines(QUESTION, *STEP, MORE))
+    return found
+
+
+def shown(path: Path) -> list[int]:
+    """The numbers of the context."""
+    return [one["n"] for one in good("show", path, "--json", "-q").values if "n" in one]
+
+
+def checkpoint(path: Path, label: str = "before the refactor") -> None:
+    """One that was made automatically."""
+    log = Log.open(path)
+    kept = keep(log, label)
+    head = msgspec.structs.replace(kept.head, kind=CHECKPOINT, timestamp="2026-02-01T11:00:00Z")
+    shelf(log).add(pieces(sealed(head), kept), head)
+
+
+def test_a_report(path: Path) -> None:
+    """Without a terminal and without --yes nothing is changed, exit 1, and what to say is told."""
+    before = path.read_bytes()
+    ran = ctxkit("recover", path)
+    assert (ran.code, path.read_bytes()) == (1, before)
+    assert ran.text.splitlines() == [
+        f"{path}: message 15: no-result: call c4 has no result",
+        f"{path}: messages 12 to 15: no-end: the last exchange has no end: its last calls have no results",
+        "step: message 14 ends the last whole step: 15 would leave (1 message)",
+        "exchange: message 11 ends the last complete exchange: 12-15 would leave (4 messages)",
+    ]
+    assert ran.err.splitlines() == [
+        f"ctxkit: {path}: interrupted: nothing was changed",
+        "hint: ctxkit recover LOG --yes goes back to message 14",
+    ]
+
+
+def test_yes(path: Path) -> None:
+    """The newest point; then there is nothing to recover but results that nobody answered; undo brings all back."""
+    before = path.read_bytes()
+    ran = good("recover", path, "--yes")
+    assert ran.err == "Back at the end of the last whole step, message 14: 1 message left the context.\n"
+    assert shown(path) == list(range(1, 15)) and path.read_bytes().startswith(before)
+    after = path.read_bytes()
+    assert "nothing has to leave" in good("recover", path, "--yes").err and path.read_bytes() == after
+    good("undo", path)
+    assert shown(path) == list(range(1, 16))
+
+
+def test_to(path: Path) -> None:
+    """The point that is named."""
+    good("recover", path, "--to", "exchange", "-q")
+    assert shown(path) == list(range(1, 12))
+    ran = good("recover", path)
+    assert (ran.out, ran.err) == (b"", "Nothing to recover.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("--to", "nowhere"), "'nowhere' is no point"), (("--to", "step", "--yes"), "exclude each other")],
+)
+def test_refused(path: Path, words: tuple[str, ...], said: str) -> None:
+    """Exit 2, and nothing is changed."""
+    before = path.read_bytes()
+    ran = ctxkit("recover", path, *words)
+    assert ran.code == 2 and said in ran.err and path.read_bytes() == before
+
+
+def test_nothing_to_recover(tmp_path: Path) -> None:
+    """A sound log: exit 0 and nothing appended, whatever was said."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(SMALL)
+    checkpoint(path)
+    for words in ((), ("--yes",), ("--to", "exchange"), ("--dry-run",)):
+        ran = good("recover", path, *words)
+        assert (ran.out, ran.err) == (b"", "Nothing to recover.\n")
+    assert path.read_bytes() == SMALL
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"), [("e", 11), ("s", 14), ("n", 15), ("", 15), ("x", 15), ("S", 14), ("yes", 15)]
+)
+def test_on_a_terminal(path: Path, answer: str, left: int) -> None:
+    """It asks which; anything else is none of them, exit 1."""
+    ran = ctxkit("recover", path, stdin=f"{answer}\n".encode(), terminal=True)
+    assert "Go back?\n" in ran.err and "[s/e/N]" in ran.err
+    assert len(shown(path)) == left and ran.code == (left == 15)
+
+
+def test_a_checkpoint_is_offered(path: Path) -> None:
+    """In the words that everybody knows: time and label; and the other points beside it."""
+    checkpoint(path)
+    ran = ctxkit("recover", path, stdin=b"\n", terminal=True)
+    assert "Resume from checkpoint? [2026-02-01 11:00] - [before the refactor]\n" in ran.err
+    assert "[y/s/e/N]" in ran.err and ran.code == 1
+    assert ctxkit("recover", path, stdin=b"e\n", terminal=True).code == 0 and len(shown(path)) == 11
+    assert "checkpoint: [2026-02-01 11:00]" not in good("recover", path).text  # there is nothing to recover
+
+
+def test_in_a_pipe(path: Path) -> None:
+    """The log goes out whole: with the op behind it where that is wanted, else as it is, exit 1."""
+    raw = path.read_bytes()
+    ran = ctxkit("recover", "-", stdin=raw)
+    assert (ran.code, ran.out) == (1, raw) and "no-end" in ran.err
+    ran = good("recover", "-", "--yes", stdin=raw)
+    assert ran.out.startswith(raw) and ran.out.count(b"\n") == raw.count(b"\n") + 1
+    assert len(good("show", "-", "--json", "-q", stdin=ran.out).values) == 14
+    assert good("recover", stdin=SMALL).out == SMALL
+
+
+def test_damage(tmp_path: Path) -> None:
+    """Lost records by their ranges, and how to come by a clean copy; the log stays damaged, exit 1, or 0 with --yes."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(SMALL[:200] + SMALL[230:])
+    ran = ctxkit("recover", path)
+    assert ran.code == 1 and f"salvage: ctxkit salvage {path} -o NEW" in ran.text and " are lost: " in ran.text
+    assert good("recover", path, "--yes").err == "Nothing to recover.\n"
+
+
+def test_a_draft(tmp_path: Path) -> None:
+    """It is named with the call that takes it up, and that does."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(SMALL)
+    log = Log.open(path)
+    assert log.opening.sidecar is not None
+    draft = Draft(log.opening.sidecar, log.draft().replace("last answer", "better"))
+    ran = ctxkit("recover", path)
+    assert ran.code == 1 and ran.text == f"draft: {draft.path}: take it up: ctxkit edit {path} --apply {draft.path}\n"
+    good("edit", path, "--apply", draft.path)
+    assert good("recover", path).err == "Nothing to recover.\n"
+
+
+def test_dry_run(path: Path) -> None:
+    """The op on standard output, what was found beside it."""
+    before = path.read_bytes()
+    ran = good("recover", path, "--dry-run")
+    assert ran.values[0]["ids"] == "15" and "no-end" in ran.err and path.read_bytes() == before
+
+
+def test_json(path: Path) -> None:
+    """One object: what was found, the points, and the op once there is one."""
+    ran = ctxkit("recover", path, "--json", "-q")
+    [found] = ran.values
+    assert (ran.code, found["state"], found["op"]) == (1, "interrupted", None)
+    assert [one["to"] for one in found["points"]] == ["step", "exchange"]
+    [found] = good("recover", path, "--json", "-q", "--yes").values
+    assert found["op"]["ctxkit"] == "forget" and found["state"] == "interrupted"
+
+
+def test_sessions_and_recover_say_the_same(path: Path) -> None:
+    """One rule of what is interrupted, damaged and clean, before and after."""
+
+    def states() -> tuple[str, str]:
+        listed = good("sessions", path.parent, "--json", "-q").values[0]["state"]
+        return listed, ctxkit("recover", path, "--json", "-q").values[0]["state"]
+
+    assert states() == ("interrupted", "interrupted")
+    good("recover", path, "--to", "exchange")
+    assert states() == ("clean", "clean")
+    with path.open("ab") as file:
+        file.write(b'{"role":"us')
+    assert states() == ("interrupted", "interrupted")
+    with path.open("ab") as file:
+        file.write(b"\n" + lines(message("user", "x")))
+    assert states() == ("damaged", "damaged")
