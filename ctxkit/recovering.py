@@ -15,8 +15,9 @@ from typing import Literal
 
 import msgspec
 
-from ctxkit.checking import Finding, damage, unanswered
+from ctxkit.checking import damage, unanswered
 from ctxkit.core.ending import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
+from ctxkit.core.findings import Finding
 from ctxkit.core.kept import CHECKPOINT, Head
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Op

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.checking import Finding
 from ctxkit.cli import aftermath
 from ctxkit.cli.ink import Ink
+from ctxkit.core.findings import Finding
 from ctxkit.core.kept import CHECKPOINT, Head
 from ctxkit.core.ops import At
 from ctxkit.recovering import Left, Open, Point, Recovery
