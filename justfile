@@ -72,6 +72,10 @@ whole *args:
 trims *args:
     python -m tests.trims {{args}}
 
+# Edits of all real files through the draft of `edit`, every kind of change (minutes)
+edits *args:
+    python -m tests.edits {{args}}
+
 # Compacts of all real files by every strategy at four targets, an hour at most; --only, --strategy, --target: a part
 compacts *args:
     python -m tests.compacts {{args}}

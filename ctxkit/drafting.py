@@ -16,12 +16,15 @@ from ctxkit.editing import Editing
 from ctxkit.errors import BadDraft, CtxkitError, NothingChanges, UpdatedElsewhere, Usage
 from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
-from ctxkit.policies.edit.parse import parse
+from ctxkit.policies.edit.draft import based
+from ctxkit.policies.edit.parse import ended, parse
 from ctxkit.policies.edit.spelling import SIGN
 from ctxkit.store.drafts import Draft
 from ctxkit.store.sidecar import Sidecar
 
 _TOLD = re.compile(rf"^[ \t#]*{SIGN}!.*\n?", re.MULTILINE)
+
+_BASED = re.compile(rf"^[ \t#]*{SIGN}=.*$", re.MULTILINE)
 
 Editor = Callable[[Path], None]
 """Lets somebody edit a file. Raises where that failed."""
@@ -66,7 +69,7 @@ class Drafting:
         self._draft = Draft(beside, self._given)
         while True:
             self._editor(self._draft.path)
-            text = _TOLD.sub("", _text(self._draft))
+            text = self._read(self._draft, based(self._editing.base).rstrip("\n"))
             try:
                 return self._editing.decide(parse(text))
             except BadDraft as error:
@@ -76,6 +79,15 @@ class Drafting:
                     raise
                 self._given = told
                 self._draft.write(told)
+
+    def _read(self, draft: Draft, base: str) -> str:
+        """What the draft says now. What it is of is known: a line of that which was changed is as it was."""
+        text = _TOLD.sub("", _text(draft))
+        found = _BASED.search(text)
+        if found is not None and found[0].rstrip("\r") != base:
+            text = text[: found.start()] + base + text[found.end() :]
+            draft.write(text)
+        return text
 
     def _recheck(self, op: Op) -> None:
         if self._editing is not None:
@@ -128,7 +140,7 @@ def marked(text: str, mistakes: Iterable[tuple[int, str]]) -> str:
 def _text(draft: Draft) -> str:
     raw = draft.read()
     try:
-        return raw.decode("utf-8-sig")
+        return ended(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise BadDraft(f"{draft.path}:{line}: not UTF-8: nothing was changed") from error

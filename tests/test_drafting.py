@@ -95,6 +95,20 @@ def test_again(tmp_path: Path) -> None:
     assert holding(tmp_path) == ["chat.jsonl"]
 
 
+def test_what_it_is_of_is_known(tmp_path: Path) -> None:
+    """A substitution that hits the line which says so changes nothing of that, in a draft that is kept neither."""
+    path = written(tmp_path)
+    one = drafting(Log.open(path), editor(lambda text: text.replace("last", "newest"))).edit()
+    assert one is not None and "newest answer" in str(one)
+    wrong = editor(lambda text: text.replace("last", "final").replace("Z user", "Z usr"))
+    with pytest.raises(BadDraft) as caught:
+        drafting(Log.open(path), wrong).edit()
+    assert {told for _, told in caught.value.mistakes} == {"no role 'usr': system, developer, user, assistant"}
+    (draft,) = left(Sidecar(path))
+    mended = draft.read_text().replace("Z usr", "Z user").replace("third question", "3rd")
+    assert Log.open(path).edit(mended) is not None
+
+
 def test_a_mistake_that_stays(tmp_path: Path) -> None:
     """Nobody to ask, or saved again as it was: an error that names the draft, which is kept."""
     for again in (False, True):

@@ -60,7 +60,8 @@ def run(path: Path) -> None:
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         called = shlex.split(words)
-        program = subprocess.Popen([*called, str(path)], umask=PRIVATE)  # noqa: S603  # no shell
+        shown = None if os.isatty(1) else 2  # what an editor draws or says is no result
+        program = subprocess.Popen([*called, str(path)], umask=PRIVATE, stdout=shown)  # noqa: S603  # no shell
         status = program.wait()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -7,6 +7,7 @@ goes with it; a draft goes once what it asked for is durable, and stays where th
 from __future__ import annotations
 
 import os
+import stat
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -51,6 +52,8 @@ class Draft:
     def read(self) -> bytes:
         """What it holds now; nothing where the editor removed it. Raises ReadFailed."""
         try:
+            if not stat.S_ISREG(os.stat(self.path).st_mode):  # an editor may put anything in its place
+                raise ReadFailed(f"{self.path}: not a regular file: nothing was changed")
             return self.path.read_bytes()
         except FileNotFoundError:
             return b""

@@ -122,9 +122,14 @@ class Reader:
         self.found.mistakes.append(Mistake(number, text))
 
 
+def ended(text: str) -> str:
+    """A draft with a line feed in each of its line ends: those that save a carriage return alone are still about."""
+    return text if "\n" in text else text.replace("\r", "\n")
+
+
 def parse(text: str) -> Parsed:
     """The draft in `text`, whatever line ends an editor gave it."""
     reader = Reader()
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+    for number, line in enumerate(ended(text.removeprefix("\ufeff")).split("\n"), start=1):
         reader.line(number, line.removesuffix("\r"))
     return reader.end()

@@ -19,7 +19,8 @@ BASES = st.builds(Base, COUNTS, COUNTS, COUNTS, TEXTS, TEXTS, TEXTS, TEXTS)
 def test_print_then_parse_is_the_identity(name: str, base: Base, blocks: list[Block]) -> None:
     """For any messages, and any name of a log; also with what editors do to ends of lines and files."""
     text = draft(name, base, blocks)
-    for given_text in (text, text.replace("\n", "\r\n"), "\ufeff" + text, text.rstrip("\n"), text + "\n\n"):
+    ends = (text.replace("\n", "\r\n"), text.replace("\n", "\r"))
+    for given_text in (text, *ends, "\ufeff" + text, text.rstrip("\n"), text + "\n\n"):
         found = parse(given_text)
         assert (found.blocks, found.base, found.mistakes) == (blocks, base, [])
 
