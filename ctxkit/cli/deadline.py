@@ -12,7 +12,8 @@ from types import FrameType
 from ctxkit.errors import BadPattern
 
 SECONDS = 2.0
-"""For one message. The longest honest search, a megabyte through a simple pattern, takes some milliseconds."""
+"""Of processor time, so that a busy machine is no slow pattern, for one message. The longest honest search, a megabyte
+through a simple pattern, takes some milliseconds."""
 
 
 class Deadline:
@@ -22,15 +23,15 @@ class Deadline:
         """`pattern` and `option` are for the message; main thread only, as signals are."""
         self._asked = f"{option} {pattern!r}"
         self._seconds = seconds
-        signal.signal(signal.SIGALRM, self._expired)
+        signal.signal(signal.SIGVTALRM, self._expired)
 
     def restart(self) -> None:
         """Wind the timer up."""
-        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+        signal.setitimer(signal.ITIMER_VIRTUAL, self._seconds)
 
     def stop(self) -> None:
         """No search is running."""
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
     def _expired(self, number: int, frame: FrameType | None) -> None:
         text = f"{self._asked}: pattern too slow, over {self._seconds:g} s on one message"

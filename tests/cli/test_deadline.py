@@ -38,4 +38,4 @@ def test_the_timer_is_off_after_a_selection(tmp_path: Path) -> None:
     log = log_of(tmp_path, "one", "two")
     log.limit = Deadline("two", 5)
     assert log.forget(grep="two") is not None
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
