@@ -44,6 +44,8 @@ COMMANDS = [
     "forget log.jsonl 2",
     "forget log.jsonl --tool Read --dry-run",
     "remember log.jsonl 1 --yes",
+    "show log.jsonl --about hello",
+    "tool schema --for openai",
     "clear log.jsonl",
     "edit log.jsonl --print",
     "protect log.jsonl 1",

@@ -50,6 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("keep", "find damage in the log and its ops"),
     "recover": ("keep", "after a crash: what is damaged or unfinished, and back to where all is whole"),
     "salvage": ("keep", "a clean copy of a damaged log, and what it does not have"),
+    "tool": ("live", "let a model forget: the definition of the tool, and its calls"),
     "completion": ("about", "the script that makes a shell complete all of this"),
     "config": ("set", "show, get, set and unset the settings of a log, or your own"),
     "help": ("about", "examples, options and exit codes of a command"),
@@ -59,7 +60,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 COMPLETE = "__complete"
 """What the scripts of shells call: `cli/completing.py`."""
 
-GROUPS = {"look": "Look", "change": "Change", "keep": "Keep", "set": "Set", "about": "About ctxkit"}
+GROUPS = {"look": "Look", "change": "Change", "keep": "Keep", "live": "Live", "set": "Set", "about": "About ctxkit"}
 
 
 def module_of(name: str) -> str:

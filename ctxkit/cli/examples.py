@@ -72,6 +72,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "forget": (
         ("ctxkit forget chat.jsonl 3-4 8", "by number"),
         ("ctxkit forget chat.jsonl --tool read_file --yes", "all calls of a tool and their results"),
+        ("ctxkit forget chat.jsonl --about 'lifetime of a session' --yes", "by topic"),
         ("ctxkit cat session.jsonl | ctxkit forget - --tool Read --until 20m | ctxkit show -", "older ones, in a pipe"),
     ),
     "remember": (("ctxkit remember chat.jsonl --last 2x --yes", "only the last two exchanges"),),
@@ -143,6 +144,17 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit salvage chat.jsonl -o clean.jsonl", "what was not taken is told, range by range"),
         ("ctxkit salvage - -o - <chat.jsonl >clean.jsonl", "the same in a pipe"),
         ("ctxkit salvage chat.jsonl -o whole.jsonl --json", "the ranges for a program"),
+    ),
+    "tool": (
+        ("ctxkit tool schema --for anthropic", "for the tools of a request"),
+        (
+            """echo '{"action":"preview","mode":"forget","criteria":"cat"}' | ctxkit tool call chat.jsonl -""",
+            "what a model asks before it forgets",
+        ),
+        (
+            """echo '{"action":"apply","mode":"forget","message_ids":["6-7"]}' | ctxkit tool call chat.jsonl -""",
+            "and then",
+        ),
     ),
     "completion": (
         ("ctxkit completion zsh >_ctxkit", "for a folder of $fpath"),

@@ -25,7 +25,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "protect": ((), ("4",)), "unprotect": ((), ("4",)), "remember": ((), ("1-6",)), "window": ((), ("8h",)),
     "undo": ((), ()), "redo": ((), ()), "rewind": ((), ("here",)), "clear": ((), ()), "log": ((), ()),
     "diff": ((), ()), "compact": (("--force", "--keep-last", "0"), ()), "trim": (("--max-tokens", "60"), ()),
-    "salvage": (("-o", "-"), ()), "recover": (("--yes",), ()),
+    "salvage": (("-o", "-"), ()), "recover": (("--yes",), ()), "tool": (("call",), ("-",)),
 }  # fmt: skip
 ALSO = {
     "add": {0, 65},

@@ -1,0 +1,108 @@
+"""ctxkit tool: the tool by which a model forgets: its definition, and its calls."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from ctxkit.appending import check_id
+from ctxkit.cli import io
+from ctxkit.cli.params import Reading, Writing, takes
+from ctxkit.cli.run import CHANGED, finish_reading, opened
+from ctxkit.errors import CtxkitError, NoSuchLog, Usage
+from ctxkit.policies.filter import LARGEST, PROVIDERS
+
+HINT = "ctxkit tool schema --for openai, or ctxkit tool call LOG FILE"
+
+
+@takes(Writing, Reading)
+def command(
+    action: Annotated[str, typer.Argument(metavar="schema|call", help="Print the definition, or execute a call.")],
+    log: Annotated[str | None, typer.Argument(metavar="[LOG]", help="Of a call: a log, or - for stdin.")] = None,
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="Of a call: a file with it, or - for stdin.")
+    ] = None,
+    *,
+    for_: Annotated[
+        str | None, typer.Option("--for", metavar="|".join(PROVIDERS), help="Schema: in whose shape.")
+    ] = None,
+    reading: Reading,
+    writing: Writing,
+) -> None:
+    """Let a model forget: the definition of the tool filter_context, and the execution of its calls.
+
+    `schema` prints the definition for the tools of a request. `call` executes one call of it on a log: a preview lists
+    what matches and changes nothing, an apply appends an op as `ctxkit forget` and `ctxkit remember` do. The call is
+    its arguments alone, or as OpenAI, Anthropic or Gemini give it; the answer for the model is a line of JSON. What the
+    model can put right is an answer too, with `error`: exit 0, nothing appended. A call that has an id, sent again, is
+    executed once. With - for LOG the log comes out on standard output, and the answer on standard error.
+    """
+    io.Streams.quiet = reading.quiet
+    if action == "schema":
+        _schema(for_, log)
+    elif action == "call":
+        _call(log, file, for_, reading, writing)
+    else:
+        raise Usage(f"tool cannot {action!r}", HINT)
+
+
+def _schema(provider: str | None, more: str | None) -> None:
+    from ctxkit.filtering import filter_context_tool
+
+    if more is not None:
+        raise Usage(f"the definition is the same for all logs: {more!r} is one too many", HINT)
+    if provider is None:
+        raise Usage("for which provider?", f"--for {', --for '.join(PROVIDERS)}")
+    io.out_json(filter_context_tool(provider))
+
+
+def _call(log: str | None, file: str | None, provider: str | None, reading: Reading, writing: Writing) -> None:
+    from ctxkit.filtering import filter_context
+
+    if provider is not None:
+        raise Usage("--for is for the definition: a call is read in every shape", HINT)
+    if log is None or file is None:
+        raise Usage("a call takes a log, and a file with the call", HINT)
+    target = opened(log, reading, command="tool")
+    target.args, target.dry_run, target.op_id = io.Streams.words, writing.dry_run, writing.op_id
+    if writing.op_id is not None and writing.op_id not in target.ledger.by_id:
+        check_id(writing.op_id)
+    target.state()  # a log that cannot be replayed is an error, whatever the call says
+    piped = target.opening.path is None
+    found = filter_context(target, _given(file, piped=piped))
+    (io.err_json if piped else io.out_json)(found)
+    if piped:
+        io.out_bytes(target.copy_out())
+    elif target.written is not None:
+        io.Streams.done = target.said
+    dry = writing.dry_run and "filter_event_id" in found
+    finish_reading(target, f"Dry run, nothing was appended. Without it: {target.said}" if dry else target.said)
+
+
+def _given(file: str, *, piped: bool) -> bytes:
+    """The bytes of the call, one more than a call may have. Raises Usage, NoSuchLog, CtxkitError."""
+    if file == "-":
+        if piped:
+            raise Usage("standard input cannot be both the log and the call: nothing was changed", "a file for one")
+        if sys.stdin is None:
+            raise Usage(f"standard input is closed: there is no call to read{CHANGED}", "a file with the call, or -")
+        if sys.stdin.isatty():
+            raise Usage(f"standard input is a terminal: there is no call to read{CHANGED}", "a file with the call")
+        return sys.stdin.buffer.read(LARGEST + 1)
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(LARGEST + 1)
+    except OSError as error:
+        reason = (error.strerror or os.strerror(error.errno or 0)).lower()
+        raise _cannot_read(f"{file}: {reason}{CHANGED}", error) from error
+
+
+def _cannot_read(text: str, error: OSError) -> CtxkitError:
+    from ctxkit.errors import NoPermission, ReadFailed
+
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return NoSuchLog(text, "a file with the call, or - for standard input")
+    return NoPermission(text) if isinstance(error, PermissionError) else ReadFailed(text)

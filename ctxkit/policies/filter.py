@@ -1,0 +1,225 @@
+"""filter_context: the tool by which a model forgets, as each provider takes its definition, and what a call of it says.
+
+Pure: text in, a `Request` out. `filtering.py` executes it. Whatever a model sends is read here, strictly: what is wrong
+is said in words that it can act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import digest, loads
+
+NAME = "filter_context"
+LARGEST = 1 << 20
+"""Bytes of a call."""
+DEEPEST = 6
+"""Objects and lists around the arguments."""
+
+ACTIONS, MODES = ("preview", "apply"), ("forget", "remember")
+_IDS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "action": {
+        "type": "string",
+        "enum": list(ACTIONS),
+        "description": "preview: list the messages that match, change nothing. apply: filter those of message_ids.",
+    },
+    "mode": {
+        "type": "string",
+        "enum": list(MODES),
+        "description": "forget: these messages leave the context. remember: only these stay, everything else leaves.",
+    },
+    "criteria": {
+        "type": "string",
+        "description": "What the messages are about, in words that stand in them. Those that have more of the words, "
+        "and rarer ones, match; the best 20.",
+    },
+    "role": {"type": "string", "description": "Only messages with this role: user, assistant, tool."},
+    "tool_name": {"type": "string", "description": "Only calls of tools so named, with their results; * is any text."},
+    "last": {"type": "string", "description": "Only the newest: 5 (messages), 2x (exchanges) or 3s (steps)."},
+    "message_ids": {
+        **_IDS,
+        "description": "For apply: ids that a preview gave, those that the user agreed to. Ranges are allowed: 45-67.",
+    },
+    "planning_conversation_ids": {
+        **_IDS,
+        "description": "For apply: ids of the conversation about this, from the user's request to the answer; they are "
+        "forgotten with it. As the preview gave them.",
+    },
+}
+"""The arguments, each with its JSON schema."""
+REQUIRED = ("action", "mode")
+DESCRIPTION = (
+    "Takes messages out of the context of this conversation, or keeps only some. Always preview first, show the user "
+    "what would leave, and apply only when the user agrees. Nothing is deleted: every change can be undone. The system "
+    "prompt and protected messages always stay; a tool call and its result go together."
+)
+PROVIDERS = ("openai", "anthropic", "gemini")
+
+
+class Refused(Exception):
+    """A call that is not executed. `code` is stable; `hint` says what the model can do."""
+
+    def __init__(self, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint = code, message, hint
+
+    def as_json(self) -> dict[str, Any]:
+        """What the model is answered."""
+        return {"error": {"code": self.code, "message": self.message, "hint": self.hint}}
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What a call asks for. `key`: the same for the same call sent again, "" where the call has no id."""
+
+    action: str
+    mode: str
+    criteria: str | None = None
+    role: str | None = None
+    tool_name: str | None = None
+    last: str | None = None
+    message_ids: tuple[str, ...] = ()
+    planning_conversation_ids: tuple[str, ...] = ()
+    key: str = ""
+
+
+def definition(provider: str) -> dict[str, Any]:
+    """The definition of the tool as a provider takes it among a request's `tools`. Raises KeyError for no provider."""
+    schema = {"type": "object", "properties": ARGUMENTS, "required": list(REQUIRED), "additionalProperties": False}
+    plain = {"name": NAME, "description": DESCRIPTION}
+    match provider:
+        case "openai":
+            return {"type": "function", "function": {**plain, "parameters": schema}}
+        case "anthropic":
+            return {**plain, "input_schema": schema}
+        case "gemini":
+            return {"functionDeclarations": [{**plain, "parameters": _upper(schema)}]}
+    raise KeyError(provider)
+
+
+def _upper(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema as Gemini has it: types in capitals, and no word on properties that are not there."""
+    found = {key: value for key, value in schema.items() if key != "additionalProperties"}
+    found["type"] = found["type"].upper()
+    if "items" in found:
+        found["items"] = _upper(found["items"])
+    if "properties" in found:
+        found["properties"] = {name: _upper(inner) for name, inner in found["properties"].items()}
+    return found
+
+
+def request(raw: bytes) -> Request:
+    """What a call asks for: its arguments alone, or the call as a provider gives it. Raises Refused."""
+    if len(raw) > LARGEST:
+        raise Refused("too_large", f"the call is larger than {LARGEST:,} bytes", "give ranges: 45-67")
+    arguments, identity = _unwrapped(_decoded(raw), 0)
+    found = {name: _value(name, value) for name, value in arguments.items() if value is not None}
+    for name in REQUIRED:
+        if name not in found:
+            raise Refused("missing_argument", f"{name} is missing", f"one of {', '.join(ARGUMENTS[name]['enum'])}")
+    key = "" if not identity else digest([identity, found], 16)
+    made = Request(key=key, **found)
+    chosen = made.criteria, made.role, made.tool_name, made.last, made.message_ids
+    if made.action == "preview" and not any(chosen):
+        raise Refused("missing_argument", "preview of which messages?", "give criteria, such as: database schema")
+    if made.action == "apply" and not made.message_ids:
+        raise Refused("missing_argument", "apply takes message_ids", "preview first: it gives the ids of what matches")
+    return made
+
+
+def _decoded(raw: bytes) -> Any:
+    try:
+        return loads(raw)
+    except ValueError as error:
+        raise Refused(
+            "not_json", f"the call is not JSON: {_brief(error)}", "a JSON object with action, mode"
+        ) from error
+
+
+def _brief(error: ValueError) -> str:
+    return str(error).partition("\n")[0][:120]
+
+
+def _unwrapped(value: Any, depth: int) -> tuple[dict[str, Any], str]:
+    """The arguments of a call, and the id that its provider gave it."""
+    if depth > DEEPEST:
+        raise Refused("no_call", "the call is nested too deeply", "a JSON object with action, mode")
+    match value:
+        case str():
+            return _unwrapped(_decoded(value.encode("utf-8", "surrogatepass")), depth + 1)
+        case list():
+            calls = [one for one in value if _is_call(one)]
+            if len(calls) != 1:
+                count = len(calls) or "no"
+                raise Refused("no_call", f"{count} calls of {NAME} in a list", "one call at a time")
+            return _unwrapped(calls[0], depth + 1)
+        case {"action": _} | {"mode": _}:
+            return value, ""
+        case {"tool_calls": list(inner)} | {"content": list(inner)} | {"parts": list(inner)}:
+            return _unwrapped(inner, depth + 1)
+        case {"functionCall": dict(inner)} | {"function_call": dict(inner)}:
+            return _named(inner, "args", inner.get("id"), depth)
+        case {"function": dict(inner)}:
+            return _named(inner, "arguments", value.get("id"), depth)
+        case {"type": "tool_use"}:
+            return _named(value, "input", value.get("id"), depth)
+        case {"name": _, "args": _}:
+            return _named(value, "args", value.get("id"), depth)
+        case {"name": _, "input": _}:
+            return _named(value, "input", value.get("id"), depth)
+        case {"name": _}:
+            return _named(value, "arguments", value.get("call_id") or value.get("id"), depth)
+        case dict():
+            return value, ""
+    raise Refused("no_call", f"{_kind(value)} is no call of {NAME}", "a JSON object with action, mode")
+
+
+def _is_call(value: Any) -> bool:
+    """Whether one of a list is a call, not the words or thoughts beside it."""
+    if not isinstance(value, dict):
+        return False
+    inner = next((value[key] for key in ("function", "functionCall", "function_call") if key in value), value)
+    return isinstance(inner, dict) and (inner.get("name") == NAME or "action" in inner)
+
+
+def _named(call: dict[str, Any], key: str, identity: Any, depth: int) -> tuple[dict[str, Any], str]:
+    name = call.get("name")
+    if name != NAME:
+        raise Refused("unknown_tool", f"there is no tool {_shown(name)}", f"the tool is {NAME}")
+    inner = call.get(key, {})
+    found = _unwrapped(inner, depth + 1)[0] if isinstance(inner, str) else inner
+    if not isinstance(found, dict):
+        raise Refused("bad_argument", f"the arguments are {_kind(found)}", "a JSON object with action, mode")
+    return found, identity if isinstance(identity, str) else ""
+
+
+def _value(name: str, value: Any) -> Any:
+    """One argument, of the type that it has."""
+    schema = ARGUMENTS.get(name)
+    if schema is None:
+        raise Refused("unknown_argument", f"there is no argument {_shown(name)}", f"known: {', '.join(ARGUMENTS)}")
+    if schema["type"] == "array":
+        ids = value if isinstance(value, list) else [value]
+        if not all(isinstance(one, str) or (isinstance(one, int) and not isinstance(one, bool)) for one in ids):
+            raise Refused("bad_argument", f"{name} is no list of message ids", 'such as ["45", "46-48"]')
+        return tuple(str(one) for one in ids if one != "")
+    if name == "last" and isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise Refused("bad_argument", f"{name} is {_kind(value)}", "a string")
+    choices = schema.get("enum")
+    if choices and value not in choices:
+        raise Refused(f"unknown_{name}", f"there is no {name} {_shown(value)}", f"one of {', '.join(choices)}")
+    return value or None
+
+
+def _shown(value: Any) -> str:
+    return repr(value[:60]) if isinstance(value, str) else _kind(value)
+
+
+def _kind(value: Any) -> str:
+    words = {str: "a string", bool: "true or false", dict: "an object", list: "a list", type(None): "null"}
+    return words.get(type(value), "a number")
