@@ -65,8 +65,8 @@ def test_every_looker_looks_back(name: str) -> None:
     assert {"--at", "--now", "--json", "-q"} <= options
 
 
-NO_STREAM = ("init", "completion", "help", "recall", "sessions", "snapshots")
-"""They take no log from standard input: of many logs, of folders, of a log's sidecar alone."""
+NO_STREAM = ("init", "completion", "help", "recall", "sessions", "snapshots", "tool")
+"""They take no log from standard input (of many logs, of folders, of a sidecar alone), or behind a word of their own."""
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in NO_STREAM])
