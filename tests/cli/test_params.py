@@ -66,7 +66,7 @@ def test_every_looker_looks_back(name: str) -> None:
 
 
 NO_STREAM = ("init", "completion", "help", "recall", "sessions", "snapshots", "tool")
-"""They take no log from standard input (of many logs, of folders, of a sidecar alone), or behind a word of their own."""
+"""They take no log from standard input (of many logs, of folders, of a sidecar alone), or behind another word."""
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in NO_STREAM])
