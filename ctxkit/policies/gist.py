@@ -18,6 +18,8 @@ FAILED = "(summary generation failed)"
 """What stands there where whoever was asked for one gave none."""
 _DONE, _DECIDED, _ASKED, _LEFT = 180, 150, 120, 140
 """Characters of each sentence: with the blanks between them no more than LONGEST."""
+_MARKS = re.compile(r"^\s*(?:#{1,6}|[-*+]|>|\d{1,2}[.)])(?:\s+|$)|\*\*", re.M)
+"""What Markdown puts before a line, and around strong words."""
 _NAMED = 3
 """Files and commands that are named; the others are counted."""
 
@@ -26,14 +28,16 @@ def gist(pieces: Sequence[Piece], count: int) -> str:
     """The summary of a context of `count` messages, which say `pieces`."""
     found = facts(pieces)
     said = [_done(found, count, summed=any(piece.kind == Kind.SUMMARY for piece in pieces))]
-    if found["decisions"]:
-        said.append(_sentence("Decided: ", found["decisions"][-1], _DECIDED))
+    left = found["pending"][-1:]
+    decided = [one for one in found["decisions"] if one not in left]  # a line may say both: it is told once
+    if decided:
+        said.append(_sentence("Decided: ", decided[-1], _DECIDED))
     asked = _asked(pieces)
     if asked:
         said.append(_sentence("Asked last: ", asked, _ASKED))
     waits = bool(pieces) and pieces[-1].kind == Kind.USER
-    if found["pending"]:
-        said.append(_sentence("Unfinished: ", found["pending"][-1], _LEFT))
+    if left:
+        said.append(_sentence("Unfinished: ", left[0], _LEFT))
     else:
         said.append("The last message has no answer yet." if waits else "Nothing is noted as unfinished.")
     return " ".join(said)
@@ -74,17 +78,18 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _asked(pieces: Sequence[Piece]) -> str:
-    """The first sentence of the newest message of a person that says something."""
+    """The first sentence of the newest message of a person that says something; a word of thanks only if it is all."""
     for piece in reversed(pieces):
         if piece.kind == Kind.USER:
-            for one in SENTENCE.split(piece.text):
-                if WORD.search(one):
-                    return one
+            some = [one for one in SENTENCE.split(piece.text) if WORD.search(one)]
+            if some:
+                return next((one for one in some if len(one.split()) > 2), some[0])
     return ""
 
 
 def _sentence(label: str, words: str, longest: int) -> str:
-    """One sentence: its words have one end alone."""
+    """One sentence: its words have one end alone, and no Markdown."""
+    words = _MARKS.sub("", words)
     text = re.sub(r"([.!?。！？]+)\s", r"; ", " ".join(words.split())).rstrip(" .!?。！？:;,")
     return f"{label}{_clip(text, longest - len(label) - 1)}."
 

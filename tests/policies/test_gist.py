@@ -25,7 +25,15 @@ def test_work() -> None:
     """Done, decided, asked, unfinished."""
     assert gist(WORK, 5) == (
         "5 messages: edited auth/session.py; ran pytest -q tests/auth. Decided: I decided to go with minutes, as the "
-        "settings do. Asked last: Thanks. Unfinished: Still open: the clock is a TODO."
+        "settings do. Asked last: What is next. Unfinished: Still open: the clock is a TODO."
+    )
+
+
+def test_a_line_is_told_once_and_without_its_marks() -> None:
+    """What is decided and unfinished at once is unfinished; Markdown is for pages; a name keeps its underscores."""
+    said = gist([Piece(1, Kind.ASSISTANT, "- **Decided**: `__init__` stays; still open: the TODO in it.")], 1)
+    assert (
+        said.endswith("Unfinished: Decided: `__init__` stays; still open: the TODO in it.") and said.count("TODO") == 1
     )
 
 
