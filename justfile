@@ -79,3 +79,7 @@ edits *args:
 # Compacts of all real files by every strategy at four targets, an hour at most; --only, --strategy, --target: a part
 compacts *args:
     python -m tests.compacts {{args}}
+
+# snapshot, restore, edit, salvage, checkpoints and their pruning, killed and failing at every call that they make (minutes)
+kills *args:
+    python -m tests.kills {{args}}

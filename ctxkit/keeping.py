@@ -140,14 +140,17 @@ def find(some: Snapshots, word: str) -> Found:
         return next(iter(begin.values()))
     if begin:
         raise NoSuchSnapshot(f"snapshot {word} is not unique: {', '.join(islice(begin, 5))}", "give more of the id")
-    raise NoSuchSnapshot(f"no snapshot {word!r}", _nearest(word, [head for _, head in there]))
+    unread = len(all_there) - len(there)
+    beside = f", and {unread} of {len(all_there)} files cannot be read" if unread else ""
+    raise NoSuchSnapshot(f"no snapshot {word!r}{beside}", _nearest(word, [head for _, head in there]))
 
 
-def prune(some: Snapshots, now: float, keep: int, days: int) -> list[tuple[Found, str]]:
-    """The checkpoints that have outlived their time, each with the reason; nothing is removed yet."""
-    there = [one for one in some.found() if one.head is not None]
-    heads = [one.head for one in there if one.head is not None]
-    return [(there[place], why) for place, why in expired(heads, now, keep, days)]
+def prune(there: Iterable[Found], now: float, keep: int, days: int) -> list[tuple[Found, str]]:
+    """The checkpoints of these, the newest first, that have outlived their time, each with the reason; nothing is
+    removed yet.
+    """
+    read = [(one, one.head) for one in there if one.head is not None]
+    return [(read[place][0], why) for place, why in expired([head for _, head in read], now, keep, days)]
 
 
 def records(contents: Sequence[Content], shown: Sequence[Entry]) -> list[dict[str, Any]]:

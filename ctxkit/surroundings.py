@@ -92,7 +92,7 @@ def _misplaced(
             yield Finding(where, "conflict-copy", f"a copy of {what} {head.short}: {twin}", note=bool(same))
         else:
             yield Finding(where, "misnamed-snapshot", f"it holds {what} {head.short}, which is named {own[0]}")
-    if prefix != head.prefix:
+    if head.at.messages and prefix != head.prefix:
         count = head.at.messages
         fewer = f"of a log of {count:,} messages, and this one has {len(log.messages):,}"
         others = f"of a log whose first {count:,} messages were others"

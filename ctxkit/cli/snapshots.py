@@ -108,7 +108,11 @@ def _remove(
         from ctxkit.configuring import Configured
 
         config = Configured(log, sidecar=sidecar, env=os.environ).load()
-        going = prune(some, time.time(), int(config["checkpoint.keep"]), int(config["checkpoint.days"]))
+        there = some.found()
+        for one in there:
+            if one.fault:
+                io.warn(f"{one.path}: {one.fault}: left as it is")
+        going = prune(there, time.time(), int(config["checkpoint.keep"]), int(config["checkpoint.days"]))
     paths = list(dict.fromkeys(one.path for one, _ in going))
     if not dry_run and paths:
         some.remove(paths)

@@ -13,8 +13,9 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from ctxkit.errors import CannotCreate, NoPermission
+from ctxkit.errors import CannotCreate, CtxkitError, NoPermission, WriteFailed
 from ctxkit.store.append import sync_folder
+from ctxkit.store.opening import close
 
 PREFIX = ".ctxkit-"
 CHUNK = 1 << 20
@@ -49,18 +50,20 @@ def replace(path: str | Path, content: bytes) -> None:
     except PermissionError as error:
         raise NoPermission(f"{path}: permission denied: nothing was changed") from error
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CannotCreate(f"{path}: cannot write: {reason}: it is the old one or the new one, whole") from error
+        raise CannotCreate(
+            f"{path}: cannot write: {_reason(error)}: it is the old one or the new one, whole"
+        ) from error
 
 
 def create(path: str | Path, pieces: Iterable[bytes]) -> None:
     """Write `pieces` to a new file `path`, 0600: it is there whole or not at all. Whoever is killed before leaves
     nothing, where the file system can hold a file without a name.
 
-    Raises NoPermission, and CannotCreate, also where something is there already.
+    Raises NoPermission, and CannotCreate, also where something is there already; WriteFailed where it is there and not
+    known to be durable.
     """
     target = Path(os.path.abspath(path))
-    temporary = ""
+    temporary, there = "", False
     try:
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
@@ -68,24 +71,36 @@ def create(path: str | Path, pieces: Iterable[bytes]) -> None:
         fd, temporary = _new(target.parent)
         try:
             _fill(fd, pieces)
-            if not temporary and not _linked(fd, target):
+            there = not temporary and _linked(fd, target)
+            if not temporary and not there:
                 temporary = _copied(fd, target.parent)
         finally:
-            os.close(fd)
+            close(fd)
         if temporary:
             temporary = _named(temporary, target)
+            there = True
         sync_folder(target.parent)
-    except PermissionError as error:
-        raise NoPermission(f"{path}: permission denied: nothing was written") from error
-    except FileExistsError as error:
-        raise CannotCreate(f"{path}: is there already: nothing was written", "another name") from error
     except OSError as error:
-        hint = f"mkdir -p {target.parent}" if error.errno == errno.ENOENT else ""
-        reason = (error.strerror or str(error)).lower()
-        raise CannotCreate(f"{path}: cannot write: {reason}: nothing was written", hint) from error
+        if there:
+            raise WriteFailed(f"{path}: {_reason(error)}: written, not known durable") from error
+        raise _not_written(path, target, error) from error
     finally:
         if temporary:
             _remove(temporary)
+
+
+def _not_written(path: str | Path, target: Path, error: OSError) -> CtxkitError:
+    """What it means that a new file could not be written."""
+    if isinstance(error, PermissionError):
+        return NoPermission(f"{path}: permission denied: nothing was written")
+    if isinstance(error, FileExistsError):
+        return CannotCreate(f"{path}: is there already: nothing was written", "another name")
+    hint = f"mkdir -p {target.parent}" if error.errno == errno.ENOENT else ""
+    return CannotCreate(f"{path}: cannot write: {_reason(error)}: nothing was written", hint)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def _new(folder: Path) -> tuple[int, str]:
@@ -116,6 +131,8 @@ def _linked(fd: int, target: Path) -> bool:
         os.link(f"/proc/self/fd/{fd}", target, src_dir_fd=fd, follow_symlinks=True)
     except OSError as error:
         if error.errno == errno.EEXIST or os.path.lexists(target):
+            if error.errno != errno.EEXIST and os.path.samestat(os.fstat(fd), os.lstat(target)):
+                return True  # it was done all the same
             raise
         return False
     return True

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from ctxkit.errors import CannotCreate, NoPermission, ReadFailed
+from ctxkit.errors import CannotCreate, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import sync_folder
 from ctxkit.store.sidecar import Sidecar
@@ -36,10 +36,12 @@ class Draft:
             os.mkdir(self._folder, 0o700)
             sync_folder(self._within)
             atomic.create(self.path, [text.encode("utf-8")])
-        except OSError as error:
+        except (OSError, WriteFailed) as error:
             self.remove()
-            text = f"{self._folder}: cannot create: {(error.strerror or str(error)).lower()}: nothing was changed"
+            failed = error.__cause__ if isinstance(error, WriteFailed) else error  # one that may be lost is none
+            reason = (getattr(failed, "strerror", "") or str(failed)).lower()
             kind = NoPermission if isinstance(error, PermissionError) else CannotCreate
+            text = f"{self._folder}: cannot create: {reason}: nothing was changed"
             raise kind(text, "--sidecar DIR names another folder") from error
         except BaseException:
             self.remove()

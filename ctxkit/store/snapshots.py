@@ -18,7 +18,7 @@ import msgspec
 
 from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.kept import Head, Kept, NewerVersion, head_of, whole
-from ctxkit.errors import BadSnapshot, CannotCreate, CtxkitError, NoPermission, ReadFailed
+from ctxkit.errors import BadSnapshot, CannotCreate, CtxkitError, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import sync_folder
 from ctxkit.store.opening import close, kind_of, open_regular
@@ -103,19 +103,27 @@ class Snapshots:
             return path, True
 
     def remove(self, paths: Sequence[Path]) -> None:
-        """Delete these files of the folder. Raises NoPermission, CannotCreate: those before it are gone then."""
+        """Delete these files of the folder.
+
+        Raises NoPermission, CannotCreate: those before it are gone; WriteFailed: all are, but maybe not for good.
+        """
         with self.sidecar.locked():
             self._stays("nothing was deleted")
-            try:
-                for path in paths:
+            for path in paths:
+                try:
                     os.unlink(self.folder / path.name)
+                except FileNotFoundError:
+                    continue  # another process was faster
+                except PermissionError as error:
+                    raise NoPermission(f"{path}: permission denied: it was not deleted") from error
+                except OSError as error:
+                    raise CannotCreate(f"{path}: cannot delete: {_reason(error)}") from error
+            try:
                 sync_folder(self.folder)
             except FileNotFoundError:
-                return  # another process was faster
-            except PermissionError as error:
-                raise NoPermission(f"{error.filename}: permission denied: it was not deleted") from error
+                return  # with all that was in it
             except OSError as error:
-                raise CannotCreate(f"{error.filename or self.folder}: cannot delete: {_reason(error)}") from error
+                raise WriteFailed(f"{self.folder}: {_reason(error)}: deleted, not known durable") from error
 
     def _create(self) -> None:
         """Create the folder, for its owner alone, where it is missing."""

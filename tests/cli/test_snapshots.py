@@ -163,6 +163,12 @@ def test_damage(tmp_path: Path) -> None:
     ran = good("snapshots", path)
     assert "moved-0.json: it is damaged: the sum of its head does not match" in ran.err
     assert ran.err.endswith("1 snapshot\n")
+    assert (
+        "moved-0.json: it is damaged: the sum of its head does not match: left as it is"
+        in good("snapshots", path, "--prune").err
+    )
+    ran = ctxkit("snapshots", path, "--rm", "won")
+    assert (ran.code, ran.err.splitlines()[0]) == (1, "ctxkit: no snapshot 'won', and 1 of 2 files cannot be read")
 
 
 def test_hostile(tmp_path: Path) -> None:

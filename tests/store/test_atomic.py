@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.errors import CannotCreate
+from ctxkit.errors import CannotCreate, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.atomic import create, replace
 
@@ -122,3 +122,28 @@ def test_a_file_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert seen == [[], [], ["one", atomic.PREFIX]] or seen == [[], [], [atomic.PREFIX, "one"]]
     assert [(tmp_path / name).read_bytes() for name in ("one", "two")] == [b"ab", b"c"]
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_written_and_not_known_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the file is there and its folder cannot be synced, nobody is told that nothing was written."""
+
+    def fail(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(atomic, "sync_folder", fail)
+    with pytest.raises(WriteFailed, match="permission denied: written, not known durable"):
+        create(tmp_path / "new", [b"all"])
+    assert (tmp_path / "new").read_bytes() == b"all" and len(os.listdir(tmp_path)) == 1
+
+
+def test_a_link_that_was_made_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a server may answer whose first answer was lost."""
+    link = os.link
+
+    def fail(*args: object, **named: object) -> None:
+        link(*args, **named)  # type: ignore[arg-type]
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "link", fail)
+    create(tmp_path / "new", [b"all"])
+    assert (tmp_path / "new").read_bytes() == b"all" and len(os.listdir(tmp_path)) == 1

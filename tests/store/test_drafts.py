@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -110,3 +111,15 @@ def test_cannot_be_written(sidecar: Sidecar) -> None:
     (sidecar.folder / FOLDER).touch()
     with pytest.raises(CannotCreate, match="no folder"):
         Draft(sidecar, "one")
+
+
+def test_one_that_may_be_lost_is_none(sidecar: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is edited that a power cut may take with it: it goes, and nothing is left."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("ctxkit.store.atomic.sync_folder", fail)
+    with pytest.raises(CannotCreate, match="cannot create: input/output error: nothing was changed"):
+        Draft(sidecar, "words")
+    assert left(sidecar) == [] and not sidecar.folder.exists()

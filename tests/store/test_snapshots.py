@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -12,7 +13,7 @@ import pytest
 
 from ctxkit.core.kept import Head, Held, Kept, digests, identity, sealed
 from ctxkit.core.ops import At
-from ctxkit.errors import BadSnapshot, CannotCreate, NoPermission
+from ctxkit.errors import BadSnapshot, CannotCreate, NoPermission, WriteFailed
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import FIRST, Snapshots, looked_at, parsed, pieces, read
 
@@ -165,6 +166,27 @@ def test_remove(tmp_path: Path) -> None:
     some.remove([paths[0]])
     assert [one.path for one in some.found()] == [paths[2]]
     assert (tmp_path / paths[2].name).read_bytes() == b"outside"
+
+
+def test_remove_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past a file that another process was faster with; what failed is named, and what is gone is not said to stay."""
+    some = shelf(tmp_path)
+    paths = [add(some, made(f"number {n}", n))[0] for n in range(3)]
+    paths[0].unlink()
+    some.remove(paths[:2])
+    assert [one.path for one in some.found()] == [paths[2]]
+
+    def fail(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", fail)
+        with pytest.raises(NoPermission, match=f"{paths[2].name}: permission denied: it was not deleted"):
+            some.remove([paths[2]])
+    monkeypatch.setattr("ctxkit.store.snapshots.sync_folder", fail)
+    with pytest.raises(WriteFailed, match="deleted, not known durable"):
+        some.remove([paths[2]])
+    assert some.found() == []
 
 
 def test_conversations_have_their_own(tmp_path: Path) -> None:
