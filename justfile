@@ -36,6 +36,10 @@ bench-trim *args:
 bench-compact *args:
     python -m tests.bench.compaction {{args}}
 
+# 300 random kills of a loop of commands with a live writer, each recovered and judged; prints the rate
+kills *args:
+    python -m tests.killing {{args}}
+
 # Thousands of compacts, and of undos in any order; --write puts it into docs/performance.md
 bench-many *args:
     python -m tests.bench.many {{args}}

@@ -212,7 +212,8 @@ class Log(CommittingLog):
 
     def recover(self, to: To | None = None) -> Op | None:
         """After a crash: go back to the end of the last whole `step` of an exchange without an end, or of the last
-        complete `exchange` (None: the newest there is), or to the newest `checkpoint`. None where nothing has to leave.
+        complete `exchange`, or the `question` (None: the newest there is), or to the newest `checkpoint`. None where
+        nothing has to leave.
 
         `recovering.recovery(log)` tells what was found. Raises UpdatedElsewhere where the log went on meanwhile, Usage
         for a point that it does not have, NoSuchSnapshot, and what `restore` raises.

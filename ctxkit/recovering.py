@@ -26,7 +26,7 @@ from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
 from ctxkit.salvaging import Range, salvage
 
-To = Literal["checkpoint", "exchange", "step"]
+To = Literal["checkpoint", "exchange", "question", "step"]
 TORN = "torn-tail"
 WHYS = {
     "question": "nobody answered it",
@@ -35,12 +35,13 @@ WHYS = {
 }
 """What an exchange without an end lacks, in words."""
 
-ENDS = {"step": "the last whole step", "exchange": "the last complete exchange"}
+ENDS = {"step": "the last whole step", "exchange": "the last complete exchange", "question": "the question"}
 """What a point is the end of."""
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A point to go back to: behind the newest whole `step`, or the newest `exchange` that came to its end.
+    """A point to go back to: behind the newest whole `step`, or the newest `exchange` that came to its end, or, where
+    there is neither, behind a `question` whose only answer is a call without a result.
 
     `message`: the last one that stays; `leaves`: what would leave the context, as people write it (45-48, 7.1), so
     many (`count`) messages; none where the context ends there.
@@ -173,6 +174,8 @@ class _Tail:
             yield self._point("step", step)
         if exchange is not None:
             yield self._point("exchange", exchange)
+        if self.found.question is not None:
+            yield self._point("question", self.found.question)
 
     def _point(self, to: To, size: int) -> Point:
         state = self.log.state()
@@ -191,7 +194,7 @@ def _plan(log: Log, to: To | None) -> Decision:
     points = list(_Tail(log).points())
     point = next((one for one in points if to in (None, one.to)), None)
     if point is None and to is not None and points:
-        missing = "whole step of the last exchange" if to == "step" else "complete exchange"
+        missing = ENDS.get(to, to).removeprefix("the ").removeprefix("last ")
         raise Usage(f"there is no {missing} to go back to: nothing was changed", f"--to {points[0].to}")
     if point is None:
         return Decision(None, _nothing(log))

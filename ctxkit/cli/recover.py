@@ -15,8 +15,10 @@ from ctxkit.errors import NothingChanges, Usage
 from ctxkit.log import Log
 from ctxkit.recovering import Recovery, To, recovery
 
-POINTS: dict[str, To] = {"step": "step", "exchange": "exchange", "checkpoint": "checkpoint"}
-KEYS: dict[str, To] = {"y": "checkpoint", "s": "step", "e": "exchange"}
+POINTS: dict[str, To] = {
+    "step": "step", "exchange": "exchange", "question": "question", "checkpoint": "checkpoint",
+}  # fmt: skip
+KEYS: dict[str, To] = {"y": "checkpoint", "s": "step", "e": "exchange", "q": "question"}
 """What people answer."""
 
 
@@ -28,7 +30,7 @@ def command(
         bool, typer.Option("-y", "--yes", help="Go back, without asking, to the newest point that is whole.")
     ] = False,
     to: Annotated[
-        str | None, typer.Option(metavar="POINT", help="Go back to this one: step, exchange or checkpoint.")
+        str | None, typer.Option(metavar="POINT", help="Go back to this one: step, exchange, question or checkpoint.")
     ] = None,
     writing: Writing,
     reading: Reading,
@@ -37,9 +39,10 @@ def command(
     newest checkpoint; and go back to where the context is whole.
 
     Where the last exchange has no end, there are up to three points to go back to: the end of its last whole step, the
-    end of the last complete exchange, and the newest checkpoint. On a terminal it asks; --yes takes the newest of the
-    first two, --to names one. What stands behind the point leaves the context, as an op: nothing is cut, and `ctxkit
-    undo LOG` brings all of it back. Without --yes and --to, and without a terminal, it only reports.
+    end of the last complete exchange (where there is neither, the question), and the newest checkpoint. On a terminal
+    it asks; --yes takes the newest of the others, --to names one. What stands behind the point leaves the context, as
+    an op: nothing is cut, and `ctxkit undo LOG` brings all of it back. Without --yes and --to, and without a terminal,
+    it only reports.
 
     Exit 0: there is nothing to recover, or it is done; 1: something was found, and nothing was changed.
     """

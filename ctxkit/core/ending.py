@@ -13,7 +13,7 @@ import msgspec
 
 from ctxkit.core.context import shown_names
 from ctxkit.core.messages import Message
-from ctxkit.core.names import Name
+from ctxkit.core.names import ItemName, Name
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Transcript
 
@@ -38,13 +38,21 @@ def newest_first(transcript: Transcript) -> Iterator[Message]:
 def newest_shown(state: State) -> Iterator[tuple[Name, Message]]:
     """The same of a context that ops have changed, before windows, each with its name.
 
-    Of what an op brought in the role alone is known.
+    Older messages that were brought back behind the newest one are older all the same. Of what an op brought in, the
+    role alone is known.
     """
-    for name in reversed(list(shown_names(state))):
-        if isinstance(name, int):
-            yield name, state.messages[name - 1]
-        else:
-            yield name, Message(0, 0, 0, state.board.items[name].role)
+    order = list(shown_names(state))
+    held = {name for name in order if isinstance(name, int)}
+    newest = next((message.n for message in newest_first(state.transcript) if message.n in held), None)
+    place = len(order) if newest is None else order.index(newest) + 1
+    brought = [name for name in order[place:] if isinstance(name, int)]
+    for name in (*(name for name in reversed(order[place:]) if not isinstance(name, int)), *reversed(order[:place]),
+                 *reversed(brought)):  # fmt: skip
+        yield name, state.messages[name - 1] if isinstance(name, int) else _brought(state, name)
+
+
+def _brought(state: State, name: ItemName) -> Message:
+    return Message(0, 0, 0, state.board.items[name].role)
 
 
 def interrupted(newest: Iterable[Message]) -> bool:
@@ -70,7 +78,8 @@ def condition(damaged: int, *, torn: bool, interrupted: bool) -> Condition:
 
 class Ending(msgspec.Struct, frozen=True):
     """How an interrupted context ends. Of its newest messages, `size` are the last exchange; `step` stand behind the
-    newest whole step, and `exchange` behind the newest exchange that came to its end (None: there is none).
+    newest whole step, and `exchange` behind the newest exchange that came to its end (None: there is none); where there
+    is neither, `question` behind what was asked, so that no call is left without a result.
 
     `calls`: those without a result, of the newest answer: its place from the end, from 0, and the call's in it.
     """
@@ -79,6 +88,7 @@ class Ending(msgspec.Struct, frozen=True):
     size: int
     step: int | None
     exchange: int | None
+    question: int | None = None
     calls: list[tuple[int, int]] = []
 
 
@@ -100,7 +110,8 @@ def ending(newest: Iterable[Message]) -> Ending | None:
                 exchange = gone
         gone += len(one)
         one = _exchange(older)
-    return Ending(why, len(last), step, exchange, calls)
+    alone = step is None and exchange is None and calls and last[-1].opens
+    return Ending(why, len(last), step, exchange, _behind_answers(last) if alone else None, calls)
 
 
 def _exchange(newest: Iterator[Message]) -> list[Message]:
@@ -145,3 +156,8 @@ def _behind_whole(exchange: Sequence[Message]) -> int | None:
             return gone
         gone += end
     return None
+
+
+def _behind_answers(exchange: Sequence[Message]) -> int:
+    """How many of the newest messages of an exchange leave with the first answer to what was asked."""
+    return max(i for i, message in enumerate(exchange) if _answers(message)) + 1

@@ -11,6 +11,7 @@ import errno
 import fcntl
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,10 @@ from ctxkit.store.source import Seen, Source, tail_digest
 LONGEST = 1 << 30
 """One write of more is always short on Linux."""
 _ATTEMPTS = 3
+PATIENCE, PAUSE = 6, 0.005
+"""How often, and for how many seconds each, an append waits for the end of a record that somebody is writing."""
+FRESH = 1.0
+"""Seconds after which what was written to a log is nobody's record any more that is being written."""
 
 Recheck = Callable[[Source, int], None]
 """Gets the log as it is now and the offset from which it is new; raises to refuse the append."""
@@ -40,6 +45,7 @@ def append_line(
         raise WriteFailed(f"{path}: a record of {len(line)} bytes cannot be one line: nothing was written")
     fd = _open_locked(Path(path), deadline)
     try:
+        _wait_for_end(fd, str(path))
         source = _checked(fd, str(path), seen)
         read = 0 if seen is None else seen.size
         if recheck is not None and (seen is None or source.size > read):
@@ -115,6 +121,22 @@ def _open_locked(path: Path, deadline: float) -> int:
             raise
         close(fd)
     raise UpdatedElsewhere(f"updated elsewhere: {path} is replaced again and again: nothing was written", "try again")
+
+
+def _wait_for_end(fd: int, name: str) -> None:
+    """Another program may write a record by several writes: a line of ours in the middle would break it in two.
+
+    So a record that has no end, and was written to just now, has a moment to come to it. A torn one does not.
+    """
+    try:
+        for _ in range(PATIENCE):
+            now = os.fstat(fd)
+            ended = not now.st_size or os.pread(fd, 1, now.st_size - 1) == b"\n"
+            if ended or time.time() - now.st_mtime > FRESH:
+                return
+            time.sleep(PAUSE)
+    except OSError as error:
+        raise WriteFailed(f"{name}: {_reason(error)}: nothing was written") from error
 
 
 def _checked(fd: int, name: str, seen: Seen | None) -> Source:

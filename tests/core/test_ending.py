@@ -62,10 +62,12 @@ def test_a_long_log_costs_its_ending() -> None:
     assert next(found).n == 1000
 
 
-def told(spec: str) -> tuple[str, int, int | None, int | None, list[tuple[int, int]]] | None:
+def told(spec: str) -> tuple[str, int, int | None, int | None, list[tuple[int, int]]] | int | None:
     """The ending of a native log in a line."""
     found = ending(newest_first(chat(spec)))
-    return None if found is None else (found.why, found.size, found.step, found.exchange, found.calls)
+    if found is None or found.question is not None:
+        return None if found is None else found.question
+    return found.why, found.size, found.step, found.exchange, found.calls
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,9 @@ def told(spec: str) -> tuple[str, int, int | None, int | None, list[tuple[int, i
         ("system user", ("question", 1, None, None, [])), ("user user", ("question", 1, None, None, [])),
         # calls without a result: back to the step before them, where there is one in the exchange
         ("user assistant user call:a", ("calls", 2, 2, 2, [(0, 0)])),
-        ("user call:a", ("calls", 2, None, None, [(0, 0)])),
+        # where there is neither, what was asked stays
+        ("user call:a", 1), ("system user system call:a call:b result:b", 3), ("user user call:a", 1),
+        ("call:a", ("calls", 1, None, None, [(0, 0)])),
         ("user assistant user call:a result:a call:b", ("calls", 4, 1, 4, [(0, 0)])),
         ("user assistant user call:a result:a call:b call:c result:c", ("calls", 6, 3, 6, [(2, 0)])),
         ("user call:a result:a call:b system", ("calls", 5, 2, None, [(1, 0)])),

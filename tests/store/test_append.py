@@ -238,6 +238,39 @@ def test_gives_up_on_a_log_that_glues_every_line(log: Path, monkeypatch: pytest.
         append_line(log, LINE)
 
 
+def test_a_record_that_is_being_written_comes_to_its_end(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of ours does not break one in two whose writer takes several writes; what came is looked at."""
+    pieces, looks = [b'user","con', b'tent":"two"}', b"\n"], []
+
+    def another(seconds: float) -> None:
+        with log.open("ab") as file:
+            file.write(pieces.pop(0))
+
+    with log.open("ab") as file:
+        file.write(b'{"role":"')
+    monkeypatch.setattr("time.sleep", another)
+    append_line(log, LINE, seen(log), lambda source, start: looks.append(source.read(start, source.size)))
+    assert log.read_bytes() == OLD + b'{"role":"user","content":"two"}\n' + LINE + b"\n"
+    assert looks == [b'user","content":"two"}\n']
+
+
+def test_a_torn_end_does_not(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits long for what is torn, and not at all for what was torn a while ago."""
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    for _ in range(2):
+        with log.open("ab") as file:
+            file.write(b"{")
+        append_line(log, LINE)
+        assert sum(slept) < 0.1
+    assert len(slept) == 2 * append.PATIENCE and log.read_bytes().endswith(b"{\n" + LINE + b"\n")
+    with log.open("ab") as file:
+        file.write(b"{")
+    os.utime(log, (1, 1))
+    append_line(log, LINE)
+    assert len(slept) == 2 * append.PATIENCE
+
+
 def test_one_write_with_o_append_and_nothing_that_rewrites(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The promise not to change a byte, seen from the calls."""
     opened, written = [], []
