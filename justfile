@@ -44,11 +44,11 @@ kills *args:
 bench-many *args:
     python -m tests.bench.many {{args}}
 
-# `sessions` over 1,000 and 10,000 files, cold and with the index; --write puts it into docs/performance.md
+# `sessions` and `recall` over 1,000 and 10,000 files, cold and with the index; --write puts it into docs/performance.md
 bench-sessions *args:
     python -m tests.bench.sessions {{args}}
 
-# A list of 1,000 large snapshots, snapshot and restore of large contexts; --write puts it into docs/performance.md
+# A list of 1,000 large snapshots; snapshot, restore and edit of large contexts; --write puts it into docs/performance.md
 bench-snapshots *args:
     python -m tests.bench.snapshots {{args}}
 

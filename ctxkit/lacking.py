@@ -1,7 +1,7 @@
 """Lacking: files below a folder that cannot hold what is searched, by an index of words that grows with each search.
 
-Used by `recall` over folders. A file that is named here would not have been searched further anyway: its bytes have no
-trace of the text. Whatever the index says of a file counts only while that is what it was.
+Used by `recall` over folders and `sessions --grep`. A file that is named here would not have been searched further
+anyway: its bytes have no trace of the text. Whatever the index says of a file counts only while that is what it was.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Lacking:
     def enter(self, folder: Path) -> None:
         """Recall what is known of what is below a folder."""
         if self._words is not None:
-            self._known = self._words.known(key(folder))
-            self._lacking = {} if self._stems is None else self._words.lacking(key(folder), self._stems)
+            self._known |= self._words.known(key(folder))
+            self._lacking |= {} if self._stems is None else self._words.lacking(key(folder), self._stems)
 
     def of(self, entry: Entry) -> bool | None:
         """True for a log that does not hold it, None for what is no log; False where it may hold it."""

@@ -1,18 +1,62 @@
 """Mentioning: whether a session that was found speaks of something: in its title, its path, or any of its messages.
 
-Used by `sessions --grep`; the search within a log is `recalling.py`.
+Used by `sessions --grep`; the search within a log is `recalling.py`. Files that do not have its words, by the index of
+`lacking.py`, are not opened.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
 from ctxkit.core.needle import Needle
 from ctxkit.core.select import Limit, NoLimit
 from ctxkit.finding import Session
+from ctxkit.lacking import Lacking
 from ctxkit.opened import OpenedLog
 from ctxkit.recalling import Search
+from ctxkit.store.folder import SIDECAR, Entry
 from ctxkit.store.scan import Scan
-from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
+from ctxkit.store.words import Words
+
+
+class Mentioning:
+    """Whether each of the sessions below `places` mentions a needle. `limit` bounds a regular expression."""
+
+    def __init__(
+        self, needle: Needle, places: Iterable[Path], env: Mapping[str, str], limit: Limit | None = None
+    ) -> None:
+        self._needle = needle
+        self._limit = limit
+        self._lacking = Lacking(needle, Words(user_cache(env)))
+        for place in places:
+            self._lacking.enter(place)
+
+    def __call__(self, session: Session) -> bool:
+        """As `mentions`."""
+        return _named(session, self._needle) or not (
+            self._lacking.of(_entry(session.path)) or not mentions(session, self._needle, self._limit)
+        )
+
+    def learn(self) -> None:
+        """Learn the words of sessions that were new, as far as there is time: when everything is printed."""
+        self._lacking.learn()
+
+
+def _entry(path: Path) -> Entry:
+    """The file as it is now, as a walk would find it."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return Entry(path, None)
+    return Entry(path, found, alone=not (path.is_symlink() or os.path.lexists(f"{path}{SIDECAR}")))
+
+
+def _named(session: Session, needle: Needle) -> bool:
+    return needle.within(str(session.path)) or needle.within(session.glance.title)
 
 
 def mentions(session: Session, needle: Needle, limit: Limit | None = None) -> bool:
@@ -20,7 +64,7 @@ def mentions(session: Session, needle: Needle, limit: Limit | None = None) -> bo
 
     `limit` bounds a regular expression. Raises what opening the log and replaying its ops raise, and BadPattern.
     """
-    if needle.within(str(session.path)) or needle.within(session.glance.title):
+    if _named(session, needle):
         return True
     scan = Scan(needle.traces, fold=needle.ignore_case)
     with open_log(session.path) as source:

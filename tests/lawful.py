@@ -13,6 +13,7 @@ from typing import Any
 from unittest import mock
 
 from hypothesis import strategies as st
+from msgspec import structs
 
 from ctxkit import CtxkitError, Log
 from ctxkit.cli.app import run
@@ -22,6 +23,8 @@ from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Edit, Item, Op, Restore, Trim
 from ctxkit.errors import ExitCode, NothingToSend
 from ctxkit.policies.decision import Decision
+from ctxkit.policies.edit.draft import Block, draft
+from ctxkit.policies.edit.parse import parse
 from tests.validators import anthropic_rules, gemini_rules, openai_rules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -74,10 +77,22 @@ class Command:
                     numbers, target=10 * self.hours, strategy=("extract", "mask", "truncate")[self.first % 3],
                     keep_steps=self.more if self.flag else None, force=True, **criteria,
                 )  # fmt: skip
+            case "edit" if self.flag:
+                return log.edit(self.redrafted(log))
             case "compact" | "trim" | "edit" | "restore":
                 return log.commit(self.name, lambda: Decision(self.to_come(log), ""))
             case _:
                 return getattr(log, self.name)(3600 * self.hours, self.agent)
+
+    def redrafted(self, log: Log) -> str:
+        """The draft of the whole log, some messages in or out the other way round, one moved and changed, one new."""
+        found = parse(log.draft())
+        blocks, low = found.blocks, self.first % len(found.blocks)
+        for k, block in enumerate(blocks[low : low + self.more], low):
+            blocks[k] = structs.replace(block, out=not block.out)
+        blocks.insert(0, structs.replace(blocks.pop(low), pieces=("other words",)))
+        assert found.base is not None
+        return draft("x", found.base, [*blocks, Block("", ("user", "assistant")[low % 2], ("new words",))])
 
     def to_come(self, log: Log) -> Op:
         """An op that no command of this version writes yet, settled as REPLAY 35 and 42 demand."""

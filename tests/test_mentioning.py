@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import Log
+from ctxkit import Log, mentioning
 from ctxkit.core.needle import Needle
-from ctxkit.errors import Misfit
+from ctxkit.errors import Misfit, NoSuchLog
 from ctxkit.finding import Session, find_sessions
-from ctxkit.mentioning import mentions
-from tests.cli.runner import FOREIGN, SMALL, lines, message
+from ctxkit.mentioning import Mentioning, mentions
+from tests.cli.runner import FOREIGN, SMALL, good, lines, message
 
 
 def session(path: Path, raw: bytes = SMALL) -> Session:
@@ -58,3 +58,50 @@ def test_ops_that_do_not_fit(tmp_path: Path) -> None:
     assert found.state == "damaged"
     with pytest.raises(Misfit):
         mentions(found, Needle("second question"))
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the sessions that are searched from now on."""
+    names: list[str] = []
+
+    def noted(one: Session, needle: Needle, limit: object = None) -> bool:
+        names.append(one.path.stem)
+        return mentions(one, needle)
+
+    monkeypatch.setattr(mentioning, "mentions", noted)
+    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 0)
+    return names
+
+
+def test_a_second_look_opens_what_may_mention_it(tmp_path: Path, opened: list[str]) -> None:
+    """By the words that stand in every match; what changed since, or has ops beside it, is looked at."""
+    for minute, words in enumerate(("the fox", "the zebra", "the fox again", "no words")):
+        log = lines(message("user", "hello", minute), message("assistant", words, minute))
+        (tmp_path / f"{'abcd'[minute]}.jsonl").write_bytes(log)
+    where = str(tmp_path.stem)
+    for pattern, found, looked_at in (
+        ("fo[x]", "ca", "dcba"), ("the fo[x]", "ca", "cba"), ("zebra$", "b", "b"), ("zebra|fox", "cba", "dcba"),
+        (r"[Nn]o words", "d", "d"), (where, "dcba", ""),
+    ):  # fmt: skip
+        opened.clear()
+        ran = good("sessions", tmp_path, "--grep", pattern, "--json")
+        assert (_names(ran), "".join(opened)) == (found, looked_at), pattern
+    with (tmp_path / "d.jsonl").open("ab") as log:
+        log.write(lines(message("user", "a zebra", 5)))
+    (tmp_path / "a.jsonl.ctxkit").mkdir()
+    opened.clear()
+    assert _names(good("sessions", tmp_path, "--grep", "a zebra", "--json")) == "d" and "".join(opened) == "dba"
+
+
+def _names(ran: object) -> str:
+    return "".join(Path(value["path"]).stem for value in ran.values)  # type: ignore[attr-defined]
+
+
+def test_a_session_that_is_gone_meanwhile(tmp_path: Path) -> None:
+    """Is an error of that session, whatever is known of it."""
+    found = session(tmp_path / "s.jsonl")
+    mentioned = Mentioning(Needle("zebra"), [tmp_path], {"HOME": str(tmp_path)})
+    found.path.unlink()
+    with pytest.raises(NoSuchLog):
+        mentioned(found)

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,8 +16,11 @@ from ctxkit.cli.render import breadth, count, width
 from ctxkit.core.needle import Needle
 from ctxkit.core.times import seconds
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
-from ctxkit.finding import Found, Session, chosen, find_sessions
+from ctxkit.finding import Found, Session, chosen, find_sessions, homes
 from ctxkit.formats import registry
+
+if TYPE_CHECKING:
+    from ctxkit.mentioning import Mentioning
 
 
 def command(
@@ -61,9 +64,10 @@ def command(
     with io.progress("looking for sessions", "files") as step:
         found = find_sessions(places or None, agents=agents, progress=step)
     _reported(found)
+    mentioned = None if needle is None else _mentioning(needle, places)
     shown = 0
     offered: list[Session] = []
-    for one in chosen(found.sessions, since=moment, format=format, matches=_matches(needle, found), limit=limit):
+    for one in chosen(found.sessions, since=moment, format=format, matches=_matches(mentioned, found), limit=limit):
         if pick:
             offered.append(one)
         else:
@@ -82,6 +86,8 @@ def command(
         return _picked(offered, null=null, json=json)
     io.flush()
     io.say(count(shown, "session"))
+    if mentioned is not None:
+        mentioned.learn()
     return ExitCode.DONE
 
 
@@ -118,18 +124,21 @@ def _reported(found: Found) -> None:
         io.say(f"{folder}: a sidecar whose log is gone")
 
 
-def _matches(needle: Needle | None, found: Found) -> Callable[[Session], bool] | None:
-    """Whether a session mentions what is looked for; one that cannot be searched is reported, and does not."""
-    if needle is None:
-        return None
+def _mentioning(needle: Needle, places: list[str] | None) -> Mentioning:
     from ctxkit.cli.deadline import Deadline
-    from ctxkit.mentioning import mentions
+    from ctxkit.mentioning import Mentioning
 
-    bound = Deadline(needle.text)
+    return Mentioning(needle, map(Path, places) if places else homes(os.environ), os.environ, Deadline(needle.text))
+
+
+def _matches(mentioned: Mentioning | None, found: Found) -> Callable[[Session], bool] | None:
+    """Whether a session mentions what is looked for; one that cannot be searched is reported, and does not."""
+    if mentioned is None:
+        return None
 
     def matches(one: Session) -> bool:
         try:
-            return mentions(one, needle, bound)
+            return mentioned(one)
         except CtxkitError as error:
             if error.code is ExitCode.USAGE:  # the pattern is what is wrong
                 raise

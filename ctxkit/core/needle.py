@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from ctxkit.core.literals import literals
 from ctxkit.errors import BadPattern, Usage
 
 Span = tuple[int, int]
@@ -110,19 +111,27 @@ class Needle:
         return found if all(found) else None
 
     def _stems(self) -> list[str]:
-        if self.regex or _NUMBER.fullmatch(self.text):
+        if _NUMBER.fullmatch(self.text):
             return []
-        runs = [run.lower() for run in _RUN.findall(self.text)]
+        runs = [run.lower() for text in self._literals for run in _RUN.findall(text)]
         if self.ignore_case:
             runs = [piece for run in runs for piece in _FOLDED.split(run)]
         return sorted({run for run in runs if len(run) >= SHORTEST})
 
+    @property
+    def _literals(self) -> list[str]:
+        """What stands wherever it is found."""
+        return literals(self.text) if self.regex else [self.text]
+
     def _traces(self) -> list[Trace]:
-        if self.regex:
-            return []
-        runs = [run for found in _PLAIN.findall(self.text) for run in _ESCAPABLE.split(found)]
+        found = map(self._of, sorted(self._literals, key=len, reverse=True))
+        return next(filter(None, found), [])
+
+    def _of(self, text: str) -> list[Trace]:
+        """The traces of a text."""
+        runs = [run for found in _PLAIN.findall(text) for run in _ESCAPABLE.split(found)]
         plain = max(runs, key=len, default="")
-        other = next((c for c in self.text if c > "\x7f" and not "\ud800" <= c <= "\udfff"), "")
+        other = next((c for c in text if c > "\x7f" and not "\ud800" <= c <= "\udfff"), "")
         if self.ignore_case:
             return self._folded(plain) if plain else []
         if len(plain) > 1 or (plain and not other):

@@ -131,7 +131,7 @@ class Items:
             return False
         said = item.get("role") == "assistant"
         if isinstance(item[key], str):
-            return key == "output" or bool(item[key])
+            return key == "output" or (bool(item[key]) and item.get("id") is None)  # an id goes with pieces alone
         sides = {said, not said} if self._session else {said}
         return bool(item[key]) and all(any(sound_piece(one, said=side) for side in sides) for one in item[key])
 

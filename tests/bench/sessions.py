@@ -1,4 +1,4 @@
-"""`just bench-sessions`: `sessions` and a literal `recall` over 1,000 and 10,000 files, cold and with the index.
+"""`just bench-sessions`: `sessions` and a literal `recall` over 1,000 and 10,000 files, cold and with the indexes.
 
 Whole processes, wall clock and processor time; ten times the files may take ten times as long. `--write` puts the table
 into docs/performance.md.
@@ -71,9 +71,10 @@ def calls(place: str) -> dict[str, list[str]]:
     """What is timed, in this order."""
     listed = ["sessions", place, "--json", "-q"]
     searched = ["recall", place, "message 7 of session 321:", "-l", "-q"]
+    filtered = ["sessions", place, "--grep", "message 7 of session 321:.*usual", "--json", "-q"]
     return {
         "`sessions`, cold": listed, "`sessions`, again": listed, "`recall -l`, cold": searched,
-        "`recall -l`, again": searched,
+        "`recall -l`, again": searched, "`sessions --grep`": filtered,
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`just bench-snapshots`: a list of 100 and 1,000 large snapshots, and snapshot and restore of large contexts.
+"""`just bench-snapshots`: a list of 100 and 1,000 large snapshots; snapshot, restore and edit of large contexts.
 
 Whole processes, wall clock and processor time; tokens are counted before, as they are once a log was looked at.
 `--write` puts the table into docs/performance.md.
@@ -82,7 +82,7 @@ def listed(folder: Path, times: int) -> Iterator[str]:
 
 
 def carried(folder: Path, times: int) -> Iterator[str]:
-    """snapshot and restore of contexts of several sizes."""
+    """snapshot, restore and edit of contexts of several sizes."""
     earlier: dict[str, float] = {}
     for size in SIZES:
         path, kept = folder / f"{size}.jsonl", folder / f"{size}.json"
@@ -93,6 +93,11 @@ def carried(folder: Path, times: int) -> Iterator[str]:
         with kept.open("wb") as file:
             subprocess.run([*PYTHON, "snapshot", "-", "-q"], stdin=path.open("rb"), stdout=file, check=True)
         found["`restore --replace`"] = timed(["restore", str(path), str(kept), "--replace", "-q"], cache, times)
+        draft = folder / "draft.txt"
+        subprocess.run([*PYTHON, "edit", str(path), "--print"], stdout=draft.open("wb"), check=True)
+        draft.write_bytes(draft.read_bytes().replace(b"\n%% 5 ", b"\n#%% 5 ", 1))
+        found["`edit --print`"] = timed(["edit", str(path), "--print"], cache, times)
+        found["`edit --apply`"] = timed(["edit", str(path), "--apply", str(draft), "--dry-run", "-q"], cache, times)
         for name, (wall, processor) in found.items():
             ratio = f"× {wall / earlier[name]:.1f}" if name in earlier else ""
             earlier[name] = wall

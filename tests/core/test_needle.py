@@ -109,7 +109,11 @@ def test_nothing_is_without_a_trace(data: st.DataObject, raw: bytes, ignore_case
     needle = text[start : data.draw(st.integers(start + 1, len(text)))]
     if ignore_case:
         needle = data.draw(st.sampled_from([needle.upper(), needle.lower(), needle])) or needle
-    found = Needle(needle, ignore_case=ignore_case)
+    regex = data.draw(st.booleans())
+    if regex:
+        ways = st.sampled_from(["", "", ".", "[^x]", r"\S", "x*"])
+        needle = "".join(re.escape(c) if not (way := data.draw(ways)) else way for c in needle)
+    found = Needle(needle, regex=regex, ignore_case=ignore_case)
     if any(found.within(one) for one in words):
         assert traced(found, raw), (needle, found.traces)
 
@@ -140,8 +144,10 @@ def test_types() -> None:
     [
         (["LIFETIME"], {}, [["lifetime"]]), (["a LIFE-time of 7"], {}, [["life", "time"]]), (["ab"], {}, None),
         (["naïve test"], {}, [["test"]]), (["one", "two"], {}, [["one"], ["two"]]), (["one", "ab"], {}, None),
-        (["one.*"], {"regex": True}, None), (["1234"], {}, None), (["1e10"], {}, None), (["v1234"], {}, [["v1234"]]),
-        (["1234 apples"], {}, [["1234", "apples"]]), (["LIFETIME"], {"ignore_case": True}, [["fet"]]),
+        (["o+ne.*two"], {"regex": True}, [["two"]]),
+        (["[a-z]+|two"], {"regex": True}, None), (["1234"], {}, None), (["1e10"], {}, None),
+        (["v1234"], {}, [["v1234"]]), (["1234 apples"], {}, [["1234", "apples"]]),
+        (["LIFETIME"], {"ignore_case": True}, [["fet"]]),
         (["İstanbul"], {}, [["stanbul"]]), (["kiss"], {"ignore_case": True}, None), ([" \n-"], {}, None),
     ],
 )  # fmt: skip

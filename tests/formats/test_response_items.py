@@ -38,3 +38,12 @@ def test_reasoning_goes_with_what_follows_it() -> None:
         assert followed([THOUGHT, THOUGHT, *after], repairs) == after
         assert repairs.left_out == {"reasoning without what followed on it": 2}
     assert followed([THOUGHT, THOUGHT, SAID], Repairs()) == [THOUGHT, THOUGHT, SAID]
+
+
+def test_a_message_of_one_text_has_no_id() -> None:
+    """The API takes one with a list of pieces alone."""
+    pieces = [{"type": "output_text", "text": "a", "annotations": []}]
+    for content, keys in (("a", {"type", "role", "content"}), (pieces, {"type", "role", "content", "id"})):
+        item = {**SAID, "id": "msg_1", "status": "completed", "content": content}
+        [made] = Items(Repairs()).of(Content("assistant", [Text("a")], None, [item]))
+        assert made.keys() == keys

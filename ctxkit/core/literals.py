@@ -1,0 +1,45 @@
+"""Literals: texts that must stand in whatever a regular expression matches; bytes without them need no decoding.
+
+Used by `needle.py`. Only what is plain to see is told: expressions with groups or alternatives have none.
+"""
+
+from __future__ import annotations
+
+import re
+
+_TIMES = re.compile(r"\{(?!\})\d*(?:,\d*)?\}")
+_SET = re.compile(r"\[\^?\]?(?:[^\]\\]|\\.)*\]", re.S)
+_CLASSES = "dDsSwWbBAZ"
+"""Letters that stand for kinds of characters, or places, behind a backslash."""
+_NUMBER = re.compile(r"[0-9.eE+-]*[0-9][0-9.eE+-]*")
+"""What may be shown with other digits than it is written with."""
+_BARE = re.compile(r"[0-9.eE+-]*")
+
+
+def literals(pattern: str) -> list[str]:
+    """Texts without digits, each of which stands in every match of a sound `pattern`; none where nobody can tell."""
+    runs = [""]
+    at = 0
+    while at < len(pattern):
+        character, size = pattern[at], 1
+        if character in "(|)":
+            return []
+        if character == "\\":
+            character, size = pattern[at + 1 : at + 2], 2
+            if character.isalnum() and character not in _CLASSES:
+                return []
+            runs += [""] if character in _CLASSES else []
+            runs[-1] += "" if character in _CLASSES else character
+        elif found := (_SET if character == "[" else _TIMES).match(pattern, at) if character in "[{" else None:
+            runs[-1] = runs[-1][:-1] if character == "{" else runs[-1]
+            runs.append("")
+            size = found.end() - at
+        elif character in "*?":
+            runs[-1:] = [runs[-1][:-1], ""]
+        elif character in "+.^$":
+            runs.append("")
+        else:
+            runs[-1] += character
+        at += size
+    pieces = (piece for run in runs for piece in _NUMBER.split(run))
+    return [piece for piece in pieces if not _BARE.fullmatch(piece)]
