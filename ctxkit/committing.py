@@ -5,15 +5,19 @@ Pipeline: `policies` decide, `Log` (a method per command) calls `commit`, `appen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ctxkit.appending import AppendingLog
-from ctxkit.core.ops import Count, Op, sealed
+from ctxkit.core.ops import Clear, Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
 from ctxkit.core.usage import Figures
-from ctxkit.errors import Usage
+from ctxkit.errors import CtxkitError, Usage
 from ctxkit.policies.decision import Decision
+
+if TYPE_CHECKING:
+    from ctxkit.checkpointing import Pinned
 
 ALSO = {"trim": "compact"}
 """Command -> the op that it may write besides its own (`trim.summarize`)."""
@@ -27,6 +31,8 @@ class CommittingLog(AppendingLog):
     notes: Sequence[str] = ()
     written: str | None = None
     """The id of the op that was appended last."""
+    warned: Sequence[str] = ()
+    """What went wrong beside the last decision, in words."""
 
     def commit(
         self, name: str, decide: Callable[[], Decision], recheck: Callable[[Op], None] | None = None
@@ -46,7 +52,7 @@ class CommittingLog(AppendingLog):
                 raise Usage(f"{what}: nothing was appended", "an id is for one op and its retries")
             self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()
             return known.op
-        self.figures = None
+        self.figures, self.warned = None, ()
         decision = decide()
         self.said, self.notes = decision.said, decision.notes
         if decision.op is None:
@@ -58,9 +64,50 @@ class CommittingLog(AppendingLog):
             self.weigh(after)
             op.before, op.after = sizes(before, after, self.figures)
         if not self.dry_run:
+            kept = replaces(op) and self.keeps_checkpoints
+            if kept:
+                from ctxkit.checkpointing import before_op
+
+                self.warned = before_op(self, op)
             self.append(sealed(op), None if recheck is None else partial(recheck, op))
             self.written = op.id
+            if kept:
+                self.prune_checkpoints()
         return op
+
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether they are made unasked: not of a stream, and not where the config says that none are."""
+        opening = self.opening
+        streamed = opening.path is None or opening.sidecar is None
+        return not streamed and self.config["checkpoint.auto"] is not False
+
+    def checkpoint(self, label: str = "", *, auto: bool = False, also: Collection[str] = ()) -> Pinned | None:
+        """Keep a reference to the context as it is, with the log's file: `restore` rebuilds it. `said` tells of it.
+
+        `auto`: only where the newest exchange, or the one that it follows, wrote a file or got a failed command to
+        succeed, and has none yet; None where not. `also`: where one of these happened too, `decision`,
+        `milestone`. Raises NothingChanges for an empty context, CannotCreate,
+        NoPermission, Locked, Usage for a stream, and for a label that is no line, or too long.
+        """
+        from ctxkit.checkpointing import by_hand, by_itself
+
+        self.warned, self.notes = (), ()
+        found = by_itself(self, label, also) if auto else by_hand(self, label)
+        self.said = "No checkpoint: nothing to keep since the last one." if found is None else found.said
+        if found is not None and found.new:
+            self.prune_checkpoints()
+        return found
+
+    def prune_checkpoints(self) -> None:
+        """Let go of the checkpoints that have outlived their time; `notes` and `warned` tell of it."""
+        from ctxkit.checkpointing import prune
+
+        try:
+            pruned = prune(self)
+            self.notes = [*self.notes, *pruned]
+        except CtxkitError as error:
+            self.warned = [*self.warned, f"no checkpoint was removed: {error.message}"]
 
     def weigh(self, after: State) -> None:
         """Count what an op makes of the context, where account of it is kept, unless it is counted."""
@@ -68,6 +115,11 @@ class CommittingLog(AppendingLog):
             from ctxkit.measuring import change  # brings sqlite3: only where tokens are counted
 
             self.tell(change(self, after))
+
+
+def replaces(op: Op) -> bool:
+    """Whether an op puts another context in the place of the one that is there, so that a checkpoint comes before."""
+    return isinstance(op, Compact | Clear | Edit) or (isinstance(op, Restore) and op.mode == "replace")
 
 
 def sizes(before: State, after: State, counted: Figures | None) -> tuple[Count, Count]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.checkpointing import shelf as shelf
 from ctxkit.core.context import Entry, entries, entry, shown_names, window_seconds
 from ctxkit.core.kept import Head, Held, Kept, Tokens, digests, identity, sealed
 from ctxkit.core.messages import Content
@@ -67,16 +68,14 @@ def keep(
     shown = [entry(state, name) for name in shown_names(state)] if all else list(entries(state, lens))
     if not shown:
         raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
-    contents = [log.full(one) for one in shown]
-    messages = records(contents, shown)
-    held = [_held(state, one) for one in shown]
+    names = [one.name for one in shown]
+    messages, held, contents = laid_out(log, names)
     words, digest = digests(messages, held)
     window = (window_seconds(state, lens, None) or None) if not all else None
     times = [one.ts for one in held if one.ts is not None]
-    names = [one.name for one in shown]
     head = Head(
         session_id=identity(words, window, description), timestamp=iso(int(log.clock())), description=description,
-        summary=_summary(state, names, contents) if summary is None else shortened(summary) or FAILED,
+        summary=summed_up(state, names, contents) if summary is None else shortened(summary) or FAILED,
         message_count=len(messages), window_start=times[0] if times else None, window_end=times[-1] if times else None,
         window=window, tags=sorted(set(tags)), agents=_agents(messages), tokens=_tokens(log, names), model=model(log),
         log=None if log.opening.path is None else log.opening.path.name, at=at(log, state),
@@ -85,19 +84,20 @@ def keep(
     return Kept(head, sealed(head), messages, held)
 
 
+def laid_out(log: OpenedLog, names: Iterable[Name]) -> tuple[list[dict[str, Any]], list[Held], list[Content]]:
+    """Messages of a context as chat records, what each of them is, and their contents."""
+    state = log.state()
+    shown = [entry(state, name) for name in names]
+    contents = [log.full(one) for one in shown]
+    return records(contents, shown), [_held(state, one) for one in shown], contents
+
+
 def take(log: OpenedLog, kept: Kept) -> Taken:
     """Store a snapshot beside its log, unless it is there already. Raises Usage for a stream, CannotCreate, Locked,
     NoPermission.
     """
     path, new = shelf(log).add(pieces(kept.body, kept), kept.head)
     return Taken(kept, path, new)
-
-
-def shelf(log: OpenedLog) -> Snapshots:
-    """The snapshots beside a log. Raises Usage for a stream without --sidecar."""
-    if log.opening.sidecar is None:
-        raise Usage("a stream has no snapshots beside it", "name the log's file, or --sidecar DIR")
-    return Snapshots(log.opening.sidecar)
 
 
 def beside(log: str, sidecar: str | None = None, conversation: int | None = None) -> tuple[Snapshots, list[str]]:
@@ -234,7 +234,8 @@ def _tokens(log: OpenedLog, names: Sequence[Name]) -> Tokens:
     return Tokens(measured.tokens, measured.counter)
 
 
-def _summary(state: State, names: Sequence[Name], contents: Sequence[Content]) -> str:
+def summed_up(state: State, names: Sequence[Name], contents: Sequence[Content]) -> str:
+    """A context in a few sentences, made by rules."""
     made = all_pieces(list(zip(names, contents, strict=True)))
     told = state.board.telling.keys()  # what tells others is nobody's words
     made = [one._replace(kind=Kind.SUMMARY) if one.name in told else one for one in made]

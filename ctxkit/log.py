@@ -204,9 +204,10 @@ class Log(CommittingLog):
         for a file that is not there, UpdatedElsewhere, Usage.
         """
         from ctxkit.core.kept import Kept
-        from ctxkit.restoring import loaded, plan, still
+        from ctxkit.restoring import loaded, plan, still, there
 
-        kept = snapshot if isinstance(snapshot, Kept) else loaded(self, str(snapshot))
+        kept = snapshot if isinstance(snapshot, Kept) else loaded(self, str(snapshot), summary=summary)
+        kept = there(self, kept, summary=summary)
         recheck = None if replace else partial(still, self, kept=kept, summary=summary)
         return self.commit("restore", lambda: plan(self, kept, replace=replace, summary=summary), recheck)
 

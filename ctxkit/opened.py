@@ -33,7 +33,7 @@ from ctxkit.core.usage import Figures, Fit, Usage, usage, window
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
-from ctxkit.reading import Opening, Progress, read, read_source
+from ctxkit.reading import Opening, Progress, back, read
 from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import Source
@@ -182,20 +182,18 @@ class OpenedLog:
     def back_to(self, name: str) -> tuple[Transcript, Ledger]:
         """The log up to and including op `name`, or, with ^ behind it, right before that op (REPLAY 46)."""
         op = self.ledger.find(name.removesuffix(BEFORE))
-        ledger = self.ledger.upto(op.number - name.endswith(BEFORE))
-        transcript = self.transcript
-        if op.place >= transcript.rows:
+        return self.upto(op.place, op.number - name.endswith(BEFORE))
+
+    def upto(self, rows: int, ops: int) -> tuple[Transcript, Ledger]:
+        """The log as it was with so many rows and ops."""
+        ledger, transcript = self.ledger.upto(ops), self.transcript
+        if rows >= transcript.rows:
             return transcript, ledger
         if transcript.view is not None:
-            opening = self.opening
-            back = read_source(
-                opening.name, opening.path, opening.source, None, conversation=opening.conversation,
-                format=opening.format.name, rows=op.place,
-            ).transcript  # fmt: skip
-            return back, ledger
-        kept = bisect_left(transcript.row_of, op.place)
-        messages = Head(transcript.messages, kept)
-        return msgspec.structs.replace(transcript, messages=messages, row_of=transcript.row_of[:kept]), ledger
+            return back(self.opening, rows), ledger
+        row_of = transcript.row_of[: bisect_left(transcript.row_of, rows)]
+        messages = Head(transcript.messages, len(row_of))
+        return msgspec.structs.replace(transcript, messages=messages, row_of=row_of), ledger
 
     def agents(self) -> dict[str, Path]:
         """What agents did that the log's program keeps in files of their own beside it: a log each, by agent.

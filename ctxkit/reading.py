@@ -180,6 +180,14 @@ def _document(source: Source) -> bytes | None:
     return start if len(start) == source.size else source.read(0, source.size)
 
 
+def back(opening: Opening, rows: int) -> Transcript:
+    """The log as it was with so many rows, without what stands in its sidecar."""
+    return read_source(
+        opening.name, opening.path, opening.source, None, conversation=opening.conversation,
+        format=opening.format.name, rows=rows,
+    ).transcript  # fmt: skip
+
+
 def reread(opening: Opening) -> Opening:
     """The same log as it is now: of a file that only grew, only what is new is read."""
     if opening.path is None:

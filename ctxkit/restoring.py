@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ctxkit.checkpointing import rebuilt, shelf
 from ctxkit.core.context import Entry, windowed
 from ctxkit.core.jsontext import canonical, dumps
-from ctxkit.core.kept import Kept
+from ctxkit.core.kept import CHECKPOINT, Kept
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.ops import Op, to_body
 from ctxkit.core.steps import Steps
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, UpdatedElsewhere, Usage
 from ctxkit.formats.chat import content_of
-from ctxkit.keeping import find, model, prefix, records, shelf
+from ctxkit.keeping import find, model, prefix, records
 from ctxkit.opened import OpenedLog
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.restore import Wish
@@ -31,11 +32,23 @@ if TYPE_CHECKING:
     from ctxkit.log import Log
 
 
-def loaded(log: OpenedLog, word: str) -> Kept:
+def loaded(log: OpenedLog, word: str, *, summary: bool = False) -> Kept:
     """The snapshot that `word` names: of those beside the log (`keeping.find`), else the file of that path, proved.
+    `summary`: with its summary, which a checkpoint is given then.
 
     Raises NoSuchSnapshot, NoSuchLog for a file that is not there, BadSnapshot, NoPermission, ReadFailed.
     """
+    return there(log, _named(log, word), summary=summary)
+
+
+def there(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:
+    """What was kept with its messages: those of a checkpoint are in the log that it is of. Raises BadSnapshot."""
+    if kept.head.kind != CHECKPOINT or kept.messages:
+        return kept
+    return rebuilt(log, kept, summary=summary)
+
+
+def _named(log: OpenedLog, word: str) -> Kept:
     if log.opening.sidecar is not None:
         try:
             return read(find(shelf(log), word).path)
@@ -70,10 +83,10 @@ def strange(log: OpenedLog, kept: Kept) -> Iterator[str]:
     """What speaks against bringing it back here, in words: it is of another log, or for another model."""
     head = kept.head
     if not is_own(log, kept):
-        yield f"snapshot {head.short} is of another log ({head.log or 'a stream'}): its messages come in as copies"
+        yield f"{head.kind} {head.short} is of another log ({head.log or 'a stream'}): its messages come in as copies"
     here = model(log)
     if head.model and here and head.model != here:
-        yield f"snapshot {head.short} was taken for {head.model}, and this log is for {here}"
+        yield f"{head.kind} {head.short} was taken for {head.model}, and this log is for {here}"
 
 
 def plan(log: Log, kept: Kept, *, replace: bool = False, summary: bool = False) -> Decision:

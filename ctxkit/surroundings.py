@@ -97,7 +97,8 @@ def _misplaced(
         fewer = f"of a log of {count:,} messages, and this one has {len(log.messages):,}"
         others = f"of a log whose first {count:,} messages were others"
         text = f"{what} {head.short} was taken {fewer if prefix is None else others}"
-        yield Finding(where, "foreign-snapshot", f"{text}: restore brings copies")
+        does = "refuses it" if head.kind == CHECKPOINT else "brings copies"
+        yield Finding(where, "foreign-snapshot", f"{text}: restore {does}")
 
 
 def _drafts(sidecar: Sidecar) -> Iterator[Finding]:

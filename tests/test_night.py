@@ -82,7 +82,7 @@ def test_night(morning: Morning, monkeypatch: pytest.MonkeyPatch) -> None:
     assert morning.shows("snapshot") == words
     new = morning.folder / "day.jsonl"
     good("init", new, "--profile", "persona")
-    [kept] = (morning.folder / "mira.jsonl.ctxkit/snapshots").iterdir()
+    [kept] = (morning.folder / "mira.jsonl.ctxkit/snapshots").glob(f"*-{key[:8]}.json")
     assert kept.name == f"20260212T093000Z-{key[:8]}.json"
     assert ctxkit("restore", new, kept).code == 2
     good("restore", new, kept, "--yes")

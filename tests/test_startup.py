@@ -47,6 +47,7 @@ COMMANDS = [
     "show log.jsonl --about hello",
     "tool schema --for openai",
     "clear log.jsonl",
+    "checkpoint log.jsonl",
     "edit log.jsonl --print",
     "protect log.jsonl 1",
     "unprotect log.jsonl 1",

@@ -84,6 +84,21 @@ def command(
     if not records:
         raise NothingMatched("there is no message in what was given: nothing was added")
     io.say(f"{'Would add' if dry_run else 'Added'} {_said(target, len(records))}.")
+    if target.config["checkpoint.auto"] and log != "-" and not dry_run:
+        _checkpoint(target)
+
+
+def _checkpoint(target: Log) -> None:
+    """Keep a point to come back to, where the exchange is worth one; the messages are there, whatever becomes of it."""
+    try:
+        found = target.checkpoint(auto=True)
+    except CtxkitError as error:
+        io.warn(f"no checkpoint was made: {error.message}")
+        return
+    for warning in target.warned:
+        io.warn(warning)
+    for words in (*target.notes, *([target.said] if found is not None else [])):
+        io.say(words)
 
 
 def _enforce(target: Log, records: list[dict[str, Any]]) -> None:

@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "redo": ("change", "void the newest undo"),
     "export": ("keep", "the context in the shape of a provider's request"),
     "snapshot": ("keep", "keep the context as a file, to come back to"),
+    "checkpoint": ("keep", "a small reference to the context as it is, to come back to"),
     "snapshots": ("keep", "what was kept, newest first; remove some of it"),
     "check": ("keep", "find damage in the log and its ops"),
     "recover": ("keep", "after a crash: what is damaged or unfinished, and back to where all is whole"),

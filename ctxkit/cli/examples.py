@@ -128,6 +128,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit restore chat.jsonl latest --summary", "only what sums it up"),
         ("ctxkit snapshot - <session.jsonl | ctxkit restore chat.jsonl - --yes", "from one log into another"),
     ),
+    "checkpoint": (
+        ("ctxkit checkpoint chat.jsonl -m 'tests are green'", "the id is printed"),
+        ("ctxkit checkpoint session.jsonl --auto", "where code was written or an error solved, once"),
+        ("ctxkit checkpoint session.jsonl --auto --also milestone", "also by what is said"),
+    ),
     "snapshots": (
         ("ctxkit snapshots chat.jsonl", "newest first"),
         ("ctxkit snapshots chat.jsonl --rm latest", "one less"),

@@ -14,7 +14,7 @@ from ctxkit.core.kept import Kept
 from ctxkit.core.ops import Op
 from ctxkit.errors import BadSnapshot, NothingChanges, Usage
 from ctxkit.log import Log
-from ctxkit.restoring import loaded, strange
+from ctxkit.restoring import loaded, strange, there
 from ctxkit.store.snapshots import LARGEST, parsed
 
 
@@ -49,7 +49,7 @@ def command(
         raise Usage("which snapshot? nothing was changed", "ctxkit snapshots LOG lists them; restore LOG latest")
 
     def action(target: Log) -> Op | None:
-        kept = _given(target) if snapshot == "-" else loaded(target, snapshot)
+        kept = loaded(target, snapshot, summary=summary) if snapshot != "-" else there(target, _given(target))
         if not (target.op_id and target.op_id in target.ledger.by_id):
             _consent(target, kept, yes=yes)
         return target.restore(kept, replace=replace, summary=summary)

@@ -304,6 +304,8 @@ def write(
         raise
     for warning in target.state().warnings:
         io.warn(warning)
+    for warning in target.warned:
+        io.warn(warning)
     for note in target.notes:
         io.say(note)
     if op is not None and not (repeated or writing.dry_run or piped):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from ctxkit.checkpointing import moment
 from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption
-from ctxkit.core.kept import SNAPSHOT, Head
+from ctxkit.core.kept import CHECKPOINT, SNAPSHOT, Head
 from ctxkit.errors import BadSnapshot, Usage
 from ctxkit.keeping import beside, find, prune
 from ctxkit.store.snapshots import Found, Snapshots
@@ -67,7 +68,9 @@ def command(
         _print(one, head, json=json)
     io.flush()
     more = f"; {len(found) - limit:,} older ones: --limit {len(found)}" if len(found) > limit else ""
-    io.say(f"{render.count(len(found), 'snapshot')}{more}")
+    kinds = Counter(head.kind for _, head in found)
+    counts = [render.count(kinds[kind], kind) for kind in (SNAPSHOT, CHECKPOINT) if kinds[kind] or kind == SNAPSHOT]
+    io.say(f"{', '.join(counts)}{more}")
 
 
 def _has(head: Head, agent: str | None) -> bool:
@@ -112,7 +115,7 @@ def _remove(
         for one in there:
             if one.fault:
                 io.warn(f"{one.path}: {one.fault}: left as it is")
-        going = prune(there, time.time(), int(config["checkpoint.keep"]), int(config["checkpoint.days"]))
+        going = prune(there, moment(config), int(config["checkpoint.keep"]), int(config["checkpoint.days"]))
     paths = list(dict.fromkeys(one.path for one, _ in going))
     if not dry_run and paths:
         some.remove(paths)

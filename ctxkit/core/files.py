@@ -93,6 +93,16 @@ def touches(call: Call) -> Iterator[Touch]:
     yield from dict.fromkeys(found)
 
 
+def changes(tool: str) -> bool:
+    """Whether calls of a tool, by its name, may change files; what shells do is told by their scripts alone."""
+    return MOVING.search(tool) is not None or any(how != "read" and words.search(tool) for how, words in KINDS)
+
+
+def script(arguments: dict[str, Any]) -> str:
+    """What a call of a shell is to run; "" where it is given nothing of the kind."""
+    return next((text for key in SCRIPTS if (text := _script(arguments.get(key)))), "")
+
+
 def _patched(tool: str, arguments: dict[str, Any]) -> Iterator[Touch]:
     for key in PATCHES:
         text = _script(arguments.get(key))
@@ -128,7 +138,7 @@ def _moved(arguments: dict[str, Any]) -> Iterator[Touch]:
 
 
 def _run(arguments: dict[str, Any]) -> list[Used]:
-    return next((used(text) for key in SCRIPTS if (text := _script(arguments.get(key)))), [])
+    return used(script(arguments))
 
 
 def _script(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 Pipeline: `keeping.py` makes one of a log's context, `store/snapshots.py` writes and reads its file, `policies/restore`
 decides from it. The head says all that a list needs; the messages are chat records, and for each a `Held` says which
-message of its log it is. A checkpoint has a head alone.
+message of its log it is. A checkpoint has a head alone: it refers to a point of its log (`Point`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import canonical, digest
-from ctxkit.core.names import Names
+from ctxkit.core.jsontext import canonical, digest, dumps
+from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import SUM_DIGITS, At
 
 VERSION = 1
@@ -23,6 +23,10 @@ SNAPSHOT, CHECKPOINT = "snapshot", "checkpoint"
 ID_DIGITS = 16
 SHORT = 8
 """Digits of an id in a file's name, and in what people are told."""
+SMALL = 1024
+"""Bytes of a checkpoint's file: it has fewer."""
+HAND = "hand"
+"""The tag of a checkpoint that a person made, which no retention takes; others bear what triggered them."""
 
 
 class NewerVersion(ValueError):
@@ -79,6 +83,26 @@ class Head(msgspec.Struct, kw_only=True):
         return self.session_id[:SHORT]
 
 
+class Point(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """What a checkpoint says of its point of the log, beside the head. `ops`: how many ops there were, and
+    `ops_digest` the digest of them; `more`: how many further rows messages had, beside those that opened them, and
+    `more_digest` the digest of those; `numbers`: the context, in order, as runs (`1-49,76-100`), where there is room
+    for them; `exchange`: what opens the one that triggered it.
+
+    `now`, `windows`, `newest`: what the context was seen through (`Lens`), where a window was set.
+    """
+
+    ops: int
+    ops_digest: str
+    more: int = 0
+    more_digest: str | None = None
+    numbers: str | None = None
+    exchange: str | None = None
+    now: float | None = None
+    windows: list[tuple[str | None, int]] = []
+    newest: int | None = None
+
+
 class Kept(msgspec.Struct, frozen=True):
     """A snapshot: its head, as its file has it too (`body`), its messages as chat records, and what each of them is."""
 
@@ -107,6 +131,45 @@ def sealed(head: Head, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The head as its file has it, with the `sum` that shows damage in it; `more`: further keys of it."""
     body = {**msgspec.to_builtins(head), **(more or {})}
     return {**body, "sum": digest(body, SUM_DIGITS)}
+
+
+def small(head: Head, point: Point) -> dict[str, Any]:
+    """A checkpoint as its file has it, in less than SMALL bytes: what is too large for that is left out, which costs
+    no more than a look. Raises ValueError where its description alone is too long.
+    """
+    at = msgspec.structs.replace(head.at, last=None)
+    less: dict[str, Any]
+    for less in ({}, {"log": None}, {"agents": []}, {"model": ""}, {"at": at}, {"tokens": None}):
+        head = msgspec.structs.replace(head, **less)
+        for known in (point, msgspec.structs.replace(point, numbers=None)):
+            body = sealed(head, msgspec.to_builtins(known))
+            if len(dumps(body)) + 1 < SMALL:
+                return body
+        if "agents" in less:
+            point = msgspec.structs.replace(point, numbers=None, windows=[])
+    raise ValueError("its description is too long")
+
+
+def runs(names: Sequence[Name]) -> str:
+    """Names in order, ascending runs of numbers as ranges: `1-49,76-100,8`."""
+    if isinstance(names, range):
+        return _run(names[0], names[-1]) if names else ""
+    found: list[str] = []
+    first = last = 0
+    for name in names:
+        if first and name == last + 1:
+            last = name
+            continue
+        if first:
+            found.append(_run(first, last))
+        first = last = name if isinstance(name, int) else 0
+        if not first:
+            found.append(str(name))
+    return ",".join([*found, _run(first, last)] if first else found)
+
+
+def _run(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def head_of(body: Mapping[str, Any]) -> Head:

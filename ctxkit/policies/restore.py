@@ -36,7 +36,7 @@ class Wish(msgspec.Struct, frozen=True):
 def restore(state: State, at: At, wish: Wish) -> Decision:
     """The op that brings it back. None where all of it is visible already; with `replace` always one."""
     head = wish.kept.head
-    called = f"snapshot {head.short}" + (f" ({head.description})" if head.description else "")
+    called = f"{head.kind} {head.short}" + (f" ({head.description})" if head.description else "")
     known = {"id": head.session_id, "at": msgspec.to_builtins(head.at)}
     mode = "replace" if wish.replace else "append"
     if wish.summary:
@@ -67,7 +67,7 @@ def told(kept: Kept) -> Item:
     name = f' "{head.description}"' if head.description else ""
     of = f" of {head.log}" if head.log else ""
     when = head.timestamp[:16].replace("T", " ")
-    origin = f"[Summary of snapshot {head.short}{name}{of}, {when} UTC, {head.message_count} messages]"
+    origin = f"[Summary of {head.kind} {head.short}{name}{of}, {when} UTC, {head.message_count} messages]"
     quoted = "\n".join(f"> {line}" for line in (head.summary or "(no summary)").splitlines())
     message = {"role": "user", "content": f"{origin}\n\n{quoted}"}
     return Item(message=message, origin={"snapshot": head.session_id})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctxkit.core.kept import CHECKPOINT, Head
+from ctxkit.core.kept import CHECKPOINT, HAND, Head
 from ctxkit.core.times import seconds
 
 DAY = 86400
@@ -18,7 +18,7 @@ def expired(heads: Sequence[Head], now: float, keep: int, days: int) -> list[tup
     found: list[tuple[int, str]] = []
     count = 0
     for place, head in enumerate(heads):
-        if head.kind != CHECKPOINT:
+        if head.kind != CHECKPOINT or HAND in head.tags:
             continue
         count += 1
         moment = seconds(head.timestamp)

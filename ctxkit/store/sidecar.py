@@ -14,7 +14,7 @@ from pathlib import Path
 from ctxkit.errors import CannotCreate, NoPermission, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import append_line, check_unchanged, create_log, sync_folder
-from ctxkit.store.lock import lock
+from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close
 from ctxkit.store.source import Seen, Source
 
@@ -163,8 +163,10 @@ class Sidecar:
         return path
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self, deadline: float = DEADLINE) -> Iterator[None]:
         """Hold the sidecar while a file in it is read, changed and replaced, so that no change is lost.
+
+        `deadline`: seconds to wait for another program.
 
         Raises Locked, CannotCreate, NoPermission.
         """
@@ -174,7 +176,7 @@ class Sidecar:
         except OSError as error:
             raise NoPermission(f"{self.folder}: cannot open: {_reason(error)}: nothing was changed") from error
         try:
-            lock(fd, str(self.folder))
+            lock(fd, str(self.folder), deadline)
             yield
         finally:
             close(fd)

@@ -17,10 +17,11 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.jsontext import dumps, loads
-from ctxkit.core.kept import Head, Kept, NewerVersion, head_of, whole
+from ctxkit.core.kept import CHECKPOINT, SMALL, Head, Kept, NewerVersion, head_of, whole
 from ctxkit.errors import BadSnapshot, CannotCreate, CtxkitError, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import sync_folder
+from ctxkit.store.lock import DEADLINE
 from ctxkit.store.opening import close, kind_of, open_regular
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
@@ -35,7 +36,10 @@ LARGEST = 1 << 31
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A file of the folder: its head, as the file has it too (`body`), or what is wrong with it (`fault`)."""
+    """A file of the folder: its head, as the file has it too (`body`), or what is wrong with it (`fault`).
+
+    `written`: when, nanoseconds since 1970; it decides which is newer of two that were taken within a second.
+    """
 
     path: Path
     head: Head | None = None
@@ -44,31 +48,41 @@ class Found(msgspec.Struct, frozen=True):
     size: int = 0
     newer: bool = False
     """A newer ctxkit wrote it."""
+    written: int = 0
 
 
 class Snapshots:
-    """The files of one log. Nothing is created before something is written."""
+    """The files of one log. Nothing is created before something is written. `patience`: seconds to wait for another
+    program that is at work there.
+    """
 
-    def __init__(self, sidecar: Sidecar) -> None:
+    def __init__(self, sidecar: Sidecar, patience: float = DEADLINE) -> None:
         self.sidecar = sidecar
+        self.patience = patience
         name = FOLDER if sidecar.conversation is None else f"{FOLDER}.{sidecar.conversation}"
         self.folder = sidecar.folder / name
 
-    def found(self) -> list[Found]:
-        """All of them, the newest first; of each its head is read. Raises NoPermission, ReadFailed for the folder."""
+    def checkpoints(self) -> list[Found]:
+        """The checkpoints, the newest first: each has a `head`. Snapshots are not read. Raises as `found`."""
+        return [one for one in self.found(SMALL) if one.head is not None and one.head.kind == CHECKPOINT]
+
+    def found(self, largest: int | None = None, named: str = "") -> list[Found]:
+        """All of them, the newest first, or those with so many bytes at most and these letters in their names; of each
+        its head is read.
+
+        Raises NoPermission, ReadFailed for the folder.
+        """
         if self.sidecar.ignored:
             return []
         self._stays("nothing was read")
         try:
             with os.scandir(self.folder) as entries:
-                names = [
-                    one.name for one in entries if one.name.endswith(".json") and one.is_file(follow_symlinks=False)
-                ]
+                names = [one.name for one in entries if named in one.name and _fits(one, largest)]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise ReadFailed(f"{self.folder}: cannot read: {_reason(error)}") from error
-        some = [looked_at(self.folder / name) for name in names if not name.startswith(".")]
+        some = [looked_at(self.folder / name) for name in names]
         return sorted(some, key=_age, reverse=True)
 
     def strays(self) -> list[tuple[str, str]]:
@@ -89,9 +103,9 @@ class Snapshots:
 
         Raises CannotCreate, NoPermission, Locked.
         """
-        with self.sidecar.locked():
+        with self.sidecar.locked(self.patience):
             self._stays("nothing was written")
-            for one in self.found():
+            for one in self.found(SMALL, head.short) if head.kind == CHECKPOINT else self.found():
                 if one.head is not None and (one.head.session_id, one.head.kind) == (head.session_id, head.kind):
                     return one.path, False
             self._create()
@@ -107,7 +121,7 @@ class Snapshots:
 
         Raises NoPermission, CannotCreate: those before it are gone; WriteFailed: all are, but maybe not for good.
         """
-        with self.sidecar.locked():
+        with self.sidecar.locked(self.patience):
             self._stays("nothing was deleted")
             for path in paths:
                 try:
@@ -175,7 +189,9 @@ def looked_at(path: Path) -> Found:
     """A file's head, without its messages, where it was written by ctxkit."""
     try:
         with _opened(path) as source:
-            return _head(path, source)
+            return msgspec.structs.replace(_head(path, source), written=os.stat(path).st_mtime_ns)
+    except OSError as error:
+        return Found(path, fault=f"cannot read: {_reason(error)}")
     except CtxkitError as error:
         return Found(path, fault=error.message.removeprefix(f"{path}: "))
 
@@ -228,9 +244,20 @@ def _opened(path: Path) -> Source:
         raise
 
 
-def _age(found: Found) -> tuple[str, str]:
+def _fits(entry: os.DirEntry[str], largest: int | None) -> bool:
+    """Whether an entry of the folder is a file of ours, of a size that is asked for."""
+    if not entry.name.endswith(".json") or entry.name.startswith(".") or not entry.is_file(follow_symlinks=False):
+        return False
+    try:
+        return largest is None or entry.stat(follow_symlinks=False).st_size <= largest
+    except FileNotFoundError:
+        return False  # another process was faster
+
+
+def _age(found: Found) -> tuple[str, int, str]:
     """Sort key: by time, else by what the name says of it."""
-    return found.path.name.partition("-")[0] if found.head is None else _stamp(found.head), found.path.name
+    stamp = found.path.name.partition("-")[0] if found.head is None else _stamp(found.head)
+    return stamp, found.written, found.path.name
 
 
 def _stamp(head: Head) -> str:

@@ -79,6 +79,7 @@ ROWS: dict[str, list[str]] = {
     "snapshot": ["LOG -m BAD --tag BAD", "LOG --all --json", "LOG --summary OTHER", "LOG --summary noBAD",
                  "LOG --at BAD"],
     "restore": ["LOG latest", "LOG BAD", "LOG noBAD/x.json", "LOG OTHER", "LOG", "LOG - --summary"],
+    "checkpoint": ["LOG -m BAD", "LOG --auto", "LOG --auto --also BAD", "noBAD"],
     "snapshots": ["LOG", "LOG BAD", "LOG --rm BAD", "LOG --agent BAD", "noBAD", "LOG --prune --sidecar noBAD"],
     "check": ["LOG"],
     "recover": ["LOG", "LOG --yes", "LOG --to BAD", "LOG --to checkpoint", "LOG --dry-run", "LOG --yes --json"],

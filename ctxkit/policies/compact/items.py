@@ -116,12 +116,17 @@ def short(path: str) -> str:
 
 def commands(script: str) -> Iterator[str]:
     """The commands of a script worth keeping: its pieces, without bare looks at files and the bodies of documents."""
-    for piece in PIECES.split(_without_documents(script)):
+    for piece in simple(script):
         words = piece.split()
         if len(words) > 1 and not (words[0] in BARE or words[0].startswith("#")):
             held = " ".join(words)
             if len(held) <= LONGEST:
                 yield held
+
+
+def simple(script: str) -> list[str]:
+    """The pieces of a script: what stands between its operators, without the bodies of documents."""
+    return PIECES.split(_without_documents(script))
 
 
 def _without_documents(script: str) -> str:

@@ -1,0 +1,55 @@
+"""ctxkit checkpoint: a reference to the context as it is, to come back to."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ctxkit.cli import io
+from ctxkit.cli.params import LogArgument, Reading, takes
+from ctxkit.cli.run import finish_reading, opened
+from ctxkit.errors import Usage
+from ctxkit.policies.checkpoint import SPOKEN
+
+
+@takes(Reading)
+def command(
+    log: LogArgument = "-",
+    *,
+    label: Annotated[str, typer.Option("-m", "--message", metavar="LABEL", help="What it is, to find it by.")] = "",
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Only where code was written or an error solved, once per exchange.")
+    ] = False,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TAG", help="With --auto also for a decision, or a milestone, by what is said."),
+    ] = None,
+    reading: Reading,
+) -> None:
+    """Keep a reference to the context as it is: less than 1 KB beside the log. Its id is printed.
+
+    `ctxkit restore LOG ID` rebuilds the context from the log itself, proved by digests: a log that was changed is
+    refused. ctxkit makes one by itself before every compact, clear, edit and restore --replace; `ctxkit snapshots LOG`
+    lists them. What was made by itself goes after 30 days, and when 50 newer ones are there.
+
+    --auto is for hooks and watchers. It looks at the newest exchange, and at the one before, and makes a checkpoint if
+    a tool wrote a file (#code), or if a command that failed succeeds again (#error_resolution): one per exchange. Run
+    again, it writes nothing.
+    """
+    unknown = [tag for tag in also or () if tag not in SPOKEN]
+    if unknown or (also and not auto):
+        text = f"no tag {unknown[0]!r}" if unknown else "--also belongs to --auto"
+        raise Usage(f"{text}: nothing was kept", f"--auto --also {' --also '.join(sorted(SPOKEN))}")
+    target = opened(log, reading, command="checkpoint")
+    found = target.checkpoint(label, auto=auto, also=also or ())
+    if reading.json:
+        kept = {} if found is None else {**found.kept.body, "path": str(found.path)}
+        io.out_json({**kept, "new": found is not None and found.new, "said": target.said})
+    elif found is not None:
+        io.out(found.id)
+    for warning in target.warned:
+        io.warn(warning)
+    for note in target.notes:
+        io.say(note)
+    finish_reading(target, target.said)

@@ -1,0 +1,166 @@
+"""What is worth a checkpoint: which events of an exchange trigger one, by structure, in one table.
+
+Pipeline: `checkpointing.py` gives the messages of an exchange that may hold one, and makes a reference to its end.
+What calls do to files is told by `core/files.py`, what a script consists of by `compact/items.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from ctxkit.core.files import SHELL, changes, script, touches
+from ctxkit.core.messages import Call, Content, Result, Text
+from ctxkit.policies.compact.items import BARE, simple
+
+STATUS = re.compile(
+    r"(?:\bexit(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)|\breturncode|\breturned code)\W{0,3}(-?\d+)", re.I
+)
+"""How tools say with which status a command ended, in the first or last lines of what it printed."""
+LINES, LOOKED_AT = 3, 300
+"""So many lines, and characters of them."""
+REFUSED = re.compile(r"(?:<tool_use_error>|error\b|failed\b|\w+ (?:verification )?failed\b)", re.I)
+"""How the result of a tool begins that did not do it and does not say so otherwise."""
+ASIDE = frozenset({"cd", "export", "source", ".", "set", "pushd", "popd", "sleep"}) | BARE
+"""Programs whose success says nothing."""
+REDIRECTED = re.compile(r"\d?>>?\s*(?:&\d|/dev/null)|\|&?$")
+DECIDED = re.compile(
+    r"\b(?:(?:we|I)(?:'ve| have)? (?:decided|agreed)|decision:|let's go with|(?:we|I)(?:'ll| will) go with|"
+    r"the root cause (?:is|was)|(?:we|I) chose)\b",
+    re.I,
+)
+REACHED = re.compile(
+    r"\b(?:all (?:\d+ )?(?:tests|checks) (?:pass|are green)|(?:feature|task|phase|step|milestone)(?: \w+)? "
+    r"(?:is|are) (?:now )?(?:complete|done|finished)|(?:is|was|has been) (?:merged|released|deployed|shipped))",
+    re.I,
+)
+WORDS = 60
+"""Characters of what is told of an event."""
+
+
+class Event(NamedTuple):
+    """What triggers a checkpoint: its `tag`, and what it was, in words."""
+
+    tag: str
+    said: str
+
+
+class _Ran(NamedTuple):
+    """A call with its result; `failed`: it did not do what it was to do."""
+
+    call: Call
+    failed: bool
+
+
+Detector = Callable[[Iterable[_Ran | str]], Iterator[tuple[int, str]]]
+"""Of what happened in an exchange (calls that were answered, and what the model says): which of it counts, in words."""
+
+
+def _code(happened: Iterable[_Ran | str]) -> Iterator[tuple[int, str]]:
+    """A successful call of a tool that writes files."""
+    for place, one in enumerate(happened):
+        if isinstance(one, _Ran) and not one.failed and (files := written(one.call)):
+            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+            yield place, f"{files[-1].rpartition('/')[2]} written{more}"
+
+
+def _error_resolution(happened: Iterable[_Ran | str]) -> Iterator[tuple[int, str]]:
+    """A command that failed and later succeeded."""
+    open_ones: list[frozenset[str]] = []
+    for place, one in enumerate(happened):
+        if not isinstance(one, _Ran) or not SHELL.search(one.call.name) or not (ran := commands(one.call)):
+            continue
+        if one.failed:
+            open_ones.append(frozenset(ran))
+            continue
+        solved = [failed for failed in open_ones if failed <= set(ran)]
+        if solved:
+            open_ones = [failed for failed in open_ones if failed not in solved]
+            yield place, f"{next(name for name in ran if name in solved[-1])} succeeds again"
+
+
+def _says(words: re.Pattern[str]) -> Detector:
+    def said(happened: Iterable[_Ran | str]) -> Iterator[tuple[int, str]]:
+        for place, one in enumerate(happened):
+            if isinstance(one, str) and (found := words.search(one)) is not None:
+                start = one.rfind("\n", 0, found.start()) + 1
+                yield place, one[max(start, found.start() - WORDS // 2) :].split("\n")[0]
+
+    return said
+
+
+TRIGGERS: dict[str, tuple[bool, Detector]] = {
+    "code": (True, _code),
+    "error_resolution": (True, _error_resolution),
+    "decision": (False, _says(DECIDED)),
+    "milestone": (False, _says(REACHED)),
+}
+"""Tag -> whether it is on unless somebody says so, and what finds it. The last two go by words, and are often wrong."""
+USUAL = tuple(tag for tag, (on, _) in TRIGGERS.items() if on)
+SPOKEN = frozenset(tag for tag, (on, _) in TRIGGERS.items() if not on)
+"""Tags that need what the model says."""
+
+
+def newest_event(contents: Iterable[Content], tags: Collection[str] = USUAL) -> Event | None:
+    """The newest event in the messages of an exchange that triggers a checkpoint with one of `tags`."""
+    happened = list(_happened(contents))
+    found: tuple[int, Event] | None = None
+    for tag in TRIGGERS:
+        for place, said in TRIGGERS[tag][1](happened) if tag in tags else ():
+            if found is None or place >= found[0]:
+                found = place, Event(tag, " ".join(said.split())[:WORDS])
+    return None if found is None else found[1]
+
+
+def matters(tool: str) -> bool:
+    """Whether calls of a tool can trigger one: the others need not be read."""
+    return SHELL.search(tool) is not None or changes(tool)
+
+
+def written(call: Call) -> list[str]:
+    """The files that a call of a tool for writing files writes; a shell is one where it is given a patch."""
+    shell = SHELL.search(call.name) is not None
+    if shell and "*** Begin Patch" not in str(call.arguments):
+        return []
+    return [one.path for one in touches(call) if one.how != "read"]
+
+
+def commands(call: Call) -> list[str]:
+    """What a call of a shell runs, each command as one line, but for what says nothing by its success."""
+    arguments = call.arguments if isinstance(call.arguments, dict) else {"command": call.arguments}
+    found = (" ".join(REDIRECTED.sub(" ", one).split()) for one in simple(script(arguments)))
+    return [one for one in found if one and one.split()[0] not in ASIDE and not one.startswith("#")]
+
+
+def failed(result: Result) -> bool:
+    """Whether a result says that the call did not do what it was to do."""
+    if result.is_error:
+        return True
+    text = _text(result)
+    head, tail = text[:LOOKED_AT].split("\n")[:LINES], text[-LOOKED_AT:].split("\n")[-LINES:]
+    for line in (*head, *reversed(tail)):
+        if (found := STATUS.search(line)) is not None:
+            return int(found[1][:9]) != 0
+    return REFUSED.match(text.lstrip()[:100]) is not None
+
+
+def _happened(contents: Iterable[Content]) -> Iterator[_Ran | str]:
+    calls: dict[str, Call] = {}
+    for content in contents:
+        for part in content.parts:
+            match part:
+                case Call():
+                    calls[part.id] = part
+                case Result() if (call := calls.pop(part.id, None)) is not None:
+                    yield _Ran(call, failed(part))
+                case Text(text=text) if content.role in ("assistant", "model"):
+                    yield text
+                case _:
+                    continue
+
+
+def _text(result: Result) -> str:
+    if isinstance(result.content, str):
+        return result.content
+    return "\n".join(part.text for part in result.content if isinstance(part, Text))
