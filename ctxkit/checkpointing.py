@@ -102,14 +102,16 @@ def reference(
         log=None if log.opening.path is None else log.opening.path.name, at=at,
         prefix=prefix(log, _first(log.messages)), digest=_of_names(told),
     )  # fmt: skip
+    more_digest = prefix(log, more) if more else None
     key = {
-        "at": msgspec.to_builtins(at), "prefix": head.prefix, "ops": done, "digest": head.digest,
+        "at": msgspec.to_builtins(at), "prefix": head.prefix, "more": more_digest, "ops": done, "digest": head.digest,
         "description": description, "tag": tag,
     }  # fmt: skip
     head = msgspec.structs.replace(head, session_id=digest(key, ID_DIGITS))
-    point = Point(ops=len(log.ledger.entries), ops_digest=done, numbers=told, exchange=exchange)
-    if more:
-        point = msgspec.structs.replace(point, more=len(more), more_digest=prefix(log, more))
+    point = Point(
+        ops=len(log.ledger.entries), ops_digest=done, more=len(more), more_digest=more_digest, numbers=told,
+        exchange=exchange,
+    )  # fmt: skip
     if windowed(state, lens) or lens.newest is not None:
         seen = [(agent, length) for agent, length in lens.windows.items() if length]
         point = msgspec.structs.replace(point, now=lens.now, windows=seen, newest=lens.newest)

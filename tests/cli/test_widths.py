@@ -28,7 +28,8 @@ WRAPPED = [
     "diff chat.jsonl 1 now --stat", "mark chat.jsonl b", "undo chat.jsonl", "config chat.jsonl set limit many",
     "recall chat.jsonl nowhere-at-all", "export chat.jsonl --to opnai", "why chat.jsonl", "compact chat.jsonl",
     "compact chat.jsonl --budget 9M", "snapshots chat.jsonl", "snapshots chat.jsonl nothing-so-called",
-    "checkpoint chat.jsonl -m label", "snapshots chat.jsonl --rm before --dry-run", "snapshots chat.jsonl --prune",
+    "snapshots chat.jsonl --rm before --dry-run", "snapshots chat.jsonl --prune",
+    "checkpoint chat.jsonl --also decision",
     "restore chat.jsonl nothing-so-called", "restore chat.jsonl before --dry-run", "restore chat.jsonl",
 ]  # fmt: skip
 """Where a line is too long it goes on below: the same words at any width."""
