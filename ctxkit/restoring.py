@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxkit.checkpointing import rebuilt, shelf
+from ctxkit.checkpointing import shelf
 from ctxkit.core.context import Entry, windowed
 from ctxkit.core.jsontext import canonical, dumps
 from ctxkit.core.kept import CHECKPOINT, Kept
@@ -25,6 +25,7 @@ from ctxkit.policies.decision import Decision
 from ctxkit.policies.restore import Wish
 from ctxkit.policies.restore import restore as decided
 from ctxkit.reading import NATIVE
+from ctxkit.rebuilding import rebuilt
 from ctxkit.store.snapshots import read
 from ctxkit.store.source import Source
 

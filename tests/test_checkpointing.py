@@ -1,44 +1,28 @@
-"""Checkpointing: a reference of less than 1 KB, made before what replaces the context, gives exactly that context."""
+"""Checkpointing: before what replaces the context, by hand, by itself; and when they go."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import time
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.checkpointing import PATIENCE, PAUSES, moment, reference, tried
-from ctxkit.core.kept import CHECKPOINT, HAND, SMALL, Kept
-from ctxkit.core.times import iso
-from ctxkit.errors import BadSnapshot, CannotCreate, CtxkitError, NothingChanges, Usage
+from ctxkit.checkpointing import PATIENCE, PAUSES, tried
+from ctxkit.core.kept import CHECKPOINT, HAND, SMALL
+from ctxkit.errors import CannotCreate, CtxkitError, NothingChanges, Usage
 from ctxkit.keeping import keep, shelf
-from ctxkit.restoring import loaded, there
+from ctxkit.restoring import loaded
 from ctxkit.store import atomic
 from tests.cli.runner import FOREIGN, lines, message
 from tests.cli.runner import SMALL as CHAT
 from tests.lawful import (
-    COMMANDS,
-    CONDENSE,
     NOW,
-    TO_COME,
-    Command,
-    as_bytes,
-    conversations,
-    copied,
     opened,
-    picture,
 )
-from tests.lawful import tried as done
-
-WORK = COMMANDS | CONDENSE | TO_COME
 
 
 def file(folder: Path, content: bytes = CHAT, name: str = "log.jsonl", clock: float = NOW) -> Log:
@@ -52,35 +36,6 @@ def file(folder: Path, content: bytes = CHAT, name: str = "log.jsonl", clock: fl
 def kinds(log: Log) -> list[list[str]]:
     """The tags of its checkpoints, the newest first."""
     return [head.tags for head in log.snapshots() if head.kind == CHECKPOINT]
-
-
-@settings(max_examples=60, deadline=None)
-@given(conversations(), st.lists(WORK, max_size=4), st.lists(WORK, max_size=4), st.booleans())
-def test_replace_gives_exactly_the_context_of_then(
-    records: list[dict[str, Any]], before: list[Command], since: list[Command], whole: bool
-) -> None:
-    """Whatever was done before and since: messages, order and tokens, and the window of then; undo takes it back."""
-    log = opened(as_bytes(records))
-    for command in before:
-        done(log, command)
-    if not log.names():
-        return
-    kept = keep(log)
-    point = reference(log, HAND)
-    assert len(json.dumps(point.body, separators=(",", ":"))) < SMALL
-    if not whole:  # as where there was no room for the numbers
-        point = Kept(point.head, {key: value for key, value in point.body.items() if key != "numbers"})
-    log = opened(copied(log))
-    for command in since:
-        done(log, command)
-    target = opened(copied(log))
-    was = picture(target)
-    assert target.restore(point, replace=True) is not None
-    now = keep(target)
-    assert list(now.messages) == list(kept.messages)
-    assert now.head.tokens == kept.head.tokens
-    target.undo()
-    assert picture(target) == was
 
 
 def test_before_what_replaces_the_context(tmp_path: Path) -> None:
@@ -147,62 +102,6 @@ def test_another_programs_log(tmp_path: Path) -> None:
     assert len(list((tmp_path / "mine/snapshots").iterdir())) == 1
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [(b"first question", b"worst question"), (rb'\{"ctxkit":"mark".*?"here".*?\n', b"")]
-)
-def test_a_log_that_was_changed(tmp_path: Path, old: bytes, new: bytes) -> None:
-    """A message or an op that is another one: refused, nothing is appended. One that grew is the same."""
-    log = file(tmp_path)
-    log.mark("here")
-    point = log.checkpoint("x")
-    assert point is not None
-    log.mark("more")
-    log.add_message({"role": "user", "content": "more"})
-    assert log.restore(point.id) is None  # all of it is there
-    raw = (tmp_path / "log.jsonl").read_bytes()
-    changed = re.sub(old, new, raw, count=1)
-    assert changed != raw
-    (tmp_path / "log.jsonl").write_bytes(changed)
-    with pytest.raises(BadSnapshot, match=r"does not fit .*log\.jsonl, which was changed since"):
-        loaded(Log.open(tmp_path / "log.jsonl"), point.id)
-    (tmp_path / "log.jsonl").write_bytes(raw[: raw.index(b"\n", 300) + 1])
-    with pytest.raises(BadSnapshot):
-        loaded(Log.open(tmp_path / "log.jsonl"), point.id)
-
-
-def test_the_window_of_then(tmp_path: Path) -> None:
-    """The config's windows and clock of then count, whatever they are now."""
-    records = [message("user", str(n), n * 60, agent="frodo" if n % 2 else None) for n in range(6)]
-    log = file(tmp_path, lines(*records))
-    log.config = log.config.given({"window.default": "2h", "agents.frodo.window": "3h"})
-    log.now = "2026-02-01T15:30:00Z"
-    was = keep(log)
-    assert 0 < len(was.messages) < 6
-    point = log.checkpoint("x")
-    assert point is not None and point.kept.body["windows"] == [("frodo", 10800), (None, 7200)]
-    for now in (None, "2026-02-01T20:00:00Z"):
-        again = Log.open(tmp_path / "log.jsonl")
-        again.now = now
-        assert list(loaded(again, "x").messages) == list(was.messages)
-
-
-def test_always_small(tmp_path: Path) -> None:
-    """What is long is left out, numbers first; what cannot be is refused."""
-    records = [message("user", "a", n, agent=f"agent number {n} of many") for n in range(400)]
-    log = file(tmp_path, lines(*records), "n" * 200 + ".jsonl")
-    log.forget(list(range(2, 400, 3)))
-    log.config = log.config.given({"window.default": "7d", **{f"agents.a{n}.window": "7d" for n in range(90)}})
-    was = keep(log)
-    point = log.checkpoint("l" * 100)
-    assert point is not None and point.path.stat().st_size < SMALL
-    assert not {"numbers", "windows"} & set(point.kept.body) and point.kept.head.log is not None
-    assert list(loaded(log, "l" * 100).messages) == list(was.messages)
-    with pytest.raises(Usage, match="the label is too long for a checkpoint"):
-        log.checkpoint("é" * 200)
-    with pytest.raises(Usage, match="a label is one line"):
-        log.checkpoint("a\nb")
-
-
 def test_by_hand(tmp_path: Path) -> None:
     """Once the same is there already; its summary is made when it is asked for."""
     log = file(tmp_path)
@@ -217,16 +116,6 @@ def test_by_hand(tmp_path: Path) -> None:
     op = log.restore("x", summary=True)
     assert op is not None and "read a.py" in op.items[0].message["content"]  # type: ignore[attr-defined]
     assert "[Summary of checkpoint " in op.items[0].message["content"]  # type: ignore[attr-defined]
-
-
-def test_tokens_where_they_are_known(tmp_path: Path) -> None:
-    """compact counts them anyway; nothing is counted for a clear."""
-    log = file(tmp_path)
-    log.compact("2-6", summary="short", keep_steps=0, force=True)
-    counted = log.snapshots()[0].tokens
-    assert counted is not None and counted == keep(log.seen_at("1^")).head.tokens
-    log.clear()
-    assert log.snapshots()[0].tokens is None
 
 
 def test_tries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,25 +177,6 @@ def test_retention(tmp_path: Path) -> None:
     log.clock = lambda: NOW + 31 * day
     log.clear()
     assert log.notes == ["checkpoints removed: 2 older than 30 days"] and sorted(kinds(log)) == [["clear"], [HAND]]
-
-
-def test_what_age_counts_from() -> None:
-    """CTXKIT_NOW where it is a time; a time in a file stands still, and is no clock."""
-    env = {"HOME": "/nonexistent"}
-    for given_, expected in (("2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"), ("wall", iso(NOW)), ("last", iso(NOW))):
-        log = Log.open(BytesIO(CHAT), env={**env, "CTXKIT_NOW": given_})
-        assert iso(moment(log.config, lambda: NOW)) == expected
-    log.config = log.config.given({"now": "2026-03-01T00:00:00Z"})
-    assert moment(log.config, lambda: NOW) == NOW
-
-
-def test_a_file_that_is_no_checkpoint(tmp_path: Path) -> None:
-    """One without its point is refused in words."""
-    log = file(tmp_path)
-    point = log.checkpoint("x")
-    assert point is not None
-    with pytest.raises(BadSnapshot, match="cannot be read"):
-        there(log, Kept(point.kept.head, {"ops": "?"}))
 
 
 def test_by_itself(tmp_path: Path) -> None:

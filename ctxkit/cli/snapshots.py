@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.checkpointing import moment
 from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption
 from ctxkit.core.kept import CHECKPOINT, SNAPSHOT, Head
 from ctxkit.errors import BadSnapshot, Usage
 from ctxkit.keeping import beside, find, prune
+from ctxkit.pinning import moment
 from ctxkit.store.snapshots import Found, Snapshots
 
 SHOWN = 50

@@ -1,0 +1,146 @@
+"""Pinning: the context of a log as a checkpoint refers to it: how far the log reached, and digests of what it held.
+
+`checkpointing.py` writes what is made here, `rebuilding.py` compares by it. All that it covers is read once, and
+nothing is counted: this module imports little.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ctxkit.core.context import Lens, listed, window_seconds, windowed
+from ctxkit.core.jsontext import digest
+from ctxkit.core.kept import CHECKPOINT, ID_DIGITS, Head, Kept, Point, Tokens, runs, small
+from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.messages import Message, Span
+from ctxkit.core.names import Name
+from ctxkit.core.state import State
+from ctxkit.core.times import iso, seconds
+from ctxkit.errors import NothingChanges, Usage
+
+if TYPE_CHECKING:
+    from ctxkit.appending import AppendingLog
+    from ctxkit.opened import OpenedLog
+    from ctxkit.store.config import Config
+
+CHUNK = 1 << 20
+
+
+def moment(config: Config, clock: Callable[[], float] = time.time) -> float:
+    """What the age of checkpoints counts from, in seconds since 1970: CTXKIT_NOW where it is a time, else the clock."""
+    given = config["now"] if config.origin("now") == "CTXKIT_NOW" else None
+    named = seconds(given) if isinstance(given, str) else None
+    return clock() if named is None else named
+
+
+def reference(
+    log: AppendingLog, tag: str, description: str = "", *, tokens: Tokens | None = None, exchange: str | None = None
+) -> Kept:
+    """The context as it is, as a checkpoint that `tag` triggered, in an `exchange`.
+
+    Raises NothingChanges for an empty context, Usage for a description that is no line, or too long.
+    """
+    if any(mark in description for mark in "\n\r"):
+        raise Usage("a label is one line: nothing was kept", "what is longer goes into ctxkit snapshot --summary")
+    state, lens = log.state(), lens_of(log, log.now_seconds())
+    names = listed(state, lens)
+    if not names:
+        raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
+    at, done, told, more = log.here(), ops_digest(log.ledger.entries), runs(names), further_rows(log.messages)
+    window = window_seconds(state, lens, None) or None
+    times = [None if at is None else iso(at) for at in map(state.original, (names[0], names[-1]))]
+    head = Head(
+        kind=CHECKPOINT, session_id="", timestamp=iso(int(moment(log.config, log.clock))), description=description,
+        message_count=len(names), window_start=times[0], window_end=times[-1], window=window, tags=[tag],
+        agents=_agents(state, names), tokens=tokens, model=log.model or str(log.config["model"]),
+        log=None if log.opening.path is None else log.opening.path.name, at=at,
+        prefix=prefix(log, first_rows(log.messages)), digest=of_names(told),
+    )  # fmt: skip
+    more_digest = prefix(log, more) if more else None
+    key = {
+        "at": msgspec.to_builtins(at), "prefix": head.prefix, "more": more_digest, "ops": done, "digest": head.digest,
+        "description": description, "tag": tag,
+    }  # fmt: skip
+    head = msgspec.structs.replace(head, session_id=digest(key, ID_DIGITS))
+    point = Point(
+        ops=len(log.ledger.entries), ops_digest=done, more=len(more), more_digest=more_digest, numbers=told,
+        exchange=exchange,
+    )  # fmt: skip
+    if windowed(state, lens) or lens.newest is not None:
+        seen = [(agent, length) for agent, length in lens.windows.items() if length]
+        point = msgspec.structs.replace(point, now=lens.now, windows=seen, newest=lens.newest)
+    try:
+        body = small(head, point)
+    except ValueError as error:
+        raise Usage("the label is too long for a checkpoint: nothing was kept", "ctxkit snapshot takes more") from error
+    return Kept(head, body)
+
+
+def prefix(log: OpenedLog, spans: Iterable[Span]) -> str:
+    """The digest of rows of the log, a line end behind each run of them: as `keeping.prefixes`, of any rows."""
+    found, source = hashlib.sha256(), log.opening.laid_out
+    base, block = 0, memoryview(b"")
+    for start, end in _joined(spans):
+        while start < end:
+            if not base <= start < base + len(block):
+                base, block = start, memoryview(source.read(start, CHUNK))
+                if not block:  # the log is shorter than it was
+                    return ""
+            piece = block[start - base : end - base]
+            found.update(piece)
+            start += len(piece)
+        found.update(b"\n")
+    return found.hexdigest()
+
+
+def ops_digest(entries: Sequence[LedgerEntry]) -> str:
+    """The digest of ops: of their ids and sums, each of which is of one whole op."""
+    return digest([[entry.id, entry.body.get("sum") or digest(entry.body)] for entry in entries], ID_DIGITS)
+
+
+def first_rows(messages: Iterable[Message]) -> Iterator[Span]:
+    """The rows that open messages."""
+    return ((one.offset, one.size) for one in messages)
+
+
+def further_rows(messages: Iterable[Message]) -> list[Span]:
+    """The further rows of messages, in the order of the file: those that they were given later come last."""
+    return sorted(span for one in messages for span in one.more)
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
+    """Start and end of rows; those with nothing but a line end between them as one."""
+    start = end = -1
+    for offset, size in spans:
+        if start >= 0 and offset != end + 1:
+            yield start, end
+            start = -1
+        start, end = (offset if start < 0 else start), offset + size
+    if start >= 0:
+        yield start, end
+
+
+def of_names(told: str) -> str:
+    """The digest of what `runs` says of a context."""
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def lens_of(log: OpenedLog, now: float | None) -> Lens:
+    """As the config has it now, all agents and threads."""
+    return msgspec.structs.replace(log.lens(), agent=None, thread=None, now=now)
+
+
+def _agents(state: State, names: Iterable[Name]) -> list[str]:
+    found = set()
+    for name in names:
+        agent = (
+            state.messages[name - 1].agent if isinstance(name, int) else state.board.items[name].message.get("agent")
+        )
+        if isinstance(agent, str):
+            found.add(agent)
+    return sorted(found)

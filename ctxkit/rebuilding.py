@@ -1,0 +1,59 @@
+"""Rebuilding: the context that a checkpoint refers to, from the log itself, proved by digests.
+
+`restoring.py` brings back what is rebuilt here, `diff` compares it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ctxkit.core.context import Lens, listed
+from ctxkit.core.kept import Head, Kept, Point, runs
+from ctxkit.core.replay import fold
+from ctxkit.errors import BadSnapshot
+from ctxkit.keeping import laid_out, summed_up
+from ctxkit.opened import OpenedLog
+from ctxkit.pinning import first_rows, further_rows, lens_of, of_names, ops_digest, prefix
+
+
+def rebuilt(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:
+    """The context that a checkpoint refers to, proved by its digests; `summary`: with words that sum it up.
+
+    Raises BadSnapshot where the log is not what it was.
+    """
+    head, point = kept.head, _point(kept)
+    count, entries = head.at.messages, log.ledger.entries[: point.ops]
+    messages = log.messages[:count]
+    more = further_rows(messages)[: point.more]
+    if (
+        (len(messages), len(more), len(entries)) != (count, point.more, point.ops)
+        or prefix(log, first_rows(messages)) != head.prefix or (more and prefix(log, more) != point.more_digest)
+        or ops_digest(entries) != point.ops_digest
+    ):  # fmt: skip
+        raise _changed(log, head)
+    rows = log.transcript.rows if head.at.rows is None else head.at.rows
+    transcript, ledger = log.upto(rows, point.ops)
+    state = fold(transcript, ledger, log.identity, force=log.force)
+    for lens in (Lens(None, None, point.now, dict(point.windows), point.newest), lens_of(log, point.now)):
+        names = listed(state, lens)
+        if of_names(runs(names)) == head.digest:
+            break
+    else:
+        raise _changed(log, head)
+    past = log.seen_at(state)
+    records, held, contents = laid_out(past, names)
+    words = summed_up(state, names, contents) if summary else ""
+    return Kept(msgspec.structs.replace(head, summary=words), kept.body, records, held)
+
+
+def _point(kept: Kept) -> Point:
+    """What a checkpoint's file says beside its head. Raises BadSnapshot."""
+    try:
+        return msgspec.convert(kept.body, Point)
+    except msgspec.ValidationError as error:
+        raise BadSnapshot(f"checkpoint {kept.head.short} cannot be read: {error}: nothing was changed") from error
+
+
+def _changed(log: OpenedLog, head: Head) -> BadSnapshot:
+    text = f"checkpoint {head.short} does not fit {log.opening.name}, which was changed since, or is another log"
+    return BadSnapshot(f"{text}: nothing was changed", "ctxkit snapshots LOG lists what there is")
