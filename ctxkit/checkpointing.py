@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ctxkit.core.context import entry, shown_names
 from ctxkit.core.kept import HAND, Kept, Tokens
-from ctxkit.core.messages import Content
-from ctxkit.core.names import Name
 from ctxkit.core.ops import Op
-from ctxkit.core.state import State
 from ctxkit.errors import CannotCreate, CtxkitError, Locked, NoPermission, NothingChanges, Usage, WriteFailed
 from ctxkit.pinning import moment, reference
 from ctxkit.policies.retention import expired
@@ -88,24 +84,6 @@ def by_hand(log: AppendingLog, label: str) -> Pinned:
     return store(log, reference(log, HAND, label))
 
 
-def by_itself(log: AppendingLog, label: str, also: Collection[str] = ()) -> Pinned | None:
-    """A checkpoint of the newest exchange, or of the one that it follows, where that is worth one (`policies`): None
-    where it is not, or has one already. `also`: tags that count besides the usual ones.
-    """
-    from ctxkit.policies.checkpoint import USUAL, newest_event  # brings tables of commands
-
-    known = {one.body.get("exchange") for one in shelf(log).checkpoints()}
-    for opener, names in _newest_exchanges(log.state()):
-        if opener in known:
-            return None
-        tags = (*USUAL, *also)
-        event = newest_event(_that_matters(log, names, tags), tags)
-        if event is not None:
-            kept = reference(log, event.tag, label or event.said, exchange=opener)
-            return tried(partial(store, log, kept, PATIENCE))
-    return None
-
-
 def tried(action: Callable[[], Done]) -> Done:
     """What `action` gives, which may fail twice where another program or the disk is in the way."""
     for pause in PAUSES:
@@ -130,37 +108,3 @@ def prune(log: OpenedLog) -> list[str]:
     some.remove([there[place].path for place, _ in going])
     why = Counter(why for _, why in going)
     return [f"checkpoints removed: {', '.join(f'{count} {reason}' for reason, count in why.items())}"]
-
-
-def _newest_exchanges(state: State) -> Iterator[tuple[str, list[Name]]]:
-    """The newest exchange of the context and the one before it: what opens them, and their messages."""
-    from ctxkit.core.select import opens
-
-    found: list[Name] = []
-    given = 0
-    for name in reversed(list(shown_names(state))):
-        found.append(name)
-        if opens(state, name):
-            yield str(name), found[::-1]
-            found, given = [], given + 1
-            if given == 2:
-                return
-    if found:
-        yield "0", found[::-1]
-
-
-def _that_matters(log: OpenedLog, names: Iterable[Name], tags: Collection[str]) -> Iterator[Content]:
-    """The contents that may trigger one: what reads is most of a log, and is not read again."""
-    from ctxkit.policies.checkpoint import SPOKEN, matters
-
-    state, speaks = log.state(), not SPOKEN.isdisjoint(tags)
-    asked: set[str] = set()
-    for name in names:
-        message = state.messages[name - 1] if isinstance(name, int) else None
-        if message is not None:
-            pairs = zip(message.calls, message.tools, strict=False)
-            mine = {call for call, tool in pairs if matters(tool)}
-            asked |= mine
-            if not (mine or not asked.isdisjoint(message.results) or (speaks and message.role == "assistant")):
-                continue
-        yield log.full(entry(state, name))

@@ -90,10 +90,15 @@ class CommittingLog(AppendingLog):
         `milestone`. Raises NothingChanges for an empty context, CannotCreate,
         NoPermission, Locked, Usage for a stream, and for a label that is no line, or too long.
         """
-        from ctxkit.checkpointing import by_hand, by_itself
-
         self.warned, self.notes = (), ()
-        found = by_itself(self, label, also) if auto else by_hand(self, label)
+        if auto:
+            from ctxkit.noticing import by_itself  # brings tables of commands
+
+            found = by_itself(self, label, also)
+        else:
+            from ctxkit.checkpointing import by_hand
+
+            found = by_hand(self, label)
         self.said = "No checkpoint: nothing to keep since the last one." if found is None else found.said
         if found is not None and found.new:
             self.prune_checkpoints()

@@ -1,0 +1,66 @@
+"""Noticing: whether the newest exchange is worth a checkpoint that nobody asks for, and has none yet.
+
+Pipeline: what of it may matter is read, `policies/checkpoint.py` decides, `checkpointing.py` writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
+
+from ctxkit.appending import AppendingLog
+from ctxkit.checkpointing import PATIENCE, Pinned, shelf, store, tried
+from ctxkit.core.context import entry, shown_names
+from ctxkit.core.messages import Content
+from ctxkit.core.names import Name
+from ctxkit.core.select import opens
+from ctxkit.core.state import State
+from ctxkit.opened import OpenedLog
+from ctxkit.pinning import reference
+from ctxkit.policies.checkpoint import SPOKEN, USUAL, matters, newest_event
+
+
+def by_itself(log: AppendingLog, label: str, also: Collection[str] = ()) -> Pinned | None:
+    """A checkpoint of the newest exchange, or of the one that it follows, where that is worth one (`policies`): None
+    where it is not, or has one already. `also`: tags that count besides the usual ones.
+    """
+    known = {one.body.get("exchange") for one in shelf(log).checkpoints()}
+    for opener, names in _newest_exchanges(log.state()):
+        if opener in known:
+            return None
+        tags = (*USUAL, *also)
+        event = newest_event(_that_matters(log, names, tags), tags)
+        if event is not None:
+            kept = reference(log, event.tag, label or event.said, exchange=opener)
+            return tried(partial(store, log, kept, PATIENCE))
+    return None
+
+
+def _newest_exchanges(state: State) -> Iterator[tuple[str, list[Name]]]:
+    """The newest exchange of the context and the one before it: what opens them, and their messages."""
+    found: list[Name] = []
+    given = 0
+    for name in reversed(list(shown_names(state))):
+        found.append(name)
+        if opens(state, name):
+            yield str(name), found[::-1]
+            found, given = [], given + 1
+            if given == 2:
+                return
+    if found:
+        yield "0", found[::-1]
+
+
+def _that_matters(log: OpenedLog, names: Iterable[Name], tags: Collection[str]) -> Iterator[Content]:
+    """The contents that may trigger one: what reads is most of a log, and is not read again."""
+    state, speaks = log.state(), not SPOKEN.isdisjoint(tags)
+    asked: set[str] = set()
+    for name in names:
+        message = state.messages[name - 1] if isinstance(name, int) else None
+        if message is not None:
+            pairs = zip(message.calls, message.tools, strict=False)
+            mine = {call for call, tool in pairs if matters(tool)}
+            asked |= mine
+            if not (mine or not asked.isdisjoint(message.results) or (speaks and message.role == "assistant")):
+                continue
+        yield log.full(entry(state, name))
