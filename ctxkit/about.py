@@ -1,4 +1,4 @@
-"""About: which messages of a log are about a text, by the words they have (`--about`).
+"""About: which messages of a log are about a text (`--about`): by the words they have, or as a model says.
 
 Pipeline: `Log.select` resolves the other criteria (`core/select.py`) and ranks what they leave here; the words are
 counted over all that is shown (`store/relevance.py`), so that a word is as rare as it is in the whole context.
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ctxkit.core.names import Name
 from ctxkit.core.select import Selection
 from ctxkit.core.topic import cut, terms
-from ctxkit.errors import NothingMatched, Usage
-from ctxkit.store.relevance import ranked
+from ctxkit.errors import ModelFailed, NothingMatched, Usage
+from ctxkit.store.relevance import ranked as relevance
 from ctxkit.store.words import available
 
 if TYPE_CHECKING:
@@ -21,22 +21,40 @@ if TYPE_CHECKING:
 
 
 class About:
-    """One question to one log. Its answers are put into `log.scores`."""
+    """One question to one log. What comes of it is put into `log.ranked`. `leaves`: what is chosen is to leave."""
 
-    def __init__(self, log: OpenedLog, asked: Selection) -> None:
+    def __init__(self, log: OpenedLog, asked: Selection, *, leaves: bool = False) -> None:
         self.log = log
         self.asked = asked
-        self.text = asked.about or ""
+        self.leaves = leaves
 
     def __call__(self, shown: Sequence[Name], chosen: Sequence[Name]) -> Collection[Name]:
-        """Those of `chosen` that are about the text: the best ones. Raises NothingMatched where none is, Usage."""
-        sought = terms(self.text)
+        """Those of `chosen` that are about the text. Raises NothingMatched where none is, Usage."""
+        terms(self.asked.about or "")  # no topic, whoever is asked
+        if self.asked.model is None:
+            return self.by_words(shown, chosen)
+        from ctxkit.meaning import Meaning
+
+        asking = Meaning(self.log, self.asked, leaves=self.leaves)
+        offered = asking.offered(shown, chosen)
+        try:
+            return asking.chosen(shown, offered)
+        except ModelFailed as error:
+            self.log.ranked.warn(f"{error.message}: ranked by words instead")
+        found = self.by_words(shown, offered)
+        asking.bounded(shown, list(found))
+        return found
+
+    def by_words(self, shown: Sequence[Name], chosen: Sequence[Name]) -> Collection[Name]:
+        """The best of `chosen` by the words they have."""
+        text = self.asked.about or ""
+        sought = terms(text)
         if not available():
             raise Usage("--about needs FTS5, which this SQLite was built without: nothing was selected", "--grep REGEX")
-        found = ranked(map(self.log.text, shown), sought)
+        found = relevance(map(self.log.text, shown), sought)
         among = set(chosen)
         scores = {shown[place]: score for place, score in sorted(found.items()) if shown[place] in among}
-        self.log.scores = cut(scores, self.asked.top)
-        if not self.log.scores:
-            raise NothingMatched(f"no message is about {self.text!r}", "other words? ctxkit recall LOG TEXT searches")
-        return self.log.scores.keys()
+        self.log.ranked.scores = cut(scores, self.asked.top)
+        if not scores:
+            raise NothingMatched(f"no message is about {text!r}", "other words? ctxkit recall LOG TEXT searches")
+        return self.log.ranked.scores.keys()

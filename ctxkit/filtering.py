@@ -53,7 +53,7 @@ def filter_context(log: Log, call: str | bytes | Mapping[str, Any]) -> dict[str,
     raised is what the log or the system refuses, as by `Log.forget`.
     """
     raw = call if isinstance(call, bytes) else _encoded(call)
-    log.said, log.notes, log.scores = "", (), {}
+    log.said, log.notes, log.ranked.scores = "", (), {}
     try:
         asked = request(raw)
         try:
@@ -90,18 +90,19 @@ def _preview(log: Log, asked: Request) -> dict[str, Any]:
             ),
             [name for name in log.names() if planning is None or state.key(name) < state.key(planning)],
         )
+        scores = log.ranked.scores
         decision = _decided(log, asked.mode, chosen)
         names, notes = _affected(log, asked.mode, chosen, decision), [*decision.notes, *_also(log, asked, decision)]
     except (NothingMatched, NothingChanges) as error:
         if asked.message_ids:
             raise
-        names, notes = [], [error.message.removesuffix(": nothing was changed")]
+        names, notes, scores = [], [error.message.removesuffix(": nothing was changed")], {}
     from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measuring import Measuring
 
     measuring = Measuring(Counting(log))
     found: dict[str, Any] = {
-        "matching_messages": [_row(log, name) for name in names[:LISTED]],
+        "matching_messages": [_row(log, name, scores) for name in names[:LISTED]],
         "message_count": len(names),
         "token_estimate": round(sum(measuring.each(names))),
         "counter": measuring.name,
@@ -189,9 +190,9 @@ def _planning(log: Log) -> Name | None:
     return shown[at] if called or not later else None
 
 
-def _row(log: Log, name: Name) -> dict[str, Any]:
+def _row(log: Log, name: Name, scores: Mapping[Name, int]) -> dict[str, Any]:
     one = entry(log.state(), name)
-    score = {"score": log.scores[name]} if name in log.scores else {}
+    score = {"score": scores[name]} if name in scores else {}
     return {"id": log.state().label(name), "role": one.role, "preview": _brief([t.text for t in texts(log.full(one))]),
             **score}  # fmt: skip
 

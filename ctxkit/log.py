@@ -68,7 +68,8 @@ class Log(CommittingLog):
 
     def plan_forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `forget` would append, for a preview."""
-        return forgetting.forget(self.state(), self.here(), self.wish(numbers, planning, asked), self._again)
+        wish = self.wish(numbers, planning, asked, leaves=True)
+        return forgetting.forget(self.state(), self.here(), wish, self._again)
 
     def plan_remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `remember` would append, for a preview."""
@@ -362,14 +363,16 @@ class Log(CommittingLog):
             return Diff(side(self), side(self))
         return Diff(at_op(self, newest, before=True), at_op(self, newest))
 
-    def wish(self, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any]) -> forgetting.Wish:
+    def wish(
+        self, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any], *, leaves: bool = False
+    ) -> forgetting.Wish:
         """What a forget or remember was asked for, resolved to names."""
         own = {key: value for key, value in criteria.items() if key in forgetting.Wish.__struct_fields__}
         rest = {key: value for key, value in criteria.items() if key not in own}
-        chosen = self.select(selection(numbers, rest))
         about = selection(planning, {})
         named = Names() if about.empty else self.select(about)
-        return forgetting.Wish(chosen=chosen, planning=named, **own)
+        chosen = self.select(selection(numbers, rest), leaves=leaves)
+        return forgetting.Wish(chosen, named, spared=self.ranked.spared, answer=self.ranked.answer, **own)
 
     def _void(self, decide: Callable[[], Decision]) -> Op | None:
         """As `commit`, and says where nothing visible changed (REPLAY 45)."""

@@ -25,7 +25,7 @@ from ctxkit.core.ledger import Ledger, LedgerEntry, build
 from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
 from ctxkit.core.names import Name, Names
 from ctxkit.core.replay import fold
-from ctxkit.core.select import Limit, NoLimit, Selection, resolve
+from ctxkit.core.select import Limit, NoLimit, Ranked, Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
@@ -67,8 +67,8 @@ class OpenedLog:
         self.at: str | None = None
         self.now: str | None = None
         self.limit: Limit = NoLimit()
-        self.scores: dict[Name, int] = {}
-        """How much what was selected is about what was asked for: percent of the best."""
+        self.ranked = Ranked()
+        """What came of the last `--about`."""
         self.lens_agent: str | None = None
         self.lens_thread: str | None = None
         self.tools: Sequence[Tool] | None = None
@@ -282,16 +282,17 @@ class OpenedLog:
         """The same without a list where one unbroken run of messages is shown: a range."""
         return listed(self.state(), self.lens())
 
-    def select(self, asked: Selection, shown: Iterable[Name] | None = None) -> Names:
-        """What a selection stands for; criteria see `shown`, by default the context before windows."""
+    def select(self, asked: Selection, shown: Iterable[Name] | None = None, *, leaves: bool = False) -> Names:
+        """What a selection stands for (`leaves`: to leave); criteria see `shown`, else the context before windows."""
         state = self.state()
+        self.ranked.reset()
         try:
             seen = shown_names(state, asked.thread) if shown is None else shown
             rank = None
             if asked.about is not None:
                 from ctxkit.about import About  # brings sqlite3: only where messages are ranked
 
-                rank = About(self, asked)
+                rank = About(self, asked, leaves=leaves)
             return resolve(state, asked, seen, self._text_in_time, rank)
         finally:
             self.limit.stop()

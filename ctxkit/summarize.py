@@ -313,7 +313,8 @@ def _settings(litellm: Any) -> Iterator[None]:
 def _litellm() -> Any:
     """litellm, silent, which fetches nothing by itself and reads no .env file of the folder that it is in."""
     os.environ.pop("LITELLM_LOG", None)
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    for table in ("MODEL_COST_MAP", "ANTHROPIC_BETA_HEADERS", "AUTOROUTER_PRESETS"):
+        os.environ[f"LITELLM_LOCAL_{table}"] = "True"
     os.environ["LITELLM_MODE"] = "PRODUCTION"
     import litellm
 

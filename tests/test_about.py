@@ -40,14 +40,14 @@ def test_the_best_are_taken(log: Log) -> None:
     """Above half of the best score; scores are percent of it."""
     op = log.plan_forget(about="database schema").op
     assert op is not None and str(getattr(op, "ids", "")) == "2,6"
-    assert log.scores[2] == 100 and all(50 <= score <= 100 for score in log.scores.values())
+    assert log.ranked.scores[2] == 100 and all(50 <= score <= 100 for score in log.ranked.scores.values())
 
 
 def test_top_counts_what_fits_all_criteria(log: Log) -> None:
     """The best of what the other criteria leave; a word is as rare as it is in all that is shown."""
     assert [*log.names()] == [1, 2, 3, 4, 5, 6, 7]
     assert str(log.plan_forget(about="schema", top=1, role="assistant").op.ids) == "3"  # type: ignore[union-attr]
-    assert log.scores == {3: 100}
+    assert log.ranked.scores == {3: 100}
     assert str(log.plan_forget(about="schema", role="user", last="1").op.ids) == "6"  # type: ignore[union-attr]
 
 

@@ -52,8 +52,9 @@ def leave(
             wanted, planning=leaving.planning or (), criteria=criteria_text(selecting),
             include_protected=leaving.include_protected, keep_summary=leaving.keep_summary,
         )  # fmt: skip
-        if wanted.criteria and target.opening.path is not None and isinstance(decision.op, Forget):
-            _consent(target, decision.op, yes=leaving.yes)
+        by_model = wanted.model is not None
+        if wanted.criteria and (by_model or target.opening.path is not None) and isinstance(decision.op, Forget):
+            _consent(target, decision.op, yes=leaving.yes, asks=not by_model or name == "forget")
         return decision
 
     write(
@@ -61,19 +62,25 @@ def leave(
     )  # fmt: skip
 
 
-def _consent(log: Log, op: Forget, *, yes: bool) -> None:
+def _consent(log: Log, op: Forget, *, yes: bool, asks: bool) -> None:
     log.weigh(log.state_with(op))
-    consent(log, [["Leaving the context:"], *preview(log, op)], "Take these out of the context?", yes=yes)
+    lines: list[list[str | Ink]] = [["Leaving the context:"], *preview(log, op)]
+    consent(log, lines, "Take these out of the context?", yes=yes, asks=asks)
 
 
-def consent(log: Log, lines: Iterable[list[str | Ink]], question: str, *, yes: bool) -> None:
-    """Print the preview, and ask on a terminal. Raises Usage where nobody can be asked and --yes was not said."""
+def consent(log: Log, lines: Iterable[list[str | Ink]], question: str, *, yes: bool, asks: bool = True) -> None:
+    """Print the preview, and ask on a terminal. Raises Usage where nobody can be asked and --yes was not said.
+
+    `asks`: an answer is enough; without it --yes has to be said.
+    """
     ends = yes or log.dry_run
     tell = io.say if ends else io.tell  # --quiet or not: who is asked sees what about
     for line in lines:
         tell(*line)
     if ends:
         return
+    if not asks:
+        raise Usage("a model chose what stays, and everything else would leave: nothing was changed", "say --yes")
     if not io.on_terminal():
         raise Usage("messages were chosen by criteria and nobody can be asked: nothing was changed", "say --yes")
     if not io.ask(question):
@@ -107,8 +114,8 @@ def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:
     for run in runs[:SHOWN]:
         label = state.label(run[0]) if len(run) == 1 else f"{state.label(run[0])}-{state.label(run[-1])}"
         ids, size = (f"{label:>9}", f"  {len(run):>4}  ") if roomy else (label, f" {len(run)} ")
-        if log.scores:
-            best = max((log.scores[name] for name in run if name in log.scores), default=None)
+        if log.ranked.scores:
+            best = max((log.ranked.scores[name] for name in run if name in log.ranked.scores), default=None)
             score = "" if best is None else f"{best} %"
             size += f"{score:>5}  " if roomy else f"{score} " if score else ""
         room = columns - len(ids) - len(size)

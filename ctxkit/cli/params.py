@@ -119,27 +119,36 @@ class Selecting:
     before_mark: Annotated[str | None, typer.Option(metavar="LABEL", help="Before the newest mark so labelled.")] = None
     about: Annotated[str | None, typer.Option(metavar="TEXT", help="About this: the best, by their words.")] = None
     top: Annotated[int | None, typer.Option(metavar="N", min=1, help="About it: at most so many (20).")] = None
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="About it as this model says, openai/gpt-...: a request.")
+    ] = None
     invert: Annotated[bool, typer.Option("--invert", help="The others.")] = False
 
 
 def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Adds the options of `bundles` to a command. The command has a keyword parameter for each, named after it."""
+    """Adds the options of `bundles` to a command. The command has a keyword parameter for each, named after it.
+
+    An option that the command declares itself is its own: the bundle has its value too, and names it in `own`.
+    """
 
     def wrap(function: Callable[..., int | None]) -> Callable[..., int | None]:
         names = {bundle.__name__.lower(): bundle for bundle in bundles}
         signature = inspect.signature(function, eval_str=True)
         own = [p for p in signature.parameters.values() if p.name not in names]
+        declared = frozenset(p.name for p in own)
         shared = [
             inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=getattr(bundle, field), annotation=hint)
             for bundle in bundles
             for field, hint in get_type_hints(bundle, include_extras=True).items()
+            if field not in declared
         ]
 
         def command(**given: Any) -> int | None:
             for name, bundle in names.items():
                 packed = bundle()
+                packed.own = declared & bundle.__annotations__.keys()
                 for field in bundle.__annotations__:
-                    setattr(packed, field, given.pop(field))
+                    setattr(packed, field, given[field] if field in declared else given.pop(field))
                 given[name] = packed
             return function(**given)
 

@@ -153,11 +153,16 @@ def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Sele
         from ctxkit.cli.deadline import Deadline
 
         log.limit = Deadline(selecting.grep)
+    model = selecting.model if selecting.about is not None or "model" not in getattr(selecting, "own", ()) else None
+    if model is not None:
+        from ctxkit.meaning import said
+
+        log.ranked.warn, log.ranked.tell = io.warn, lambda sending: io.say(said(sending))
     return Selection(
         ids=tuple(numbers or ()), last=selecting.last, role=selecting.role, tool=selecting.tool, grep=selecting.grep,
         since=times["since"], until=times["until"], agent=selecting.agent, thread=selecting.thread,
         after_mark=selecting.after_mark, before_mark=selecting.before_mark, about=selecting.about, top=selecting.top,
-        invert=selecting.invert,
+        model=model, invert=selecting.invert,
     )  # fmt: skip
 
 
@@ -255,7 +260,7 @@ def words_given(
 
 def scored(log: Log) -> dict[str, int]:
     """How much each message that was selected is about what was asked for, as people write its name."""
-    return {log.state().label(name): score for name, score in log.scores.items()}
+    return {log.state().label(name): score for name, score in log.ranked.scores.items()}
 
 
 def finish_reading(log: Log, summary: str = "") -> None:
@@ -313,7 +318,7 @@ def write(
     if piped:
         io.out_bytes(target.copy_out())
     body = None if op is None else target.ledger.by_id[op.id].body if repeated else sealed(op)
-    scores = {"scores": scored(target)} if target.scores else {}
+    scores = {"scores": scored(target)} if target.ranked.scores else {}
     if reading.json and report is not None:
         (io.err_json if piped else io.out_json)(report(target, body) | scores)
     elif body is not None and (writing.dry_run or reading.json or repeated):

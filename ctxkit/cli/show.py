@@ -121,8 +121,8 @@ def as_json(log: Log, entry: Entry) -> dict[str, Any]:
         found["stub"] = True
     if entry.item is not None and entry.item.tells:
         found["tells"] = str(entry.item.tells)
-    if entry.name in log.scores:
-        found["score"] = log.scores[entry.name]
+    if entry.name in log.ranked.scores:
+        found["score"] = log.ranked.scores[entry.name]
     from ctxkit.exporting import parts_json
 
     found["parts"] = parts_json(content)
@@ -143,7 +143,7 @@ def _notes(log: Log, entry: Entry) -> str:
 def _print(log: Log, entry: Entry, *, full: bool, expand: bool) -> None:
     state, content = log.state(), log.full(entry)
     moment = state.original(entry.name)
-    score = log.scores.get(entry.name)
+    score = log.ranked.scores.get(entry.name)
     notes = ", ".join(filter(None, (_notes(log, entry), "" if score is None else f"{score} %")))
     header = render.header(
         state.label(entry.name), content.role, moment, name=content.name, protected=entry.protected, notes=notes

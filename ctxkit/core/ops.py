@@ -84,7 +84,10 @@ class Retold(msgspec.Struct, omit_defaults=True):
 
 
 class Forget(Op, tag="forget"):
-    """Removes the messages `ids`, steps closed, and with them `planning`."""
+    """Removes the messages `ids`, steps closed, and with them `planning`.
+
+    `answer`: where a model chose: its name, digests of what it was asked and answered, and its handles.
+    """
 
     ids: str
     planning: str = ""
@@ -92,6 +95,7 @@ class Forget(Op, tag="forget"):
     criteria: str | None = None
     closed: str = ""
     skipped: str = ""
+    answer: dict[str, Any] | None = None
 
 
 class Remember(Forget, tag="remember"):

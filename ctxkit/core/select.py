@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -44,10 +44,30 @@ Rank = Callable[[Sequence[Name], Sequence[Name]], Collection[Name]]
 """Of all that is shown, in order, and of those of it that fit the other criteria: which are about something."""
 
 
+class Ranked:
+    """What came of `about`. `scores`: percent of the best, by words; `answer`: what a model answered, in digests;
+    `spared`: what it may not take out. `warn`, `tell`, `step`: told of what went wrong, of what is about to be sent,
+    and of how many requests of how many were answered.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+        self.warnings: list[str] = []
+        self.warn: Callable[[str], None] = self.warnings.append
+        self.tell: Callable[[Any], None] = lambda sending: None
+        self.step: Callable[[int, int], None] = lambda done, total: None
+
+    def reset(self) -> None:
+        """Something else is selected."""
+        self.scores: dict[Name, int] = {}
+        self.answer: dict[str, Any] | None = None
+        self.spared = Names()
+
+
 class Selection(msgspec.Struct, frozen=True):
     """What was asked for. `ids` as typed; `since`, `until`: seconds since 1970; `last`: `5`, `2x` or `3s`.
 
-    `about`: what messages are about; of these the best `top`.
+    `about`: what messages are about; of these the best `top`, or those that a `model` finds.
     """
 
     ids: Sequence[str] = ()
@@ -63,6 +83,7 @@ class Selection(msgspec.Struct, frozen=True):
     before_mark: str | None = None
     about: str | None = None
     top: int | None = None
+    model: str | None = None
     invert: bool = False
 
     @property
@@ -85,8 +106,9 @@ def resolve(
 
     Raises UnknownMessage, Usage, BadPattern, NoMark, UnknownAgent; NothingMatched where nothing is left.
     """
-    if asked.about is None and asked.top is not None:
-        raise Usage("--top is for what is about something: nothing was selected", "--about TEXT says what")
+    if asked.about is None and (asked.top is not None or asked.model is not None):
+        option = "--model" if asked.top is None else "--top"
+        raise Usage(f"{option} is for what is about something: nothing was selected", "--about TEXT says what")
     if asked.top is not None and asked.top < 1:
         raise Usage(f"--top {asked.top} is no count of messages: nothing was selected", "from 1 on")
     typed = parse_ids(state, asked.ids) if asked.ids else None

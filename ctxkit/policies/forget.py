@@ -5,6 +5,8 @@ All is settled here, before the append (settled detail 8): steps closed, protect
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from ctxkit.core.effects import Item
@@ -18,13 +20,18 @@ from ctxkit.policies.retell import Again, nobody, retell
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What was asked: `chosen` names, the `planning` conversation about it, and the criteria as typed."""
+    """What was asked: `chosen` names, the `planning` conversation about it, and the criteria as typed.
+
+    `spared`: what stays whatever was chosen; `answer`: what a model that chose was asked and answered, in digests.
+    """
 
     chosen: Names
     planning: Names = NOTHING
     criteria: str | None = None
     include_protected: bool = False
     keep_summary: bool = False
+    spared: Names = NOTHING
+    answer: dict[str, Any] | None = None
 
 
 class Leaving(msgspec.Struct, frozen=True):
@@ -64,7 +71,7 @@ def forget(state: State, at: At, wish: Wish, again: Again = nobody) -> Decision:
     notes = _notes(state, plan) + notes
     op = Forget(
         at=at, ids=str(plan.asked), planning=str(plan.planning), summaries=words, criteria=wish.criteria,
-        closed=str(plan.closed), skipped=str(plan.skipped),
+        closed=str(plan.closed), skipped=str(plan.skipped), answer=wish.answer,
     )  # fmt: skip
     return Decision(op, f"Forgot {state.brief(plan.now)} ({_count(len(plan.now))}).", notes)
 
@@ -74,8 +81,8 @@ def remember(state: State, at: At, wish: Wish, again: Again = nobody) -> Decisio
 
     The complement is taken over all numbers and items, absent ones too (REPLAY 34). Raises NothingChanges.
     """
-    keep = state.steps.close(_told(state, wish.chosen))
-    protected = state.steps.close(_protected(state))
+    keep = state.steps.close(_told(state, wish.chosen | wish.spared))
+    guarded = state.steps.close(protected(state))
     system = Names(
         Ranges.of(m.n for m in state.messages if m.role in PREAMBLE_ROLES),
         (name for name, item in state.board.items.items() if item.role in PREAMBLE_ROLES),
@@ -83,7 +90,7 @@ def remember(state: State, at: At, wish: Wish, again: Again = nobody) -> Decisio
     if not keep & state.present():
         text = f"{state.brief(wish.chosen)} is out of the context already: nothing would be left, nothing was changed"
         raise NothingChanges(text, "ctxkit why LOG N says why")
-    ids = state.steps.whole(state.everything() - keep - protected - system)
+    ids = state.steps.whole(state.everything() - keep - guarded - system)
     # a summary that tells something that stays is not forgotten by name: that would take along what it tells
     ids = ids - Names(items=(name for name, item in state.board.telling.items() if item.tells - ids))
     planning, skipped = _spare(state, wish.planning, wish)
@@ -93,7 +100,7 @@ def remember(state: State, at: At, wish: Wish, again: Again = nobody) -> Decisio
     words, notes = _summaries(state, ids | planning, wish, again)
     op = Remember(
         at=at, ids=str(ids), planning=str(planning - ids), summaries=words, criteria=wish.criteria,
-        skipped=str(((protected - system) & state.present()) - keep | skipped),
+        skipped=str(((guarded - system) & state.present()) - keep | skipped), answer=wish.answer,
     )  # fmt: skip
     kept = len(state.present() - now)
     said = f"Kept {_count(kept)}; everything else ({_count(len(now))}) is forgotten."
@@ -107,7 +114,7 @@ def _told(state: State, names: Names) -> Names:
     return names
 
 
-def _protected(state: State) -> Names:
+def protected(state: State) -> Names:
     """What is protected, and what a protected summary tells: to forget that would be to change the summary."""
     names = state.board.protected | (Names(Ranges.span(1, state.preamble)) - state.board.unprotected)
     names = names | Names(items=filter(state.protected, state.board.items))
@@ -117,13 +124,14 @@ def _protected(state: State) -> Names:
 def _spare(state: State, chosen: Names, wish: Wish) -> tuple[Names, Names]:
     """What `chosen` comes to, steps closed, without the protected ones and their steps; and those."""
     names = state.steps.close(_told(state, chosen))
-    if wish.include_protected:
+    if wish.include_protected and not wish.spared:
         return names, NOTHING
-    skipped = names & state.steps.close(_protected(state))
+    held = NOTHING if wish.include_protected else protected(state)
+    skipped = names & state.steps.close(held | _told(state, wish.spared))
     # a summary that tells a protected message is not named, but dropped for what else it tells: the message returns
     told = state.board.telling
-    held = [name for name in names.items & told.keys() if told[name].tells.meets(skipped)]
-    return names - skipped - Names(items=held), skipped
+    telling = [name for name in names.items & told.keys() if told[name].tells.meets(skipped)]
+    return names - skipped - Names(items=telling), skipped
 
 
 def _summaries(

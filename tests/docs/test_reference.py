@@ -109,6 +109,7 @@ def criteria() -> str:
         "before_mark": "before it",
         "about": "about this, by the words they have: above half of the best score",
         "top": "of these at most so many (20)",
+        "model": "about it as this model says: [by meaning](selecting.md#by-meaning)",
         "invert": "the others",
     }
     assert set(words) == {field.name for field in msgspec.structs.fields(Selection)} - {"ids"}

@@ -1,0 +1,157 @@
+"""Meaning: which messages of a log a model says are about a text (`--about TEXT --model NAME`).
+
+`policies/meaning.py` says what it is asked and what of its answers counts, `summarize.py` asks. Where it gives no
+answer that can be taken, `about.py` ranks by words instead, and a warning says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from ctxkit.core.jsontext import digest
+from ctxkit.core.names import Name, Names
+from ctxkit.core.select import Selection, exchange_of, step_of
+from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched
+from ctxkit.policies import meaning
+from ctxkit.policies.meaning import Offer
+from ctxkit.tokens.models import limit
+
+if TYPE_CHECKING:
+    from ctxkit.opened import OpenedLog
+
+UNKNOWN = 32_000
+"""Tokens that a model takes of which nobody knows it."""
+SHARE = 0.6
+"""Of that, what messages may fill: the others are for the request around them, the answer, and wrong counts."""
+CHARACTERS = 2
+"""To a token at least, in whatever language most of it is."""
+
+
+class Meaning:
+    """One model, asked about one log. `leaves`: what it chooses is to leave the context."""
+
+    def __init__(self, log: OpenedLog, asked: Selection, *, leaves: bool) -> None:
+        self.log, self.text, self.model, self.leaves = log, asked.about or "", asked.model or "", leaves
+        self.replies: list[str] = []
+
+    def offered(self, shown: Sequence[Name], chosen: Sequence[Name]) -> list[Name]:
+        """What it may choose. Raises NothingMatched for nothing."""
+        state = self.log.state()
+        guard = meaning.guarded(state, shown)
+        self.log.ranked.spared = guard
+        names = meaning.may_choose(state, chosen, guard)
+        if not names:
+            raise NothingMatched("nothing matched: a model chooses no protected message, and none of the last exchange")
+        return names
+
+    def chosen(self, shown: Sequence[Name], names: Sequence[Name]) -> list[Name]:
+        """Those of `names` that it says are about the text. Raises ModelFailed, NothingMatched where none is."""
+        offers = [self._offer(place, name) for place, name in enumerate(names, start=1)]
+        waiting = self._parts(shown, offers)
+        deadline = time.monotonic() + float(self.log.config["compact.timeout"])
+        found = meaning.union(self._answers(waiting, deadline))
+        self._judge(shown, found)
+        if not found:
+            raise NothingMatched(f"no message is about {self.text!r}, says {self.model}")
+        handles = {one.name: one.handle for one in offers}
+        label = self.log.state().label
+        self.log.ranked.answer = {
+            "model": self.model,
+            "prompt": digest([meaning.INSTRUCTION, self.text], 16),
+            "input": digest([one.text for one in offers], 16),
+            "reply": digest(self.replies, 16),
+            "handles": {handles[name]: label(name) for name in found},
+        }
+        return found
+
+    def bounded(self, shown: Sequence[Name], found: Sequence[Name]) -> None:
+        """Of what is chosen without it: raises NothingChanges where that is too much to leave at once."""
+        why = self._too_much(shown, found)
+        if why:
+            hint = "fewer: --top N; or name them: ctxkit forget LOG N..."
+            raise NothingChanges(f"{why} where a model is asked: nothing was changed", hint)
+
+    def _judge(self, shown: Sequence[Name], found: Sequence[Name]) -> None:
+        why = self._too_much(shown, found)
+        if why:
+            raise ModelFailed(f"{self.model} gave no answer that can be used: {why}")
+
+    def _too_much(self, shown: Sequence[Name], found: Sequence[Name]) -> str | None:
+        if not self.leaves or not found:
+            return None
+        state = self.log.state()
+        leaving = state.steps.close(Names.of(found))
+        for name in leaving.items & state.board.telling.keys():
+            leaving = leaving | state.board.telling[name].tells
+        went = [name in leaving for name in shown]
+        tokens = self._tokens(shown)
+        gone = sum(size for size, goes in zip(tokens, went, strict=True) if goes)
+        return meaning.too_much(sum(went), len(shown), gone, sum(tokens))
+
+    def _offer(self, place: int, name: Name) -> Offer:
+        state = self.log.state()
+        role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
+        return Offer(f"m{place}", name, role, meaning.shortened(self.log.text(name)))
+
+    def _parts(self, shown: Sequence[Name], offers: Sequence[Offer]) -> list[list[Offer]]:
+        """The offers as they are sent: in more parts the fuller the context is, and as many as the model needs."""
+        percent = self._percent(shown)
+        count = meaning.how_many(percent)
+        if percent is not None and count == meaning.FULL:
+            self.log.ranked.warn(f"the context is {percent:.0f} % full: ctxkit clear LOG starts afresh")
+        room = int(SHARE * (limit(self.model) or UNKNOWN)) * CHARACTERS
+        size = sum(len(one.text) for one in offers)
+        count = max(count, -(-size // room))
+        exchanges = exchange_of(self.log.state(), shown)
+        groups = [list(some) for _, some in groupby(offers, key=lambda one: exchanges.get(one.name, 0))]
+        if count > 1 and any(sum(len(one.text) for one in some) * count > 2 * size for some in groups):
+            steps = step_of(self.log.state(), shown)  # one exchange is most of it
+            groups = [
+                list(some)
+                for _, some in groupby(offers, key=lambda one: (exchanges.get(one.name), steps.get(one.name)))
+            ]
+        return meaning.parts(groups, [sum(len(one.text) for one in some) for some in groups], count)
+
+    def _percent(self, shown: Sequence[Name]) -> float | None:
+        from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+
+        most = self.log.config["limit"] or Counting(self.log).limit
+        return 100 * sum(self._tokens(shown)) / most if most else None
+
+    def _tokens(self, shown: Sequence[Name]) -> Sequence[float]:
+        from ctxkit.counting import Counting
+        from ctxkit.measuring import Measuring
+
+        return Measuring(Counting(self.log)).each(list(shown))
+
+    def _answers(self, waiting: list[list[Offer]], deadline: float) -> Iterator[tuple[Sequence[Offer], str]]:
+        from ctxkit import summarize
+
+        done = 0
+        while waiting:
+            some, *waiting = waiting
+            self.log.ranked.step(done, done + 1 + len(waiting))
+            try:
+                reply = summarize.ask(
+                    self.model, meaning.request(self.text, some), deadline=deadline, schema=meaning.SCHEMA,
+                    check=partial(meaning.faulty, offered=some), tell=self.log.ranked.tell,
+                )  # fmt: skip
+            except ModelFailed as error:
+                if not error.too_large or len(some) < 2:
+                    raise
+                half = len(some) // 2
+                waiting = [some[:half], some[half:], *waiting]
+                continue
+            done += 1
+            self.replies.append(str(reply))
+            yield some, reply
+
+
+def said(sending: Any) -> str:
+    """What is about to leave this machine, in words: once, before the first byte does."""
+    secrets = f"{sending.redactions} secret{'s' * (sending.redactions != 1)} taken out"
+    return f"sending {sending.bytes:,} bytes to {sending.model} at {sending.host}, {secrets}"
