@@ -68,8 +68,7 @@ class Log(CommittingLog):
 
     def plan_forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `forget` would append, for a preview."""
-        wish = self.wish(numbers, planning, asked, leaves=True)
-        return forgetting.forget(self.state(), self.here(), wish, self._again)
+        return forgetting.forget(self.state(), self.here(), self.wish(numbers, planning, asked, True), self._again)
 
     def plan_remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `remember` would append, for a preview."""
@@ -364,7 +363,7 @@ class Log(CommittingLog):
         return Diff(at_op(self, newest, before=True), at_op(self, newest))
 
     def wish(
-        self, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any], *, leaves: bool = False
+        self, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any], leaves: bool = False
     ) -> forgetting.Wish:
         """What a forget or remember was asked for, resolved to names."""
         own = {key: value for key, value in criteria.items() if key in forgetting.Wish.__struct_fields__}

@@ -84,10 +84,7 @@ class Retold(msgspec.Struct, omit_defaults=True):
 
 
 class Forget(Op, tag="forget"):
-    """Removes the messages `ids`, steps closed, and with them `planning`.
-
-    `answer`: where a model chose: its name, digests of what it was asked and answered, and its handles.
-    """
+    """Removes the messages `ids`, steps closed, and with them `planning`; `answer`: a model's, where it chose."""
 
     ids: str
     planning: str = ""
