@@ -368,8 +368,7 @@ class Log(CommittingLog):
         """What a forget or remember was asked for, resolved to names."""
         own = {key: value for key, value in criteria.items() if key in forgetting.Wish.__struct_fields__}
         rest = {key: value for key, value in criteria.items() if key not in own}
-        about = selection(planning, {})
-        named = Names() if about.empty else self.select(about)
+        named = Names() if (about := selection(planning, {})).empty else self.select(about)
         chosen = self.select(selection(numbers, rest), leaves=leaves)
         return forgetting.Wish(chosen, named, spared=self.ranked.spared, answer=self.ranked.answer, **own)
 
