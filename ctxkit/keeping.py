@@ -142,7 +142,10 @@ def find(some: Snapshots, word: str) -> Found:
         raise NoSuchSnapshot(f"snapshot {word} is not unique: {', '.join(islice(begin, 5))}", "give more of the id")
     unread = len(all_there) - len(there)
     beside = f", and {unread} of {len(all_there)} files cannot be read" if unread else ""
-    raise NoSuchSnapshot(f"no snapshot {word!r}{beside}", _nearest(word, [head for _, head in there]))
+    near = _nearest(word, [head for _, head in there])
+    raise NoSuchSnapshot(
+        f"no snapshot {word!r}{beside}", "ctxkit snapshots LOG says why" if unread and not there else near
+    )
 
 
 def prune(there: Iterable[Found], now: float, keep: int, days: int) -> list[tuple[Found, str]]:

@@ -50,14 +50,15 @@ def there(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:
 
 
 def _named(log: OpenedLog, word: str) -> Kept:
+    path = Path(word)
     if log.opening.sidecar is not None:
         try:
-            return read(find(shelf(log), word).path)
+            path = find(shelf(log), word).path
         except NoSuchSnapshot:
             if not os.path.isfile(word):
                 raise
     try:
-        return read(Path(word))
+        return read(path)
     except NoSuchLog as error:
         said = error.message.replace("no such log", "no such snapshot").replace("not a log", "not a snapshot")
         raise NoSuchLog(f"{said}: nothing was changed", "ctxkit snapshot - <LOG >FILE writes one") from error

@@ -134,7 +134,7 @@ def at_op(log: OpenedLog, op: LedgerEntry, *, before: bool = False) -> Side:
 def of_snapshot(log: Log, kept: Kept) -> Side:
     """A snapshot, of this log or of another one. Raises Usage for one that holds no messages."""
     head = kept.head
-    title = f"snapshot {head.short}" + (f" ({head.description})" if head.description else "")
+    title = f"{head.kind} {head.short}" + (f" ({head.description})" if head.description else "")
     if not is_own(log, kept):
         return Side(as_log(kept), f"{title} of {head.log or 'a stream'}")
     op = plan(log, kept, replace=True).op

@@ -19,9 +19,10 @@ from ctxkit.keeping import prefixes, shelf
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import read_source
 from ctxkit.store.copies import Parting, beside, parting, same_start
+from ctxkit.store.drafts import FOLDER as DRAFTS
 from ctxkit.store.drafts import left
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.snapshots import Found, names_of, read
+from ctxkit.store.snapshots import Found, Snapshots, names_of, read
 from ctxkit.store.source import Source, open_log
 
 
@@ -29,8 +30,11 @@ def surroundings(log: OpenedLog) -> list[Finding]:
     """What is wrong beside a log, and what is worth a note: config, snapshots, drafts, copies; nothing of a stream."""
     found = list(_config(log))
     sidecar = log.opening.sidecar
-    if sidecar is not None and not sidecar.ignored:
-        found += (*_snapshots(log, sidecar), *_drafts(sidecar))
+    if sidecar is not None and sidecar.ignored:
+        text = f"it {sidecar.ignored}: nothing in it counts, ops and config neither"
+        found.append(Finding(sidecar.folder.name, "ignored-sidecar", text))
+    elif sidecar is not None:
+        found += (*_folders(sidecar), *_snapshots(log, sidecar), *_drafts(sidecar))
     return [*found, *_copies(log, sidecar)]
 
 
@@ -46,6 +50,13 @@ def _config(log: OpenedLog) -> Iterator[Finding]:
         name = "config.toml" if file == own else file
         where = f"{name} line {line}" if line else name
         yield Finding(where, "bad-config", words, int(line) if line else None)
+
+
+def _folders(sidecar: Sidecar) -> Iterator[Finding]:
+    """What stands in the place of a folder of ours."""
+    for folder in (sidecar.folder, Snapshots(sidecar).folder, sidecar.folder / DRAFTS):
+        if os.path.lexists(folder) and not os.path.isdir(folder):
+            yield Finding(folder.name, "no-folder", "it is there, and no folder: nothing can be kept in it")
 
 
 def _snapshots(log: OpenedLog, sidecar: Sidecar) -> Iterator[Finding]:

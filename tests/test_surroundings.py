@@ -153,6 +153,24 @@ def test_a_folder_that_cannot_be_read(log: Path) -> None:
     assert found(log) == [("snapshots", "damaged-snapshot", False)]
 
 
+def test_what_stands_in_the_place_of_folders(tmp_path: Path) -> None:
+    """Files, pipes, links that lead nowhere or out: named, whatever else is there."""
+    log = tmp_path / "work" / "chat.jsonl"
+    log.parent.mkdir()
+    log.write_bytes(b"".join(ROWS))
+    folder = log.with_name("chat.jsonl.ctxkit")
+    os.mkfifo(folder)
+    assert found(log) == [("chat.jsonl.ctxkit", "no-folder", False)]
+    folder.unlink()
+    folder.symlink_to(tmp_path)
+    assert found(log) == [("chat.jsonl.ctxkit", "ignored-sidecar", False)]
+    folder.unlink()
+    folder.mkdir()
+    (folder / "snapshots").touch()
+    (folder / "drafts").symlink_to("nowhere")
+    assert found(log) == [("snapshots", "no-folder", False), ("drafts", "no-folder", False)]
+
+
 def test_config(log: Path) -> None:
     """All of it, by line, and the log is read in spite of it; so is one that is no file."""
     config = log.with_name(log.name + ".ctxkit") / "config.toml"

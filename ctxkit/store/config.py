@@ -287,7 +287,8 @@ def _up(config: Config, folder: Path) -> Path | None:
         except PermissionError:  # a folder above the log may be closed to us: what is in it is not ours to follow
             continue
         except OSError as error:
-            config._wrong(ReadFailed(f"{at / 'ctxkit.toml'}: {error.strerror}", "nothing was changed"))
+            reason = (error.strerror or str(error)).lower()
+            config._wrong(ReadFailed(f"{at / 'ctxkit.toml'}: {reason}", "nothing was changed"))
     return None
 
 

@@ -6,12 +6,13 @@ with many). Ops are appended there as to any log.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ctxkit.errors import CannotCreate, NoPermission, WriteFailed
+from ctxkit.errors import CannotCreate, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import append_line, check_unchanged, create_log, sync_folder
 from ctxkit.store.lock import DEADLINE, lock
@@ -168,13 +169,14 @@ class Sidecar:
 
         `deadline`: seconds to wait for another program.
 
-        Raises Locked, CannotCreate, NoPermission.
+        Raises Locked, CannotCreate, NoPermission, ReadFailed.
         """
         self._create()
         try:
             fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
-            raise NoPermission(f"{self.folder}: cannot open: {_reason(error)}: nothing was changed") from error
+            kind = NoPermission if isinstance(error, PermissionError) or error.errno == errno.EROFS else ReadFailed
+            raise kind(f"{self.folder}: cannot open: {_reason(error)}: nothing was changed") from error
         try:
             lock(fd, str(self.folder), deadline)
             yield

@@ -33,6 +33,8 @@ FIRST, LONGEST_HEAD = 1 << 12, 1 << 20
 """Bytes that hold nearly every head, and every head that is one."""
 LARGEST = 1 << 31
 """Bytes of a file that is read as a whole."""
+REWRITTEN = 1 << 26
+"""The same of one whose head does not stand alone, since another program laid it out anew."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -81,9 +83,11 @@ class Snapshots:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
-            raise ReadFailed(f"{self.folder}: cannot read: {_reason(error)}") from error
+            kind = NoPermission if isinstance(error, PermissionError) else ReadFailed
+            raise kind(f"{self.folder}: cannot read: {_reason(error)}") from error
         some = [looked_at(self.folder / name) for name in names]
-        return sorted(some, key=_age, reverse=True)
+        there = [one for one in some if not one.fault or os.path.lexists(one.path)]  # others are being removed
+        return sorted(there, key=_age, reverse=True)
 
     def strays(self) -> list[tuple[str, str]]:
         """What stands in the place of a snapshot and is no file: its name, and what it is. Nothing of it is read."""
@@ -221,8 +225,10 @@ def _head(path: Path, source: Source) -> Found:
     while SPLIT not in start and len(start) < source.size and size <= LONGEST_HEAD:
         start, size = source.read(0, size), size * 16
     head, split, _ = start.partition(SPLIT)
+    if not split and source.size > REWRITTEN:
+        return Found(path, fault=f"it has {source.size:,} bytes, and no head that stands alone", size=source.size)
     try:
-        body = loads(head + b"}" if split else source.read(0, min(source.size, LARGEST)))
+        body = loads(head + b"}" if split else source.read(0, source.size))
         if not isinstance(body, dict):
             raise ValueError("it is no snapshot: it is no JSON object")
         made = head_of(body)

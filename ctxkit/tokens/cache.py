@@ -76,6 +76,7 @@ class Cache:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if os.path.exists(self.path) and self.path.stat().st_size > LARGEST:
                 self.path.unlink()
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))  # SQLite's own are for all
             with closing(self._open()) as db, db:
                 db.execute(f"CREATE TABLE IF NOT EXISTS {table} (digest BLOB PRIMARY KEY, tokens) WITHOUT ROWID")
                 db.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", rows)  # noqa: S608  # ours alone

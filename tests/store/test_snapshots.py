@@ -14,6 +14,7 @@ import pytest
 from ctxkit.core.kept import Head, Held, Kept, digests, identity, sealed
 from ctxkit.core.ops import At
 from ctxkit.errors import BadSnapshot, CannotCreate, NoPermission, WriteFailed
+from ctxkit.store import snapshots
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import FIRST, Snapshots, looked_at, parsed, pieces, read
 
@@ -98,6 +99,44 @@ def test_only_heads_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     large.write_text(json.dumps(json.loads(large.read_text()), indent=2))
     found = looked_at(large).head
     assert found is not None and read(large).head == found
+
+
+def test_a_gigabyte_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a file that has no head of its own, however it begins; one that another program laid out anew is read."""
+    some, kept = shelf(tmp_path), made()
+    path, _ = add(some, kept)
+    path.write_text(json.dumps(json.loads(path.read_bytes()), indent=2))
+    assert [one.head for one in some.found()] == [kept.head]
+    sizes: list[int] = []
+    reading = os.pread
+
+    def counted(fd: int, size: int, at: int) -> bytes:
+        sizes.append(size)
+        return reading(fd, size, at)
+
+    monkeypatch.setattr(os, "pread", counted)
+    for start in (b"", b'{"v":1,"kind":"snapshot","session_id":"'):
+        path.write_bytes(start)
+        os.truncate(path, 1 << 30)
+        [found] = some.found()
+        assert found.fault == "it has 1,073,741,824 bytes, and no head that stands alone"
+    assert sum(sizes) < 1 << 22
+
+
+def test_removed_while_it_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another process: it is not there, and nothing is damaged."""
+    some = shelf(tmp_path)
+    add(some, made("one"))
+    path, _ = add(some, made("two", 1))
+    looking = snapshots.looked_at
+
+    def late(one: Path) -> snapshots.Found:
+        if one == path:
+            path.unlink()
+        return looking(one)
+
+    monkeypatch.setattr(snapshots, "looked_at", late)
+    assert [one.fault for one in some.found()] == [""]
 
 
 @pytest.mark.parametrize("cut", [0, 1, 50, 400, -30, -1])

@@ -28,6 +28,7 @@ def test_puts_and_gets(tmp_path: Path) -> None:
     assert Cache(tmp_path / "new", "o200k_base").get(list(MANY)) == MANY
     assert Cache(tmp_path / "new", "cl100k_base").get(list(MANY)) == {}
     assert os.stat(one.path.parent).st_mode & 0o777 == 0o700
+    assert os.stat(one.path).st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a database at all, but text", b"SQLite format 3\0" + b"\xff" * 5000])
