@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +12,6 @@ import pytest
 from ctxkit.errors import CannotCreate, Locked, NoPermission, UpdatedElsewhere
 from ctxkit.log import Log
 from ctxkit.store import sidecar as module
-from ctxkit.store.lock import lock
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import open_log
 
@@ -115,11 +113,10 @@ def test_a_file_in_the_way(log: Path) -> None:
     assert "--sidecar" in failed.value.hint
 
 
-def test_a_change_is_made_under_the_lock(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_is_made_under_the_lock(log: Path) -> None:
     """Two that read, change and replace at once: the second one waits."""
-    monkeypatch.setattr(module, "lock", partial(lock, deadline=0.01))
     first, second = Sidecar(log), Sidecar(log)
-    with first.locked(), pytest.raises(Locked), second.locked():
+    with first.locked(), pytest.raises(Locked), second.locked(0.01):
         pytest.fail("both hold it")
     with second.locked():
         second.write_config("a = 1\n")
