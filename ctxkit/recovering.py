@@ -208,7 +208,8 @@ def _plan(log: Log, to: To | None) -> Decision:
 def _nothing(log: Log) -> str:
     if interrupted(newest_first(log.transcript)) and _Tail(log).found is not None:
         return "Nothing was answered yet: there is no exchange to go back to, and nothing has to leave."
-    return "Nothing to recover."
+    damaged = log.transcript.damage or log.opening.sidecar_damage
+    return "The last exchange came to its end: nothing has to leave." if damaged else "Nothing to recover."
 
 
 def _still(log: Log, to: To | None, op: Op) -> None:

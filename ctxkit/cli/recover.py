@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxkit.cli import aftermath, io
+from ctxkit.cli import aftermath, io, render
 from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
 from ctxkit.core.ops import Op
@@ -77,10 +77,11 @@ def _recovered(log: Log, found: Recovery, to: To | None, *, json: bool, asked: b
         op = log.recover(to)
         _tell(log, found, json=json, points=False)
         return op
-    _tell(log, found, json=json)
     piped = log.opening.path is None
-    if found.open is not None and not piped and not json and io.on_terminal():
-        chosen = _asked(found)
+    keys = _keys(found) if found.open is not None and not piped and not json and io.on_terminal() else ""
+    _tell(log, found, json=json, points=not keys)
+    if keys:
+        chosen = _asked(found, keys)
         if chosen is not None:
             return log.recover(chosen)
         raise NothingChanges("nothing was changed", "ctxkit recover LOG --yes goes back without asking")
@@ -101,19 +102,22 @@ def _tell(log: Log, found: Recovery, *, json: bool, points: bool = True) -> None
     io.flush()
 
 
-def _asked(found: Recovery) -> To | None:
+def _keys(found: Recovery) -> str:
+    """What can be answered, besides no."""
+    kept = "y" if found.checkpoint is not None else ""
+    return kept + "".join(point.to[0] for point in found.points if point.count)
+
+
+def _asked(found: Recovery, keys: str) -> To | None:
     """Which point somebody wants; None for none."""
-    some = [point for point in found.points if point.count]
-    keys = "y" * (found.checkpoint is not None) + "".join(point.to[0] for point in some)
-    if not keys:
-        return None
     if found.checkpoint is not None:
         io.tell(f"Resume from checkpoint? {aftermath.named(found.checkpoint)}")
-        io.tell("y  exactly the context of the checkpoint")
+        io.tell(f"y  exactly its context: {render.count(found.checkpoint.message_count, 'message')}")
     else:
         io.tell("Go back?")
-    for point in some:
-        io.tell(f"{point.to[0]}  {aftermath.told(point)}")
+    for point in found.points:
+        if point.count:
+            io.tell(f"{point.to[0]}  {aftermath.told(point)}")
     io.tell("n  nothing changes")
     return KEYS.get(io.choose(keys + "n"))
 

@@ -129,10 +129,21 @@ def _answers(message: Message) -> bool:
 
 
 def _response(exchange: Sequence[Message]) -> tuple[int, int]:
-    """The newest answer, which may be several messages in a row: its first place, and the one behind it."""
+    """The newest answer, which may be several messages in a row: its first place, and the one behind it.
+
+    Where what stood between two of them has left the context, they are two answers.
+    """
     start = next((i for i, message in enumerate(exchange) if _answers(message)), len(exchange))
-    end = next((i for i in range(start, len(exchange)) if not _answers(exchange[i])), len(exchange))
+    end = start
+    while end < len(exchange) and _answers(exchange[end]):
+        if end > start and not _adjoin(exchange[end], exchange[end - 1]):
+            break
+        end += 1
     return start, end
+
+
+def _adjoin(older: Message, newer: Message) -> bool:
+    return not (older.n and newer.n) or newer.n == older.n + 1
 
 
 def _unanswered(exchange: Sequence[Message]) -> list[tuple[int, int]]:

@@ -121,6 +121,21 @@ def test_what_stays_is_whole() -> None:
             assert words[: size - found.exchange][-1] == "assistant"
 
 
+def test_answers_whose_question_left_are_two() -> None:
+    """An agent that went on after its question was taken out: only its own call leaves, not the answer before."""
+    newest = [message for message in newest_first(chat("user assistant user call:a")) if message.n != 3]
+    found = ending(newest)
+    assert found is not None and (found.step, found.exchange) == (1, None)
+
+
+def test_what_came_back_is_older() -> None:
+    """A restore that stands behind a question does not answer it."""
+    back = state("1-3 | restore 1-2")
+    assert [name for name, _ in newest_shown(back)] == [3, 2, 1]
+    brought = state("1-3 | restore new:again")
+    assert [message.role for _, message in newest_shown(brought)] == ["user", "user", "assistant", "user"]
+
+
 def test_ops_are_seen() -> None:
     """What an op took out is no end any more; of what it brought in the role counts."""
     seen = [(str(name), message.role) for name, message in newest_shown(state("1-3 | forget 3"))]
