@@ -5,17 +5,13 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.kept import CHECKPOINT, sealed
 from ctxkit.core.names import Names
 from ctxkit.errors import Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
-from ctxkit.keeping import keep, shelf
 from ctxkit.recovering import recovery
 from ctxkit.store.drafts import Draft
-from ctxkit.store.snapshots import pieces
 from tests.cli.runner import FOREIGN, SMALL, call, lines, message
 
 QUESTION = message("user", "and now?", 11)
@@ -197,14 +193,19 @@ def test_drafts(tmp_path: Path) -> None:
 
 
 def test_the_newest_checkpoint(tmp_path: Path) -> None:
-    """Of what is kept, the newest that was made automatically; a person's snapshot is none."""
-    path = log(tmp_path, QUESTION)
+    """Of what is kept, the newest checkpoint; a person's snapshot is none. It comes back exactly; an undo takes it."""
+    path = log(tmp_path)
     target = Log.open(path)
     assert recovery(target).checkpoint is None
+    target.checkpoint("the tests are green")
     target.snapshot("mine")
-    for n, moment in enumerate(("2026-02-01T11:00:00Z", "2026-02-01T10:00:00Z")):
-        kept = keep(target, f"number {n}")
-        head = msgspec.structs.replace(kept.head, kind=CHECKPOINT, timestamp=moment)
-        shelf(target).add(pieces(sealed(head), kept), head)
-    found = recovery(Log.open(path)).checkpoint
-    assert found is not None and found.description == "number 0"
+    assert target.clear() is not None  # keeps one before
+    with path.open("ab") as file:
+        file.write(lines(QUESTION, ASKS))
+    found, target = recovery(Log.open(path)).checkpoint, Log.open(path)
+    assert found is not None and found.description == "before clear"
+    op = target.recover("checkpoint")
+    assert op is not None and op.name == "restore" and str(Names.of(target.names())) == "1-11"
+    assert recovery(Log.open(path)).sound
+    target.undo()
+    assert str(Names.of(target.names())) == "1,12-13"

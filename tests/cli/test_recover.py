@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.kept import CHECKPOINT, sealed
-from ctxkit.keeping import keep, shelf
 from ctxkit.store.drafts import Draft
-from ctxkit.store.snapshots import pieces
 from tests.cli.runner import SMALL, call, ctxkit, good, lines, message
 
 QUESTION = message("user", "and now?", 11)
@@ -33,14 +29,6 @@ def path(tmp_path: Path) -> Path:
 def shown(path: Path) -> list[int]:
     """The numbers of the context."""
     return [one["n"] for one in good("show", path, "--json", "-q").values if "n" in one]
-
-
-def checkpoint(path: Path, label: str = "before the refactor") -> None:
-    """One that was made automatically."""
-    log = Log.open(path)
-    kept = keep(log, label)
-    head = msgspec.structs.replace(kept.head, kind=CHECKPOINT, timestamp="2026-02-01T11:00:00Z")
-    shelf(log).add(pieces(sealed(head), kept), head)
 
 
 def test_a_report(path: Path) -> None:
@@ -95,7 +83,7 @@ def test_nothing_to_recover(tmp_path: Path) -> None:
     """A sound log: exit 0 and nothing appended, whatever was said."""
     path = tmp_path / "chat.jsonl"
     path.write_bytes(SMALL)
-    checkpoint(path)
+    good("checkpoint", path)
     for words in ((), ("--yes",), ("--to", "exchange"), ("--dry-run",)):
         ran = good("recover", path, *words)
         assert (ran.out, ran.err) == (b"", "Nothing to recover.\n")
@@ -113,13 +101,29 @@ def test_on_a_terminal(path: Path, answer: str, left: int) -> None:
 
 
 def test_a_checkpoint_is_offered(path: Path) -> None:
-    """In the words that everybody knows: time and label; and the other points beside it."""
-    checkpoint(path)
+    """In the words that everybody knows, with time and label; and the other points beside it."""
+    good("checkpoint", path, "-m", "the tests are green")
+    time = good("snapshots", path, "--json").values[0]["timestamp"][:16].replace("T", " ")
     ran = ctxkit("recover", path, stdin=b"\n", terminal=True)
-    assert "Resume from checkpoint? [2026-02-01 11:00] - [before the refactor]\n" in ran.err
+    assert f"Resume from checkpoint? [{time}] - [the tests are green]\ny  exactly its context: 15 messages\n" in ran.err
     assert "[y/s/e/N]" in ran.err and ran.code == 1
-    assert ctxkit("recover", path, stdin=b"e\n", terminal=True).code == 0 and len(shown(path)) == 11
-    assert "checkpoint: [2026-02-01 11:00]" not in good("recover", path).text  # there is nothing to recover
+    good("clear", path)
+    ran = ctxkit("recover", path)
+    assert ran.err == "Nothing to recover.\n" and ran.out == b""  # a context that was cleared was not interrupted
+    good("undo", path)
+    ran = ctxkit("recover", path, stdin=b"y\n", terminal=True)
+    assert "- [before clear]\n" in ran.err and ran.code == 0 and "The context is checkpoint" in ran.err
+    assert shown(path) == list(range(1, 16))
+
+
+@pytest.mark.parametrize("words", [("--to", "checkpoint"), ("--to", "checkpoint", "--dry-run")])
+def test_to_a_checkpoint(path: Path, words: tuple[str, ...]) -> None:
+    """Exactly its context, without a question."""
+    good("forget", path, "12-15")
+    good("checkpoint", path, "-m", "without")
+    good("undo", path)
+    assert good("recover", path, *words, "--json", "-q").values[0]["op"]["ctxkit"] == "restore"
+    assert shown(path) == list(range(1, 16 if "--dry-run" in words else 12))
 
 
 def test_in_a_pipe(path: Path) -> None:

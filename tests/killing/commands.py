@@ -11,7 +11,7 @@ from tests.cli.runner import ctxkit
 
 NAMES = (
     "mark", "rewind", "forget", "undo", "redo", "clear", "compact", "snapshot", "restore", "replace", "edit", "protect",
-    "recover",
+    "recover", "checkpoint",
 )  # fmt: skip
 
 
@@ -24,6 +24,8 @@ def words(name: str, log: str, random: Random, draft: Path) -> list[str]:
             return [name, log, "--force", "--keep-last", str(random.randrange(3)), "--strategy", "truncate"]
         case "snapshot":
             return [name, log, "-m", f"no {random.randrange(3)}"]
+        case "checkpoint":
+            return [name, log, "-m", f"point {random.randrange(9)}"]
         case "restore":
             return [name, log, "latest"]
         case "replace":
@@ -49,7 +51,7 @@ def run(log: Path, journal: Path, seed: int) -> None:
         asked = words(name, str(log), random, draft)
         ran = ctxkit(*asked, "--json")
         op = None
-        if ran.code == 0 and name != "snapshot":
+        if ran.code == 0 and name not in ("snapshot", "checkpoint"):
             last = json.loads(ran.out)
             op = last.get("id") or (last.get("op") or {}).get("id")
         os.write(told, json.dumps([asked, ran.code, op, ran.err[-300:]]).encode() + b"\n")
