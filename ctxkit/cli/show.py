@@ -15,6 +15,7 @@ from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
 from ctxkit.core.messages import Content, Text
 from ctxkit.core.names import ItemName, Name
+from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import Usage
 from ctxkit.log import Log
@@ -81,7 +82,8 @@ def command(
     held = window.in_force(state, bounds)
     unless = f"; {held}, now: {opened_log.now_name()}" if held else ""
     also = "; assembled: " + ", ".join(dict.fromkeys(one.kind for one in around)) if any(around) else ""
-    finish_reading(opened_log, f"{len(shown)} of {render.count(len(state.messages), 'message')}{unless}{also}")
+    counted = f"{len(shown)} of {render.count(len(state.messages), 'message')}"
+    finish_reading(opened_log, f"{counted}{_provided(state)}{unless}{also}")
     if held:
         for note in window.timeless(state):
             io.say(note)
@@ -89,6 +91,20 @@ def command(
         fitted = opened_log.fitted is not None and opened_log.fitted.said
         why = "--max-tokens off shows what was left out to fit" if fitted else "ctxkit why LOG N says what keeps it out"
         io.say(f"none of these is in the context: {why}")
+
+
+def _provided(state: State) -> str:
+    """What an edit provided, where it is the newest of the ops behind which a context begins anew."""
+    for entry in reversed(state.ledger.entries):
+        if entry.void:
+            continue
+        if entry.name == "edit":
+            from ctxkit.cli.log import what
+
+            return f"; {what(state, entry)} by op {entry.number}"
+        if (entry.name == "clear" and not entry.body.get("agent")) or entry.body.get("mode") == "replace":
+            break
+    return ""
 
 
 def _among(shown: Sequence[Name], chosen: set[Name]) -> list[Name]:

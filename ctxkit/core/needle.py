@@ -18,6 +18,7 @@ Span = tuple[int, int]
 _PLAIN = re.compile(r"[ -~]+")
 _ESCAPABLE = re.compile(r'["\\/]')
 _NUMBER = re.compile(r"[0-9.eE+-]+")
+"""A number of JSON, or a part of one. Each is a text of its own, so what holds anything else stands in no number."""
 _META = "u\\0123456789abcdefABCDEF"
 """What an escape itself is made of: JSON inside JSON can have these escaped."""
 _RENDERED = re.compile(rb"\d[eE][+-]?\d|[\d.]{16}|0\.0000")
@@ -111,7 +112,7 @@ class Needle:
         return found if all(found) else None
 
     def _stems(self) -> list[str]:
-        if _NUMBER.fullmatch(self.text):
+        if all(map(_NUMBER.fullmatch, self._literals)):
             return []
         runs = [run.lower() for text in self._literals for run in _RUN.findall(text)]
         if self.ignore_case:

@@ -74,7 +74,7 @@ def calls(place: str) -> dict[str, list[str]]:
     filtered = ["sessions", place, "--grep", "message 7 of session 321:.*usual", "--json", "-q"]
     return {
         "`sessions`, cold": listed, "`sessions`, again": listed, "`recall -l`, cold": searched,
-        "`recall -l`, again": searched, "`sessions --grep`": filtered,
+        "`recall -l`, again": searched, "`sessions --grep`, again": filtered,
     }  # fmt: skip
 
 

@@ -41,8 +41,18 @@ def test_words(tmp_path: Path) -> None:
     assert ran.code == 0 and ran.err == "[PRIOR_CONTEXT_PROVIDED] 2 messages (1 brought back)\n"
     assert shown(path) == [1, 10]
     assert "[PRIOR_CONTEXT_PROVIDED] 2 messages" in good("log", path).text.splitlines()[-1]
+    told = "2 of 11 messages; [PRIOR_CONTEXT_PROVIDED] 2 messages by op 2"
+    assert good("show", path).err.startswith(told)
+    with path.open("ab") as log:
+        log.write(lines(message("user", "and now", 30)))
+    assert good("show", path).err.startswith(told.replace("2 of 11", "3 of 12"))
+    good("clear", path)
+    assert "PRIOR" not in good("show", path).err
     good("undo", path)
-    assert shown(path) == [1]
+    assert "PRIOR" in good("show", path).err
+    good("undo", path)
+    assert "PRIOR" not in good("show", path).err
+    assert shown(path) == [1, 12]
 
 
 def test_from_before_a_clear_with_sed(tmp_path: Path) -> None:

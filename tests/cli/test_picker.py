@@ -223,6 +223,18 @@ def test_in_a_shell(logs: Path) -> None:
         assert not re.search(rb"\x1b\[[0-9;]*m", terminal.raw)
 
 
+def test_closed_streams(logs: Path) -> None:
+    """Neither standard input nor error is needed; where nothing is taken, nothing is printed, and the status tells."""
+    program = f'{PYTHON[0]} -c "{PYTHON[2]}"'.replace("!r", "")
+    for key, told in (("\x1b[B\r", f"0 {logs}/second.jsonl"), ("\x1b", "1 "), ("\x03", "130 ")):
+        script = f'cd {ROOT}; path=$({program} sessions {logs} --pick <&- 2>&-); echo $? "$path"'
+        with Terminal(script=script) as terminal:
+            terminal.until("> _")
+            terminal.type(key)
+            code, out, _ = terminal.end()
+            assert (code, out.decode().rstrip("\n")) == (0, told)
+
+
 def test_forms_and_filters(logs: Path) -> None:
     """--json prints the object, -0 a NUL; what is offered is what is asked for."""
     with picking(logs, "--json", "--grep", "first") as terminal:

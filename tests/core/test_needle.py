@@ -148,6 +148,7 @@ def test_types() -> None:
         (["[a-z]+|two"], {"regex": True}, None), (["1234"], {}, None), (["1e10"], {}, None),
         (["v1234"], {}, [["v1234"]]), (["1234 apples"], {}, [["1234", "apples"]]),
         (["LIFETIME"], {"ignore_case": True}, [["fet"]]),
+        (["session 321:"], {"regex": True}, [["321", "session"]]), (["123.*456"], {"regex": True}, None),
         (["İstanbul"], {}, [["stanbul"]]), (["kiss"], {"ignore_case": True}, None), ([" \n-"], {}, None),
     ],
 )  # fmt: skip
