@@ -40,6 +40,10 @@ bench-compact *args:
 kills *args:
     python -m tests.killing {{args}}
 
+# How many of the first messages that `--about` takes are about the topic, on real sessions; --write: docs/selecting.md
+bench-about *args:
+    python -m tests.bench.topics {{args}}
+
 # Thousands of compacts, and of undos in any order; --write puts it into docs/performance.md
 bench-many *args:
     python -m tests.bench.many {{args}}

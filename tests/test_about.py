@@ -9,6 +9,7 @@ import pytest
 from ctxkit import about
 from ctxkit.errors import NothingMatched, Usage
 from ctxkit.log import Log
+from tests.bench.topics import judged, mean, topics
 from tests.cli.runner import ctxkit, good, lines, message
 
 TALK = lines(
@@ -107,3 +108,25 @@ def test_forgotten_ones_are_not_asked(path: Path) -> None:
     assert (ran.code, "no message is about 'do we use'" in ran.err) == (1, True), ran.err
     good("recall", path, "--apply", "--about", "database schema", "--yes")
     assert len(good("show", path, "--json").values) == 7
+
+
+def test_recall_by_topic(path: Path) -> None:
+    """Without a text: what is about it, wherever it stands, with where its words are."""
+    good("forget", path, "2")
+    found = good("recall", path, "--about", "database schemas", "--json").values
+    assert [(hit["n"], hit["state"], hit["excerpt"][slice(*hit["matches"][0])].lower()) for hit in found] == [
+        (1, "in", "databases"), (2, "forget", "database"), (6, "in", "schemas"),
+    ]  # fmt: skip
+    assert found[1]["score"] == 100
+    assert "Which database schema" in good("recall", path, "--about", "database schema").text
+    ran = ctxkit("recall", path, "--about", "zebra")
+    assert (ran.code, ran.out) == (1, b"") and "what is about 'zebra' is in no message" in ran.err
+    assert [hit["n"] for hit in good("recall", path, "column", "--about", "schema", "--json").values] == [6]
+
+
+def test_real_topics() -> None:
+    """What people asked for in real sessions, and what was found there: docs/selecting.md has all of them."""
+    some = topics(under=1_000_000)
+    if not some:
+        pytest.skip("no real sessions are there")
+    assert mean(judged(some)) > 0.7

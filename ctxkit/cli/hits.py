@@ -27,6 +27,7 @@ def as_json(log: Log, hit: Hit) -> dict[str, Any]:
     """One hit for programs."""
     plain = isinstance(hit.name, int)
     first = hit.excerpts[0]
+    score = {"score": log.ranked.scores[hit.name]} if hit.name in log.ranked.scores else {}
     return {
         "log": log.opening.name,
         "conversation": log.opening.conversation,
@@ -40,6 +41,7 @@ def as_json(log: Log, hit: Hit) -> dict[str, Any]:
         "op": hit.standing.op,
         "words": hit.state,
         "by": hit.by,
+        **score,
         "excerpt": first.text,
         "matches": [list(span) for span in first.spans],
         "part": first.part,

@@ -45,7 +45,8 @@ def command(
 
     Found is what was forgotten, rewound, cleared, compacted or trimmed too, what stands on a branch or in a sidechain,
     and the words that ops brought in. TEXT is literal unless --regex. Of a folder, every log below it is searched. Each
-    hit says where it stands; criteria narrow the hits. Exit 1 where nothing is found.
+    hit says where it stands; criteria narrow the hits: recall LOG --about TOPIC searches by topic alone. Exit 1 where
+    nothing is found.
 
     With --apply the hits come back into the context as an op: recall LOG TEXT --apply, or recall LOG 45-47 --apply for
     messages by number (-e 45 for the text 45). No recall crosses a clear or an edit. By criteria, a file is previewed
@@ -57,6 +58,10 @@ def command(
         return None
     if writing.dry_run or writing.op_id is not None or yes:
         raise Usage("--dry-run, --op-id and --yes belong to --apply", "without it nothing is written")
+    if searching.text is None and selecting.about is not None and len(given) < 2:
+        from ctxkit.core.topic import traces
+
+        searching.text, searching.regex, searching.topic = [traces(selecting.about)], True, True
     if searching.text is None:
         if len(given) < 2:
             what = f"which text is searched in {given[0]}?" if given else "which log is searched, and which text?"

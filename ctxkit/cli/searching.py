@@ -50,6 +50,9 @@ class Searching:
     ] = False
     null: Annotated[bool, typer.Option("-0", "--null", help="With -l: names as they are, a NUL behind each.")] = False
 
+    topic = False
+    """TEXT was made of what --about says: no text was given."""
+
 
 class Run:
     """One search over all the logs."""
@@ -96,7 +99,8 @@ class Run:
             where = ", ".join(self.places[:3]) + (", …" if len(self.places) > 3 else "")
             narrowed = self.kinds is not None or criteria_text(self.selecting) is not None
             stand = "is in no message that fits all criteria of" if narrowed else "is nowhere in"
-            raise NothingMatched(f"nothing found: {self.needle} {stand} {where}")
+            what = f"what is about {self.selecting.about!r}" if self.searching.topic else self.needle
+            raise NothingMatched(f"nothing found: {what} {stand} {where}")
         return ExitCode.DONE if found else self.failed
 
     def every(self, step: Callable[[int, int], None] | None) -> None:

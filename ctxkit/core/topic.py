@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from itertools import groupby, pairwise
-from math import log
+from math import ceil, log
 from typing import NamedTuple, TypeVar
 
 from ctxkit.errors import Usage
@@ -21,6 +21,8 @@ TOP = 20
 """Messages that are taken at most, unless it is said."""
 HALF = 0.5
 """Of the best score: what is not above it is not about the text."""
+KEPT = 0.6
+"""Of a word, what words with the same stem have at their beginning, mostly."""
 LONGEST = 10_000
 """Characters of a text that says what messages are about."""
 
@@ -63,6 +65,21 @@ def terms(text: str) -> list[Term]:
     if not found:
         raise Usage(f"--about {text!r} has no words: nothing was selected", "--about 'database schema'")
     return list(telling or found)
+
+
+def traces(text: str) -> str:
+    """A regular expression for where words that begin as these do stand in a text; in one without any, its beginning.
+
+    For showing why a message was found, not for finding it: words with one stem need not begin alike. Raises Usage.
+    """
+    words = {word for term in terms(text) for word in term.words.split()}
+    starts = sorted({re.escape(word[: max(3, ceil(KEPT * len(word)))]) for word in words})
+    found = (
+        rf"(?i:(?<![^\W_])(?:{'|'.join(starts)})[^\W_]*)"
+        if all(map(str.isascii, words))
+        else f"(?i:{'|'.join(starts)})"
+    )
+    return rf"{found}|\A(?![\s\S]*{found})"
 
 
 def _terms(text: str) -> Iterator[Term]:

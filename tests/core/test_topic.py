@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.topic import LONGEST, TOP, Term, cut, spaced, terms, weight
+from ctxkit.core.topic import LONGEST, TOP, Term, cut, spaced, terms, traces, weight
 from ctxkit.errors import Usage
 
 
@@ -59,6 +61,19 @@ def test_a_text_is_words_whatever_it_is(text: str) -> None:
     for term in found:
         assert '"' not in term.words
         assert term.words.split(" ") == [word for word in term.words.split(" ") if word]
+
+
+@pytest.mark.parametrize(
+    ("topic", "text", "expected"),
+    [
+        ("migrations", "They migrated it", ["migrated"]), ("user", "getuser USER my_user", ["USER", "user"]),
+        ("max_tokens", "max_tokens", ["max", "tokens"]), ("数据", "我们的数据库", ["数据"]),
+        ("zebra", "no such\nanimal", [""]), ("a.b*", "xab", [""]),
+    ],
+)  # fmt: skip
+def test_traces(topic: str, text: str, expected: list[str]) -> None:
+    """Where the words stand; the beginning of a text without any."""
+    assert [match[0] for match in re.finditer(traces(topic), text)] == expected
 
 
 def test_cut() -> None:
