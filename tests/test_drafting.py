@@ -64,7 +64,7 @@ def test_nothing_is_left(tmp_path: Path) -> None:
     path = written(tmp_path)
     op = drafting(Log.open(path), editor(without(3))).edit()
     assert op is not None and numbers(Log.open(path)) == ["1", "2", *map(str, range(4, 12))]
-    assert holding(tmp_path) == ["chat.jsonl"] and not Sidecar(path).folder.exists()
+    assert holding(tmp_path) == ["chat.jsonl"] and not (Sidecar(path).folder / "drafts").exists()
 
 
 @pytest.mark.parametrize("change", [lambda text: "", lambda text: text.replace("\n%% ", "\n#%% "), lambda text: text])

@@ -64,7 +64,7 @@ def test_sed(tmp_path: Path) -> None:
     good("clear", path)
     ran = edited(path, "sed -i -E 's/^#(%% (2|11) )/\\1/'")
     assert (ran.code, ran.err) == (0, "[PRIOR_CONTEXT_PROVIDED] 3 messages (2 brought back)\n")
-    assert shown(path) == [1, 2, 11] and not Sidecar(path).folder.exists()
+    assert shown(path) == [1, 2, 11] and not (Sidecar(path).folder / "drafts").exists()
     before = path.read_bytes()
     assert edited(path, "true").err == "Nothing was changed: nothing appended.\n" and path.read_bytes() == before
 
