@@ -25,6 +25,11 @@ from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import Found, Snapshots, names_of, read
 from ctxkit.store.source import Source, open_log
 
+ALIKE = 3
+"""Records that both begin with, where a name alone does not say that one is a copy of the other: a system prompt, and
+what was said first, many logs have in common.
+"""
+
 
 def surroundings(log: OpenedLog) -> list[Finding]:
     """What is wrong beside a log, and what is worth a note: config, snapshots, drafts, copies; nothing of a stream."""
@@ -147,6 +152,8 @@ def _copy(log: OpenedLog | None, original: Path, copy: Path, said: bool) -> Iter
         if not said and not same_start(mine, theirs):
             return  # somebody's own file, of a similar name
         found = parting(mine, theirs)
+        if not said and found.same < ALIKE and found.more and found.fewer:
+            return  # another talk to the same program
     except CtxkitError as error:
         if said:
             text = error.message.removeprefix(f"{copy}: ")

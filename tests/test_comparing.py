@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ctxkit.comparing import Diff, common_messages
 from ctxkit.core.compare import CAME, CHANGED, GONE, MOVED, SAME, Hunk
-from ctxkit.errors import Usage
+from ctxkit.errors import BadSnapshot, Usage
 from ctxkit.exporting import parts_json
 from ctxkit.log import Log
 from ctxkit.sides import side
@@ -312,3 +312,17 @@ def brief_of(diff: Diff, hunk: Hunk) -> str:
     """The messages of one difference."""
     where, start = (diff.a, hunk.a) if hunk.kind == GONE else (diff.b, hunk.b)
     return ",".join(where.label(start + k) for k in range(hunk.count))
+
+
+@pytest.mark.parametrize(("spec", "more", "expected"), SNAPSHOTS[:4])
+def test_checkpoints(spec: str, more: str, expected: str, tmp_path: Path) -> None:
+    """As snapshots; of another log there is nothing to compare with."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(build.lines(spec))
+    Log.open(path).checkpoint("kept")
+    path.write_bytes(build.lines(f"{spec} | {more}"))
+    found = Log.open(path).diff("kept")
+    assert brief(found) == expected and found.a.title.startswith("checkpoint ")
+    path.write_bytes(build.lines("1-2"))
+    with pytest.raises(BadSnapshot, match="does not fit"):
+        Log.open(path).diff("kept")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from io import BytesIO
 from pathlib import Path
 
@@ -211,3 +212,30 @@ def test_without_the_log(tmp_path: Path) -> None:
     with pytest.raises(Usage):
         beside("-")
     assert len(beside("-", str(tmp_path / "log.jsonl.ctxkit"))[0].found()) == 1
+
+
+def test_many_at_once(tmp_path: Path) -> None:
+    """Who takes and who removes at the same time: each file is whole or not there, and none is there twice."""
+    log = opened(tmp_path)
+    log.snapshot("first")
+    children = []
+    for n in range(6):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                if n % 3:
+                    for name in ("same", f"number {n}"):
+                        log.snapshot(name)
+                else:
+                    for _ in range(5):
+                        shelf(log).remove([one.path for one in shelf(log).found() if one.head and one.head.description])
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 6
+    log.snapshot("last")
+    names = [one.head.description for one in shelf(log).found() if one.head]
+    assert "last" in names and len(names) == len(set(names)) == len(shelf(log).found())
+    assert log.check() == []

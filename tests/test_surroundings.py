@@ -228,6 +228,16 @@ def test_copies_of_the_log(log: Path) -> None:
     assert before == {path: path.read_bytes() for path in log.parent.rglob("*") if path.is_file()}
 
 
+def test_names_that_people_use(log: Path) -> None:
+    """A talk that begins with the same prompt is no copy; one that goes on as this one does is."""
+    beside = log.with_name("chat 2.jsonl")
+    for same, expected in ((1, []), (2, []), (3, ["chat 2.jsonl"])):
+        beside.write_bytes(b"".join([*ROWS[:same], *OTHER]))
+        assert [where for where, _, _ in found(log)] == expected
+    beside.write_bytes(ROWS[0])
+    assert found(log) == [("chat 2.jsonl", "conflict-copy", True)]
+
+
 def test_copies_beside_a_link(log: Path, tmp_path: Path) -> None:
     """They stand where the file is."""
     log.with_name("chat (conflicted copy).jsonl").write_bytes(lines("1-2"))
