@@ -56,6 +56,10 @@ bench-sessions *args:
 bench-snapshots *args:
     python -m tests.bench.snapshots {{args}}
 
+# What a checkpoint costs `clear` and `compact` of a long session, and `checkpoint --auto`; --write puts it into docs/performance.md
+bench-checkpoints *args:
+    python -m tests.bench.checkpoints {{args}}
+
 # Tokens of 130,000 texts as tiktoken itself counts them, to the last one (minutes); --write: the table in docs/tokens.md
 equal *args:
     python -m tests.bench.equal {{args}}

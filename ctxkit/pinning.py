@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from heapq import merge
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,8 +21,9 @@ from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.names import Name
 from ctxkit.core.state import State
-from ctxkit.core.times import iso, seconds
+from ctxkit.core.times import iso, seconds, written
 from ctxkit.errors import NothingChanges, Usage
+from ctxkit.formats.columns import Columns
 
 if TYPE_CHECKING:
     from ctxkit.appending import AppendingLog
@@ -52,16 +54,16 @@ def reference(
     if not names:
         raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
     at, done, told, more = log.here(), ops_digest(log.ledger.entries), runs(names), further_rows(log.messages)
-    window = window_seconds(state, lens, None) or None
-    times = [None if at is None else iso(at) for at in map(state.original, (names[0], names[-1]))]
+    opening, further = rows_digests(log, first_rows(log.messages), more)
     head = Head(
         kind=CHECKPOINT, session_id="", timestamp=iso(int(moment(log.config, log.clock))), description=description,
-        message_count=len(names), window_start=times[0], window_end=times[-1], window=window, tags=[tag],
+        message_count=len(names), window_start=_time(state, names[0]), window_end=_time(state, names[-1]),
+        window=window_seconds(state, lens, None) or None, tags=[tag],
         agents=_agents(state, names), tokens=tokens, model=log.model or str(log.config["model"]),
         log=None if log.opening.path is None else log.opening.path.name, at=at,
-        prefix=prefix(log, first_rows(log.messages)), digest=of_names(told),
+        prefix=opening, digest=of_names(told),
     )  # fmt: skip
-    more_digest = prefix(log, more) if more else None
+    more_digest = further if more else None
     key = {
         "at": msgspec.to_builtins(at), "prefix": head.prefix, "more": more_digest, "ops": done, "digest": head.digest,
         "description": description, "tag": tag,
@@ -81,21 +83,25 @@ def reference(
     return Kept(head, body)
 
 
-def prefix(log: OpenedLog, spans: Iterable[Span]) -> str:
-    """The digest of rows of the log, a line end behind each run of them: as `keeping.prefixes`, of any rows."""
-    found, source = hashlib.sha256(), log.opening.laid_out
-    base, block = 0, memoryview(b"")
-    for start, end in _joined(spans):
+def rows_digests(log: OpenedLog, *parts: Iterable[Span]) -> list[str]:
+    """A digest of each part of a log's rows, in one pass: of the rows, a line end behind each run of them. Those that
+    open messages have the digest that `keeping.prefixes` gives.
+    """
+    found, source = [hashlib.sha256() for _ in parts], log.opening.laid_out
+    buffer = bytearray(CHUNK)
+    view, base, held = memoryview(buffer), 0, 0
+    for start, end, part in merge(*([(*run, n) for run in _joined(spans)] for n, spans in enumerate(parts))):
+        digest = found[part]
         while start < end:
-            if not base <= start < base + len(block):
-                base, block = start, memoryview(source.read(start, CHUNK))
-                if not block:  # the log is shorter than it was
-                    return ""
-            piece = block[start - base : end - base]
-            found.update(piece)
-            start += len(piece)
-        found.update(b"\n")
-    return found.hexdigest()
+            if not base <= start < base + held:
+                base, held = start, source.read_into(buffer, start)
+                if not held:  # the log is shorter than it was
+                    return [""] * len(parts)
+            upto = min(end, base + held)
+            digest.update(view[start - base : upto - base])
+            start = upto
+        digest.update(b"\n")
+    return [digest.hexdigest() for digest in found]
 
 
 def ops_digest(entries: Sequence[LedgerEntry]) -> str:
@@ -103,14 +109,17 @@ def ops_digest(entries: Sequence[LedgerEntry]) -> str:
     return digest([[entry.id, entry.body.get("sum") or digest(entry.body)] for entry in entries], ID_DIGITS)
 
 
-def first_rows(messages: Iterable[Message]) -> Iterator[Span]:
+def first_rows(messages: Sequence[Message]) -> Iterable[Span]:
     """The rows that open messages."""
+    if isinstance(messages, Columns):
+        spans = messages.spans(range(1, len(messages) + 1)) if messages else ()
+        return zip(spans[::2], spans[1::2], strict=True)
     return ((one.offset, one.size) for one in messages)
 
 
-def further_rows(messages: Iterable[Message]) -> list[Span]:
+def further_rows(messages: Sequence[Message]) -> list[Span]:
     """The further rows of messages, in the order of the file: those that they were given later come last."""
-    return sorted(span for one in messages for span in one.more)
+    return [] if isinstance(messages, Columns) else sorted(span for one in messages for span in one.more)
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
@@ -136,11 +145,22 @@ def lens_of(log: OpenedLog, now: float | None) -> Lens:
 
 
 def _agents(state: State, names: Iterable[Name]) -> list[str]:
-    found = set()
-    for name in names:
-        agent = (
-            state.messages[name - 1].agent if isinstance(name, int) else state.board.items[name].message.get("agent")
+    """Who speaks in a context."""
+    messages, items = state.messages, state.board.items
+    if isinstance(messages, Columns):
+        if not (messages.agents or items):
+            return []
+        named: Iterable[Any] = (
+            messages.agents.get(name) if isinstance(name, int) else items[name].message.get("agent") for name in names
         )
-        if isinstance(agent, str):
-            found.add(agent)
-    return sorted(found)
+    else:
+        named = (
+            messages[name - 1].agent if isinstance(name, int) else items[name].message.get("agent") for name in names
+        )
+    return sorted({agent for agent in named if isinstance(agent, str)})
+
+
+def _time(state: State, name: Name) -> str | None:
+    """The time of a message, where it says one: the others are not looked through for it."""
+    moment = written(state.messages[name - 1].ts) if isinstance(name, int) else state.original(name)
+    return None if moment is None else iso(moment)

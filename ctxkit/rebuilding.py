@@ -13,7 +13,7 @@ from ctxkit.core.replay import fold
 from ctxkit.errors import BadSnapshot
 from ctxkit.keeping import laid_out, summed_up
 from ctxkit.opened import OpenedLog
-from ctxkit.pinning import first_rows, further_rows, lens_of, of_names, ops_digest, prefix
+from ctxkit.pinning import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
 
 
 def rebuilt(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:
@@ -25,11 +25,12 @@ def rebuilt(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:
     count, entries = head.at.messages, log.ledger.entries[: point.ops]
     messages = log.messages[:count]
     more = further_rows(messages)[: point.more]
+    opening, further = rows_digests(log, first_rows(messages), more)
     if (
         (len(messages), len(more), len(entries)) != (count, point.more, point.ops)
-        or prefix(log, first_rows(messages)) != head.prefix or (more and prefix(log, more) != point.more_digest)
+        or (opening, further if more else None) != (head.prefix, point.more_digest)
         or ops_digest(entries) != point.ops_digest
-    ):  # fmt: skip
+    ):
         raise _changed(log, head)
     rows = log.transcript.rows if head.at.rows is None else head.at.rows
     transcript, ledger = log.upto(rows, point.ops)
