@@ -21,6 +21,7 @@ from ctxkit.reading import read_source
 from ctxkit.store.copies import Parting, beside, parting, same_start
 from ctxkit.store.drafts import FOLDER as DRAFTS
 from ctxkit.store.drafts import left
+from ctxkit.store.folder import SIDECAR, orphans
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import Found, Snapshots, names_of, read
 from ctxkit.store.source import Source, open_log
@@ -40,7 +41,9 @@ def surroundings(log: OpenedLog) -> list[Finding]:
         found.append(Finding(sidecar.folder.name, "ignored-sidecar", text))
     elif sidecar is not None:
         found += (*_folders(sidecar), *_snapshots(log, sidecar), *_drafts(sidecar))
-    return [*found, *_copies(log, sidecar)]
+    found += _copies(log, sidecar)
+    copies = {one.where for one in found}
+    return [*found, *(one for one in _orphans(log) if one.where not in copies)]
 
 
 def _config(log: OpenedLog) -> Iterator[Finding]:
@@ -140,6 +143,16 @@ def _copies(log: OpenedLog, sidecar: Sidecar | None) -> Iterator[Finding]:
     for copy, said in beside(sidecar.folder, host):
         if said or copy.is_dir():
             yield Finding(copy.name, "conflict-copy", f"a copy of {sidecar.folder.name}: nothing in it is read")
+
+
+def _orphans(log: OpenedLog) -> Iterator[Finding]:
+    """Sidecars in the log's folder whose own log is gone; they are named, and never touched."""
+    if log.opening.path is None:
+        return
+    for folder in orphans(Path(os.path.realpath(log.opening.path)).parent):
+        gone = folder.name.removesuffix(SIDECAR)
+        text = f"a sidecar whose log is gone: ctxkit snapshots {folder.with_name(gone)} lists what was kept of it"
+        yield Finding(folder.name, "orphan-sidecar", text, note=True)
 
 
 def _copy(log: OpenedLog | None, original: Path, copy: Path, said: bool) -> Iterator[Finding]:

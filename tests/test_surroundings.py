@@ -305,3 +305,19 @@ def test_streams() -> None:
     import io
 
     assert Log.open(io.BytesIO(lines("1-3"))).check(notes=True) == []
+
+
+def test_sidecars_whose_log_is_gone(log: Path) -> None:
+    """Are named, as a note; neither they nor links and files of such a name are touched."""
+    old = log.with_name("old.jsonl")
+    old.write_bytes(log.read_bytes())
+    opened(old).snapshot("kept")
+    assert found(log) == []
+    old.unlink()
+    log.with_name("a.ctxkit").write_bytes(b"x")
+    log.with_name("b.ctxkit").symlink_to(log.parent)
+    [finding] = opened(log).check(notes=True)
+    assert (finding.where, finding.code, finding.note) == ("old.jsonl.ctxkit", "orphan-sidecar", True)
+    assert (
+        f"ctxkit snapshots {old}" in finding.text and len(list(old.with_name("old.jsonl.ctxkit").rglob("*.json"))) == 1
+    )

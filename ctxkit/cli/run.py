@@ -25,6 +25,7 @@ from ctxkit.core.transcript import MAIN
 from ctxkit.errors import BadTools, CtxkitError, DoesNotFit, ExitCode, NoSuchLog, UnknownAgent, Usage
 from ctxkit.log import Log
 from ctxkit.opened import NOW
+from ctxkit.store.folder import SIDECAR
 from ctxkit.store.source import Source
 
 UNCHANGED = (ExitCode.NO, ExitCode.USAGE, ExitCode.REFUSED, ExitCode.CANNOT_CREATE)
@@ -66,6 +67,8 @@ def opened(
     except NoSuchLog as error:
         if not os.path.lexists(log) and _is_next_argument(command, log):
             raise NoSuchLog(error.message, f"was a log on standard input meant? {with_dash(command, log)}") from error
+        if os.path.isdir(log + SIDECAR) and not os.path.lexists(log):
+            raise NoSuchLog(error.message, f"its sidecar is still there: ctxkit snapshots {log}") from error
         raise
     if wrong := [one for one in found.config.errors if one.message.partition(":")[0] in os.environ]:
         raise wrong[0]

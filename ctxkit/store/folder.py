@@ -91,6 +91,17 @@ def named(folder: Path, before: str, behind: str) -> dict[str, Path]:
     return {key: folder / name for name in found if (key := name[len(before) : len(name) - len(behind)])}
 
 
+def orphans(folder: Path) -> list[Path]:
+    """The sidecars right in `folder` whose log is not there, by name; empty where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            names = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+    except OSError:
+        return []
+    some = sorted(name for name, is_folder in names.items() if is_folder and name.endswith(SIDECAR) and name != SIDECAR)
+    return [folder / name for name in some if name.removesuffix(SIDECAR) not in names]
+
+
 def may_be_log(start: bytes) -> bool:
     """Whether a file that starts so may be a log. An empty one holds nothing to look for."""
     lines = start.removeprefix(b"\xef\xbb\xbf").split(b"\n")

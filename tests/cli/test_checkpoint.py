@@ -171,6 +171,19 @@ def test_add(tmp_path: Path) -> None:
         assert count or beside(path) == []
 
 
+def test_a_log_that_is_gone(tmp_path: Path) -> None:
+    """What is left of it is named, by whatever command, by check and sessions; nothing of it is deleted."""
+    path, other = small(tmp_path), tmp_path / "other.jsonl"
+    good("clear", path)
+    other.write_bytes(SMALL)
+    path.unlink()
+    ran = ctxkit("check", path)
+    assert ran.code == 66 and f"hint: its sidecar is still there: ctxkit snapshots {path}" in ran.err
+    assert "1 checkpoint" in good("snapshots", path).err
+    assert "chat.jsonl.ctxkit: orphan-sidecar: a sidecar whose log is gone" in good("check", other).text
+    assert "a sidecar whose log is gone" in good("sessions", tmp_path).err and len(beside(path)) == 1
+
+
 def test_a_pipe_that_closes(tmp_path: Path) -> None:
     """`| head -1`, and standard input closed: nothing is lost, and no word is said."""
     path = small(tmp_path)
