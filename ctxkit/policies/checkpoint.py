@@ -35,8 +35,8 @@ REACHED = re.compile(
     r"(?:is|are) (?:now )?(?:complete|done|finished)|(?:is|was|has been) (?:merged|released|deployed|shipped))",
     re.I,
 )
-WORDS = 60
-"""Characters of what is told of an event."""
+WORDS, NAME = 60, 40
+"""Characters of what is told of an event, and of a command or a file in it."""
 
 
 class Event(NamedTuple):
@@ -62,7 +62,7 @@ def _code(happened: Iterable[_Ran | str]) -> Iterator[tuple[int, str]]:
     for place, one in enumerate(happened):
         if isinstance(one, _Ran) and not one.failed and (files := written(one.call)):
             more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-            yield place, f"{files[-1].rpartition('/')[2]} written{more}"
+            yield place, f"{_clipped(files[-1].rpartition('/')[2])} written{more}"
 
 
 def _error_resolution(happened: Iterable[_Ran | str]) -> Iterator[tuple[int, str]]:
@@ -77,7 +77,7 @@ def _error_resolution(happened: Iterable[_Ran | str]) -> Iterator[tuple[int, str
         solved = [failed for failed in open_ones if failed <= set(ran)]
         if solved:
             open_ones = [failed for failed in open_ones if failed not in solved]
-            yield place, f"{next(name for name in ran if name in solved[-1])} succeeds again"
+            yield place, f"{_clipped(next(name for name in ran if name in solved[-1]))} succeeds again"
 
 
 def _says(words: re.Pattern[str]) -> Detector:
@@ -109,7 +109,7 @@ def newest_event(contents: Iterable[Content], tags: Collection[str] = USUAL) -> 
     for tag in TRIGGERS:
         for place, said in TRIGGERS[tag][1](happened) if tag in tags else ():
             if found is None or place >= found[0]:
-                found = place, Event(tag, " ".join(said.split())[:WORDS])
+                found = place, Event(tag, _clipped(said, WORDS))
     return None if found is None else found[1]
 
 
@@ -143,6 +143,12 @@ def failed(result: Result) -> bool:
         if (found := STATUS.search(line)) is not None:
             return int(found[1][:9]) != 0
     return REFUSED.match(text.lstrip()[:100]) is not None
+
+
+def _clipped(text: str, most: int = NAME) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def _happened(contents: Iterable[Content]) -> Iterator[_Ran | str]:
