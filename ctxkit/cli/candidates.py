@@ -224,6 +224,12 @@ def _states() -> Found:
     return found(map(Candidate, state_words()))
 
 
+def _points() -> Found:
+    from ctxkit.recovering import ENDS
+
+    return found([*(Candidate(*one) for one in ENDS.items()), Candidate("checkpoint", "the newest checkpoint")])
+
+
 _FIXED: dict[str, Callable[[], Found]] = {
     "log": lambda: FILES,
     "LOG": lambda: FILES,
@@ -237,6 +243,7 @@ _FIXED: dict[str, Callable[[], Found]] = {
     "from_": lambda: found(map(Candidate, _formats())),
     "format": lambda: found(map(Candidate, _formats())),
     "STATE": _states,
+    "POINT": _points,
     "now": lambda: found([Candidate("last", "the newest message"), Candidate("wall", "the clock")]),
 }
 """Name or metavar of a parameter -> what does not depend on a log."""

@@ -47,6 +47,7 @@ def test_fixed_values() -> None:
     assert values("window", "words", words="set") == []
     assert all(profile(name) for name in values("init", "chosen"))
     assert values("help", "name") == list(COMMANDS)
+    assert values("recover", "to") == ["step", "exchange", "question", "checkpoint"]
     assert for_parameter(parameter("show", "grep"), {}) == NOTHING
 
 
