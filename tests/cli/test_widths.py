@@ -30,7 +30,7 @@ WRAPPED = [
     "compact chat.jsonl --budget 9M", "snapshots chat.jsonl", "snapshots chat.jsonl nothing-so-called",
     "snapshots chat.jsonl --rm before --dry-run", "snapshots chat.jsonl --prune",
     "checkpoint chat.jsonl --also decision",
-    "recover chat.jsonl", "recover chat.jsonl --to nowhere",
+    "recover chat.jsonl --to step", "recover chat.jsonl --to nowhere",
     "restore chat.jsonl nothing-so-called", "restore chat.jsonl before --dry-run", "restore chat.jsonl",
 ]  # fmt: skip
 """Where a line is too long it goes on below: the same words at any width."""
