@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ctxkit.core.jsontext import digest
 from ctxkit.core.names import Name, Names
@@ -22,6 +22,7 @@ from ctxkit.tokens.models import limit
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog
+    from ctxkit.summarize import Sending
 
 UNKNOWN = 32_000
 """Tokens that a model takes of which nobody knows it."""
@@ -37,6 +38,7 @@ class Meaning:
     def __init__(self, log: OpenedLog, asked: Selection, *, leaves: bool) -> None:
         self.log, self.text, self.model, self.leaves = log, asked.about or "", asked.model or "", leaves
         self.replies: list[str] = []
+        self._announced = False
 
     def offered(self, shown: Sequence[Name], chosen: Sequence[Name]) -> list[Name]:
         """What it may choose. Raises NothingMatched for nothing."""
@@ -131,14 +133,14 @@ class Meaning:
     def _answers(self, waiting: list[list[Offer]], deadline: float) -> Iterator[tuple[Sequence[Offer], str]]:
         from ctxkit import summarize
 
-        done = 0
+        done, announce = 0, partial(self._announce, waiting)
         while waiting:
             some, *waiting = waiting
-            self.log.ranked.step(done, done + 1 + len(waiting))
+            self.log.ranked.step(done + 1, done + 1 + len(waiting))
             try:
                 reply = summarize.ask(
                     self.model, meaning.request(self.text, some), deadline=deadline, schema=meaning.SCHEMA,
-                    check=partial(meaning.faulty, offered=some), tell=self.log.ranked.tell,
+                    check=partial(meaning.faulty, offered=some), tell=announce,
                 )  # fmt: skip
             except ModelFailed as error:
                 if not error.too_large or len(some) < 2:
@@ -150,8 +152,17 @@ class Meaning:
             self.replies.append(str(reply))
             yield some, reply
 
+    def _announce(self, waiting: Sequence[Sequence[Offer]], sending: Sending) -> None:
+        """Once, before the first byte leaves: all that will, however many requests it takes."""
+        if self._announced:
+            return
+        self._announced = True
+        if len(waiting) > 1:
+            from ctxkit.summarize import cleaned
 
-def said(sending: Any) -> str:
-    """What is about to leave this machine, in words: once, before the first byte does."""
-    secrets = f"{sending.redactions} secret{'s' * (sending.redactions != 1)} taken out"
-    return f"sending {sending.bytes:,} bytes to {sending.model} at {sending.host}, {secrets}"
+            bodies = [cleaned(meaning.request(self.text, some)) for some in waiting]
+            size = sum(len(one["content"].encode("utf-8", "replace")) for body, _ in bodies for one in body)
+            sending = sending._replace(bytes=size, redactions=sum(count for _, count in bodies))
+        many = f" in {len(waiting)} requests" if len(waiting) > 1 else ""
+        secrets = f"{sending.redactions} secret{'s' * (sending.redactions != 1)} taken out"
+        self.log.ranked.tell(f"sending {sending.bytes:,} bytes{many} to {sending.model} at {sending.host}, {secrets}")

@@ -157,16 +157,19 @@ def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Sele
 
         log.limit = Deadline(selecting.grep)
     model = selecting.model if selecting.about is not None or "model" not in getattr(selecting, "own", ()) else None
-    if model is not None:
-        from ctxkit.meaning import said
-
-        log.ranked.warn, log.ranked.tell = io.warn, lambda sending: io.say(said(sending))
+    log.ranked.warn, log.ranked.tell, log.ranked.step = io.warn, io.say, _looks_through
     return Selection(
         ids=tuple(numbers or ()), last=selecting.last, role=selecting.role, tool=selecting.tool, grep=selecting.grep,
         since=times["since"], until=times["until"], agent=selecting.agent, thread=selecting.thread,
         after_mark=selecting.after_mark, before_mark=selecting.before_mark, about=selecting.about, top=selecting.top,
         model=model, invert=selecting.invert,
     )  # fmt: skip
+
+
+def _looks_through(request: int, of: int) -> None:
+    """A model is asked: on a terminal, where it takes more than one request, it is said how far that is."""
+    if of > 1 and io.Streams.err_columns:
+        io.say(f"Looking through the context… {request}/{of}")
 
 
 def zone() -> Any:

@@ -47,14 +47,14 @@ Rank = Callable[[Sequence[Name], Sequence[Name]], Collection[Name]]
 class Ranked:
     """What came of `about`. `scores`: percent of the best, by words; `answer`: what a model answered, in digests;
     `spared`: what it may not take out. `warn`, `tell`, `step`: told of what went wrong, of what is about to be sent,
-    and of how many requests of how many were answered.
+    and which request of how many is waited for.
     """
 
     def __init__(self) -> None:
         self.reset()
         self.warnings: list[str] = []
         self.warn: Callable[[str], None] = self.warnings.append
-        self.tell: Callable[[Any], None] = lambda sending: None
+        self.tell: Callable[[str], None] = lambda words: None
         self.step: Callable[[int, int], None] = lambda done, total: None
 
     def reset(self) -> None:
