@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ctxkit.asking import MODEL, model_of
 from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, spared, whole
 from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import Compact, Op, to_body
@@ -22,6 +23,7 @@ from ctxkit.core.times import written
 from ctxkit.core.usage import Figures
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, UpdatedElsewhere, Usage
+from ctxkit.hooks import Hooks
 from ctxkit.policies.compact.candidates import FEWEST, Keep
 from ctxkit.policies.decision import Decision
 from ctxkit.store.config import key_of
@@ -30,15 +32,16 @@ from ctxkit.trimming import Trimming
 if TYPE_CHECKING:
     from ctxkit.log import Log
 
-STRATEGIES = tuple(name for name in key_of("compact.strategy").choices if name != "model")
-"""What `--strategy` takes: none of them asks a model."""
+STRATEGIES = key_of("compact.strategy").choices
+"""What `--strategy` takes."""
 
 
 class Asked(msgspec.Struct, frozen=True):
     """What a compact was asked for. `target`: percent of the tokens of all messages, `30` or `"30%"`; `budget`: so
     many tokens; None: as the config says. `keep_last`: newest exchanges, `keep_steps`: newest steps that stay; None: as
     many as their share of the budget has room for. `summary`: what stands for the messages, by whoever wrote it.
-    `force`: also where the context is not full.
+    `force`: also where the context is not full. `model`: who is asked by the strategy `llm`, `fast`: the config's fast
+    one; None: the config's; `fallback`: rules take over where it gives no summary; `hooks`: what the caller does then.
     """
 
     target: float | str | None = None
@@ -49,6 +52,10 @@ class Asked(msgspec.Struct, frozen=True):
     summary: str | None = None
     force: bool = False
     selection: Selection = Selection()
+    model: str | None = None
+    fast: bool = False
+    fallback: bool = True
+    hooks: Hooks = Hooks()
 
     @property
     def is_bare(self) -> bool:
@@ -85,7 +92,8 @@ class Compacted(msgspec.Struct, frozen=True):
 
 def compact(log: Log, asked: Asked) -> Decision:
     """The op that condenses the context. Raises CoolingDown, NothingChanges where nothing would be smaller, Usage,
-    BadSummary, BadConfig where it has to know how full the context is, and no limit is known.
+    BadSummary, BadConfig where it has to know how full the context is, and no limit is known, or where no model is
+    named, ModelFailed where one fails and nothing may take over.
     """
     began, thread = time.perf_counter(), log.lens_thread
     log.compacted = None
@@ -142,16 +150,17 @@ def wish_of(log: Log, asked: Asked) -> Wish:
         raise Usage("a target and a budget exclude each other: nothing was changed", "leave one of them out")
     if asked.summary is not None and asked.strategy is not None:
         raise Usage("a summary that is given needs no strategy: nothing was changed", "leave one of them out")
-    strategy = asked.strategy or log.config["compact.strategy"]
+    named = asked.model is not None or asked.fast
+    strategy = asked.strategy or (MODEL if named else log.config["compact.strategy"])
+    if named and (strategy != MODEL or asked.summary is not None):
+        raise Usage("no model is asked for that: nothing was changed", f"--model and --fast are for --strategy {MODEL}")
     if asked.summary is not None:
         strategy = GIVEN
         if not asked.summary.strip():
             raise BadSummary("the summary is empty: nothing was changed", "what stands for the messages, as text")
     elif strategy not in STRATEGIES:
-        if asked.strategy is not None:
-            raise Usage(f"no strategy {strategy!r}: nothing was changed", f"{', '.join(STRATEGIES)}")
-        text = f"compact.strategy is {strategy} ({log.config.origin('compact.strategy')}), and no model can be asked"
-        raise BadConfig(f"{text}: nothing was changed", f"--strategy {', '.join(STRATEGIES)}")
+        raise Usage(f"no strategy {strategy!r}: nothing was changed", f"{', '.join(STRATEGIES)}")
+    model = model_of(log, asked.model, fast=asked.fast) if strategy == MODEL else ""
     percent = float(log.config["compact.target"]) if asked.target is None else _target(asked.target)
     chosen = None
     selection = asked.selection
@@ -161,7 +170,10 @@ def wish_of(log: Log, asked: Asked) -> Wish:
         chosen = log.select(selection)
     part = chosen is not None and asked.target is None
     keep = Keep(asked.keep_last, asked.keep_steps)
-    return Wish(percent, asked.budget, keep, strategy, chosen, part, asked.summary, selection)
+    return Wish(
+        percent, asked.budget, keep, strategy, chosen, part, asked.summary, selection, model,
+        float(log.config["compact.timeout"]), asked.fallback, asked.hooks,
+    )  # fmt: skip
 
 
 def _target(asked: float | str) -> float:
@@ -237,7 +249,7 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
     if found.wish.strategy == "mask":
         notes.append(f"mask: in {told} results say how long they were; {made.counter}")
     else:
-        notes.append(f"{found.wish.strategy}: {told} told in {made.summary:,} tokens, {made.counter}")
+        notes.append(f"{found.strategy}: {told} told in {made.summary:,} tokens, {made.counter}")
     if fixed := found.base.fixed:
         notes.append(f"{fixed:,} tokens are sent besides messages: {made.before + fixed:,} → {made.after + fixed:,}")
     left = [name for place in range(found.tail, len(found.units)) for name in found.units[place].names]

@@ -6,7 +6,7 @@ measures, asks for words that fit, and looks at what comes of it. Summaries are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
+from ctxkit.asking import MODEL, RULES, Asking, Told
 from ctxkit.calls import Calls
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
-from ctxkit.core.messages import Content, Image, Result
+from ctxkit.core.messages import Content
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ops import At, Compact
 from ctxkit.core.select import Selection
@@ -25,17 +26,18 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.untyped import Kind, kind
 from ctxkit.core.usage import Figures
 from ctxkit.counting import PER_MESSAGE, Counting
-from ctxkit.errors import NothingChanges
+from ctxkit.errors import ModelFailed, NothingChanges
 from ctxkit.formats.chat import content_of
-from ctxkit.opened import words
+from ctxkit.hooks import Hooks
+from ctxkit.masking import maskable
 from ctxkit.policies.compact.candidates import Keep, Unit, candidates, guarded, originals
 from ctxkit.policies.compact.extract import Count, extract
 from ctxkit.policies.compact.facts import facts, kept
-from ctxkit.policies.compact.mask import Masked, mask, masked
+from ctxkit.policies.compact.mask import mask
 from ctxkit.policies.compact.source import SPEAKS, Piece, all_pieces
+from ctxkit.policies.compact.story import FEWEST, SHARE, worded
 from ctxkit.policies.compact.truncate import left_out, these
 from ctxkit.ranking import Ranking
-from ctxkit.stubs import of_result, stubbed
 from ctxkit.trimming import Asked as Everything
 from ctxkit.trimming import Trimming
 
@@ -56,7 +58,8 @@ class Wish(msgspec.Struct, frozen=True):
     """What is asked of a compact. `percent`: of the tokens of all messages, `budget`: so many; one of them counts.
 
     `keep`: the tail; `chosen`: what may be replaced, None for all; `part`: the percent is of what is chosen;
-    `text`: the summary, where somebody else wrote it; `selection`: whose agent and thread alone are told.
+    `text`: the summary, where somebody else wrote it; `selection`: whose agent and thread alone are told. `model`: who
+    is asked by the strategy `llm`, for `seconds` at most; `fallback`: rules take over where that fails.
     """
 
     percent: float
@@ -67,6 +70,10 @@ class Wish(msgspec.Struct, frozen=True):
     part: bool = False
     text: str | None = None
     selection: Selection = Selection()
+    model: str = ""
+    seconds: float = 60.0
+    fallback: bool = True
+    hooks: Hooks = Hooks()
 
 
 class Condensed(msgspec.Struct, frozen=True):
@@ -136,6 +143,9 @@ class Condensing:
         self.ids = self._originals(self.going)
         """The same as messages of the log: what is told."""
         self.gone = sum(self.tokens[name] for name in self.going)
+        self.story: Told | None = None
+        self.failure = ""
+        """Why no model's words are in the summary, where one was to be asked."""
         self.goal = share
         if wish.part and wish.budget is None:
             self.goal = self.whole - self.gone + int(wish.percent * self.gone / 100)
@@ -228,12 +238,37 @@ class Condensing:
         if self.wish.text is not None:
             text = f"[Summary of messages {these(self.ids, self.state.label)}]\n\n{self.wish.text.strip()}"
             return self._smaller(self._outcome(self.ids, text, {}))
+        if self.wish.strategy == MODEL:
+            self._ask()
         return self._smaller(self._extracted())
 
-    def _extracted(self) -> Condensed:
-        room = self.goal - self.stays
+    def _ask(self) -> None:
+        """The story of what is replaced, in the model's words. Raises ModelFailed where nothing may take over."""
+        room, _ = self._room()
+        tokens = int(room / self.base.measuring.rate(ItemName("", 1))) - PER_MESSAGE
+        try:
+            if tokens < FEWEST:
+                raise ModelFailed(f"{self.wish.model} was not asked: a summary of {max(tokens, 0)} tokens has no room")
+            asking = Asking(self.wish.model, self.wish.seconds, self.wish.hooks)
+            self.story = asking.story(self.log, self.ids, self.pieces, int(SHARE * tokens))
+        except ModelFailed as error:
+            if not self.wish.fallback:
+                error.message += ": nothing was changed"
+                raise
+            self.failure = error.message
+
+    @property
+    def strategy(self) -> str:
+        """By which the summary is made in the end."""
+        return RULES if self.wish.strategy == MODEL and self.story is None else self.wish.strategy
+
+    def _room(self) -> tuple[int, int]:
+        """Tokens that a summary may have, and those that it gets in any case."""
         least = min(max(SHORTEST, ceil(self.fair * self.gone)), self.gone // 2)
-        room = min(max(room, least), max(self.gone - 1, 1))
+        return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
+
+    def _extracted(self) -> Condensed:
+        room, least = self._room()
         counter, rate = self.base.counting.counter, self.base.measuring.rate(ItemName("", 1))
         found: Condensed | None = None
         for _ in range(TRIES):
@@ -259,6 +294,10 @@ class Condensing:
         """The words of a summary of so many tokens of the base; None where nothing fits."""
         if budget <= 0:
             return None
+        if self.story is not None:
+            return worded(
+                self.story.texts, self.story.model, self.pieces, budget, count, told=self.ids, label=self.state.label
+            )
         return extract(self.pieces, budget, count, told=self.ids, label=self.state.label)
 
     @cached_property
@@ -287,32 +326,19 @@ class Condensing:
         return self._originals(going)
 
     def _masks(self) -> dict[Name, Any]:
-        return mask(self._maskable(), self.whole - self.goal)
-
-    def _maskable(self) -> Iterator[Masked]:
-        ranking, stubs = self._ranking, self.state.board.stubs
-        tools: dict[str, str] = {}
-        for name in self.going:
-            if not isinstance(name, int):
-                continue
-            message = self.state.messages[name - 1]
-            tools.update(zip(message.calls, message.tools, strict=False))
-            observed = ranking.kinds.get(name) == Kind.OBSERVATION
-            if name in stubs or not (message.results or observed):
-                continue
-            content = self.log.full(entry(self.state, name))
-            stub = _masked(content, tools, observed=observed)
-            saves = self.tokens[name] - ceil(self.base.measuring.instead(name, stubbed(content, stub)))
-            yield Masked(name, stub, saves)
+        going = [name for name in self.going if isinstance(name, int)]
+        return mask(maskable(self._ranking, self.base.measuring, going, self.tokens), self.whole - self.goal)
 
     def _outcome(self, ids: Names, text: str | None, stubs: dict[Name, Any], budget: int | None = None) -> Condensed:
         log, base = self.log, self.base
         asked = f"{self.wish.percent:g}%" if self.wish.budget is None else str(self.wish.budget)
         op = Compact(
             at=log.here() if log.at is None else At(messages=self.state.count), ids=str(ids), text=text,
-            stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.wish.strategy, target=asked,
-            budget=budget,
+            stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.strategy, target=asked,
+            budget=budget, fallback=self.failure or None,
         )  # fmt: skip
+        if self.story is not None:
+            op.model, op.asked = self.story.model, self.story.asked
         made = log.stamp(op)
         after = log.seen_at(log.state_with(made))
         after.noticed = []
@@ -367,17 +393,3 @@ def whole(log: Log, *, assembly: bool = True) -> Trimming:
 
 def _user(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
-
-
-def _masked(content: Content, tools: dict[str, str], *, observed: bool) -> Any:
-    """The stub of a message whose results, or, where words were `observed`, whose words are masked."""
-    if observed:
-        return masked("output", "\n".join(words(content)))
-    stubs = []
-    for part in content.parts:
-        if isinstance(part, Result):
-            inner = part.content if isinstance(part.content, list) else []
-            text = "\n".join(words(Content("tool", [part])))
-            pictures = sum(isinstance(one, Image) for one in inner)
-            stubs.append(of_result(part, masked(tools.get(part.id, ""), text, pictures, failed=part.is_error)))
-    return stubs[0]["content"] if len(stubs) == 1 and len(content.parts) == 1 else stubs

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.opened import OpenedLog
-from ctxkit.policies.compact.source import Kind, all_pieces
+from ctxkit.policies.compact.source import Kind, Piece, all_pieces
 from ctxkit.policies.gist import FAILED, gist, shortened
 from ctxkit.policies.retention import expired
 from ctxkit.store.opening import require_file
@@ -32,6 +32,8 @@ from ctxkit.store.snapshots import Found, Snapshots, pieces
 
 LATEST = "latest"
 """What stands for the newest."""
+Teller = Callable[[Sequence[Name], Sequence[Piece]], str]
+"""Who is asked for a summary of messages that say these pieces; "" where that fails."""
 READ = 4_000_000
 """Characters of the newest messages that a summary is made of."""
 
@@ -55,12 +57,14 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 def keep(
-    log: OpenedLog, description: str = "", *, tags: Iterable[str] = (), all: bool = False, summary: str | None = None
-) -> Kept:
+    log: OpenedLog, description: str = "", *, tags: Iterable[str] = (), all: bool = False,
+    summary: str | Teller | None = None,
+) -> Kept:  # fmt: skip
     """The visible context of all threads as a snapshot; `all`: without the window. Raises NothingChanges for an empty
     context, Usage for a description that is no line.
 
-    `summary`: somebody's words for it; empty ones say that whoever was asked failed; None: made by rules.
+    `summary`: somebody's words for it, or who is asked for some, unless the snapshot is there already; empty ones say
+    that whoever was asked failed; None: made by rules.
     """
     if any(mark in description for mark in "\n\r"):
         raise Usage("a description is one line: nothing was kept", "put more into --summary")
@@ -73,8 +77,14 @@ def keep(
     words, digest = digests(messages, held)
     window = (window_seconds(state, lens, None) or None) if not all else None
     times = [one.ts for one in held if one.ts is not None]
+    name = identity(words, window, description)
+    if callable(summary):
+        known = log.opening.path is not None and any(
+            one.head and one.head.session_id == name for one in shelf(log).found()
+        )
+        summary = FAILED if known else summary(names, all_pieces(list(zip(names, contents, strict=True))))
     head = Head(
-        session_id=identity(words, window, description), timestamp=iso(int(log.clock())), description=description,
+        session_id=name, timestamp=iso(int(log.clock())), description=description,
         summary=summed_up(state, names, contents) if summary is None else shortened(summary) or FAILED,
         message_count=len(messages), window_start=times[0] if times else None, window_end=times[-1] if times else None,
         window=window, tags=sorted(set(tags)), agents=_agents(messages), tokens=_tokens(log, names), model=model(log),

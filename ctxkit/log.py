@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from ctxkit.committing import CommittingLog
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Op
-from ctxkit.core.select import Selection
+from ctxkit.core.select import Numbers, selection
 from ctxkit.policies import clear as clearing
 from ctxkit.policies import forget as forgetting
 from ctxkit.policies import marks, protect, window
@@ -32,13 +30,11 @@ if TYPE_CHECKING:
     from ctxkit.core.kept import Head, Kept
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
+    from ctxkit.hooks import Hooks
     from ctxkit.keeping import Taken
     from ctxkit.recovering import To
     from ctxkit.salvaging import Salvaged
     from ctxkit.status import Status
-
-Numbers = str | int | Iterable[str | int] | Selection
-"""Messages as people write them: 45, "45-67", "7.1", a list of these, or a whole `Selection`."""
 
 
 class Log(CommittingLog):
@@ -133,37 +129,46 @@ class Log(CommittingLog):
     def compact(
         self, numbers: Numbers = (), *, target: float | str | None = None, budget: int | None = None,
         keep_last: int | None = None, keep_steps: int | None = None, strategy: str | None = None,
-        summary: str | None = None, force: bool = False, **criteria: Any,
+        summary: str | None = None, force: bool = False, summary_model: str | None = None, fast: bool = False,
+        fallback: bool = True, hooks: Hooks | None = None, **criteria: Any,
     ) -> Op | None:  # fmt: skip
         """Replace old messages by a summary of them, which `compacted` tells of in figures. None where there is nothing
         to condense, where the context is not full, or fits the `budget`.
 
         `target`: percent of the tokens of all messages (30 or "30%"), `budget`: so many tokens (default: as the
         config says); `keep_last`: newest exchanges, `keep_steps`: newest steps that stay (None: as many as their share
-        has room for); `strategy`: extract, mask or truncate; `summary`: what stands for the messages, by whoever wrote
-        it; `numbers`, `criteria`: what may be replaced, as of `forget`; `force`: also where the context is not full.
-        Raises NothingChanges where it would not be smaller, CoolingDown, BadConfig, BadSummary, Usage, and what a
-        selection raises.
+        has room for); `strategy`: extract, mask, truncate or llm; `summary`: what stands for the messages, by whoever
+        wrote it; `summary_model`, `fast`: who is asked by llm (default: `compact.model`; the config's fast one),
+        `fallback`: rules take over where that fails, `hooks`: what is called meanwhile; `numbers`, `criteria`: what may
+        be replaced, as of `forget`; `force`: also where the context is not full.
+        Raises NothingChanges where it would not be smaller, CoolingDown, BadConfig, BadSummary, ModelFailed, Usage, and
+        what a selection raises.
         """
         from ctxkit.compacting import Asked, compact, still
+        from ctxkit.hooks import Hooks
 
         asked = Asked(
-            target, budget, keep_last, keep_steps, strategy, summary, force, selection(numbers, criteria)
+            target, budget, keep_last, keep_steps, strategy, summary, force, selection(numbers, criteria),
+            summary_model, fast, fallback, hooks or Hooks(),
         )  # fmt: skip
         return self.commit("compact", lambda: compact(self, asked), partial(still, self))
 
     def snapshot(
-        self, description: str = "", *, tags: Iterable[str] = (), all: bool = False, summary: str | None = None
-    ) -> Taken:
+        self, description: str = "", *, tags: Iterable[str] = (), all: bool = False, summary: str | None = None,
+        summary_model: str | None = None, fast: bool = False, hooks: Hooks | None = None,
+    ) -> Taken:  # fmt: skip
         """Keep the visible context of all threads as a file beside the log; `all`: without the window. Taken again, the
         same is there already. Of a stream nothing is written: the result's `pieces` are the file.
 
-        `summary`: words for it by whoever wrote them (default: made by rules). Raises NothingChanges for an empty
-        context, CannotCreate, NoPermission, Locked, Usage.
+        `summary`: words for it by whoever wrote them; `summary_model`, `fast`, `hooks`: who is asked for them, as of
+        `compact` (default: made by rules, unless the config's `compact.strategy` is llm); where that fails they say so.
+        Raises NothingChanges for an empty context, CannotCreate, NoPermission, Locked, Usage, BadConfig.
         """
+        from ctxkit.asking import teller
         from ctxkit.keeping import Taken, keep, take
 
-        kept = keep(self, description, tags=tags, all=all, summary=summary)
+        asked = teller(self, summary_model, fast=fast, given=summary is not None, hooks=hooks)
+        kept = keep(self, description, tags=tags, all=all, summary=asked or summary)
         return Taken(kept) if self.opening.path is None else take(self, kept)
 
     def snapshots(self) -> list[Head]:
@@ -385,16 +390,3 @@ class Log(CommittingLog):
             return decision
 
         return self.commit("undo", noticed)
-
-
-def _texts(numbers: str | int | Iterable[str | int]) -> list[str]:
-    if isinstance(numbers, str | int):
-        return [str(numbers)]
-    return [str(one) for one in numbers]
-
-
-def selection(numbers: Numbers, criteria: Mapping[str, Any]) -> Selection:
-    """A `Selection` from Python arguments."""
-    if isinstance(numbers, Selection):
-        return msgspec.structs.replace(numbers, **criteria)
-    return Selection(ids=tuple(_texts(numbers)), **criteria)

@@ -11,18 +11,22 @@ from typing import Any, Generic, Unpack, cast, overload
 
 import msgspec
 
+from ctxkit.asking import MODEL, RULES
 from ctxkit.compacting import Asked, wish_of
 from ctxkit.condensing import Condensed, Condensing, whole
 from ctxkit.errors import NothingChanges, NothingToSend, Usage
 from ctxkit.fitting import Counted, Held, Row, expected, opened
 from ctxkit.given import Given, M
+from ctxkit.hooks import Hooks
 from ctxkit.policies.compact.candidates import FEWEST
 
 
 class Telling(Counted, total=False):
     """`model`: else the one that the config or the messages name. `target`: percent of the tokens of all, `30` or
     `"30%"`, `budget`: so many tokens; neither: as the config says. `keep_last`: newest exchanges, `keep_steps`: newest
-    steps that stay; neither: as many as their share has room for. `strategy`: `extract` or `truncate`.
+    steps that stay; neither: as many as their share has room for. `strategy`: `extract`, `truncate` or `llm`, which
+    asks `summary_model` (else the config's `compact.model`; `fast`: its `compact.fast_model`); `fallback`: rules take
+    over where that gives no summary; `hooks`: what is called meanwhile.
     """
 
     model: str
@@ -31,6 +35,10 @@ class Telling(Counted, total=False):
     keep_last: int | None
     keep_steps: int | None
     strategy: str
+    summary_model: str | None
+    fast: bool
+    fallback: bool
+    hooks: Hooks
 
 
 class Summarized(msgspec.Struct, Generic[M], frozen=True):
@@ -39,7 +47,8 @@ class Summarized(msgspec.Struct, Generic[M], frozen=True):
     `summary`: its text; None where nothing could be told in fewer words: then `messages` are as they came.
     `original_tokens`: of all that came in, `token_count`: of what is there now, `summary_tokens`: of the summary, all
     by `counter`; `target`: tokens that the messages were asked to have. `replaced`: indices in the list, from 0; of a
-    log the numbers.
+    log the numbers. `strategy`: by which it was made; `fallback`: where that is not the one that was asked for, which
+    model gave none, and why.
     """
 
     messages: list[M]
@@ -50,6 +59,8 @@ class Summarized(msgspec.Struct, Generic[M], frozen=True):
     target: int
     counter: str
     replaced: tuple[int | str, ...]
+    strategy: str
+    fallback: str | None = None
 
 
 @overload
@@ -57,15 +68,21 @@ def summarize_context(messages: Held, **options: Unpack[Telling]) -> Summarized[
 @overload
 def summarize_context(messages: Sequence[M], **options: Unpack[Telling]) -> Summarized[M]: ...
 def summarize_context(messages: Sequence[M] | Held, **options: Unpack[Telling]) -> Summarized[M] | Summarized[Row]:
-    """`messages` with old ones told by a summary, as `ctxkit compact --force` would. Offline, by rules alone.
+    """`messages` with old ones told by a summary, as `ctxkit compact --force` would. Offline, by rules alone,
+    unless the strategy is `llm`.
 
-    Raises BadMessage, BadConfig, Usage; of a log what `Log.open` raises.
+    Raises BadMessage, BadConfig, Usage; ModelFailed where a model fails and `fallback` is False; of a log what
+    `Log.open` raises.
     """
     log, held = opened(messages, {**expected(options, Telling)})
     asked = {key: options.get(key) for key in ("target", "budget", "keep_last", "keep_steps", "strategy")}
+    own = ("summary_model", "fast", "fallback", "hooks")
+    model = {key.removeprefix("summary_"): options[key] for key in own if options.get(key) is not None}  # type: ignore[literal-required]
+    if asked["strategy"] is None:
+        asked["strategy"] = MODEL if {"model", "fast"} & model.keys() else RULES
     if asked["strategy"] == "mask":
         raise Usage("a mask is no summary: nothing was counted", "trim_conversation shortens results")
-    wish = wish_of(log, Asked(**cast(Any, {**asked, "strategy": asked["strategy"] or "extract"}), force=True))
+    wish = wish_of(log, Asked(**cast(Any, {**asked, **model}), force=True))
     found = Condensing(log, whole(log, assembly=False), wish)
     made: Condensed | None = None
     if len(found.ids) >= FEWEST:
@@ -80,6 +97,7 @@ def summarize_context(messages: Sequence[M] | Held, **options: Unpack[Telling]) 
         token_count=after, summary_tokens=0 if made is None else made.summary,
         target=found.goal, counter=before.measured.counter if made is None else made.counter,
         replaced=() if made is None else tuple(_replaced(found, held, made)),
+        strategy=found.strategy, fallback=found.failure or None,
     ))  # fmt: skip
 
 

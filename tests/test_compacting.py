@@ -161,7 +161,10 @@ def test_nothing_to_condense() -> None:
         ({"target": 101}, "no percentage"), ({"target": 0.3}, "0.3 %"), ({"target": "0.3"}, "0.3 %"),
         ({"target": -1}, "no percentage"), ({"target": True}, "no percentage"),
         ({"budget": -1}, "whole number"), ({"keep_last": -1}, "whole number"), ({"keep_steps": 1.5}, "whole number"),
-        ({"strategy": "model"}, "no strategy"), ({"strategy": "mask", "summary": "s"}, "needs no strategy"),
+        ({"strategy": "model"}, "no strategy"), ({"strategy": "mask", "fast": True}, "no model is asked"),
+        ({"summary": "s", "summary_model": "m"}, "no model is asked"),
+        ({"summary_model": "m", "fast": True}, "two models"),
+        ({"strategy": "mask", "summary": "s"}, "needs no strategy"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense(asked: dict[str, Any], error: str) -> None:
@@ -171,10 +174,14 @@ def test_what_makes_no_sense(asked: dict[str, Any], error: str) -> None:
 
 
 def test_a_strategy_of_the_config() -> None:
-    """It counts; a model's cannot be asked for yet."""
+    """It counts; one that asks a model needs the name of one."""
     assert opened(CTXKIT_COMPACT_STRATEGY="truncate").compact(force=True, keep_last=0).strategy == "truncate"  # type: ignore[union-attr]  # an op of this kind
-    with pytest.raises(BadConfig, match=r"compact\.strategy is model"):
-        opened(CTXKIT_COMPACT_STRATEGY="model").compact(force=True)
+    with pytest.raises(BadConfig, match="no model is named") as caught:
+        opened(CTXKIT_COMPACT_STRATEGY="llm").compact(force=True)
+    assert "set compact.model NAME" in caught.value.hint
+    with pytest.raises(BadConfig, match="no model is named") as caught:
+        opened(CTXKIT_COMPACT_MODEL="m").compact(force=True, fast=True)
+    assert "set compact.fast_model NAME" in caught.value.hint
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Log, Selection
+from ctxkit import Log
 from ctxkit.errors import NothingChanges, Usage
-from ctxkit.log import selection
 from tests.build import lines
 
 
@@ -105,14 +104,6 @@ def test_stream() -> None:
     out = b"".join(log.copy_out())
     assert out.startswith(lines("1-3")) and out.count(b"\n") == 4
     assert [int(str(name)) for name in log.names()] == [1, 3]
-
-
-def test_selection() -> None:
-    """Numbers as people write them, or a whole selection with criteria put in."""
-    assert selection(45, {}).ids == ("45",)
-    assert selection("4-5", {"role": "user"}) == Selection(ids=("4-5",), role="user")
-    assert selection([1, "2"], {}).ids == ("1", "2")
-    assert selection(Selection(role="tool"), {"last": "2"}) == Selection(role="tool", last="2")
 
 
 def test_an_op_id_of_another_op_is_refused(tmp_path: Path) -> None:

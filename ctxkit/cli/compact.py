@@ -9,12 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from ctxkit.cli import io
 from ctxkit.cli.amounts import tokens
 from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import CHANGED, asked, words_given, write
 from ctxkit.core.jsontext import digest
 from ctxkit.core.ops import Op
 from ctxkit.errors import BadSummary, CtxkitError, ExitCode
+from ctxkit.hooks import Hooks
 from ctxkit.log import Log
 
 
@@ -34,8 +36,13 @@ def command(
         int | None, typer.Option("--keep-steps", metavar="K", min=0, help="Newest steps that stay as they are.")
     ] = None,
     strategy: Annotated[
-        str | None, typer.Option(metavar="extract|mask|truncate", help="How messages are told (extract).")
+        str | None, typer.Option(metavar="extract|mask|truncate|llm", help="How messages are told (extract).")
     ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Ask this model, as openai/gpt-….")] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="Ask the model compact.fast_model.")] = False,
+    no_fallback: Annotated[
+        bool, typer.Option("--no-fallback", help="Exit 69 where the model gives no summary, instead of rules.")
+    ] = False,
     summary: Annotated[
         str | None, typer.Option(metavar="FILE", help="A summary that somebody wrote; - for standard input.")
     ] = None,
@@ -51,25 +58,37 @@ def command(
     exchanges or steps. By itself it acts where the context is 80 % full; --target, --budget, --summary, --force,
     numbers or criteria ask for it. With numbers or criteria only these are replaced, and the target is of them, unless
     it is said. `ctxkit undo LOG` brings all back.
+
+    With --model, --fast or --strategy llm a model tells the story, and the facts by rules stand under it; where it
+    gives none, rules make all of it. It is sent the messages, without the secrets that are found in them.
     """
+
+    asks = model if selecting.about is None or strategy in (None, "llm") else None  # else it chooses messages alone
 
     def action(found: Log) -> Op | None:
         text = None if summary is None else words_given(found, "--summary", summary, after=CHANGED, refused=BadSummary)
         try:
-            return found.compact(
-                asked(found, numbers, selecting), target=target, budget=tokens("--budget", budget),
-                keep_last=keep_last, keep_steps=keep_steps, strategy=strategy, summary=text, force=force,
-            )  # fmt: skip
+            with io.progress("Condensing context", "") as step:
+                op = found.compact(
+                    asked(found, numbers, selecting), target=target, budget=tokens("--budget", budget),
+                    keep_last=keep_last, keep_steps=keep_steps, strategy=strategy, summary=text, force=force,
+                    summary_model=asks, fast=fast, fallback=not no_fallback, hooks=Hooks(tell=io.say, step=step),
+                )  # fmt: skip
         except CtxkitError as error:
-            if text and summary == "-" and error.code is ExitCode.TRY_AGAIN:
-                _keep(found, text, error)
+            made = found.compacted.found.op if found.compacted is not None else None
+            by_model = made.text if made is not None and made.model is not None else None
+            if error.code is ExitCode.TRY_AGAIN and (words := by_model or (text if summary == "-" else None)):
+                _keep(found, words, error)
             raise
+        if found.compacted is not None and (why := found.compacted.found.op.fallback):
+            io.warn(f"{why}: rules made the summary")
+        return op
 
     write(log, reading, writing, "compact", action, thread=selecting.thread, report=_report)
 
 
 def _keep(log: Log, text: str, error: CtxkitError) -> None:
-    """A summary that came on standard input and cannot be appended now is nowhere else any more (law 4)."""
+    """A summary that came on standard input, or from a model, and cannot be appended now is nowhere else (law 4)."""
     beside = log.opening.sidecar
     if beside is None or not text.strip():
         return

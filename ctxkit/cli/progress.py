@@ -21,8 +21,8 @@ MEGABYTE = 1_000_000
 class Progress:
     """Of one piece of work. `put` writes to the terminal; `columns` is how wide that is.
 
-    `what`: what is done, with a name that may come from anywhere; `unit`: `MB` where bytes are counted. `outer`: the
-    work that this is a part of, which shares when a figure is due.
+    `what`: what is done, with a name that may come from anywhere; `unit`: `MB` where bytes are counted, "" where the
+    figures say enough. `outer`: the work that this is a part of, which shares when a figure is due.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Progress:
         self._due[0] = now + EVERY
         scale = MEGABYTE if self._unit == "MB" else 1
         of = f" / {total // scale:,}" if total else ""
-        figures = f"… {done // scale:,}{of} {self._unit}"
+        figures = f"… {done // scale:,}{of} {self._unit}" if self._unit else f"… {done:,}/{total:,}"
         room = self._columns - 1 - cells(figures)  # the last column stays free: a terminal would go on to the next line
         line = clip((clip(self._what, room).removesuffix("…") if room > 0 else "") + figures, self._columns - 1)
         self._put(f"\r{line}{' ' * (self._shown - cells(line))}\r")

@@ -10,6 +10,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, words_given
 from ctxkit.errors import BadSummary
+from ctxkit.hooks import Hooks
 from ctxkit.keeping import Taken
 from ctxkit.log import Log
 from ctxkit.policies.gist import FAILED
@@ -27,6 +28,8 @@ def command(
     summary: Annotated[
         str | None, typer.Option(metavar="FILE", help="A summary that somebody wrote; - for standard input.")
     ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Ask this model for the summary.")] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="Ask the model compact.fast_model.")] = False,
     looking: Looking,
     reading: Reading,
 ) -> None:
@@ -37,11 +40,16 @@ def command(
     and the description: taken again, the same snapshot is there already, and its id is printed.
 
     With - for LOG the file goes to standard output, and `ctxkit restore LOG FILE` takes it from there. The summary is
-    made offline, by rules, of what was done, decided, asked and left open; --summary takes any program's words.
+    made offline, by rules, of what was done, decided, asked and left open; --summary takes any program's words, and
+    --model and --fast ask a model, which is sent the messages without the secrets that are found in them.
     """
     target = opened(log, reading, looking, command="snapshot")
     words = None if summary is None else _words(target, summary)
-    taken = target.snapshot(description, tags=tag or (), all=all_, summary=words)
+    with io.progress("Asking for a summary", "") as step:
+        taken = target.snapshot(
+            description, tags=tag or (), all=all_, summary=words, summary_model=model, fast=fast,
+            hooks=Hooks(tell=io.say, step=step),
+        )  # fmt: skip
     head = taken.kept.head
     if taken.path is None:
         io.out_bytes(taken.pieces)
@@ -49,7 +57,7 @@ def command(
         io.out_json({**taken.kept.body, "path": str(taken.path), "new": taken.new})
     else:
         io.out(taken.id)
-    if head.summary == FAILED:
+    if words is not None and head.summary == FAILED:
         io.warn("the summary that was given is empty, and says so: the snapshot was taken all the same")
     finish_reading(target, _said(taken))
 

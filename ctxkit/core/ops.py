@@ -129,6 +129,8 @@ class Compact(Op, tag="compact"):
     """Replaces exactly `ids` by a summary `text` (none: by nothing); `stubs` stay, shortened.
 
     `budget`: tokens, by the counter's base, that `text` was made for, so that it can be told again without some.
+    `model`: who wrote it; `asked`: how many `requests` that took, and digests of `prompt`, `input` and `reply`;
+    `fallback`: which model gave no summary, and why, where rules made it instead.
     """
 
     ids: str
@@ -139,6 +141,7 @@ class Compact(Op, tag="compact"):
     fallback: str | bool | None = None
     target: str | None = None
     budget: int | None = None
+    asked: dict[str, Any] = {}
 
 
 class Trim(Op, tag="trim"):

@@ -7,7 +7,7 @@ Criteria see what is shown and combine with AND; what is left is ranked by `--ab
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
@@ -284,3 +284,20 @@ def step_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
             if state.messages[leader - 1].role == "assistant":
                 found[name] = leader
     return found
+
+
+Numbers = str | int | Iterable[str | int] | Selection
+"""Messages as people write them: 45, "45-67", "7.1", a list of these, or a whole `Selection`."""
+
+
+def _texts(numbers: str | int | Iterable[str | int]) -> list[str]:
+    if isinstance(numbers, str | int):
+        return [str(numbers)]
+    return [str(one) for one in numbers]
+
+
+def selection(numbers: Numbers, criteria: Mapping[str, Any]) -> Selection:
+    """A `Selection` from Python arguments."""
+    if isinstance(numbers, Selection):
+        return msgspec.structs.replace(numbers, **criteria)
+    return Selection(ids=tuple(_texts(numbers)), **criteria)

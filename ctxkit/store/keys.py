@@ -27,7 +27,7 @@ class Key(NamedTuple):
     high: float | None = None
     choices: tuple[str, ...] = ()
     trust: str = "always"
-    """always; never; inside: for paths that stay in the log's folder; local: for all values but "model"."""
+    """always; never; inside: for paths that stay in the log's folder; local: for all values but "llm"."""
     example: Any = None
     """What a commented line shows where there is no default."""
 
@@ -63,7 +63,7 @@ class Key(NamedTuple):
         if self.trust == "inside":
             paths = [PurePosixPath(path) for path in ([value] if isinstance(value, str) else value)]
             return all(not path.is_absolute() and ".." not in path.parts and path.parts[:1] != ("~",) for path in paths)
-        return self.trust == "always" or (self.trust == "local" and value != "model")
+        return self.trust == "always" or (self.trust == "local" and value != "llm")
 
 
 LARGEST = 10**15
@@ -217,8 +217,8 @@ KEYS: tuple[Key, ...] = (
         "compact.strategy",
         "text",
         "extract",
-        "extract, mask and truncate need no model",
-        choices=("extract", "mask", "truncate", "model"),
+        "extract, mask and truncate need no model; llm asks compact.model",
+        choices=("extract", "mask", "truncate", "llm"),
         trust="local",
     ),
     Key("compact.model", "text", "", "model that writes summaries", trust="never"),

@@ -187,7 +187,7 @@ def test_a_broken_file_is_shown(log: Path, tmp_path: Path) -> None:
 
 def untrusted(key: Key) -> Any:
     """A value that a folder may not set."""
-    return {"inside": ["../../etc"] if key.kind == "texts" else "/etc/passwd", "local": "model"}.get(key.trust, "evil")
+    return {"inside": ["../../etc"] if key.kind == "texts" else "/etc/passwd", "local": "llm"}.get(key.trust, "evil")
 
 
 @pytest.mark.parametrize("where", ["chat.jsonl.ctxkit/config.toml", "ctxkit.toml"])

@@ -6,7 +6,7 @@ import pytest
 
 from ctxkit.core.context import shown_names
 from ctxkit.core.names import ItemName, Name
-from ctxkit.core.select import Selection, exchange_of, parse_ids, resolve, tools_of
+from ctxkit.core.select import Selection, exchange_of, parse_ids, resolve, selection, tools_of
 from ctxkit.core.times import written
 from ctxkit.errors import BadPattern, NothingMatched, UnknownAgent, UnknownMessage, Usage
 from tests import build
@@ -148,3 +148,11 @@ def test_tools() -> None:
     state = build.state_of(records)
     assert [list(tools_of(state, n)) for n in (3, 4, 9, 5)] == [["read"], ["read"], ["write"], []]
     assert list(tools_of(state, ItemName("a1", 2))) == ["grep", ""]
+
+
+def test_selection() -> None:
+    """Numbers as people write them, or a whole selection with criteria put in."""
+    assert selection(45, {}).ids == ("45",)
+    assert selection("4-5", {"role": "user"}) == Selection(ids=("4-5",), role="user")
+    assert selection([1, "2"], {}).ids == ("1", "2")
+    assert selection(Selection(role="tool"), {"last": "2"}) == Selection(role="tool", last="2")

@@ -25,7 +25,7 @@ TRUST = {
     "always": "",
     "never": "not from the log's folder",
     "inside": "from the log's folder only paths inside it",
-    "local": "`model` not from the log's folder",
+    "local": "`llm` not from the log's folder",
 }
 
 
@@ -168,7 +168,12 @@ TELLING = {
     "budget": "the same in tokens",
     "keep_last": "newest exchanges that stay; left out, with `keep_steps`: as many as their share has room for",
     "keep_steps": "newest steps that stay",
-    "strategy": "`extract` (the words themselves, by rules) or `truncate` (a line)",
+    "strategy": "`extract` (the words themselves, by rules), `truncate` (a line) or `llm` (a model's, above those)",
+    "summary_model": "who is asked, as litellm names models; left out: `compact.model`. Named, it asks for `llm`",
+    "fast": "True: `compact.fast_model` is asked",
+    "fallback": "False: `ModelFailed` is raised where the model fails; left out: rules take over",
+    "hooks": "`ctxkit.hooks.Hooks`: `tell` is called with a line before anything is sent, `step` with the request that "
+    "is waited for, and of how many",
 }
 SUMMARIZED = {
     "messages": "what stays, the very dicts that came in, and the summary in their form where the first one stood",
@@ -177,6 +182,8 @@ SUMMARIZED = {
     "`summary_tokens`: of the summary",
     "target": "tokens that the messages were asked to have",
     "replaced": "which messages it tells: indices from 0; of a log the numbers",
+    "strategy": "by which it was made",
+    "fallback": "where a model was to be asked and failed: which, and why; else None",
 }
 
 

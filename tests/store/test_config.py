@@ -152,7 +152,7 @@ def test_bad_flags(tmp_path: Path, flags: dict[str, str]) -> None:
         load(None, tmp_path, {}, None).set_flags(flags)
 
 
-UNTRUSTED = 'window.default = "8h"\n[compact]\nmodel = "evil"\nstrategy = "model"\n[assembly]\ndocs = ["../secret"]\n'
+UNTRUSTED = 'window.default = "8h"\n[compact]\nmodel = "evil"\nstrategy = "llm"\n[assembly]\ndocs = ["../secret"]\n'
 
 
 @pytest.mark.parametrize("where", ["log.jsonl.ctxkit/config.toml", "ctxkit.toml"])
@@ -180,7 +180,7 @@ def test_strict_refuses_untrusted_keys(tmp_path: Path) -> None:
 def test_user_config_is_trusted(tmp_path: Path) -> None:
     """The same keys count from the user's own config."""
     config = load(None, tmp_path, {}, write(tmp_path / "home/config.toml", UNTRUSTED))
-    assert (config["compact.model"], config["compact.strategy"]) == ("evil", "model")
+    assert (config["compact.model"], config["compact.strategy"]) == ("evil", "llm")
     assert config.notices == []
 
 

@@ -76,7 +76,7 @@ def test_values(name: str, written: Any, value: Any) -> None:
         ("window.min", "0h", 'a duration in quotes, such as "8h"'),
         ("trim.exclude_tools", "Read", "a list of texts in quotes"),
         ("trim.exclude_tools", [1], "a list of texts in quotes"),
-        ("compact.strategy", "magic", "one of extract, mask, truncate, model"),
+        ("compact.strategy", "magic", "one of extract, mask, truncate, llm"),
     ],
 )
 def test_refused_values(name: str, written: Any, expected: str) -> None:
@@ -94,7 +94,7 @@ def test_refused_values(name: str, written: Any, expected: str) -> None:
         ("compact.fast_model", "gpt", False),
         ("snapshots.store", "https://x", False),
         ("compact.strategy", "mask", True),
-        ("compact.strategy", "model", False),
+        ("compact.strategy", "llm", False),
         ("assembly.docs", ["a.md", "docs/b.md"], True),
         ("assembly.docs", ["a.md", "/etc/passwd"], False),
         ("assembly.docs", ["docs/../../b.md"], False),

@@ -1,0 +1,195 @@
+"""Asking: a part of a log's context told by a model: cut to what the model takes, asked chunk by chunk, within a time.
+
+`condensing.py` asks for the story of what a compact replaces, `keeping.py` for the few sentences of a snapshot.
+`summarize.py` does the asking, `policies/compact/story.py` says what is sent and what of an answer is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ctxkit.core.jsontext import digest
+from ctxkit.core.names import Name, Names
+from ctxkit.errors import BadConfig, ModelFailed, Usage
+from ctxkit.hooks import Hooks
+from ctxkit.policies.compact import story as words
+from ctxkit.policies.compact.chunks import Part, chunks, halved
+from ctxkit.policies.compact.source import SPEAKS, Piece
+from ctxkit.policies.compact.wording import Words
+from ctxkit.tokens.counter import AUTO, counter
+from ctxkit.tokens.models import limit
+
+if TYPE_CHECKING:
+    from ctxkit.log import Log
+
+MODEL, RULES = "llm", "extract"
+"""The strategy that asks a model, and the one that takes over where it gives no summary."""
+UNKNOWN = 32_000
+"""Tokens that a model takes of which nobody knows it: most take more."""
+MARGIN = 0.85
+"""Of its limit, what is filled: counts of other tokenizers than ours are estimates."""
+
+
+class Told(NamedTuple):
+    """What a model made of it: its words, one text for each chunk, and digests of what was asked and answered."""
+
+    model: str
+    texts: tuple[str, ...]
+    asked: dict[str, Any]
+
+
+def model_of(log: Log, named: str | None, *, fast: bool = False) -> str:
+    """The model to ask: the one named, else the config's. Raises Usage, BadConfig where none is named."""
+    if named is not None and fast:
+        raise Usage("--model and --fast name two models: nothing was changed", "leave one of them out")
+    config = str(log.config["compact.fast_model"] if fast else log.config["compact.model"])
+    found = config if named is None else named
+    if not found.strip():
+        key = "compact.fast_model" if fast else "compact.model"
+        hint = f"--model NAME, as openai/gpt-... or ollama/..., or ctxkit config --user set {key} NAME"
+        raise BadConfig("no model is named that could be asked: nothing was changed", hint)
+    return found.strip()
+
+
+class Asking:
+    """One model, asked about one log. The time counts from here."""
+
+    def __init__(self, model: str, seconds: float, hooks: Hooks) -> None:
+        self.model, self.hooks = model, hooks
+        self.deadline = hooks.clock() + seconds
+        self.counter = counter(AUTO, model)
+        self._announced = False
+
+    def room(self) -> int:
+        """Tokens of a conversation that fit into one request."""
+        from ctxkit.summarize import REPLY
+
+        return max(int(MARGIN * (limit(self.model) or UNKNOWN)) - REPLY - 1000, 1000)
+
+    def story(self, log: Log, ids: Names, pieces: Sequence[Piece], tokens: int) -> Told:
+        """These messages in the model's words, of `tokens` tokens at most. Raises ModelFailed."""
+        parts = self.parts(log, ids, pieces)
+        waiting = chunks(parts, self.room())
+        share = max(tokens // max(len(waiting), 1), 1)
+        prompt = words.instruction(share)
+        sizes = sum(len(part.text.encode("utf-8", "replace")) for part in parts)
+        texts: list[str] = []
+        requests = 0
+        while waiting:
+            chunk, waiting = waiting[0], waiting[1:]
+            done = len(texts) + 1, len(texts) + 1 + len(waiting)
+            self._step(*done)
+            source = "".join(part.text for part in chunk)
+            requests += 1
+            try:
+                answer = self.ask(prompt, source, len(waiting) + 1, sizes, done)
+            except ModelFailed as error:
+                less = halved(chunk, waiting) if error.too_large else None
+                if less is None:
+                    raise
+                waiting = less
+                continue
+            texts.append(words.cut(words.clean(answer), words.LONGEST))
+        digests = {
+            "requests": requests, "prompt": digest(prompt, 16), "input": digest("".join(p.text for p in parts), 16),
+            "reply": digest("\n\n".join(texts), 16),
+        }  # fmt: skip
+        return Told(self.model, tuple(texts), digests)
+
+    def gist(self, log: Log, ids: Sequence[Name], pieces: Sequence[Piece]) -> str:
+        """A few sentences on these messages, the newest of them where they are too many. Raises ModelFailed."""
+        waiting = chunks(self.parts(log, Names.of(ids), pieces), self.room())[-1:]
+        while waiting:
+            source = "".join(part.text for part in waiting[-1])
+            self._step(1, 1)
+            try:
+                return words.clean(self.ask(words.BRIEF, source, 1, len(source.encode("utf-8", "replace")), (1, 1)))
+            except ModelFailed as error:
+                less = halved(waiting[-1], ()) if error.too_large else None
+                if less is None:
+                    raise
+                waiting = less
+        raise ModelFailed(f"{self.model} was not asked: nothing is said")
+
+    def ask(self, prompt: str, source: str, requests: int, size: int, done: tuple[int, int]) -> str:
+        """One answer that may stand for `source`."""
+        from ctxkit.summarize import ask
+
+        return ask(
+            self.model, words.request(prompt, source), deadline=self.deadline,
+            check=lambda answer: words.faulty(answer, source), tell=lambda sending: self._tell(sending, requests, size),
+            tick=lambda: self._step(*done), clock=self.hooks.clock, sleep=self.hooks.sleep,
+        )  # fmt: skip
+
+    def parts(self, log: Log, ids: Names, pieces: Sequence[Piece]) -> list[Part]:
+        """What is sent of these messages, step by step, secrets taken out."""
+        from ctxkit.summarize import cleaned
+
+        worder = Words(pieces, log.state().label, ids)
+        steps = list(_steps(log, ids, [piece for piece in pieces if piece.name in ids]))
+        found, self.redactions = cleaned([{"content": words.rendered(some, worder)} for _, some in steps])
+        texts = [one["content"] for one in found]
+        tokens = self.counter.all(self.counter.counts(texts))
+        return [
+            Part(text, max(size, 1), exchange)
+            for (exchange, _), text, size in zip(steps, texts, tokens, strict=True) if text
+        ]  # fmt: skip
+
+    def _step(self, done: int, total: int) -> None:
+        if self.hooks.step is not None:
+            self.hooks.step(done, total)
+
+    def _tell(self, sending: Any, requests: int, size: int) -> None:
+        """Once, before the first byte leaves: which model, where, how much, and how many secrets were taken out."""
+        if self._announced or self.hooks.tell is None:
+            return
+        self._announced = True
+        many = f" in {requests} requests" if requests > 1 else ""
+        total = size if requests > 1 else sending.bytes
+        secrets = f"{self.redactions} secret{'s' * (self.redactions != 1)} taken out"
+        self.hooks.tell(f"sending {total:,} bytes{many} to {sending.model} at {sending.host}, {secrets}")
+
+
+def teller(
+    log: Log, named: str | None, *, fast: bool, given: bool, hooks: Hooks | None
+) -> Callable[[Sequence[Name], Sequence[Piece]], str] | None:
+    """Who is asked for a few sentences on messages: a model, where one is named, or the config's strategy asks for one;
+    None: nobody. `given`: somebody gave them already. A model that fails says nothing, and `log.noticed` says why.
+
+    Raises Usage, BadConfig.
+    """
+    if given and (named is not None or fast):
+        raise Usage("a summary that is given needs no model: nothing was kept", "leave one of them out")
+    if given or not (named is not None or fast or log.config["compact.strategy"] == MODEL):
+        return None
+    model = model_of(log, named, fast=fast)
+
+    def ask(names: Sequence[Name], pieces: Sequence[Piece]) -> str:
+        try:
+            return Asking(model, float(log.config["compact.timeout"]), hooks or Hooks()).gist(log, names, pieces)
+        except ModelFailed as error:
+            log.noticed.append(f"{error.message}: the summary says so, the snapshot was taken all the same")
+            return ""
+
+    return ask
+
+
+def _steps(log: Log, ids: Names, pieces: Sequence[Piece]) -> Iterator[tuple[int, list[Piece]]]:
+    """The pieces by steps, each with the number of its exchange."""
+    state = log.state()
+    exchange, some = 0, list[Piece]()
+    last: Name | None = None
+    for piece in pieces:
+        if piece.name != last:
+            message = state.messages[piece.name - 1] if isinstance(piece.name, int) else None
+            role = message.role if message is not None else state.board.items[piece.name].role  # type: ignore[index]
+            typed = role == "user" and not (message is not None and message.results)
+            if (typed or role in SPEAKS) and some:
+                yield exchange, some
+                some = []
+            exchange += typed
+            last = piece.name
+        some.append(piece)
+    if some:
+        yield exchange, some

@@ -1,0 +1,52 @@
+"""Masking: the results of a log that a compact may replace by a line each, with what that saves.
+
+`condensing.py` names the messages, `policies/compact/mask.py` takes as many of these as it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+from typing import Any
+
+from ctxkit.core.context import entry
+from ctxkit.core.messages import Content, Image, Result
+from ctxkit.core.names import Name
+from ctxkit.core.untyped import Kind
+from ctxkit.measuring import Measuring
+from ctxkit.opened import words
+from ctxkit.policies.compact.mask import Masked, masked
+from ctxkit.ranking import Ranking
+from ctxkit.stubs import of_result, stubbed
+
+
+def maskable(
+    ranking: Ranking, measuring: Measuring, going: Sequence[int], tokens: Mapping[Name, int]
+) -> Iterator[Masked]:
+    """Those of the messages `going`, in order, that hold results, and are no stubs yet."""
+    log = ranking.log
+    state = log.state()
+    tools: dict[str, str] = {}
+    for name in going:
+        message = state.messages[name - 1]
+        tools.update(zip(message.calls, message.tools, strict=False))
+        observed = ranking.kinds.get(name) == Kind.OBSERVATION
+        if name in state.board.stubs or not (message.results or observed):
+            continue
+        content = log.full(entry(state, name))
+        stub = _masked(content, tools, observed=observed)
+        yield Masked(name, stub, tokens[name] - ceil(measuring.instead(name, stubbed(content, stub))))
+
+
+def _masked(content: Content, tools: dict[str, str], *, observed: bool) -> Any:
+    """The stub of a message whose results, or, where words were `observed`, whose words are masked."""
+    if observed:
+        return masked("output", "\n".join(words(content)))
+    stubs = []
+    for part in content.parts:
+        if isinstance(part, Result):
+            inner = part.content if isinstance(part.content, list) else []
+            text = "\n".join(words(Content("tool", [part])))
+            pictures = sum(isinstance(one, Image) for one in inner)
+            stubs.append(of_result(part, masked(tools.get(part.id, ""), text, pictures, failed=part.is_error)))
+    return stubs[0]["content"] if len(stubs) == 1 and len(content.parts) == 1 else stubs

@@ -1,0 +1,24 @@
+"""masking: which results a compact may replace by a line."""
+
+from __future__ import annotations
+
+import io
+
+from ctxkit import Log
+from ctxkit.condensing import Condensing, Wish, whole
+from ctxkit.masking import maskable
+from tests.test_trimming import run
+
+
+def test_results_alone() -> None:
+    """A message with results, each with what that saves; words, calls, and what is a stub already are none."""
+    log = Log.open(io.BytesIO(run()))
+    found = Condensing(log, whole(log), Wish(30, strategy="mask"))
+    going = [name for name in found.going if isinstance(name, int)]
+    masks = list(maskable(found._ranking, found.base.measuring, going, found.tokens))
+    assert [one.name for one in masks] == [n for n in going if log.messages[n - 1].results]
+    assert all(0 < one.saves < found.tokens[one.name] for one in masks) and "left out]" in str(masks[0].stub)
+    log.compact(target=30, strategy="mask", force=True)
+    left = Condensing(log, whole(log), Wish(30, strategy="mask"))
+    again = maskable(left._ranking, left.base.measuring, going, left.tokens)
+    assert not {one.name for one in again} & set(map(int, log.ledger.entries[-1].body["stubs"]))
