@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PAUSES = (0.1, 0.3)
 """Seconds between the tries to write one."""
-PATIENCE = 0.5
+PATIENCE = 0.4
 """Seconds of a try in which another program may be at work in the folder."""
 Done = TypeVar("Done")
 

@@ -121,7 +121,7 @@ def test_tries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three, within two seconds in all; then the command goes on, and a warning says what is missing."""
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
-    assert sum(PAUSES) + (len(PAUSES) + 1) * PATIENCE <= 2
+    assert sum(PAUSES) + (len(PAUSES) + 2) * PATIENCE <= 2  # the last one is to remove what is too old
     calls: list[int] = []
 
     def fails(*_: Any) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ctxkit.compacting import said_of
 from ctxkit.core.names import Names
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, UpdatedElsewhere, Usage
 from ctxkit.log import Log
@@ -201,6 +203,12 @@ def test_a_summary_that_is_given() -> None:
     assert text.startswith("[Summary of messages 3-") and text.endswith("All green.")
     assert log.entries([names[2]]).__next__().role == "user"
     assert log.ledger.entries[-1].body["strategy"] == "given"
+
+
+def test_a_context_that_was_counted_as_nothing() -> None:
+    """As a provider may note it: no share can be told of it, and nothing breaks."""
+    made = SimpleNamespace(before=0, after=0)
+    assert said_of(made) == "Context condensed (0 → 0 tokens, −0 %)"  # type: ignore[arg-type]
 
 
 def test_cooldown() -> None:

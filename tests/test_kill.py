@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import Log, appending
+from ctxkit import Log, appending, checkpointing
 from ctxkit.core.kept import Kept
 from ctxkit.errors import WriteFailed
 from ctxkit.store.sidecar import Sidecar
@@ -137,6 +137,12 @@ KINDS = ("native", "claude-code")
 CASES = [(kind, name) for kind, name in product(KINDS, COMMANDS) if (kind, name) != ("claude-code", "add")]
 EVERY = 11
 """Of about 400 points a command; the next case begins one point later, so that together they strike at all of them."""
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint that fails is tried again at once: there is nobody to wait for."""
+    monkeypatch.setattr(checkpointing, "PAUSES", (0.0, 0.0))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -9,12 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit import checkpointing
 from ctxkit.errors import CannotCreate
 from ctxkit.store import atomic
 from tests.kills import CASES, KILL, Tally, matrix, table
 
 EVERY = 101
 """Of some 500 points a command."""
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint that fails is tried again at once: there is nobody to wait for."""
+    monkeypatch.setattr(checkpointing, "PAUSES", (0.0, 0.0))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
