@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -196,11 +197,21 @@ def operation(log: Path) -> None:
     """The command, as one process would run it."""
     target = Log.open(log, clock=lambda: NOW)
     target.op_id = OP
-    drafting(target, editor(without(3))).edit()
+    edit = editor(without(3))
+
+    def noted(draft: Path) -> None:
+        edit(draft)
+        with suppress(OSError):
+            (log.parent / "edited").touch()
+
+    drafting(target, noted).edit()
 
 
 def test_killed_or_disturbed_at_every_call(tmp_path: Path) -> None:
-    """The log is the old or the new one; a draft that is left is whole, private, and the only one of its run."""
+    """The log is the old or the new one; a draft that is left is whole, private, and the only one of its run.
+
+    Whatever was edited is there: in the log, or in a draft.
+    """
     before = Log.open(written(tmp_path)).draft()
 
     def inspect(log: Path, acknowledged: bool) -> Iterator[str]:
@@ -214,6 +225,9 @@ def test_killed_or_disturbed_at_every_call(tmp_path: Path) -> None:
         for draft in drafts:
             if parse(draft.read_text()).blocks not in whole:
                 yield "half a draft"
+        kept = whole[1] in [parse(draft.read_text()).blocks for draft in drafts]
+        if (log.parent / "edited").exists() and "3" in found and not kept:
+            yield "what was edited is lost"
         for path in Sidecar(log).folder.rglob("*"):
             if path.is_file() and path.name != ".draft.txt.swp" and stat.S_IMODE(path.stat().st_mode) & 0o077:
                 yield f"{path} is for others too"

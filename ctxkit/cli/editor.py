@@ -53,9 +53,11 @@ def run(path: Path) -> None:
     """Let it edit `path`, and wait. Raises BadConfig where it cannot be started, EditorFailed where it failed."""
     import shlex
     import subprocess
+    import termios
 
     words = command(os.environ)
     io.flush()
+    terminal = termios.tcgetattr(0) if os.isatty(0) else None
     # Ctrl-C is for the editor; a handler, unlike SIG_IGN, is not inherited by it
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
@@ -70,6 +72,8 @@ def run(path: Path) -> None:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if status < 0 and terminal is not None:
+        termios.tcsetattr(0, termios.TCSADRAIN, terminal)  # it could not leave it as it was
     if status:
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
         raise EditorFailed(f"the editor {words!r} {how}: nothing was changed")

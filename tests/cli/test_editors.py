@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 import stat
+import termios
 from pathlib import Path
 
 import pytest
@@ -138,3 +141,19 @@ def test_the_terminal_goes(tmp_path: Path) -> None:
     assert {stat.S_IMODE(one.stat().st_mode) for one in draft.parent.iterdir()} == {0o600}
     good("edit", path, "--apply", draft)
     assert "my answer" in good("show", path).text and not (Sidecar(path).folder / "drafts").exists()
+
+
+def test_the_terminal_after_a_killed_editor(tmp_path: Path) -> None:
+    """Is as it was, whatever the editor had made of it."""
+    path = small(tmp_path)
+    mine = script(
+        tmp_path, f'stty raw -echo; echo $$ >"{tmp_path}/pid"; mv "{tmp_path}/pid" "{tmp_path}/open"; exec sleep 60'
+    )
+    child = spawn(path, f"'{mine}'")
+    before = termios.tcgetattr(child.child_fd)
+    until((tmp_path / "open").exists)
+    assert termios.tcgetattr(child.child_fd) != before
+    os.kill(int((tmp_path / "open").read_text()), signal.SIGKILL)
+    child.expect("was ended by SIGKILL: nothing was changed")
+    assert termios.tcgetattr(child.child_fd) == before
+    assert ended(child)[0] == 1 and path.read_bytes() == SMALL
