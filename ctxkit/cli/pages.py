@@ -121,8 +121,15 @@ def _paragraphs(docstring: str | None) -> list[str]:
 
 def _headings(callback: Any) -> dict[str, str]:
     """For each option that comes in a bundle the bundle's first line, without its full stop."""
-    bundles = getattr(inspect.unwrap(callback), "bundles", ())
-    return {key: _paragraphs(bundle.__doc__)[0].rstrip(".") for bundle in bundles for key in bundle.__annotations__}
+    command = inspect.unwrap(callback)
+    bundles = getattr(command, "bundles", ())
+    own: frozenset[str] = getattr(command, "declared", frozenset())
+    return {
+        key: _paragraphs(bundle.__doc__)[0].rstrip(".")
+        for bundle in bundles
+        for key in bundle.__annotations__
+        if key not in own
+    }
 
 
 def _parameter(found: Any, headings: dict[str, str]) -> Parameter:

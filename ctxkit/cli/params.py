@@ -156,6 +156,7 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
         parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own), *shared]
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # functions may carry one, typeshed says not
         command.__annotations__ = {p.name: p.annotation for p in parameters}
+        command.declared = declared  # type: ignore[attr-defined]  # likewise
         command.bundles = bundles  # type: ignore[attr-defined]  # for help, which lists the options of each together
         return command
 

@@ -37,6 +37,23 @@ def test_takes() -> None:
     assert (selecting.role, selecting.tool, selecting.invert) == ("user", None, False)
 
 
+def test_an_option_of_ones_own() -> None:
+    """What a command declares itself, a bundle does not declare again: it has the value, and knows whose it is."""
+    seen: list[Any] = []
+
+    @takes(Selecting)
+    def command(
+        *, model: Annotated[str | None, typer.Option(help="For more than choosing.")] = None, selecting: Selecting
+    ) -> None:
+        """Words."""
+        seen.append((model, selecting.model, selecting.own))  # type: ignore[attr-defined]  # set by takes
+
+    app = typer.Typer()
+    app.command()(command)
+    assert CliRunner().invoke(app, ["--model", "m", "--about", "x"]).exit_code == 0
+    assert seen == [("m", "m", {"model"})]
+
+
 def test_name_and_words_stay() -> None:
     """A wrapped command keeps its name and docstring, from which its help is made."""
 
