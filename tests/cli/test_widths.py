@@ -37,7 +37,7 @@ WRAPPED = [
 FITTED = [
     "status chat.jsonl --limit 60", "status chat.jsonl", "config chat.jsonl",
     "diff chat.jsonl 1 now", "recall chat.jsonl question", "recall chat.jsonl other.jsonl -i a",
-    "show chat.jsonl --oneline", "forget chat.jsonl --role user --yes",
+    "show chat.jsonl --oneline", "forget chat.jsonl --role user --yes", "recall chat.jsonl --about question",
 ]  # fmt: skip
 """Lists: a text may be cut, a figure or a state may not."""
 SHORT = "status chat.jsonl --short --limit 60"
