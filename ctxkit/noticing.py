@@ -19,6 +19,9 @@ from ctxkit.opened import OpenedLog
 from ctxkit.pinning import reference
 from ctxkit.policies.checkpoint import SPOKEN, USUAL, matters, newest_event
 
+READ = 8 << 20
+"""Bytes of an exchange that are looked at: a hook waits for it."""
+
 
 def by_itself(log: AppendingLog, label: str, also: Collection[str] = ()) -> Pinned | None:
     """A checkpoint of the newest exchange, or of the one that it follows, where that is worth one (`policies`): None
@@ -52,9 +55,12 @@ def _newest_exchanges(state: State) -> Iterator[tuple[str, list[Name]]]:
 
 
 def _that_matters(log: OpenedLog, names: Iterable[Name], tags: Collection[str]) -> Iterator[Content]:
-    """The contents that may trigger one: what reads is most of a log, and is not read again."""
+    """The contents that may trigger one: what reads is most of a log, and is not read again. Of a very long exchange
+    the newest READ bytes.
+    """
     state, speaks = log.state(), not SPOKEN.isdisjoint(tags)
     asked: set[str] = set()
+    found: list[tuple[Name, int]] = []
     for name in names:
         message = state.messages[name - 1] if isinstance(name, int) else None
         if message is not None:
@@ -63,4 +69,9 @@ def _that_matters(log: OpenedLog, names: Iterable[Name], tags: Collection[str]) 
             asked |= mine
             if not (mine or not asked.isdisjoint(message.results) or (speaks and message.role == "assistant")):
                 continue
+        found.append((name, 0 if message is None else message.bytes))
+    first, left = len(found), READ
+    while first and (left := left - found[first - 1][1]) >= 0:
+        first -= 1
+    for name, _ in found[first:]:
         yield log.full(entry(state, name))

@@ -6,20 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ctxkit import Log
-from tests.cli.runner import SMALL as CHAT
+import pytest
+
+from ctxkit import Log, noticing
+from tests.cli.runner import call as made
 from tests.cli.runner import lines, message
-from tests.lawful import (
-    NOW,
-)
+from tests.lawful import NOW
 
 
-def file(folder: Path, content: bytes = CHAT, name: str = "log.jsonl", clock: float = NOW) -> Log:
+def file(folder: Path, content: bytes) -> Log:
     """A log in a file, as of a clock that stands still."""
-    path = folder / name
-    if not path.exists():
-        path.write_bytes(content)
-    return Log.open(path, clock=lambda: clock)
+    path = folder / "log.jsonl"
+    path.write_bytes(content)
+    return Log.open(path, clock=lambda: NOW)
 
 
 def test_by_itself(tmp_path: Path) -> None:
@@ -53,3 +52,20 @@ def test_by_itself(tmp_path: Path) -> None:
     assert log.checkpoint(auto=True) is None
     said = log.checkpoint(auto=True, also=["decision"])
     assert said is not None and said.kept.head.tags == ["decision"]
+
+
+def test_of_a_very_long_exchange_the_newest_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands far back is not read: whoever is called by a hook has no time for it."""
+    ran = [
+        record
+        for n in range(4)
+        for record in (
+            message("assistant", None, tool_calls=[made("Write" if n == 1 else "Bash", str(n), path="a.py")]),
+            message("tool", "ok", tool_call_id=str(n)),
+        )
+    ]
+    content = lines(message("user", "go"), *ran)
+    monkeypatch.setattr(noticing, "READ", len(lines(*ran[4:])))
+    assert file(tmp_path, content).checkpoint(auto=True) is None
+    monkeypatch.setattr(noticing, "READ", len(lines(*ran)))
+    assert file(tmp_path, content).checkpoint(auto=True) is not None

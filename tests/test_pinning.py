@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.checkpointing import moment
 from ctxkit.core.kept import SMALL
 from ctxkit.core.times import iso
 from ctxkit.errors import Usage
 from ctxkit.keeping import keep
+from ctxkit.pinning import moment
 from ctxkit.restoring import loaded
 from tests.cli.runner import SMALL as CHAT
 from tests.cli.runner import lines, message

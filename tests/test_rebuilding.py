@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.checkpointing import reference
 from ctxkit.core.kept import HAND, SMALL, Kept
 from ctxkit.errors import BadSnapshot
 from ctxkit.keeping import keep
+from ctxkit.pinning import reference
 from ctxkit.restoring import loaded, there
 from tests.cli.runner import SMALL as CHAT
 from tests.cli.runner import lines, message

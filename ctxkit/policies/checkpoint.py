@@ -35,6 +35,8 @@ REACHED = re.compile(
     r"(?:is|are) (?:now )?(?:complete|done|finished)|(?:is|was|has been) (?:merged|released|deployed|shipped))",
     re.I,
 )
+OPEN = 100
+"""So many commands that failed are waited for, the newest ones."""
 WORDS, NAME = 60, 40
 """Characters of what is told of an event, and of a command or a file in it."""
 
@@ -72,7 +74,7 @@ def _error_resolution(happened: Iterable[_Ran | str]) -> Iterator[tuple[int, str
         if not isinstance(one, _Ran) or not SHELL.search(one.call.name) or not (ran := commands(one.call)):
             continue
         if one.failed:
-            open_ones.append(frozenset(ran))
+            open_ones = [*open_ones[1 - OPEN :], frozenset(ran)]
             continue
         solved = [failed for failed in open_ones if failed <= set(ran)]
         if solved:
