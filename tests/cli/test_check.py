@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.runner import FOREIGN, SMALL, call, ctxkit, good, lines, message, small
 from tests.formats.claude_code.noting import raw, worked
 
@@ -93,3 +95,39 @@ def test_what_is_not_proved(tmp_path: Path) -> None:
     value = good("check", path, "--json").values[0]
     assert value["unproved"][0] == {"where": "line 6", "request": "r0000005", "text": first}
     assert len(value["unproved"]) == 4
+
+
+def test_beside_the_log(tmp_path: Path) -> None:
+    """Findings of snapshots and copies, whatever they are called; notes are told, and change no exit code."""
+    path = small(tmp_path)
+    good("snapshot", path)
+    copy = tmp_path / "chat (conflicted copy \x1b]0;x\x07).jsonl"
+    copy.write_bytes(SMALL)
+    ran = good("check", path)
+    assert ran.err == "11 messages, 0 ops: nothing found, 1 note\n"
+    assert "\x1b" not in ran.text and ": conflict-copy: a copy of chat.jsonl: it holds the same\n" in ran.text
+    copy.write_bytes(SMALL + lines(message("user", "said elsewhere", 20)))
+    [file] = (tmp_path / "chat.jsonl.ctxkit/snapshots").iterdir()
+    file.write_bytes(file.read_bytes()[:-9])
+    ran = ctxkit("check", path, "--json")
+    assert (ran.code, ran.err) == (1, "11 messages, 0 ops: 2 problems found\n")
+    assert [list(value) for value in ran.values] == [["where", "code", "text", "line", "byte", "note"]] * 2
+    assert [(value["code"], value["note"]) for value in ran.values] == [
+        ("damaged-snapshot", False),
+        ("conflict-copy", False),
+    ]
+
+
+def test_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its mistakes are findings; those of the environment are the caller's, and so they are with --strict."""
+    path = small(tmp_path)
+    good("config", path, "set", "limit", "1000")
+    config = tmp_path / "chat.jsonl.ctxkit/config.toml"
+    config.write_text(config.read_text() + "\nnothing = 1\n")
+    ran = ctxkit("check", path)
+    assert ran.code == 1 and ": bad-config: unknown key " in ran.text
+    assert ctxkit("check", path, "--strict").code == ctxkit("show", path).code == 78
+    config.unlink()
+    monkeypatch.setenv("CTXKIT_LIMIT", "many")
+    ran = ctxkit("check", path)
+    assert ran.code == 78 and ran.err.startswith("ctxkit: CTXKIT_LIMIT: ")
