@@ -68,10 +68,18 @@ class Asking:
         return max(int(MARGIN * (limit(self.model) or UNKNOWN)) - REPLY - 1000, 1000)
 
     def story(self, log: Log, ids: Names, pieces: Sequence[Piece], tokens: int) -> Told:
-        """These messages in the model's words, of `tokens` tokens at most. Raises ModelFailed."""
+        """These messages in the model's words, for a summary of `tokens` tokens. Raises ModelFailed."""
+        from ctxkit.summarize import available
+
+        if missing := available():
+            raise ModelFailed(f"no model can be asked: {missing}")
+        if tokens < words.FEWEST:
+            raise ModelFailed(
+                f"{self.model} was not asked: a summary of {max(tokens, 0)} tokens has no room for a story"
+            )
         parts = self.parts(log, ids, pieces)
         waiting = chunks(parts, self.room())
-        share = max(tokens // max(len(waiting), 1), 1)
+        share = max(int(words.SHARE * tokens) // max(len(waiting), 1), 1)
         prompt = words.instruction(share)
         sizes = sum(len(part.text.encode("utf-8", "replace")) for part in parts)
         texts: list[str] = []

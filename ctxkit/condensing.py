@@ -35,7 +35,7 @@ from ctxkit.policies.compact.extract import Count, extract
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import mask
 from ctxkit.policies.compact.source import SPEAKS, Piece, all_pieces
-from ctxkit.policies.compact.story import FEWEST, SHARE, worded
+from ctxkit.policies.compact.story import worded
 from ctxkit.policies.compact.truncate import left_out, these
 from ctxkit.ranking import Ranking
 from ctxkit.trimming import Asked as Everything
@@ -247,10 +247,8 @@ class Condensing:
         room, _ = self._room()
         tokens = int(room / self.base.measuring.rate(ItemName("", 1))) - PER_MESSAGE
         try:
-            if tokens < FEWEST:
-                raise ModelFailed(f"{self.wish.model} was not asked: a summary of {max(tokens, 0)} tokens has no room")
             asking = Asking(self.wish.model, self.wish.seconds, self.wish.hooks)
-            self.story = asking.story(self.log, self.ids, self.pieces, int(SHARE * tokens))
+            self.story = asking.story(self.log, self.ids, self.pieces, tokens)
         except ModelFailed as error:
             if not self.wish.fallback:
                 error.message += ": nothing was changed"

@@ -17,7 +17,7 @@ from ctxkit.condensing import Condensing, Wish, whole
 from ctxkit.core.ops import Compact
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.hooks import Hooks
-from ctxkit.policies.compact.story import LONGEST, SHARE
+from ctxkit.policies.compact.story import LONGEST
 from ctxkit.summarize import Answer
 from tests.stub import KEY, Says, Script, asked, pointed, stub
 from tests.test_summarize import ANTHROPIC, OPENAI, TOO_LONG
@@ -308,5 +308,5 @@ def test_time(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(summarize, "ask", lambda *_, deadline, **__: seen.append(deadline) or Answer("Fine."))
         patch.setattr(Asking, "room", lambda _: 200)
-        asking.story(log, found.ids, found.pieces, int(SHARE * 400))
+        asking.story(log, found.ids, found.pieces, 400)
     assert len(seen) > 2 and set(seen) == {105.0}
