@@ -142,7 +142,10 @@ def _apply(log: Log, asked: Request) -> dict[str, Any]:
         "context_before": _size(op.before),
         "context_after": _size(op.after),
     }
-    notes = ["this call was executed before: nothing was done again"] if known else list(log.notes)
+    notes = list(log.notes)
+    if known:
+        undone = log.ledger.by_id[op.id].void
+        notes = [f"this call was executed before{', and undone since' * undone}: nothing was done again"]
     return found | ({"notes": notes} if notes else {})
 
 

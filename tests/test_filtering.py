@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ctxkit import filter_context, filter_context_tool
 from ctxkit.errors import Usage
@@ -122,6 +125,35 @@ def test_a_call_that_is_sent_again(path: Path) -> None:
     other = filter_context(Log.open(path), applied("t1", "6"))  # ids like `call_0` come again in every answer
     assert other["filter_event_id"] != first["filter_event_id"]
     assert len(path.read_bytes().splitlines()) == 10
+
+
+def test_a_call_that_was_undone_is_not_executed_again(path: Path) -> None:
+    """It says so: a person took it back."""
+    filter_context(Log.open(path), applied("t1", "2"))
+    Log.open(path).undo()
+    found = filter_context(Log.open(path), applied("t1", "2"))
+    assert found["notes"] == ["this call was executed before, and undone since: nothing was done again"]
+    assert [*Log.open(path).names()] == [*range(1, 9)]
+
+
+IDS = st.lists(st.sampled_from(["1", "2", "3-4", "5", "6", "7-8", "8-", "9", "0", "5.1", "x", "1-8"]), max_size=3)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from(["forget", "remember"]), IDS, IDS), max_size=3))
+def test_whatever_is_applied(calls: list[tuple[str, list[str], list[str]]]) -> None:
+    """The system's and protected messages stay, no step is split, and undo brings all back."""
+    log = Log.open(io.BytesIO(TALK))
+    log.protect("6")
+    done = 0
+    for mode, ids, planning in calls:
+        asked = {"action": "apply", "mode": mode, "message_ids": ids, "planning_conversation_ids": planning}
+        done += "filter_event_id" in filter_context(log, asked)
+        names = log.names()
+        assert {1, 6} <= set(names) and (3 in names) == (4 in names)
+    for _ in range(done):
+        log.undo()
+    assert [*log.names()] == [*range(1, 9)]
 
 
 @pytest.mark.parametrize(
