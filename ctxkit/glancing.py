@@ -20,8 +20,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
 from ctxkit.core.times import written
-from ctxkit.core.transcript import Transcript
-from ctxkit.core.untyped import kind
+from ctxkit.core.untyped import kind, stopped
 from ctxkit.errors import ManyConversations, UnknownFormat
 from ctxkit.reading import AUTO, Opening, read_source
 from ctxkit.store.backwards import Backwards
@@ -92,7 +91,7 @@ def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | Non
         last=_last(opening),
         time=_time(opening),
         messages=len(transcript.messages),
-        state=condition(damaged, torn=torn > 0, interrupted=_interrupted(transcript, ledger)),
+        state=condition(damaged, torn=torn > 0, interrupted=_interrupted(opening, ledger)),
         damaged=damaged,
     )
 
@@ -105,15 +104,20 @@ def _begins(start: bytes) -> bool:
     return start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")[:1] in (b"{", b"[")
 
 
-def _interrupted(transcript: Transcript, ledger: Ledger | None) -> bool:
+def _interrupted(opening: Opening, ledger: Ledger | None) -> bool:
     """Whether the last exchange has no end, and is in the context yet."""
-    if not interrupted(newest_first(transcript)):
+    transcript = opening.transcript
+
+    def ended(message: Message) -> bool:
+        return not message.opens and message.n > 0 and stopped(_content(opening, message))
+
+    if not interrupted(newest_first(transcript), ended):
         return False
     if ledger is None:
         return True
     from ctxkit.core.replay import fold  # few sessions need it
 
-    return interrupted(message for _, message in newest_shown(fold(transcript, ledger, force=True)))
+    return interrupted((message for _, message in newest_shown(fold(transcript, ledger, force=True))), ended)
 
 
 def _wrong_ops(opening: Opening, ledger: Ledger) -> int:

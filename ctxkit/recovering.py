@@ -19,8 +19,10 @@ from ctxkit.checking import damage, unanswered
 from ctxkit.core.ending import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
 from ctxkit.core.findings import Finding
 from ctxkit.core.kept import CHECKPOINT, Head
+from ctxkit.core.messages import Message
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Op
+from ctxkit.core.untyped import stopped
 from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
 from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
@@ -32,6 +34,7 @@ WHYS = {
     "question": "nobody answered it",
     "results": "nobody answered the results of its last calls",
     "calls": "its last calls have no results",
+    "stopped": "its user stopped it",
 }
 """What an exchange without an end lacks, in words."""
 
@@ -151,8 +154,9 @@ class _Tail:
         self.names: list[Name] = []
         """The newest first, as far as they were looked at."""
         self.found: Ending | None = None
-        if interrupted(newest_first(log.transcript)):  # what ops alone made so is as somebody wants it
-            self.found = ending(message for name, message in newest_shown(log.state()) if self._note(name))
+        if _interrupted(log):  # what ops alone made so is as somebody wants it
+            newest = (message for name, message in newest_shown(log.state()) if self._note(name))
+            self.found = ending(newest, partial(_stopped, log))
         else:
             log.state()
 
@@ -190,6 +194,14 @@ class _Tail:
                 yield Finding(f"message {name}", "no-result", f"call {message.calls[k]} has no result")
 
 
+def _interrupted(log: Log) -> bool:
+    return interrupted(newest_first(log.transcript), partial(_stopped, log))
+
+
+def _stopped(log: Log, message: Message) -> bool:
+    return not message.opens and message.n > 0 and stopped(log.content(message.n))
+
+
 def _plan(log: Log, to: To | None) -> Decision:
     points = list(_Tail(log).points())
     point = next((one for one in points if to in (None, one.to)), None)
@@ -199,14 +211,14 @@ def _plan(log: Log, to: To | None) -> Decision:
     if point is None:
         return Decision(None, _nothing(log))
     if not point.count:
-        return Decision(None, "Nobody answered its results yet, but every step is whole: nothing has to leave.")
+        return Decision(None, "Every step of the last exchange is whole: nothing has to leave.")
     made = log.plan_forget(point.leaves, include_protected=True, criteria=f"recover --to {point.to}")
     made.said = f"Back at the end of {ENDS[point.to]}, message {point.message}: {_count(point.count)} left the context."
     return made
 
 
 def _nothing(log: Log) -> str:
-    if interrupted(newest_first(log.transcript)) and _Tail(log).found is not None:
+    if _Tail(log).found is not None:
         return "Nothing was answered yet: there is no exchange to go back to, and nothing has to leave."
     damaged = log.transcript.damage or log.opening.sidecar_damage
     return "The last exchange came to its end: nothing has to leave." if damaged else "Nothing to recover."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import Log
+from ctxkit import Log, find_sessions
 from ctxkit.core.names import Names
 from ctxkit.errors import Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
 from ctxkit.recovering import recovery
@@ -143,6 +143,24 @@ def test_another_program_s_log(tmp_path: Path) -> None:
     target = Log.open(path)
     assert target.recover() is not None and target.names() == [1, 2]
     assert path.read_bytes() == FOREIGN and Log.open(path).names() == [1, 2]
+
+
+def test_a_turn_that_was_stopped(tmp_path: Path) -> None:
+    """An agent notes that its user stopped it: told, in the list of sessions too; what it had said is whole."""
+    path = tmp_path / "session.jsonl"
+    said = {"role": "assistant", "content": [{"type": "text", "text": "I am at it"}], "id": "m2", "type": "message"}
+    words = [{"type": "text", "text": "[Request interrupted by user]"}]
+    head = {"parentUuid": "u3", "sessionId": "s", "timestamp": "2026-02-01T10:03:00Z"}
+    path.write_bytes(FOREIGN + lines(
+        {**head, "type": "assistant", "uuid": "u4", "message": said},
+        {**head, "parentUuid": "u4", "type": "user", "uuid": "u5", "message": {"role": "user", "content": words}},
+    ))  # fmt: skip
+    found, target = recovery(Log.open(path)), Log.open(path)
+    assert found.open is not None and (found.open.why, found.state) == ("stopped", "interrupted")
+    assert [(one.to, one.count) for one in found.points] == [("step", 0), ("exchange", 3)]
+    assert target.recover() is None and [one.state for one in find_sessions([path]).sessions] == ["interrupted"]
+    target.recover("exchange")
+    assert recovery(Log.open(path)).sound and [one.state for one in find_sessions([path]).sessions] == ["clean"]
 
 
 def test_a_stream() -> None:

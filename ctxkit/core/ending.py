@@ -6,7 +6,7 @@ message before the last exchange that came to its end is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -21,8 +21,16 @@ _HEARD = frozenset({"user", "tool", "function", "system", "developer"})
 """Roles of what a model is told; whoever else speaks answers."""
 
 Condition = Literal["clean", "interrupted", "damaged"]
-Why = Literal["question", "results", "calls"]
-"""What the last exchange lacks: an answer to the user, an answer to results, or results of calls."""
+Why = Literal["question", "results", "calls", "stopped"]
+"""What the last exchange lacks: an answer to the user, an answer to results, or results of calls; or its user stopped
+it in the middle of an answer.
+"""
+Stopped = Callable[[Message], bool]
+"""Whether a message that nobody typed says that the user stopped the turn."""
+
+
+def _never(message: Message) -> bool:
+    return False
 
 
 def newest_first(transcript: Transcript) -> Iterator[Message]:
@@ -55,18 +63,19 @@ def _brought(state: State, name: ItemName) -> Message:
     return Message(0, 0, 0, state.board.items[name].role)
 
 
-def interrupted(newest: Iterable[Message]) -> bool:
-    """Whether the last exchange has no end: words of the user or a result that nobody answered, a call without result.
+def interrupted(newest: Iterable[Message], stopped: Stopped = _never) -> bool:
+    """Whether the last exchange has no end: words of the user or a result that nobody answered, a call without result,
+    an answer that the user `stopped`.
 
-    So it is, too, while an agent is still at work. What nobody typed (notices, system messages) behind it is passed
-    over. `newest`: the messages, the newest first.
+    So it is, too, while an agent is still at work. What else nobody typed (notices, system messages) behind it is
+    passed over. `newest`: the messages, the newest first.
     """
     answered: set[str] = set()
     for message in newest:
         if message.role not in _HEARD:
             return bool(answered) or not set(message.results).issuperset(message.calls)
         answered.update(message.results)
-        if message.opens:
+        if message.opens or (message.role == "user" and not message.results and stopped(message)):
             return True
     return bool(answered)
 
@@ -92,21 +101,23 @@ class Ending(msgspec.Struct, frozen=True):
     calls: list[tuple[int, int]] = []
 
 
-def ending(newest: Iterable[Message]) -> Ending | None:
+def ending(newest: Iterable[Message], stopped: Stopped = _never) -> Ending | None:
     """How a context ends whose last exchange is `interrupted`; None where it came to its end."""
     older = iter(newest)
     last = _exchange(older)
-    if not interrupted(last):
+    if not interrupted(last, stopped):
         return None
     calls = _unanswered(last)
-    why: Why = "calls" if calls else "results" if any(map(_answers, last)) else "question"
+    why: Why = "calls" if calls else "question"
+    if not calls and any(map(_answers, last)):
+        why = "results" if interrupted(last) else "stopped"
     step = exchange = None
     gone, one = 0, last
     while one and exchange is None:
         if any(map(_answers, one)):
             if step is None and (behind := _behind_whole(one)) is not None:
                 step = gone + behind
-            if not interrupted(one):
+            if not interrupted(one, stopped):
                 exchange = gone
         gone += len(one)
         one = _exchange(older)

@@ -65,6 +65,7 @@ _TABLE = (
     _Row(Kind.NOTICE, "<task-notification>", "</task-notification>"),
     _Row(Kind.NOTICE, "[Request interrupted by user"),
 )
+_STOPPED = ("[Request interrupted by user", "<turn_aborted>")
 _REMINDER = _Row(Kind.NOTICE, "<system-reminder>", "</system-reminder>")
 """What a reminder holds says what it is; one that says nothing else is a notice."""
 _MEMORY = re.compile(r"Contents of [^\n]{1,400}\.md\b[^\n]{0,200}:\n")
@@ -106,6 +107,12 @@ def kind(content: Content) -> Kind | None:
         return None
     found = [one for part in content.parts if isinstance(part, Text) for one in _kinds(part.text)]
     return None if not found or None in found else min(one for one in found if one is not None)
+
+
+def stopped(content: Content) -> bool:
+    """Whether such a message says that the user stopped the turn."""
+    words = "".join(part.text for part in content.parts if isinstance(part, Text)).lstrip()
+    return words.startswith(_STOPPED) and kind(content) is Kind.NOTICE
 
 
 def _kinds(words: str) -> Iterator[Kind | None]:

@@ -128,6 +128,14 @@ def test_answers_whose_question_left_are_two() -> None:
     assert found is not None and (found.step, found.exchange) == (1, None)
 
 
+def test_a_turn_that_was_stopped() -> None:
+    """Its words stay, and so may it: everything is whole."""
+    newest = list(newest_first(codex.read("user:q1 | say:a1 | user:q2 | say:a2 | user:<turn_aborted>x</turn_aborted>")))
+    assert not newest[0].opens and not interrupted(newest)
+    found = ending(newest, lambda message: message.n == newest[0].n)
+    assert found is not None and (found.why, found.size, found.step, found.exchange) == ("stopped", 3, 0, 3)
+
+
 def test_what_came_back_is_older() -> None:
     """A restore that stands behind a question does not answer it."""
     back = state("1-3 | restore 1-2")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Content, Image, Part, Result, Text
-from ctxkit.core.untyped import Kind, begins, kind, may_be
+from ctxkit.core.untyped import Kind, begins, kind, may_be, stopped
 
 AGENTS = "# AGENTS.md instructions for /home/me/work\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"
 WHERE = "<environment_context>\n  <cwd>/home/me</cwd>\n</environment_context>"
@@ -99,3 +99,14 @@ def test_letters_whose_lower_case_is_longer() -> None:
 def test_as_many_as_there_are() -> None:
     """Each is looked at once: were all that follows copied for each, this would not end."""
     assert kind(Content("user", [Text("<system-reminder>x</system-reminder>\n" * 200_000)])) is Kind.NOTICE
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("[Request interrupted by user]", True), ("\n[Request interrupted by user for tool use]", True),
+     ("<turn_aborted>\nThe user did.\n</turn_aborted>", True), ("<bash-input>ls</bash-input>", False), ("hello", False),
+     ("<turn_aborted>x</turn_aborted> go on", False)],
+)  # fmt: skip
+def test_stopped(words: str, expected: bool) -> None:
+    """What agents note where their user stops a turn; words that somebody typed behind that are a question."""
+    assert stopped(Content("user", [Text(words)])) == expected
