@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from ctxkit.store import append
+
 # The same examples for everybody: a red run is the change's fault. `--hypothesis-profile=explore` looks further.
 settings.register_profile("same", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
@@ -53,6 +55,12 @@ def clean_environment(_homes: Path) -> Iterator[None]:
     os.environ.clear()
     os.environ.update(before)
     time.tzset()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No append waits for a torn record to come to its end, which none does that a test wrote, but where it says so."""
+    monkeypatch.setattr(append, "PATIENCE", 0)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -30,7 +30,6 @@ from typing import Any, NamedTuple
 from ctxkit.core.jsontext import loads
 from ctxkit.errors import CtxkitError
 from ctxkit.formats.base import Row
-from ctxkit.store import append
 from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.source import open_log
 
@@ -186,7 +185,6 @@ def run_matrix(
     log = folder / "run" / "log.jsonl"
     gc.collect()
     gc.freeze()
-    patience, append.PATIENCE = append.PATIENCE, 0  # nobody writes: no torn end comes to its own
     try:
         for start, content in (STARTS if starts is None else starts).items():
             _reset(log, content)
@@ -200,7 +198,6 @@ def run_matrix(
                     place = f"{start}, {point.when} call {point.k} {point.call}, {point.fault}"
                     tally.violations.append(f"{place}: {violation}")
     finally:
-        append.PATIENCE = patience
         gc.unfreeze()
         shutil.rmtree(log.parent, ignore_errors=True)
     return list(tallies.values())

@@ -23,7 +23,7 @@ from ctxkit.store.source import Seen, Source, tail_digest
 LONGEST = 1 << 30
 """One write of more is always short on Linux."""
 _ATTEMPTS = 3
-PATIENCE, PAUSE = 6, 0.005
+PATIENCE, PAUSE = 20, 0.005
 """How often, and for how many seconds each, an append waits for the end of a record that somebody is writing."""
 FRESH = 1.0
 """Seconds after which what was written to a log is nobody's record any more that is being written."""
@@ -45,11 +45,12 @@ def append_line(
         raise WriteFailed(f"{path}: a record of {len(line)} bytes cannot be one line: nothing was written")
     fd = _open_locked(Path(path), deadline)
     try:
-        _wait_for_end(fd, str(path))
+        size = _wait_for_end(fd, str(path))
         source = _checked(fd, str(path), seen)
         read = 0 if seen is None else seen.size
         if recheck is not None and (seen is None or source.size > read):
             recheck(source, read)
+        _wait_for_end(fd, str(path), looked=size)
         for attempt in range(_ATTEMPTS):
             if _written(fd, str(path), line, again=attempt > 0):
                 break
@@ -123,18 +124,20 @@ def _open_locked(path: Path, deadline: float) -> int:
     raise UpdatedElsewhere(f"updated elsewhere: {path} is replaced again and again: nothing was written", "try again")
 
 
-def _wait_for_end(fd: int, name: str) -> None:
+def _wait_for_end(fd: int, name: str, looked: int = -1) -> int:
     """Another program may write a record by several writes: a line of ours in the middle would break it in two.
 
-    So a record that has no end, and was written to just now, has a moment to come to it. A torn one does not.
+    So a record that has no end, and was written to just now, has a moment to come to it; a torn one does not. The size
+    of the log then; one that still has the size that it was `looked` at with is not waited for again.
     """
     try:
         for _ in range(PATIENCE):
             now = os.fstat(fd)
-            ended = not now.st_size or os.pread(fd, 1, now.st_size - 1) == b"\n"
+            ended = now.st_size in (0, looked) or os.pread(fd, 1, now.st_size - 1) == b"\n"
             if ended or time.time() - now.st_mtime > FRESH:
-                return
+                return now.st_size
             time.sleep(PAUSE)
+        return os.fstat(fd).st_size
     except OSError as error:
         raise WriteFailed(f"{name}: {_reason(error)}: nothing was written") from error
 

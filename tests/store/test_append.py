@@ -22,6 +22,8 @@ from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.source import Seen, Source, open_log
 
 LINE = b'{"ctxkit":"mark","id":"a1"}'
+PATIENCE = append.PATIENCE
+"""That of users: tests have none."""
 OLD = b'{"role":"user","content":"one"}\n' * 3
 
 
@@ -249,26 +251,45 @@ def test_a_record_that_is_being_written_comes_to_its_end(log: Path, monkeypatch:
     with log.open("ab") as file:
         file.write(b'{"role":"')
     monkeypatch.setattr("time.sleep", another)
+    monkeypatch.setattr(append, "PATIENCE", 5)
     append_line(log, LINE, seen(log), lambda source, start: looks.append(source.read(start, source.size)))
     assert log.read_bytes() == OLD + b'{"role":"user","content":"two"}\n' + LINE + b"\n"
     assert looks == [b'user","content":"two"}\n']
+
+
+def test_a_record_that_begins_while_others_are_checked(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a last look before the write."""
+
+    def finish(seconds: float) -> None:
+        with log.open("ab") as file:
+            file.write(b'user"}\n')
+
+    def begin(source: Source, start: int) -> None:
+        with log.open("ab") as file:
+            file.write(b'{"role":"')
+
+    monkeypatch.setattr("time.sleep", finish)
+    monkeypatch.setattr(append, "PATIENCE", 5)
+    append_line(log, LINE, None, begin)
+    assert log.read_bytes() == OLD + b'{"role":"user"}\n' + LINE + b"\n"
 
 
 def test_a_torn_end_does_not(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for what is torn, and not at all for what was torn a while ago."""
     slept: list[float] = []
     monkeypatch.setattr("time.sleep", slept.append)
+    monkeypatch.setattr(append, "PATIENCE", PATIENCE)
     for _ in range(2):
         with log.open("ab") as file:
             file.write(b"{")
         append_line(log, LINE)
-        assert sum(slept) < 0.1
-    assert len(slept) == 2 * append.PATIENCE and log.read_bytes().endswith(b"{\n" + LINE + b"\n")
+        assert sum(slept) < 0.21
+    assert len(slept) == 2 * PATIENCE and log.read_bytes().endswith(b"{\n" + LINE + b"\n")
     with log.open("ab") as file:
         file.write(b"{")
     os.utime(log, (1, 1))
     append_line(log, LINE)
-    assert len(slept) == 2 * append.PATIENCE
+    assert len(slept) == 2 * PATIENCE
 
 
 def test_one_write_with_o_append_and_nothing_that_rewrites(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
