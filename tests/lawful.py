@@ -77,7 +77,7 @@ class Command:
                     numbers, target=10 * self.hours, strategy=("extract", "mask", "truncate")[self.first % 3],
                     keep_steps=self.more if self.flag else None, force=True, **criteria,
                 )  # fmt: skip
-            case "edit" if self.flag:
+            case "draft":
                 return log.edit(self.redrafted(log))
             case "compact" | "trim" | "edit" | "restore":
                 return log.commit(self.name, lambda: Decision(self.to_come(log), ""))
@@ -176,6 +176,8 @@ TO_COME = st.builds(
     Command, st.sampled_from(["compact", "compact", "trim", "edit", "restore"]), st.integers(0, 30),
     st.integers(0, 4), flag=st.booleans(),
 )  # fmt: skip
+DRAFTS = st.builds(Command, st.just("draft"), st.integers(0, 30), st.integers(0, 4))
+"""`edit` as users have it: through its draft."""
 CHANGES = COMMANDS.filter(lambda command: command.name not in ("undo", "redo"))
 """Everything but undo and redo."""
 

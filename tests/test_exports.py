@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ctxkit import Log
 from ctxkit.core.jsontext import dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
-from tests.lawful import COMMANDS, TO_COME, Command, as_bytes, opened, tried
+from tests.lawful import COMMANDS, DRAFTS, TO_COME, Command, as_bytes, opened, tried
 from tests.seeds import FAMILIES, ODD, exchanged, oddities, of_opencode, slices
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules, typed
 from tests.validators.thoughts import Thought, calls_signed, signed_calls, thoughts_of_log
@@ -34,6 +34,7 @@ CHANGED = st.sampled_from([dumps(piece[0]) for piece in ODD])
 ANY = st.one_of(
     COMMANDS,
     TO_COME,
+    DRAFTS,
     st.builds(
         Command, st.sampled_from(["edit", "restore"]), st.integers(0, 30), st.integers(0, 4), flag=st.booleans(),
         changed=CHANGED,

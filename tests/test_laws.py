@@ -27,6 +27,7 @@ from tests.lawful import (
     CHANGES,
     COMMANDS,
     CONDENSE,
+    DRAFTS,
     ROOT,
     TO_COME,
     Command,
@@ -123,12 +124,12 @@ class Machine(RuleBasedStateMachine):
             self.seen[len(self.long.ledger.entries)] = context(self.long)
         return op
 
-    @rule(command=COMMANDS | CONDENSE)
+    @rule(command=COMMANDS | CONDENSE | DRAFTS)
     def run(self, command: Command) -> None:
         """Any command."""
         self.apply(command)
 
-    @rule(command=CHANGES | TO_COME | CONDENSE)
+    @rule(command=CHANGES | TO_COME | CONDENSE | DRAFTS)
     def there_and_back(self, command: Command) -> None:
         """Undo of the newest op gives the context from before, byte for byte; redo restores it."""
         before = picture(self.long)
@@ -140,7 +141,7 @@ class Machine(RuleBasedStateMachine):
             assert self.apply(Command(step)) is not None
             assert picture(self.long) == expected
 
-    @rule(commands=st.lists(CHANGES | TO_COME | CONDENSE, min_size=2, max_size=4))
+    @rule(commands=st.lists(CHANGES | TO_COME | CONDENSE | DRAFTS, min_size=2, max_size=4))
     def walk(self, commands: list[Command]) -> None:
         """Undos walk back, redos walk forth, through the same contexts."""
         pictures = [picture(self.long)]
