@@ -26,8 +26,11 @@ from typing import Any
 import pytest
 
 from ctxkit import Log, appending
+from ctxkit.core.kept import HAND
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, ExitCode
+from ctxkit.pinning import reference
+from ctxkit.store.snapshots import pieces
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
 
 CASES = sorted((Path(__file__).parent / "errors").glob("*.txt"))
@@ -70,6 +73,13 @@ def kept() -> bytes:
     return b"".join(log.snapshot("before the refactor").pieces)
 
 
+@cache
+def point() -> bytes:
+    """A checkpoint of the small log."""
+    made = reference(Log.open(BytesIO(SMALL), clock=lambda: 1769940000.0), HAND, "before the refactor")
+    return b"".join(pieces(made.body, made))
+
+
 def world(folder: Path) -> None:
     """The files that the transcripts speak of."""
 
@@ -104,6 +114,7 @@ def world(folder: Path) -> None:
         "kept.jsonl.ctxkit/snapshots/20260202T100000Z-kept.json": kept(),
         "kept.jsonl.ctxkit/snapshots/20260201T100000Z-damaged.json": kept().replace(b"before the", b"after the", 1),
         "kept.jsonl.ctxkit/snapshots/20260201T100000Z-changed.json": kept().replace(b"second", b"sekond", 1),
+        "point.json": point(),
         "newer.json": b'{"v":2,"session_id":"0123456789abcdef","messages":[]}',
         "badly.jsonl": SMALL,
         "badly.jsonl.ctxkit/config.toml": b'[window]\ndefualt = "8h"\n',
