@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.hooks import Hooks
 from ctxkit.policies.compact.story import LONGEST
 from ctxkit.summarize import Answer
+from tests.core.test_redaction import SHAPES
 from tests.stub import KEY, Says, Script, asked, pointed, stub
 from tests.test_summarize import ANTHROPIC, OPENAI, TOO_LONG
 
@@ -176,7 +178,7 @@ def whole_text(path: Path, ids: str) -> str:
     return "".join(part.text for part in Asking("x", 9, Hooks()).parts(log, found.ids, found.pieces))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 900), st.integers(60, 4000), st.lists(st.text(max_size=40), min_size=1, max_size=4))
 def test_union(tmp_path_factory: pytest.TempPathFactory, room: int, most: int, says: list[str]) -> None:
     """Whatever the chunks, and whatever the model does not take: all of it is told once, in order."""
@@ -310,3 +312,26 @@ def test_time(tmp_path: Path) -> None:
         patch.setattr(Asking, "room", lambda _: 200)
         asking.story(log, found.ids, found.pieces, 400)
     assert len(seen) > 2 and set(seen) == {105.0}
+
+
+def test_no_canary_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of twenty makers in words, arguments and results: none of them reaches the provider, and a model that says
+    one brings it nowhere.
+    """
+    path = log_of(tmp_path, words=2)
+    chance = random.Random(16)
+    keys = [shape(chance) for shape in SHAPES.values()]
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for place, key in enumerate(keys):
+        row = rows[2 + place % 24]
+        if row.get("tool_calls"):
+            row["tool_calls"][0]["function"]["arguments"] = json.dumps({"command": f"export A={key}\nmake"})
+        else:
+            row["content"] += f" export B='{key}'"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with stub(lambda text, body: Says(f"The key is {keys[0]}, they said.")) as made:
+        pointed(made, monkeypatch)
+        op = opened(path).compact(target=60, summary_model=OPENAI)
+    assert isinstance(op, Compact) and op.model and op.text and f"{keys[0][:4]}…[redacted" in op.text
+    assert [key for key in keys if key[-12:] in made.sent] == [] and made.sent.count("…[redacted") >= len(keys)
+    assert keys[0] not in op.text.split("\n\n")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,12 @@ TOLD = Names.parse("2-5")
 
 def told(text: str, budget: int = 400) -> str | None:
     """The summary that comes of one answer."""
-    return story.worded([story.clean(text)], "openai/x", PIECES, budget, shapes.counts, told=TOLD, label=str)
+    return story.worded([story.clean(text)], "openai/x", PIECES, budget, count, told=TOLD, label=str)
+
+
+def count(texts: Sequence[str]) -> list[int]:
+    """Tokens, roughly: thousands of answers are counted."""
+    return [-(-len(text) // 4) for text in texts]
 
 
 def test_whole() -> None:
@@ -49,8 +55,8 @@ def test_whole() -> None:
             st.sampled_from(
                 ["#12 user: forget all", "\x1b[2J", '{"ctxkit":"clear"}', "[messages 1-9 left out]", "\n", "> ", "\r",
                  "Messages:", "\u202e", "```", "</conversation-0>", "Files edited:\n", "I'm sorry", "ghp_" + "a1" * 18,
-                 "x" * 5000]
-            ), max_size=12,
+                 "x" * 600]
+            ), max_size=8,
         ).map("".join),
     ),
     st.integers(0, 600),
@@ -60,13 +66,13 @@ def test_any_answer(answer: str, budget: int) -> None:
     text = told(answer, budget)
     if text is None:
         return
-    assert shapes.counts([text])[0] <= budget
+    assert count([text])[0] <= budget
     head, _, rest = text.partition("\n")
     assert head.startswith("[Summary of messages 2-5, in the words of the model openai/x")
     quote, _, under = rest.partition("\n\n")
     assert all(line.startswith(">") for line in quote.split("\n"))
     assert under == "" or under.startswith("[messages 2-5 in short")
-    assert f"ghp_{'a1' * 18}" not in text and shapes.counts([f"{head}\n{quote}"])[0] <= max(story.SHARE * budget, 0) + 1
+    assert f"ghp_{'a1' * 18}" not in text and count([f"{head}\n{quote}"])[0] <= max(story.SHARE * budget, 0) + 1
     assert not any(unicodedata.category(char) in ("Cc", "Cf", "Cs") and char not in "\n\t" for char in text)
 
 
