@@ -147,7 +147,9 @@ def test_it_connects_to_the_model_s_host_alone(tmp_path: Path) -> None:
     path = log_of(tmp_path)
     home = tmp_path / "home"
     home.mkdir()
-    (tmp_path / ".env").write_text("OPENAI_API_BASE=http://127.0.0.1:1/evil\n")
+    (tmp_path / ".env").write_text(
+        "HTTP_PROXY=http://127.0.0.1:1\nhttp_proxy=http://127.0.0.1:1\n"
+    )  # a cloned folder's
     with stub(Says("BOOM", 429), Says(STORY)) as made:
         noted = {
             "CONNECTS": str(tmp_path / "connects"),
