@@ -37,7 +37,7 @@ bench-compact *args:
     python -m tests.bench.compaction {{args}}
 
 # 300 random kills of a loop of commands with a live writer, each recovered and judged; prints the rate
-kills *args:
+crashes *args:
     python -m tests.killing {{args}}
 
 # How many of the first messages that `--about` takes are about the topic, on real sessions; --write: docs/selecting.md

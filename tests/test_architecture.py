@@ -249,6 +249,13 @@ def recipes() -> dict[str, list[str]]:
 LINES = [line for lines in recipes().values() for line in lines]
 
 
+def test_recipes_are_told_apart() -> None:
+    """No name is two recipes'."""
+    text = (ROOT / "justfile").read_text(encoding="utf-8")
+    names = re.findall(r"^([a-z][a-z-]*)(?: [^:\n]*)?:(?!=)", text, re.M)
+    assert "kills" in names and len(names) == len(set(names))
+
+
 @pytest.mark.parametrize("line", LINES)
 def test_justfile_commands_exist(line: str) -> None:
     """Each line of a recipe runs a tool of the dev extra, a module or a script that is there."""

@@ -1,4 +1,4 @@
-"""Random kills of a loop of commands with a live writer: a few of the 300 that `just kills` plays."""
+"""Random kills of a loop of commands with a live writer: a few of the 300 that `just crashes` plays."""
 
 from __future__ import annotations
 
