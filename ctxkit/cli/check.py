@@ -22,8 +22,9 @@ def command(log: LogArgument = "-", *, reading: Reading) -> int:
     """Look for damage: in lines, ops, calls and their results, snapshots and config; and for copies beside the log.
 
     Ops that do not fit are found too, and calls and results without each other. Copies are those that programs leave
-    which synchronise folders: what differs is told. Where the log's own program noted the hashes of the messages that it sent, its context is proved by them. Exit 0:
-    nothing was found, notes apart; 1: what was found is printed, a line each. Nothing is changed, ever.
+    which synchronise folders: what differs is told. Where the log's own program noted the hashes of the messages that
+    it sent, its context is proved by them. Exit 0: nothing was found, notes apart; 1: what was found is printed, a line
+    each. Nothing is changed, ever.
     """
     target = opened(log, reading, command="check", report=False, tolerant=True)
     proofs = target.proofs()
