@@ -71,7 +71,7 @@ class CommittingLog(AppendingLog):
                 self.warned = before_op(self, op)
             self.append(sealed(op), None if recheck is None else partial(recheck, op))
             self.written = op.id
-            if kept:
+            if kept and not self.warned:  # one warning says what is wrong with the folder
                 self.prune_checkpoints()
         return op
 

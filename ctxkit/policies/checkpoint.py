@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ctxkit.core.files import SHELL, changes, script, touches
 from ctxkit.core.messages import Call, Content, Result, Text
-from ctxkit.policies.compact.items import BARE, simple
+from ctxkit.policies.compact.items import BARE, without_documents
 
 STATUS = re.compile(
     r"(?:\bexit(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)|\breturncode|\breturned code)\W{0,3}(-?\d+)", re.I
@@ -22,9 +22,21 @@ LINES, LOOKED_AT = 3, 300
 """So many lines, and characters of them."""
 REFUSED = re.compile(r"(?:<tool_use_error>|error\b|failed\b|\w+ (?:verification )?failed\b)", re.I)
 """How the result of a tool begins that did not do it and does not say so otherwise."""
-ASIDE = frozenset({"cd", "export", "source", ".", "set", "pushd", "popd", "sleep"}) | BARE
-"""Programs whose success says nothing."""
-REDIRECTED = re.compile(r"\d?>>?\s*(?:&\d|/dev/null)|\|&?$")
+REJECTED = re.compile(r"(?:The user doesn't want to|\[Request interrupted by user|Command aborted|aborted by user)")
+"""How the result of a call begins that a person did not let run, or to its end: it says nothing of the command."""
+ASIDE = BARE | {
+    "cd", "export", "source", ".", "set", "pushd", "popd", "sleep", "rm", "mkdir", "exit", "done", "fi", "}",
+}  # fmt: skip
+"""Programs whose success says nothing, and what ends a loop, a condition, or a group."""
+REDIRECTED = re.compile(r"[\d&]?>>?\s*(?:&\d|/dev/null)|\\\n")
+OPERATORS = re.compile(
+    r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?P<comment>(?:(?<=\s)|^)\#[^\n]*)
+    |(?P<pipe>\|&?(?!\|))|(?P<and>&&)|(?P<or>\|\||(?<![<>&])&(?![>&]))|(?P<end>[;\n])""",
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+"""What stands between the commands of a script; quoted text first, so that nothing in it counts."""
+STRICT, PIPEFAIL = re.compile(r"^\s*set -\w*e", re.M), re.compile(r"\bpipefail\b")
+"""How a script says that each of its commands decides on its status, and each of a pipe."""
 DECIDED = re.compile(
     r"\b(?:(?:we|I)(?:'ve| have)? (?:decided|agreed)|decision:|let's go with|(?:we|I)(?:'ll| will) go with|"
     r"the root cause (?:is|was)|(?:we|I) chose)\b",
@@ -129,10 +141,34 @@ def written(call: Call) -> list[str]:
 
 
 def commands(call: Call) -> list[str]:
-    """What a call of a shell runs, each command as one line, but for what says nothing by its success."""
+    """The commands of a call of a shell that its status tells of, each as one line, but for what says nothing by its
+    success.
+
+    Of a pipe that is the last one, and of a script what stands in its last list: `make | tail` is a success of `tail`
+    alone, `make; date` one of `date`, and what has an `||`, or runs aside, tells of neither side.
+    """
     arguments = call.arguments if isinstance(call.arguments, dict) else {"command": call.arguments}
-    found = (" ".join(REDIRECTED.sub(" ", one).split()) for one in simple(script(arguments)))
-    return [one for one in found if one and one.split()[0] not in ASIDE and not one.startswith("#")]
+    found = (" ".join(REDIRECTED.sub(" ", one).split()) for one in _telling(without_documents(script(arguments))))
+    return [one for one in found if one and one.split()[0] not in ASIDE]
+
+
+def _telling(text: str) -> list[str]:
+    """The commands of a script whose status is its own."""
+    strict, pipes = STRICT.search(text) is not None, PIPEFAIL.search(text) is not None
+    told, chained, command, start, either = list[str](), list[str](), "", 0, False
+    for match in OPERATORS.finditer(text + "\n"):
+        if (kind := match.lastgroup) is None:
+            continue  # quoted
+        command, start = command + text[start : match.start()], match.end()
+        if kind == "comment":
+            continue
+        if command.strip() and (kind != "pipe" or pipes):
+            chained.append(command)
+        command, either = "", either or kind == "or"
+        if kind == "end" and chained:
+            told = [*(told if strict else ()), *(() if either else chained)]
+            chained, either = [], False
+    return told
 
 
 def failed(result: Result) -> bool:
@@ -161,7 +197,8 @@ def _happened(contents: Iterable[Content]) -> Iterator[_Ran | str]:
                 case Call():
                     calls[part.id] = part
                 case Result() if (call := calls.pop(part.id, None)) is not None:
-                    yield _Ran(call, failed(part))
+                    if not REJECTED.match(_text(part)[:LOOKED_AT].lstrip()):
+                        yield _Ran(call, failed(part))
                 case Text(text=text) if content.role in ("assistant", "model"):
                     yield text
                 case _:

@@ -35,6 +35,11 @@ Known = set[tuple[int, int]]
 """Device and inode of what was given already."""
 
 
+def is_sidecar(name: str) -> bool:
+    """Whether a folder of this name is the sidecar of a log; `.ctxkit` alone is of none."""
+    return name.endswith(SIDECAR) and name != SIDECAR
+
+
 def walk(folder: Path, known: Known | None = None) -> Iterator[Entry]:
     """Everything below `folder` that counts, by name, each once, however many links lead to it. Raises OSError for it.
 
@@ -54,7 +59,7 @@ def walk(folder: Path, known: Known | None = None) -> Iterator[Entry]:
             if stat.S_ISREG(found.st_mode):
                 yield Entry(Path(path), found, alone=alone)
             elif stat.S_ISDIR(found.st_mode):
-                if path.endswith(SIDECAR) and not first:
+                if is_sidecar(os.path.basename(path)) and not first:
                     yield Entry(Path(path), found, sidecar=True)
                 else:
                     waiting.extend(_listed(path))
@@ -98,7 +103,7 @@ def orphans(folder: Path) -> list[Path]:
             names = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
     except OSError:
         return []
-    some = sorted(name for name, is_folder in names.items() if is_folder and name.endswith(SIDECAR) and name != SIDECAR)
+    some = sorted(name for name, is_folder in names.items() if is_folder and is_sidecar(name))
     return [folder / name for name in some if name.removesuffix(SIDECAR) not in names]
 
 

@@ -197,10 +197,11 @@ def _private(folder: Path) -> None:
         sync_folder(folder.parent)
     except FileExistsError as error:
         if not os.path.isdir(folder):
-            raise CannotCreate(f"{folder}: is there already, and no folder") from error
+            text = f"{folder}: is there already, and no folder: nothing was changed"
+            raise CannotCreate(text, "--sidecar DIR names another folder") from error
     except OSError as error:
         hint = "--sidecar DIR names another folder"
-        raise CannotCreate(f"{folder}: cannot create: {_reason(error)}", hint) from error
+        raise CannotCreate(f"{folder}: cannot create: {_reason(error)}: nothing was changed", hint) from error
 
 
 def _grown(log: Path | None, seen: Seen | None) -> bool:

@@ -150,9 +150,10 @@ class Snapshots:
             sync_folder(self.folder.parent)
         except FileExistsError as error:
             if not os.path.isdir(self.folder):
-                raise CannotCreate(f"{self.folder}: is there already, and no folder") from error
+                text = f"{self.folder}: is there already, and no folder: nothing was written"
+                raise CannotCreate(text, "remove it, or name another sidecar with --sidecar DIR") from error
         except OSError as error:
-            raise CannotCreate(f"{self.folder}: cannot create: {_reason(error)}") from error
+            raise CannotCreate(f"{self.folder}: cannot create: {_reason(error)}: nothing was written") from error
 
     def _stays(self, said: str) -> None:
         if self.sidecar.leads_out(self.folder):

@@ -127,7 +127,21 @@ def test_it_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "no checkpoint was made: " in warning and said == "Context cleared. Starting fresh."
     for words in ((), ("-m", "x")):
         ran = ctxkit("checkpoint", path, *words)
-        assert (ran.code, ran.out) == (73, b"") and "is there already, and no folder" in ran.err
+        assert (ran.code, ran.out) == (73, b"")
+        assert "is there already, and no folder: nothing was changed\nhint: " in ran.err
+
+
+def test_a_link_that_leads_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One warning, too, and not a second one of what cannot be removed there; nothing stands behind the link."""
+    monkeypatch.setattr(checkpointing.time, "sleep", lambda _: None)
+    for name in ("in", "out"):
+        (tmp_path / name).mkdir()
+    path = small(tmp_path / "in")
+    (tmp_path / "in/chat.jsonl.ctxkit").mkdir()
+    (tmp_path / "in/chat.jsonl.ctxkit/snapshots").symlink_to(tmp_path / "out")
+    warning, said = good("clear", path).err.splitlines()
+    assert "a link that leads out of" in warning and said == "Context cleared. Starting fresh."
+    assert os.listdir(tmp_path / "out") == []
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,13 @@ def test_sidecars_whose_log_is_gone(logs: Path) -> None:
     assert good("sessions", logs, "--json", "-q").err == ""
 
 
+def test_a_folder_of_the_name_alone(logs: Path) -> None:
+    """A folder `.ctxkit` is the sidecar of nothing, and what is in it is listed."""
+    (logs / ".ctxkit").mkdir()
+    (logs / ".ctxkit/a.jsonl").write_bytes((logs / "chat.jsonl").read_bytes())
+    assert good("sessions", logs, "--json").err == "4 sessions\n"
+
+
 @pytest.mark.needs("setpriv")
 def test_what_cannot_be_read(logs: Path) -> None:
     """A file, a folder: said, and the others are listed; exit by what failed where nothing else is there."""

@@ -93,24 +93,32 @@ def test_failed(said: str, error: bool, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("pytest -q", ["pytest -q"]), ("cd /x && pytest  -q 2>&1 | tail -20", ["pytest -q"]), ("ls; cat a", []),
+        ("pytest -q", ["pytest -q"]), ("cd /x && pytest  -q 2>&1", ["pytest -q"]), ("ls; cat a", []),
         ("make", ["make"]), ("npm test && npm run build", ["npm test", "npm run build"]), ("# why\nmake", ["make"]),
         ("cat <<'E' >a.py\nmake\nE\npython a.py", ["python a.py"]), ("", []),
+        ("pytest | tail", []), ("a && pytest |& tee log", ["a", "tee log"]), ("make; date", ["date"]),
+        ("make || true", []), ("cd x || exit 1; make", ["make"]), ("make &", []), ("make &>/dev/null", ["make"]),
+        ("set -o pipefail; make | tee x", ["make", "tee x"]), ("set -euo pipefail\nmake|tail\na b", ["make", "a b"]),
+        ("for i in a; do make; done", []), ('rg "a|make;x" && make', ["make"]), ("make # don't", ["make"]),
+        ("make \\\n  all 2>&1", ["make all"]), ("a 'un", ["a 'un"]), ("rm -f x && make", ["make"]),
     ],
 )  # fmt: skip
 def test_commands(script: str, expected: list[str]) -> None:
-    """Each by itself, without what only shows or leads there."""
+    """Those whose status the call's status is, without what only shows or leads there."""
     assert commands(Call("1", "Bash", {"command": script})) == expected
     assert commands(Call("1", "shell", {"command": ["bash", "-lc", script]})) == expected
 
 
 def test_error_resolution() -> None:
     """A command that failed and later succeeded, by itself or among others; another one is none."""
-    red = ran("Bash", {"command": "cd /x && pytest -q | tail"}, "Exit code 1")
+    red = ran("Bash", {"command": "cd /x && pytest -q 2>&1"}, "Exit code 1")
     green = ran("Bash", {"command": "pytest -q 2>&1 && make lint"}, "Exit code 0")
     assert newest_event([*red, *green]) == Event("error_resolution", "pytest -q succeeds again")
     assert newest_event([*green, *red]) is None and newest_event(green) is None
     assert newest_event([*red, *ran("Bash", {"command": "pytest tests"}, "")]) is None
+    assert newest_event([*red, *ran("Bash", {"command": "pytest -q | tail"}, "1 failed")]) is None
+    stopped = ran("Bash", {"command": "pytest -q"}, "The user doesn't want to proceed with this tool use.", error=True)
+    assert newest_event([*stopped, *green]) is None
     assert newest_event([*red, *green], ("code",)) is None
     write = ran("Write", {"file_path": "a.py"})
     assert newest_event([*red, *green, *write]) == Event("code", "a.py written")

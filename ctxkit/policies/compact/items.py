@@ -126,10 +126,10 @@ def commands(script: str) -> Iterator[str]:
 
 def simple(script: str) -> list[str]:
     """The pieces of a script: what stands between its operators, without the bodies of documents."""
-    return PIECES.split(_without_documents(script))
+    return PIECES.split(without_documents(script))
 
 
-def _without_documents(script: str) -> str:
+def without_documents(script: str) -> str:
     """A script without its here-documents, which are text for somebody else; linear, whatever it holds."""
     if "<<" not in script:
         return script
