@@ -59,8 +59,10 @@ def shelf(log: OpenedLog, patience: float = DEADLINE) -> Snapshots:
 
 
 def store(log: OpenedLog, kept: Kept, patience: float = DEADLINE) -> Pinned:
-    """Write a checkpoint beside its log, unless it is there. Raises CannotCreate, NoPermission, Locked, Usage."""
-    path, new = shelf(log, patience).add(pieces(kept.body, kept), kept.head)
+    """Write a checkpoint beside its log, unless it is there, or one of its exchange. Raises CannotCreate, NoPermission,
+    Locked, Usage.
+    """
+    path, new = shelf(log, patience).add(pieces(kept.body, kept), kept.head, kept.body.get("exchange"))
     return Pinned(kept, path, new)
 
 

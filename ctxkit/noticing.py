@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
+from itertools import pairwise
 
 from ctxkit.appending import AppendingLog
 from ctxkit.checkpointing import PATIENCE, Pinned, shelf, store, tried
@@ -17,8 +18,10 @@ from ctxkit.core.select import opens
 from ctxkit.core.state import State
 from ctxkit.opened import OpenedLog
 from ctxkit.pinning import reference
-from ctxkit.policies.checkpoint import SPOKEN, USUAL, matters, newest_event
+from ctxkit.policies.checkpoint import SPOKEN, USUAL, Event, matters, newest_event
 
+LOOKED_BACK = 2
+"""Exchanges of which one may be worth a checkpoint."""
 READ = 8 << 20
 """Bytes of an exchange that are looked at: a hook waits for it."""
 
@@ -28,19 +31,28 @@ def by_itself(log: AppendingLog, label: str, also: Collection[str] = ()) -> Pinn
     where it is not, or has one already. `also`: tags that count besides the usual ones.
     """
     known = {one.body.get("exchange") for one in shelf(log).checkpoints()}
-    for opener, names in _newest_exchanges(log.state()):
+    tags = (*USUAL, *also)
+    newest = list(_newest_exchanges(log.state()))
+    for (opener, names), (_, before) in pairwise([*newest, ("", [])][: LOOKED_BACK + 1]):
         if opener in known:
             return None
-        tags = (*USUAL, *also)
-        event = newest_event(_that_matters(log, names, tags), tags)
+        event = _event(log, before, names, tags)
         if event is not None:
             kept = reference(log, event.tag, label or event.said, exchange=opener)
-            return tried(partial(store, log, kept, PATIENCE))
+            pinned = tried(partial(store, log, kept, PATIENCE))
+            return pinned if pinned.new else None  # another program noticed it at the same moment
     return None
 
 
+def _event(log: OpenedLog, before: list[Name], names: list[Name], tags: Collection[str]) -> Event | None:
+    """What happened in an exchange; what failed in the one `before` may have succeeded in it."""
+    new, found = frozenset(names), list(_that_matters(log, [*before, *names], tags))
+    contents = [content for _, content in found]
+    return newest_event(contents, tags, sum(name not in new for name, _ in found))
+
+
 def _newest_exchanges(state: State) -> Iterator[tuple[str, list[Name]]]:
-    """The newest exchange of the context and the one before it: what opens them, and their messages."""
+    """The newest exchanges of the context, the newest first: what opens them, and their messages."""
     found: list[Name] = []
     given = 0
     for name in reversed(list(shown_names(state))):
@@ -48,13 +60,13 @@ def _newest_exchanges(state: State) -> Iterator[tuple[str, list[Name]]]:
         if opens(state, name):
             yield str(name), found[::-1]
             found, given = [], given + 1
-            if given == 2:
+            if given > LOOKED_BACK:
                 return
     if found:
         yield "0", found[::-1]
 
 
-def _that_matters(log: OpenedLog, names: Iterable[Name], tags: Collection[str]) -> Iterator[Content]:
+def _that_matters(log: OpenedLog, names: Iterable[Name], tags: Collection[str]) -> Iterator[tuple[Name, Content]]:
     """The contents that may trigger one: what reads is most of a log, and is not read again. Of a very long exchange
     the newest READ bytes.
     """
@@ -74,4 +86,4 @@ def _that_matters(log: OpenedLog, names: Iterable[Name], tags: Collection[str]) 
     while first and (left := left - found[first - 1][1]) >= 0:
         first -= 1
     for name, _ in found[first:]:
-        yield log.full(entry(state, name))
+        yield name, log.full(entry(state, name))

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from ctxkit import Log, noticing
+from ctxkit.checkpointing import shelf
+from ctxkit.store.snapshots import Snapshots
 from tests.cli.runner import call as made
 from tests.cli.runner import lines, message
 from tests.lawful import NOW
@@ -52,6 +54,32 @@ def test_by_itself(tmp_path: Path) -> None:
     assert log.checkpoint(auto=True) is None
     said = log.checkpoint(auto=True, also=["decision"])
     assert said is not None and said.kept.head.tags == ["decision"]
+
+
+def shell(n: int, said: str) -> list[dict[str, Any]]:
+    """A call of `make`, and what it printed."""
+    called = made("Bash", str(n), command="make")
+    return [message("assistant", None, tool_calls=[called]), message("tool", said, tool_call_id=str(n))]
+
+
+def test_what_failed_in_the_exchange_before(tmp_path: Path) -> None:
+    """The user says what to do in between; of two exchanges back nothing is known."""
+    red, green, user = shell(1, "exit code 1"), shell(2, "exit code 0"), message("user", "try again")
+    found = file(tmp_path, lines(user, *red, user, *green)).checkpoint(auto=True)
+    assert found is not None and found.kept.head.tags == ["error_resolution"] and found.kept.body["exchange"] == "4"
+    (tmp_path / "far").mkdir()
+    assert file(tmp_path / "far", lines(user, *red, user, user, *green)).checkpoint(auto=True) is None
+
+
+def test_two_programs_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log grew between their looks: there is one checkpoint of the exchange all the same."""
+    log = file(tmp_path, lines(message("user", "go"), *shell(1, "exit code 1"), *shell(2, "exit code 0")))
+    assert log.checkpoint(auto=True) is not None
+    log.add_message({"role": "assistant", "content": "done"})
+    monkeypatch.setattr(Snapshots, "checkpoints", lambda _: [])
+    assert log.checkpoint(auto=True) is None
+    monkeypatch.undo()
+    assert len(shelf(log).checkpoints()) == 1
 
 
 def test_of_a_very_long_exchange_the_newest_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ What calls do to files is told by `core/files.py`, what a script consists of by 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ctxkit.core.files import SHELL, changes, script, touches
@@ -116,13 +116,17 @@ SPOKEN = frozenset(tag for tag, (on, _) in TRIGGERS.items() if not on)
 """Tags that need what the model says."""
 
 
-def newest_event(contents: Iterable[Content], tags: Collection[str] = USUAL) -> Event | None:
-    """The newest event in the messages of an exchange that triggers a checkpoint with one of `tags`."""
+def newest_event(contents: Sequence[Content], tags: Collection[str] = USUAL, first: int = 0) -> Event | None:
+    """The newest event in the messages of an exchange that triggers a checkpoint with one of `tags`.
+
+    The messages before place `first` are those of an earlier one: what failed there may succeed in this.
+    """
     happened = list(_happened(contents))
+    start = sum(1 for _ in _happened(contents[:first]))
     found: tuple[int, Event] | None = None
     for tag in TRIGGERS:
         for place, said in TRIGGERS[tag][1](happened) if tag in tags else ():
-            if found is None or place >= found[0]:
+            if place >= (start if found is None else found[0]):
                 found = place, Event(tag, _clipped(said, WORDS))
     return None if found is None else found[1]
 

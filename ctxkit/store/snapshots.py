@@ -102,15 +102,19 @@ class Snapshots:
         others = sorted((name, status) for name, status in there if not stat.S_ISREG(status.st_mode))
         return [(name, "a link" if stat.S_ISLNK(status.st_mode) else kind_of(status)) for name, status in others]
 
-    def add(self, pieces: Iterable[bytes], head: Head) -> tuple[Path, bool]:
-        """Write a new file; its path, and whether it is new: one with the same id and kind is there already, else.
+    def add(self, pieces: Iterable[bytes], head: Head, exchange: str | None = None) -> tuple[Path, bool]:
+        """Write a new file; its path, and whether it is new: one with the same id and kind is there already, else, or
+        a checkpoint of the same `exchange`.
 
         Raises CannotCreate, NoPermission, Locked.
         """
         with self.sidecar.locked(self.patience):
             self._stays("nothing was written")
-            for one in self.found(SMALL, head.short) if head.kind == CHECKPOINT else self.found():
-                if one.head is not None and (one.head.session_id, one.head.kind) == (head.session_id, head.kind):
+            name = head.short if head.kind == CHECKPOINT and exchange is None else ""
+            for one in self.found(SMALL if head.kind == CHECKPOINT else None, name):
+                if one.head is None or one.head.kind != head.kind:
+                    continue
+                if one.head.session_id == head.session_id or (exchange and one.body.get("exchange") == exchange):
                     return one.path, False
             self._create()
             short, long = names_of(head)
