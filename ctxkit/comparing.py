@@ -146,8 +146,8 @@ class Diff:
         if isinstance(name, int):
             return Why("later", None, "not written yet")
         op = side.state.ledger.by_id.get(name.op)
-        if op is None:
-            return Why("later", None, "not written yet")
+        if op is None:  # a snapshot's own items are of no op: what became of them is not known
+            return Why() if self.of_snapshots else Why("later", None, "not written yet")
         if op.void:
             return Why("undone", op.voided_by, f"op {op.number} was undone by op {op.voided_by}")
         return Why("dropped", op.number, f"op {op.number} no longer holds")

@@ -46,9 +46,7 @@ Message = Mapping[str, Any]
 
 
 class Sending(NamedTuple):
-    """What is about to be sent: nothing has left yet. `bytes`: of the request's body, `redactions`: secrets taken out
-    of it.
-    """
+    """What is about to be sent; nothing left yet. `bytes`: of the request's body; `redactions`: secrets taken out."""
 
     model: str
     host: str
@@ -124,8 +122,7 @@ def ask(
         left = deadline - clock()
         if left <= 0:
             raise _failed(model, "the time is over")
-        call = _Call(asked, left)
-        answer = call.wait(lambda: deadline - clock(), announce, tick or (lambda: None))
+        answer = _Call(asked, left).wait(lambda: deadline - clock(), announce, tick or (lambda: None))
         why = check(answer) if check is not None else None
         if why:
             raise _failed(model, why, again=True)
@@ -238,6 +235,8 @@ class _Call(threading.Thread):
         model = str(self._asked["model"])
         if self._why:
             return _failed(model, self._why, again=self._again)
+        if not self._go.is_set() and (keys := _missing_keys(model)):
+            return ModelFailed(f"{model} was not asked: {' or '.join(keys)} is not set", _hint(401, ""))
         name, status = type(error).__name__, getattr(error, "status_code", None)
         status = status if isinstance(status, int) else None
         words = str(error)
@@ -277,6 +276,13 @@ def _seconds(text: str) -> float:
         return min(max(float(text), 0.0), 3600.0)
     except ValueError:
         return 0.0
+
+
+def _missing_keys(model: str) -> list[str]:
+    """The variables that litellm looks for a key in, where it finds none: one of them is enough."""
+    litellm = sys.modules.get("litellm")
+    names = [] if litellm is None else litellm.validate_environment(model)["missing_keys"]
+    return [name for name in names if name.endswith("_KEY")]
 
 
 def _hint(status: int | None, words: str) -> str:
@@ -351,11 +357,10 @@ def _guard() -> None:
     def guarded(self: Any, request: httpx.Request) -> httpx.Response:
         call: _Call | None = getattr(_calling, "call", None)
         if call is None:
-            response: httpx.Response = plain(self, request)
-            return response
+            return cast(httpx.Response, plain(self, request))
         port = "" if request.url.port is None else f":{request.url.port}"
         call.may_send(f"{request.url.host}{port}", int(request.headers.get("content-length", 0)))
-        response = plain(self, request)
+        response: httpx.Response = plain(self, request)
         if response.has_redirect_location:
             response.close()
             call.refuse(f"it points to another place, status {response.status_code}")

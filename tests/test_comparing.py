@@ -308,6 +308,19 @@ def test_snapshots_say_why(tmp_path: Path) -> None:
     assert reasons == [("3", ""), ("5", "forget"), ("7", "later")]
 
 
+def test_a_snapshot_s_own_items(tmp_path: Path) -> None:
+    """A summary that a checkpoint has and the log has no more: it was written, so nothing else is said of it."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(build.lines("1-6 | compact 1-4"))
+    Log.open(path).checkpoint("kept")
+    path.write_bytes(build.lines("1-6 | compact 1-4 | clear"))
+    found = Log.open(path).diff("kept")
+    assert [why.text for hunk in found.hunks if hunk.kind == GONE for _, why in found.parts(hunk)] == [
+        "",
+        "cleared by op 2",
+    ]
+
+
 def brief_of(diff: Diff, hunk: Hunk) -> str:
     """The messages of one difference."""
     where, start = (diff.a, hunk.a) if hunk.kind == GONE else (diff.b, hunk.b)

@@ -208,6 +208,15 @@ def test_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install 'ctxkit-cli[llm]'" in failed(monkeypatch, OPENAI, Says("x"))[0].message
 
 
+@pytest.mark.parametrize(("model", "name"), [(OPENAI, "OPENAI_API_KEY"), (ANTHROPIC, "ANTHROPIC_API_KEY")])
+def test_no_key(monkeypatch: pytest.MonkeyPatch, model: str, name: str) -> None:
+    """Which one is missing, at once: nothing was sent, and nobody answered."""
+    monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ModelFailed) as error:
+        ask(model, MESSAGES, deadline=time.monotonic() + 50, sleep=lambda _: pytest.fail("it is tried again"))
+    assert error.value.message == f"{model} was not asked: {name} is not set" and "environment" in error.value.hint
+
+
 def test_whoever_else_uses_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its settings are as they were, other requests are not guarded, streams are as they were."""
     tried(monkeypatch, OPENAI, Says("x"))

@@ -132,4 +132,7 @@ def _hint(found: Recovery) -> str:
         return found.unplayed.hint
     if best is not None and best.count:
         return f"ctxkit recover LOG --yes goes back to message {best.message}"
-    return "the context is whole as it is" if found.drafts or found.state != "interrupted" else "nothing has to leave"
+    if found.drafts or found.state != "interrupted":
+        return "the context is whole as it is"
+    further = [f"--to {point.to}" for point in found.points if point.count]
+    return "nothing has to leave: go on from here" + (f", or further back with {further[0]}" if further else "")

@@ -159,6 +159,11 @@ def detect(head: Sequence[dict[str, Any]]) -> Format:
             return one
     from ctxkit.formats import sightings
 
+    if head[0].get("kind") == "checkpoint" and "prefix" in head[0]:
+        raise UnknownFormat(
+            "this is a checkpoint: it refers to messages of its log, and holds none",
+            "ctxkit diff LOG FILE compares it with its log; ctxkit restore LOG FILE brings it back",
+        )
     raise UnknownFormat(
         f"this is no format that ctxkit reads: {sightings.of_record(head[0], 'its first record has')}", hint()
     )

@@ -36,8 +36,8 @@ class Sidecar:
             if path is None:
                 raise ValueError("a stream has no sidecar unless a folder is named")
             target = Path(os.path.realpath(path))
-            folder = target.with_name(target.name + ".ctxkit")
             self.base = target.parent
+            folder = self.base / f"{target.name}.ctxkit"  # the root folder has no name
         else:
             self.base = folder
         """What no link may lead out of: a cloned folder must not have ctxkit read or write elsewhere."""

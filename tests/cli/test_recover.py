@@ -56,6 +56,8 @@ def test_yes(path: Path) -> None:
     assert shown(path) == list(range(1, 15)) and path.read_bytes().startswith(before)
     after = path.read_bytes()
     assert "nothing has to leave" in good("recover", path, "--yes").err and path.read_bytes() == after
+    hint = ctxkit("recover", path).err.splitlines()[-1]
+    assert hint == "hint: nothing has to leave: go on from here, or further back with --to exchange"
     good("undo", path)
     assert shown(path) == list(range(1, 16))
 

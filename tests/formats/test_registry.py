@@ -48,6 +48,13 @@ def test_what_is_no_format_is_refused_with_what_was_seen(record: dict[str, Any])
     assert all(key in error.value.message for key in record)
 
 
+def test_a_checkpoint_is_told_as_one() -> None:
+    """Its file holds no messages; the hint says what to do with it."""
+    with pytest.raises(UnknownFormat, match="a checkpoint") as error:
+        registry.detect([{"v": 1, "kind": "checkpoint", "prefix": "ab"}])
+    assert "restore LOG FILE" in error.value.hint
+
+
 def test_only_the_first_fifty_records_count() -> None:
     """A role far below does not make a log of anything a chat."""
     odd: list[dict[str, Any]] = [{"note": i} for i in range(registry.HEAD)]

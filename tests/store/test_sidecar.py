@@ -34,6 +34,11 @@ def test_nothing_is_created_by_looking(log: Path) -> None:
     assert sidecar.notices == []
 
 
+def test_the_root_folder_has_a_place_too() -> None:
+    """`ctxkit snapshots /` says that it is a folder."""
+    assert Sidecar(Path("/")).folder == Path("/.ctxkit")
+
+
 def test_it_is_beside_the_target_of_a_link(log: Path, tmp_path: Path) -> None:
     """One log, one sidecar, by whatever path."""
     other = tmp_path / "elsewhere"

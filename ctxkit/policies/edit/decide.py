@@ -20,6 +20,7 @@ from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit import CONTEXT
 from ctxkit.policies.edit.draft import ROLES, Block, Fold
 from ctxkit.policies.edit.parse import Mistake, Parsed
+from ctxkit.policies.edit.spelling import SIGN
 
 UNCHANGED = "Nothing was changed: nothing appended."
 
@@ -112,13 +113,15 @@ def decide(state: State, at: At, offer: Offer, blocks: Sequence[Block], literal:
     """
     kept = [block for block in blocks if not block.out]
     change = compared(offer, kept)
+    told = list(_told(offer, kept))
     if not change or (live(kept) == was and not change.changed and not change.new):
-        return Decision(None, UNCHANGED)
+        return Decision(None, UNCHANGED, told)
     found = list(merged(offer, kept))
     items = [_item(state, name, _different(offer, block), literal) for name, block in found]
     op = Edit(at=at, items=items, shown=str(Names.of(offer.names.values())))
     said = f"{CONTEXT} {len(items):,} message{'s' * (len(items) != 1)} ({change.words})"
-    return Decision(op, said, list(_notes(state, offer, {name for name, _ in found if isinstance(name, int)})))
+    numbers = {name for name, _ in found if isinstance(name, int)}
+    return Decision(op, said, [*told, *_notes(state, offer, numbers)])
 
 
 def compared(offer: Offer, kept: Sequence[Block]) -> Change:
@@ -171,6 +174,17 @@ def _item(state: State, name: Name | None, block: Block | None, literal: Literal
     moment = state.original(name)
     origin = name if isinstance(name, int) else str(name)
     return Item(message=literal(name, block), origin=origin, ts=None if moment is None else iso(moment))
+
+
+def _told(offer: Offer, kept: Sequence[Block]) -> Iterator[str]:
+    """Lines of parts whose words were changed, which changes nothing."""
+    for block in kept:
+        was = offer.blocks.get(block.label)
+        words = {piece.part: piece.words for piece in was.pieces if isinstance(piece, Fold)} if was else {}
+        for piece in block.pieces:
+            if isinstance(piece, Fold) and piece.words.split() != words.get(piece.part, "").split():
+                line = f"{SIGN}> {piece.label}/{piece.part}"
+                yield f"the words of the line {line} only tell what it stands for: that part stays as it is"
 
 
 def _notes(state: State, offer: Offer, numbers: set[int]) -> Iterator[str]:

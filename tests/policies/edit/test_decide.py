@@ -11,7 +11,7 @@ import pytest
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.ops import At, Edit
 from ctxkit.policies.edit.decide import UNCHANGED, Offer, compared, decide, live, mistakes
-from ctxkit.policies.edit.draft import Block
+from ctxkit.policies.edit.draft import Block, Fold
 from ctxkit.policies.edit.parse import Parsed
 from tests import build
 
@@ -57,6 +57,16 @@ def test_items(shown: str, context: str, kept: str, items: str) -> None:
     assert isinstance(op, Edit)
     said = [str(item.n) if item.n else f"{item.origin}!" if item.origin else "new" for item in op.items]
     assert " ".join(said) == items
+
+
+def test_words_of_a_part() -> None:
+    """They tell what it stands for; whoever changes them is told that nothing becomes of it, blanks apart."""
+    state, at = build.state("1-6"), At(messages=6)
+    block = Block("2", "user", (Fold("2", 1, "result (4 characters) a  b"),))
+    found = Offer({"2": block}, {"2": 2}, range(1, 7), range(1, 7))
+    for words, notes in (("result (4 characters) a b", 0), ("result (4 characters) c", 1), ("", 1)):
+        made = decide(state, at, found, [Block("2", "user", (Fold("2", 1, words),))], literal)
+        assert made.op is None and len(made.notes) == notes and all("%%> 2/1" in note for note in made.notes)
 
 
 def test_unchanged() -> None:
