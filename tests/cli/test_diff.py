@@ -61,8 +61,9 @@ def test_snapshots(tmp_path: Path) -> None:
     assert (ran.code, ran.out) == (65, b"") and "digest does not match" in ran.err
 
 
-def test_two_logs(tmp_path: Path) -> None:
+def test_two_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of any formats, one of them from a pipe; /dev/null and an empty file are logs without messages."""
+    monkeypatch.setenv("COLUMNS", "300")  # a path of any length
     path = small(tmp_path)
     session = tmp_path / "session.jsonl"
     session.write_bytes(FOREIGN)

@@ -99,8 +99,9 @@ def test_names(tmp_path: Path) -> None:
         assert ctxkit("recall", tmp_path, "question", *words).code == 2, words
 
 
-def test_files_with_many_conversations(tmp_path: Path) -> None:
+def test_files_with_many_conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All are searched, whether the file is named or stands below a folder; what is counted is counted of the file."""
+    monkeypatch.setenv("COLUMNS", "300")  # a path of any length
     path = tmp_path / "many.json"
     path.write_text(json.dumps([{"messages": [message("user", f"first {i}")]} for i in range(3)]))
     for place in (path, tmp_path):
