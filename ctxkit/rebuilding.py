@@ -51,7 +51,7 @@ def _point(kept: Kept) -> Point:
     """What a checkpoint's file says beside its head. Raises BadSnapshot."""
     try:
         return msgspec.convert(kept.body, Point)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise BadSnapshot(f"checkpoint {kept.head.short} cannot be read: {error}: nothing was changed") from error
 
 

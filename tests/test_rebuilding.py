@@ -119,3 +119,5 @@ def test_a_file_that_is_no_checkpoint(tmp_path: Path) -> None:
     assert point is not None
     with pytest.raises(BadSnapshot, match="cannot be read"):
         there(log, Kept(point.kept.head, {"ops": "?"}))
+    with pytest.raises(BadSnapshot, match="cannot be read"):
+        there(log, Kept(point.kept.head, {"ops": "\ud800"}))  # half a character, as JSON can write it

@@ -13,7 +13,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption
 from ctxkit.core.kept import CHECKPOINT, SNAPSHOT, Head
-from ctxkit.errors import BadSnapshot, Usage
+from ctxkit.errors import BadSnapshot, NoSuchSnapshot, Usage
 from ctxkit.keeping import beside, find, prune
 from ctxkit.pinning import moment
 from ctxkit.store.snapshots import Found, Snapshots
@@ -106,7 +106,11 @@ def _remove(
         text = "--rm removes what is named" if rm else "--prune goes by age and number, and takes no names"
         raise Usage(f"{text}: nothing was removed", "ctxkit snapshots LOG --rm ID...")
     if rm:
-        going = [(find(some, word), "named") for word in dict.fromkeys(ids)]
+        try:
+            going = [(find(some, word), "named") for word in dict.fromkeys(ids)]
+        except NoSuchSnapshot as error:
+            error.message += ": nothing was removed"
+            raise
     else:
         from ctxkit.configuring import Configured
 

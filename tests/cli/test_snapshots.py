@@ -168,7 +168,10 @@ def test_damage(tmp_path: Path) -> None:
         in good("snapshots", path, "--prune").err
     )
     ran = ctxkit("snapshots", path, "--rm", "won")
-    assert (ran.code, ran.err.splitlines()[0]) == (1, "ctxkit: no snapshot 'won', and 1 of 2 files cannot be read")
+    assert (ran.code, ran.err.splitlines()[0]) == (
+        1,
+        "ctxkit: no snapshot 'won', and 1 of 2 files cannot be read: nothing was removed",
+    )
 
 
 def test_hostile(tmp_path: Path) -> None:
