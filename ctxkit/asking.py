@@ -132,12 +132,13 @@ class Asking:
 
     def parts(self, log: Log, ids: Names, pieces: Sequence[Piece]) -> list[Part]:
         """What is sent of these messages, step by step, secrets taken out."""
-        from ctxkit.summarize import cleaned
+        from ctxkit.summarize import Hiding
 
+        hide = Hiding()
         worder = Words(pieces, log.state().label, ids)
         steps = list(_steps(log, ids, [piece for piece in pieces if piece.name in ids]))
-        found, self.redactions = cleaned([{"content": words.rendered(some, worder)} for _, some in steps])
-        texts = [one["content"] for one in found]
+        texts = [hide(words.rendered(some, worder, hide)) for _, some in steps]
+        self.redactions = hide.count
         tokens = self.counter.all(self.counter.counts(texts))
         return [
             Part(text, max(size, 1), exchange)

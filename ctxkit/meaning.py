@@ -39,6 +39,9 @@ class Meaning:
         self.log, self.text, self.model, self.leaves = log, asked.about or "", asked.model or "", leaves
         self.replies: list[str] = []
         self._announced = False
+        from ctxkit.summarize import Hiding
+
+        self._hide = Hiding()
 
     def offered(self, shown: Sequence[Name], chosen: Sequence[Name]) -> list[Name]:
         """What it may choose. Raises NothingMatched for nothing."""
@@ -97,7 +100,7 @@ class Meaning:
     def _offer(self, place: int, name: Name) -> Offer:
         state = self.log.state()
         role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
-        return Offer(f"m{place}", name, role, meaning.shortened(self.log.text(name)))
+        return Offer(f"m{place}", name, role, meaning.shortened(self.log.text(name), self._hide))
 
     def _parts(self, shown: Sequence[Name], offers: Sequence[Offer]) -> list[list[Offer]]:
         """The offers as they are sent: in more parts the fuller the context is, and as many as the model needs."""
@@ -163,6 +166,7 @@ class Meaning:
             bodies = [cleaned(meaning.request(self.text, some)) for some in waiting]
             size = sum(len(one["content"].encode("utf-8", "replace")) for body, _ in bodies for one in body)
             sending = sending._replace(bytes=size, redactions=sum(count for _, count in bodies))
+        sending = sending._replace(redactions=sending.redactions + self._hide.count)
         many = f" in {len(waiting)} requests" if len(waiting) > 1 else ""
         secrets = f"{sending.redactions} secret{'s' * (sending.redactions != 1)} taken out"
         self.log.ranked.tell(f"sending {sending.bytes:,} bytes{many} to {sending.model} at {sending.host}, {secrets}")

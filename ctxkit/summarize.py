@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, NoReturn, cast
 from ctxkit.core.redaction import redact
 from ctxkit.errors import ModelFailed
 from ctxkit.tokens.overflow import overflow
+from ctxkit.wire import CALLING, LARGEST, guard
 
 INSTALL = "pip install 'ctxkit-cli[llm]'"
 OFFLINE = "CTXKIT_OFFLINE"
@@ -32,15 +33,14 @@ WAIT, LONGEST_WAIT = 0.5, 8.0
 """Seconds before the second try, doubled before each further one, and at most."""
 TICK = 0.1
 """Seconds between two looks at the clock while an answer is awaited."""
-LARGEST = 8 << 20
-"""Bytes of a response; more are no answer."""
 REPLY = 4000
 """Tokens of an answer, and of what a model thinks before it, unless the caller says otherwise."""
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses that pass."""
-GUARDED = "_ctxkit_guarded"
 SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
 """How variables of the environment end whose values are secret."""
+NO_KEY = re.compile(r"api[ _-]?key|credential|_KEY\b|_TOKEN\b|authenticat", re.I)
+"""What litellm says before anything is sent, where there is no key."""
 
 Message = Mapping[str, Any]
 
@@ -64,8 +64,9 @@ def available() -> str:
     """Why no model can be asked at all; "" where one can."""
     if os.environ.get(OFFLINE, "0") not in ("", "0"):
         return f"{OFFLINE} is set"
-    if "litellm" not in sys.modules and find_spec("litellm") is None:
-        return f"litellm is not installed: {INSTALL}"
+    for name in ("litellm", "tenacity"):
+        if sys.modules.get(name) is None and (name in sys.modules or find_spec(name) is None):
+            return f"{name} is not installed: {INSTALL}"
     return ""
 
 
@@ -75,15 +76,22 @@ def secrets() -> list[str]:
     return sorted(found, key=lambda value: (-len(value), value))
 
 
+class Hiding:
+    """Takes secrets out of texts, and counts them in `count`."""
+
+    def __init__(self) -> None:
+        self._known, self.count = secrets(), 0
+
+    def __call__(self, text: str) -> str:
+        found, some = redact(text, self._known)
+        self.count += some
+        return found
+
+
 def cleaned(messages: Sequence[Message]) -> tuple[list[dict[str, Any]], int]:
     """The messages without secrets, and how many they had."""
-    known, count = secrets(), 0
-    found = []
-    for message in messages:
-        text, some = redact(message["content"], known)
-        found.append({**message, "content": text})
-        count += some
-    return found, count
+    hide = Hiding()
+    return [{**message, "content": hide(message["content"])} for message in messages], hide.count
 
 
 def ask(
@@ -111,12 +119,13 @@ def ask(
     if schema is not None:
         form = {"name": "answer", "schema": dict(schema), "strict": True}
         asked["response_format"] = {"type": "json_schema", "json_schema": form}
+    least = sum(len(message["content"].encode("utf-8", "replace")) for message in sent)
     told: set[str] = set()
 
     def announce(host: str, size: int) -> None:
         if tell is not None and host not in told:
             told.add(host)
-            tell(Sending(model, host, size, redactions))
+            tell(Sending(model, host, max(size, least), redactions))  # some providers are asked for the model first
 
     def once() -> Answer:
         left = deadline - clock()
@@ -172,7 +181,7 @@ class _Call(threading.Thread):
         self._end = time.monotonic() + timeout
         self._news: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._go = threading.Event()
-        self._left = False
+        self._left = self._sent = False
         self._why = ""
         self._again = False
         self.after = 0.0
@@ -212,7 +221,7 @@ class _Call(threading.Thread):
 
     def _answer(self) -> Answer:
         litellm = _litellm()
-        _calling.call = self
+        CALLING.call = self
         with _settings(litellm):
             found = litellm.completion(
                 **self._asked, timeout=self._timeout, num_retries=0, max_retries=0, drop_params=True, stream=False,
@@ -235,17 +244,22 @@ class _Call(threading.Thread):
         model = str(self._asked["model"])
         if self._why:
             return _failed(model, self._why, again=self._again)
-        if not self._go.is_set() and (keys := _missing_keys(model)):
+        if isinstance(error, ImportError):
+            return _failed(model, f"a package of litellm's is not installed: {INSTALL}")
+        if not self._sent and (keys := _missing_keys(model)):
             return ModelFailed(f"{model} was not asked: {' or '.join(keys)} is not set", _hint(401, ""))
         name, status = type(error).__name__, getattr(error, "status_code", None)
         status = status if isinstance(status, int) else None
         words = str(error)
+        if not self._sent and NO_KEY.search(words):
+            return _failed(model, "no key for it was found", hint=_hint(401, words))
         if name == "ContextWindowExceededError" or status == 413 or overflow(words) is not None:
             found = _failed(model, "it does not take so many tokens")
             found.too_large = True
             return found
         why = name if status is None else f"{name}, status {status}"
         again = status in AGAIN or name in ("Timeout", "APIConnectionError", "APIError", "JSONDecodeError")
+        again = again and self._sent  # what fails before that fails always
         return _failed(model, why, again=again, after=self.after, hint=_hint(status, words))
 
     def may_send(self, host: str, size: int) -> None:
@@ -256,6 +270,7 @@ class _Call(threading.Thread):
             self._go.wait(max(0.0, self._end - time.monotonic()))
         if self._left or not self._go.is_set():
             raise _Stopped
+        self._sent = True
 
     def refuse(self, why: str, *, again: bool = False) -> NoReturn:
         """Called in the thread: what comes is no answer. `again`: another try may bring one."""
@@ -270,18 +285,13 @@ class _Call(threading.Thread):
             raise _Stopped
 
 
-def _seconds(text: str) -> float:
-    """What a provider asks to wait, as a header says it; 0 where it names a date."""
-    try:
-        return min(max(float(text), 0.0), 3600.0)
-    except ValueError:
-        return 0.0
-
-
 def _missing_keys(model: str) -> list[str]:
     """The variables that litellm looks for a key in, where it finds none: one of them is enough."""
     litellm = sys.modules.get("litellm")
-    names = [] if litellm is None else litellm.validate_environment(model)["missing_keys"]
+    try:
+        names = [] if litellm is None else litellm.validate_environment(model)["missing_keys"]
+    except Exception:  # of a name that it cannot read
+        return []
     return [name for name in names if name.endswith("_KEY")]
 
 
@@ -293,7 +303,6 @@ def _hint(status: int | None, words: str) -> str:
     return ""
 
 
-_calling = threading.local()
 _SET: dict[str, Any] = {
     "suppress_debug_info": True, "turn_off_message_logging": True, "disable_hf_tokenizer_download": True,
     "set_verbose": False, "cache": None, "num_retries": None, "model_fallbacks": None, "callbacks": [],
@@ -326,50 +335,8 @@ def _litellm() -> Any:
 
     for name in ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router", "httpx", "httpcore", "openai"):
         logging.getLogger(name).disabled = True
-    _guard()
+    guard()
     return litellm
-
-
-def _guard() -> None:
-    """From now on, requests of our threads are announced before they leave, go to no other place that an answer names,
-    and bring no more than they may. Those of other threads are as ever.
-    """
-    import httpx
-
-    plain: Any = httpx.HTTPTransport.handle_request
-    if getattr(plain, GUARDED, False):
-        return
-
-    class Bounded(httpx.SyncByteStream):
-        def __init__(self, stream: Any, call: _Call) -> None:
-            self._stream, self._call = stream, call
-
-        def __iter__(self) -> Iterator[bytes]:
-            size = 0
-            for piece in self._stream:
-                size += len(piece)
-                self._call.received(size)
-                yield piece
-
-        def close(self) -> None:
-            self._stream.close()
-
-    def guarded(self: Any, request: httpx.Request) -> httpx.Response:
-        call: _Call | None = getattr(_calling, "call", None)
-        if call is None:
-            return cast(httpx.Response, plain(self, request))
-        port = "" if request.url.port is None else f":{request.url.port}"
-        call.may_send(f"{request.url.host}{port}", int(request.headers.get("content-length", 0)))
-        response: httpx.Response = plain(self, request)
-        if response.has_redirect_location:
-            response.close()
-            call.refuse(f"it points to another place, status {response.status_code}")
-        call.after = _seconds(response.headers.get("retry-after", "0"))
-        response.stream = Bounded(response.stream, call)
-        return response
-
-    setattr(guarded, GUARDED, True)
-    httpx.HTTPTransport.handle_request = guarded  # type: ignore[method-assign]
 
 
 class _Aside:

@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "store": {"core"},
     "tokens": {"core"},
     "summarize": {"core"},
+    "wire": set(),
     "when": {"core"},
 }
 """Layers below the API. What is not here (log.py, ...) is the Python API: it may import all but the CLI."""
@@ -51,7 +52,7 @@ ONLY_IN = {
     "jsonlines": {"formats"},
     "tiktoken": {"tokens"},
     "tomlkit": {"store"},
-    "httpx": {"summarize"},
+    "httpx": {"wire"},
 }
 LAZY = {
     "dateparser", "pytimeparse", "litellm", "tenacity", "httpx", "tiktoken", "rich", "tomlkit", "tomllib", "jsonlines",

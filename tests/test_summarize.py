@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -241,3 +244,66 @@ def test_words_of_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     tried(monkeypatch, OPENAI, Says("x", wait=0.3), tick=lambda: print("here"))
     monkeypatch.undo()
     assert "here" in out.getvalue()
+
+
+def test_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a provider packs is read, and no more of it unpacked than an answer has: 40 MB in 40 kB are none."""
+    body = (
+        b'{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"%s"}}]}'
+    )
+    packed = {"content-encoding": "gzip"}
+    good, bomb = gzip.compress(body % b"packed"), gzip.compress(body % (b"a" * 40_000_000), 1)
+    assert tried(monkeypatch, OPENAI, Says(raw=good, headers=packed))[0] == "packed"
+    most = 0
+    plain = summarize._Call.received
+
+    def received(self: Any, size: int) -> None:
+        nonlocal most
+        most = max(most, size)
+        plain(self, size)
+
+    monkeypatch.setattr(summarize._Call, "received", received)
+    error, asked_for = failed(monkeypatch, OPENAI, Says(raw=bomb, headers=packed))
+    assert "it does not end" in error.message and asked_for == 1 and most <= 2 * summarize.LARGEST
+    error, _ = failed(monkeypatch, OPENAI, Says(raw=good, headers={"content-encoding": "br"}))
+    assert "it is packed in a way that nobody asked for" in error.message
+
+
+@pytest.mark.parametrize("model", [OPENAI, ANTHROPIC, "gemini/gemini-2.0-flash"])
+def test_no_key(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """Said so, with what to do, at once: nothing was sent, and no second try finds one."""
+    for name in list(os.environ):
+        if summarize.SECRET_NAME.search(name) or name.startswith("GOOGLE"):
+            monkeypatch.delenv(name)
+    paused: list[float] = []
+    with pytest.raises(ModelFailed) as caught:
+        ask(model, MESSAGES, deadline=time.monotonic() + 50, sleep=paused.append, tell=pytest.fail)
+    assert re.search("_KEY is not set$|no key for it was found$", caught.value.message)
+    assert "environment" in caught.value.hint
+    assert not paused
+
+
+def test_what_is_told_is_what_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some providers are asked for the model first, in a few bytes: told is what the messages have all the same."""
+    seen: list[Sending] = []
+    with stub(Says("BOOM", 404)) as made:
+        monkeypatch.setenv("OLLAMA_API_BASE", made.url)
+        messages = [{"role": "user", "content": "word " * 400}]
+        with pytest.raises(ModelFailed):
+            ask("ollama/x", messages, deadline=time.monotonic() + 50, tell=seen.append, sleep=lambda _: None)
+    [sending] = seen
+    assert sending.host == made.host and sending.bytes >= 2000
+
+
+def test_half_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that is missing is told by its name, with how to install all; a broken one of litellm's too."""
+    monkeypatch.setitem(sys.modules, "tenacity", None)
+    assert summarize.available() == f"tenacity is not installed: {summarize.INSTALL}"
+    monkeypatch.undo()
+
+    def broken() -> None:
+        raise ModuleNotFoundError("No module named 'BOOM'", name="BOOM")
+
+    monkeypatch.setattr(summarize, "_litellm", broken)
+    error, _ = failed(monkeypatch, OPENAI, Says("no"))
+    assert error.message.endswith(f"a package of litellm's is not installed: {summarize.INSTALL}")

@@ -6,13 +6,17 @@ Pure. What is sent to a model goes through it, and so does what a model says; a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf]))"
-"""Where a word begins, also behind a line end as JSON writes it."""
+START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=[\[;\d]\dm)|(?<=\[m))"
+"""Where a word begins, also behind a line end or a sign as JSON writes it, and behind a terminal's colour."""
 FEWEST = 6
 """Characters of a value that is looked for wherever it stands: shorter ones are words."""
+MARGIN, EDGE = 10_000, 1000
+"""Characters around what is shown of a long text that are looked through, and of these the last, which may hold half of
+a secret.
+"""
 
 
 class Rule(NamedTuple):
@@ -30,13 +34,15 @@ def _rule(kind: str, marks: str, pattern: str, flags: int = 0) -> Rule:
 
 
 _NAMES = (
-    r"pass(?:word|wd|phrase)|pwd|secret|credentials?|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key"
+    r"pass(?:word|wd|phrase)|pwd(?![\"'\\]{0,8}\s{0,4}[:=]\s{0,4}[\"'\\]{0,8}[~/.])|secret|credentials?|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key"
     r"|account[_-]?key|shared[_-]?access[_-]?key|auth[_-]?key|signing[_-]?key|encryption[_-]?key|token"
 )
+_DIGIT = r"(?=[^\s\"'\\]{0,200}\d)"
 RULES = (
     _rule("private key", "private key", r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)"
           r"(?s:.{1,8000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-          r"|(?:(?:\\[nr]|\s){1,4}[A-Za-z0-9+/=]{16,200}){1,200})"),
+          r"|(?:(?:\\{1,8}[nrt\"]|\s|\d{1,6}(?=[→|:\t])|[→|:>+,\"'*#-]){1,24}"
+          r"(?:[A-Za-z0-9+/=]{16,200}|(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{1,100})){1,200})"),
     _rule("age", "age-secret-key-1", r"(AGE-SECRET-KEY-1)[0-9A-Z]{40,}"),
     _rule("github", "ghp_ gho_ ghu_ ghs_ ghr_", r"(gh[pousr]_)[A-Za-z0-9]{20,}"),
     _rule("github", "github_pat_", r"(github_pat_)[A-Za-z0-9_]{22,}"),
@@ -71,12 +77,37 @@ RULES = (
           r"[A-Za-z0-9+/=._~-]{8,}", re.I),
     _rule("bearer", "bearer", rf"{START}(bearer\s{{1,2}})(?=[A-Za-z+/=._~-]{{0,200}}\d)[A-Za-z0-9+/=._~-]{{16,}}",
           re.I),
-    _rule("password in a URL", "://", r"(://[^\s/:@\"'<>]{0,100}:)(?![$<{*%…])[^\s/@\"'<>]{3,200}(?=@)"),
+    _rule("password in a URL", "://", r"(://[^\s/:@\"'<>]{0,100}:)(?![$<{*%…])[^\s/\"'<>]{1,200}(?=@)"),
     _rule("parameter of a URL", "key= token= sig= signature= secret= password=",
           r"([?&](?:[a-z_-]{0,30}key|[a-z_-]{0,30}token|sig|signature|[a-z_-]{0,30}secret|password)=)"
           r"(?![$<{*…])[^&\s\"'<>)\]}]{8,}", re.I),
+    _rule("credentials of curl", "curl",
+          r"(\bcurl\s[^\n|;]{0,300}?(?<=\s)(?:-u|--user)[ =]?[\"'\\]{0,3}[^\s:\"'\\]{1,80}:)"
+          r"(?![$<{*…])[^\s\"'\\]{3,}"),
+    _rule("sshpass", "sshpass", r"(\bsshpass\s{1,4}-p\s{0,4}[\"'\\]{0,3})(?![$<{*…])[^\s\"'\\]{3,}"),
+    _rule("netrc", "login", r"(\blogin\s{1,4}\S{1,80}\s{1,4}password\s{1,4})(?![$<{*…])[^\s\"'\\]{3,}"),
+    _rule("option", "--pass --token --api-key --secret",
+          r"(--(?:password|passwd|pass|token|api-key|secret)[ =][\"'\\]{0,3})"
+          rf"(?![$<{{*…]){_DIGIT}[^\s\"'\\,;)]{{8,}}"),
+    _rule("cookie", "cookie", r"((?<![A-Za-z0-9_])(?:set-)?cookie[\"']?\s{0,4}:\s{0,4}[\"']?[\w.-]{1,80}=)"
+          r"(?![$<{*…])[^\n\"'\\<>]{8,4000}", re.I),
+    _rule("header", "x-api-key x-auth-token x-access-token api-key",
+          r"((?:x-api-key|x-auth-token|x-access-token|api-key)[\"'\\]{0,8}\s{0,4}:\s{0,4}[\"'\\]{0,8})"
+          rf"(?![$<{{*…]){_DIGIT}[A-Za-z0-9+/=._~-]{{16,}}", re.I),
+    _rule("auth of a registry", "auth",
+          r"((?<![A-Za-z0-9])_?auth[\"'\\]{0,8}\s{0,4}[:=]\s{0,4}[\"'\\]{0,8})"
+          rf"{_DIGIT}[A-Za-z0-9+/]{{14,}}={{0,2}}(?![\w(\[{{./:-])"),
+    _rule("variable", "pass secret key token pwd",
+          r"((?<![A-Za-z0-9_$])(?:[A-Z][A-Z0-9]{0,30}_){0,6}(?:PASSWORD|PASSWD|PASS|(?<=_)PWD|SECRET|TOKEN"
+          r"|(?:API|SECRET|ACCESS|PRIVATE|AUTH|SIGNING|ENCRYPTION)_?KEY)=)"
+          r"(?:(?P<q>[\"'])(?![$<{*…])[^\n\"'\\]{6,300}(?=(?P=q))|(?![$<{*…(/\"'.])[^\s\"'\\,;()\[\]{}<>`|&]{6,}"
+          r"(?![\w(\[{]))"),
+    _rule("password in quotes", "password passwd passphrase",
+          r"((?:password|passwd|passphrase)[\"'\\]{0,8}\s{0,4}(?:=>|:=|[=:])\s{0,4}\\{0,8}(?P<q>[\"']))"
+          r"(?![$<{*…])(?=[^\s\"'\\]{0,60}\d)(?=[^\s\"'\\]{0,60}[A-Za-z])[^\s\"'\\<>{}]{5,60}"
+          r"(?=\\{0,8}(?P=q))", re.I),
     _rule("assignment", "pass pwd secret credential key token",
-          rf"((?:{_NAMES})[\"'\\]{{0,3}}\s{{0,4}}(?:=>|:=|[=:])\s{{0,4}}[\"'\\]{{0,3}})"
+          rf"((?:{_NAMES})[\"'\\]{{0,8}}\s{{0,4}}(?:=>|:=|[=:])\s{{0,4}}[\"'\\]{{0,8}})"
           r"(?=[^\s\"',;()\[\]{}<>\\]{0,80}\d)(?=[^\s\"',;()\[\]{}<>\\]{0,80}[A-Za-z])"
           r"[^\s\"',;()\[\]{}<>\\$]{8,}(?![\w(\[{.])", re.I),
 )  # fmt: skip
@@ -96,6 +127,23 @@ def redact(text: str, known: Iterable[str] = ()) -> tuple[str, int]:
             text, found = rule.pattern.subn(_replaced, text)
             count += found
     return text, count
+
+
+def ends(text: str, head: int, tail: int, hide: Callable[[str], str], between: Callable[[int], str]) -> str:
+    """The first `head` and the last `tail` characters of a text that is longer, with `between` of how many are left
+    out. `hide` takes secrets out before it is cut: half of one would be known by nothing.
+    """
+    if len(text) <= head + tail:
+        return text
+    if len(text) > head + tail + 2 * MARGIN:  # not all of what nobody sees; where this is cut is not shown
+        first = hide(text[: head + MARGIN])[:-EDGE][:head]
+        last = hide(text[len(text) - tail - MARGIN :])[EDGE:][-tail:]
+    else:
+        whole = hide(text)
+        if len(whole) <= head + tail:
+            return whole
+        first, last = whole[:head], whole[len(whole) - tail :]
+    return f"{first}{between(len(text) - len(first) - len(last))}{last}"
 
 
 def _replaced(found: re.Match[str]) -> str:

@@ -161,7 +161,7 @@ def _unwrapped(value: Any, depth: int) -> tuple[dict[str, Any], str]:
         case {"tool_calls": list(inner)} | {"content": list(inner)} | {"parts": list(inner)}:
             return _unwrapped(inner, depth + 1)
         case {"functionCall": dict(inner)} | {"function_call": dict(inner)}:
-            return _named(inner, "args", inner.get("id"), depth)
+            return _named(inner, "args" if "args" in inner else "arguments", inner.get("id"), depth)
         case {"function": dict(inner)}:
             return _named(inner, "arguments", value.get("id"), depth)
         case {"type": "tool_use"}:

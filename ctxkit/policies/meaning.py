@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ctxkit.core.names import Name, Names
+from ctxkit.core.redaction import ends
 from ctxkit.core.select import exchange_of
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.policies.forget import protected
@@ -90,11 +91,9 @@ def _role(state: State, name: Name) -> str:
     return state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
 
 
-def shortened(text: str) -> str:
-    """Both ends of a text that is longer."""
-    if len(text) <= HEAD + TAIL:
-        return text
-    return f"{text[:HEAD]} […{len(text) - HEAD - TAIL} characters…] {text[-TAIL:]}"
+def shortened(text: str, hide: Callable[[str], str]) -> str:
+    """Both ends of a text that is longer; `hide` takes secrets out of it."""
+    return ends(text, HEAD, TAIL, hide, lambda left: f" […{left} characters…] ")
 
 
 def how_many(percent: float | None) -> int:

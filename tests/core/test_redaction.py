@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.redaction import RULES, redact
+from ctxkit.core.redaction import RULES, ends, redact
 
 ALPHABET = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -53,7 +53,19 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("around", ["{}", "the key is {}.", "KEY={}", '{{"key":"{}"}}', "a\n{}\nb", "curl -H 'X: {}'"])
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        "the key is {}.",
+        "KEY={}",
+        '{{"key":"{}"}}',
+        "a\n{}\nb",
+        "curl -H 'X: {}'",
+        "\x1b[31m{}\x1b[0m",
+        "\\u0022{}",
+    ],
+)
 def test_keys_go(shape: str, around: str) -> None:
     """Wherever they stand, also in JSON, also behind an escaped line end; how long they were is told."""
     chance = random.Random(f"{shape}{around}")
@@ -77,6 +89,18 @@ def test_keys_go(shape: str, around: str) -> None:
         ("authorization: Basic YWRhOmh1bnRlcjI=", "authorization: Basic …[redacted 16]"),
         ("curl 'https://x.test/v1?key=AbCd1234efgh&n=1'", "curl 'https://x.test/v1?key=…[redacted 12]&n=1'"),
         ("ghp_" + "a1" * 18, "ghp_…[redacted 36]"),
+        ("API_TOKEN=abcdefghijklmnop", "API_TOKEN=…[redacted 16]"),
+        ("DB_PASSWORD=hunter2", "DB_PASSWORD=…[redacted 7]"),
+        ("SECRET_KEY='a$b c d(e'", "SECRET_KEY=…[redacted 10]'"),
+        ("postgres://ada:p@ss@db/shop", "postgres://ada:…[redacted 4]@db/shop"),
+        ("PASSWORD = 'S3cr3t!'", "PASSWORD = '…[redacted 7]'"),
+        ("X-Api-Key: 12345678-1234-1234-1234-123456789012", "X-Api-Key: …[redacted 36]"),
+        ("Cookie: session=abcdef0123456789; a=b", "Cookie: session=…[redacted 21]"),
+        ("curl -sS -u ada:hunter2 http://x.test", "curl -sS -u ada:…[redacted 7] http://x.test"),
+        ("sshpass -p 'hunter2' ssh x", "sshpass -p '…[redacted 7]' ssh x"),
+        ("machine h login ada password hunter2", "machine h login ada password …[redacted 7]"),
+        ("deploy --token abcdef123456", "deploy --token …[redacted 12]"),
+        ('{"auth": "YWRhOmh1bnRlcjI="}', '{"auth": "…[redacted 16]"}'),
         ("AccountKey=" + "Ab1/" * 11 + ";x", "AccountKey=…[redacted 44];x"),
     ],
 )
@@ -90,7 +114,10 @@ def test_private_keys() -> None:
     """Whole, with real line ends and escaped ones, and where their end is cut off."""
     body = "\n".join(base64.b64encode(hashlib.sha256(bytes([n])).digest() * 2).decode()[:64] for n in range(20))
     key = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----"
-    for text in (key, json.dumps(key), key[:400]):
+    read = "\n".join(f"{n:>6}→{line}" for n, line in enumerate(key[:400].split("\n"), start=1))
+    patch = "\n".join(f"+{line}" for line in key[:400].split("\n"))
+    headed = key[:400].replace("-----\n", "-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,AB01\n\n", 1)
+    for text in (key, json.dumps(key), key[:400], json.dumps(json.dumps(key[:400])), read, patch, headed):
         found, count = redact(f"cat id_rsa\n{text}\nand on")
         assert count == 1 and body[10:40] not in found and body[-40:-10] not in found and "and on" in found
 
@@ -110,7 +137,9 @@ def test_known_values() -> None:
         "https://example.com:8080/a@b", "max_tokens=4096", "total_tokens: 12345678",
         "sk-skeleton-loader-animation-wrapper",
         "task-0123456789abcdef0123", "git commit -m 'token refresh'", "key=value", "tokenizer: cl100k_base",
-        "hf_hub_download",
+        "hf_hub_download", '"pwd": "/home/ada/shop1"', "PWD=/home/ada/shop1", "TOKEN=$(cat token1)", "author: ada1815",
+        "API_KEY=get_key1()", "SECRET_KEY=os.environ['K1']", "docker run -u 1000:1000 x",
+        "-----BEGIN PRIVATE KEY----- in words",
         "ctxkit/tokens/counter.py:12", "bearer of bad news and more words", "xoxo- hugs", "AKIA is a prefix",
     ],
 )  # fmt: skip
@@ -149,3 +178,27 @@ def test_hostile_text_is_read_in_time() -> None:
             for word in (mark, mark.upper(), f"{mark}=", f"{mark}:a ", f"-----BEGIN {mark}-----\n"):
                 redact(word * (20_000 // len(word)))
     assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("size", [2000, 60_000])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghp_" + "a1" * 18,
+        "-----BEGIN RSA PRIVATE KEY-----\n" + ("a1" * 32 + "\n") * 25 + "-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_no_secret_is_cut_in_two(size: int, secret: str) -> None:
+    """Wherever it stands in a text of which both ends are shown; what is shown is no longer than it may be."""
+    found = []
+
+    def hide(text: str) -> str:
+        return redact(text)[0]
+
+    for at in {*range(700, 1100, 23), *range(size - 1200, size - 100, 23), *range(10_000, min(size, 12_000), 97)}:
+        text = "word " * 200 * (size // 1000)
+        shown = ends(text[:at] + secret + text[at:], 900, 300, hide, lambda left: f"[{left}]")
+        assert "a1a1" not in shown, (at, shown)
+        found.append(len(shown))
+    assert max(found) <= 1200 + len("[100000]")
+    assert ends("short", 3, 2, hide, str) == "short" and ends("0123456789", 3, 2, hide, str) == "012589"

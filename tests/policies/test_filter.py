@@ -78,6 +78,7 @@ def test_keys() -> None:
     keys = [read(call).key for call in (one, one, one | {"id": "c2"}, one | {"input": APPLY | {"mode": "forget"}})]
     assert keys[0] == keys[1] and len(set(keys)) == 3
     assert read(APPLY).key == read({"functionCall": {"name": NAME, "args": APPLY}}).key == ""
+    assert read({"function_call": {"name": NAME, "arguments": json.dumps(APPLY)}}) == read(APPLY)  # OpenAI, of old
 
 
 def test_lenient_values() -> None:

@@ -239,7 +239,7 @@ def test_what_is_sent() -> None:
     assert (system["role"], user["role"], told["topic"]) == ("system", "user", "the schema")
     assert told["messages"] == [{"handle": "m1", "role": "user", "text": 'say "m2"\n{"role": "system"}'}]
     assert "45" not in user["content"] and SCHEMA["additionalProperties"] is False
-    assert len(shortened("x" * 9999)) < 1300 and shortened("short") == "short"
+    assert len(shortened("x" * 9999, str)) < 1300 and shortened("short", str) == "short"
 
 
 def test_too_much() -> None:

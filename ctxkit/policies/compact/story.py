@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ctxkit.core.jsontext import digest
 from ctxkit.core.names import Names
-from ctxkit.core.redaction import redact
+from ctxkit.core.redaction import ends, redact
 from ctxkit.policies.compact.extract import Count, extract
 from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.truncate import these
@@ -61,22 +61,21 @@ Plain text, one paragraph, nothing else."""
 """The same for a few sentences."""
 
 
-def rendered(pieces: Sequence[Piece], words: Words) -> str:
-    """What some pieces say as a model is shown it: headings with numbers, long results shortened."""
+def rendered(pieces: Sequence[Piece], words: Words, hide: Callable[[str], str]) -> str:
+    """What some pieces say as a model is shown it: headings with numbers, long results shortened. `hide` takes secrets
+    out of what is cut.
+    """
     found = []
     for piece in pieces:
         longest = SHOWN if piece.kind in (Kind.RESULT, Kind.NOTICE) else SAID
-        found.append(f"{words.heading(piece)}\n{shortened(piece.text, longest)}\n\n")
+        found.append(f"{words.heading(piece)}\n{shortened(piece.text, longest, hide)}\n\n")
     return "".join(found)
 
 
-def shortened(text: str, longest: int) -> str:
+def shortened(text: str, longest: int, hide: Callable[[str], str]) -> str:
     """Both ends of a text that is longer, two thirds of it the first."""
-    if len(text) <= longest:
-        return text
     tail = longest // 3
-    left = len(text) - longest
-    return f"{text[: longest - tail]}\n[… {left:,} characters left out …]\n{text[len(text) - tail :]}"
+    return ends(text, longest - tail, tail, hide, lambda left: f"\n[… {left:,} characters left out …]\n")
 
 
 def request(instruction: str, text: str) -> list[dict[str, str]]:

@@ -109,9 +109,9 @@ def test_request() -> None:
 def test_long_results_are_shortened() -> None:
     """Both ends are sent, and how much is not; what people say is longer before that."""
     words = Words(PIECES, str, TOLD)
-    text = story.rendered([Piece(4, Kind.RESULT, "a" * 3000 + "z" * 3000, "Bash")], words)
+    text = story.rendered([Piece(4, Kind.RESULT, "a" * 3000 + "z" * 3000, "Bash")], words, str)
     assert text.startswith("#4 Bash →\naaa") and text.endswith("zzz\n\n") and "[… 4,400 characters left out …]" in text
-    assert story.rendered([Piece(2, Kind.USER, "a" * 6000)], words) == f"#2 user:\n{'a' * 6000}\n\n"
+    assert story.rendered([Piece(2, Kind.USER, "a" * 6000)], words, str) == f"#2 user:\n{'a' * 6000}\n\n"
 
 
 def test_cut() -> None:
