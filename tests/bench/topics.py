@@ -1,7 +1,7 @@
 """`just bench-about`: how many of the first ten messages that `--about` takes are about the topic, over real sessions.
 
-`topics.toml` names sessions, topics, and the messages that were found and judged: about it, or not. A message that nobody
-judged counts as not about it, and is listed, so that it can be. `--write` puts the figures into docs/selecting.md.
+`topics.toml` names sessions, topics, and the messages that were found and judged: about it, or not. A message that
+nobody judged counts as not about it, and is listed. `--write` puts the figures into docs/selecting.md.
 """
 
 from __future__ import annotations
