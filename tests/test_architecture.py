@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "formats": {"core"},
     "store": {"core"},
     "tokens": {"core"},
-    "summarize": {"core"},
+    "summarize": {"core", "wire"},
     "wire": set(),
     "when": {"core"},
 }
