@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import re
@@ -244,29 +243,6 @@ def test_words_of_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     tried(monkeypatch, OPENAI, Says("x", wait=0.3), tick=lambda: print("here"))
     monkeypatch.undo()
     assert "here" in out.getvalue()
-
-
-def test_packed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a provider packs is read, and no more of it unpacked than an answer has: 40 MB in 40 kB are none."""
-    body = (
-        b'{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"%s"}}]}'
-    )
-    packed = {"content-encoding": "gzip"}
-    good, bomb = gzip.compress(body % b"packed"), gzip.compress(body % (b"a" * 40_000_000), 1)
-    assert tried(monkeypatch, OPENAI, Says(raw=good, headers=packed))[0] == "packed"
-    most = 0
-    plain = summarize._Call.received
-
-    def received(self: Any, size: int) -> None:
-        nonlocal most
-        most = max(most, size)
-        plain(self, size)
-
-    monkeypatch.setattr(summarize._Call, "received", received)
-    error, asked_for = failed(monkeypatch, OPENAI, Says(raw=bomb, headers=packed))
-    assert "it does not end" in error.message and asked_for == 1 and most <= 2 * summarize.LARGEST
-    error, _ = failed(monkeypatch, OPENAI, Says(raw=good, headers={"content-encoding": "br"}))
-    assert "it is packed in a way that nobody asked for" in error.message
 
 
 @pytest.mark.parametrize("model", [OPENAI, ANTHROPIC, "gemini/gemini-2.0-flash"])
