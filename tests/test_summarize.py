@@ -246,7 +246,7 @@ def test_words_of_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("model", [OPENAI, ANTHROPIC, "gemini/gemini-2.0-flash"])
-def test_no_key(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_no_key_at_all(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """Said so, with what to do, at once: nothing was sent, and no second try finds one."""
     for name in list(os.environ):
         if summarize.SECRET_NAME.search(name) or name.startswith("GOOGLE"):
