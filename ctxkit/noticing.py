@@ -22,8 +22,8 @@ from ctxkit.policies.checkpoint import SPOKEN, USUAL, Event, matters, newest_eve
 
 LOOKED_BACK = 2
 """Exchanges of which one may be worth a checkpoint."""
-READ = 8 << 20
-"""Bytes of an exchange that are looked at: a hook waits for it."""
+READ, MOST = 8 << 20, 50_000
+"""Bytes, and messages, of an exchange that are looked at, the newest ones: a hook waits for it."""
 
 
 def by_itself(log: AppendingLog, label: str, also: Collection[str] = ()) -> Pinned | None:
@@ -46,7 +46,7 @@ def by_itself(log: AppendingLog, label: str, also: Collection[str] = ()) -> Pinn
 
 def _event(log: OpenedLog, before: list[Name], names: list[Name], tags: Collection[str]) -> Event | None:
     """What happened in an exchange; what failed in the one `before` may have succeeded in it."""
-    new, found = frozenset(names), list(_that_matters(log, [*before, *names], tags))
+    new, found = frozenset(names), list(_that_matters(log, [*before, *names][-MOST:], tags))
     contents = [content for _, content in found]
     return newest_event(contents, tags, sum(name not in new for name, _ in found))
 

@@ -96,4 +96,7 @@ def test_of_a_very_long_exchange_the_newest_part(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(noticing, "READ", len(lines(*ran[4:])))
     assert file(tmp_path, content).checkpoint(auto=True) is None
     monkeypatch.setattr(noticing, "READ", len(lines(*ran)))
+    monkeypatch.setattr(noticing, "MOST", 4)
+    assert file(tmp_path, content).checkpoint(auto=True) is None
+    monkeypatch.setattr(noticing, "MOST", 6)
     assert file(tmp_path, content).checkpoint(auto=True) is not None
