@@ -16,7 +16,7 @@ import msgspec
 
 from ctxkit.checkpointing import shelf as shelf
 from ctxkit.core.context import Entry, entries, entry, shown_names, window_seconds
-from ctxkit.core.kept import Head, Held, Kept, Tokens, digests, identity, sealed
+from ctxkit.core.kept import SHORT, Head, Held, Kept, Tokens, digests, identity, sealed
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.state import State
@@ -32,6 +32,8 @@ from ctxkit.store.snapshots import Found, Snapshots, pieces
 
 LATEST = "latest"
 """What stands for the newest."""
+SHORTEST = 4
+"""Digits that may stand for an id, as in git."""
 Teller = Callable[[Sequence[Name], Sequence[Piece]], str]
 """Who is asked for a summary of messages that say these pieces; "" where that fails."""
 READ = 4_000_000
@@ -133,8 +135,9 @@ def beside(log: str, sidecar: str | None = None, conversation: int | None = None
 
 
 def find(some: Snapshots, word: str) -> Found:
-    """The file that `word` names: an id, `latest`, a description, or the beginning of an id. Raises NoSuchSnapshot,
-    which names the nearest.
+    """The file that `word` names: an id, `latest`, a description, or the beginning of an id, SHORTEST at least.
+
+    Raises NoSuchSnapshot, which names the nearest.
     """
     all_there = some.found()
     there = [(one, one.head) for one in all_there if one.head is not None]
@@ -146,6 +149,10 @@ def find(some: Snapshots, word: str) -> Found:
     if named:  # of several the newest
         return named[0]
     begin = {head.session_id: one for one, head in reversed(there) if word and head.session_id.startswith(word)}
+    if len(begin) == 1 and len(word) < SHORTEST:  # a slip of the hand is no id: --rm would delete by it
+        raise NoSuchSnapshot(
+            f"{word!r} is too short for the beginning of an id", f"such as {next(iter(begin))[:SHORT]}"
+        )
     if len(begin) == 1:
         return next(iter(begin.values()))
     if begin:

@@ -198,6 +198,15 @@ def test_a_prefix_of_several(tmp_path: Path) -> None:
     assert all(one in error.value.message for one in several[:5])
 
 
+def test_a_prefix_that_is_too_short(tmp_path: Path) -> None:
+    """Three digits name nothing, four do."""
+    log = opened(tmp_path)
+    found = log.snapshot("one").id
+    with pytest.raises(NoSuchSnapshot, match="too short"):
+        find(shelf(log), found[:3])
+    assert find(shelf(log), found[:4]).head.session_id == found  # type: ignore[union-attr]
+
+
 def test_without_the_log(tmp_path: Path) -> None:
     """A list reads no log: it may be damaged, or gone, which is said; a log that never was is no log."""
     log = opened(tmp_path)
