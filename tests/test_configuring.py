@@ -175,7 +175,7 @@ def test_unknown_neighbours(key: Key, log: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", [key for key in KEYS if key.trust != "always"], ids=lambda key: key.name)
 def test_a_folder_may_not(key: Key, log: Path) -> None:
     """What counts only from one's own config is refused for a sidecar, with the way to set it; nothing is written."""
-    text = {"inside": "../x", "local": "model"}.get(key.trust, "x")
+    text = {"inside": "../x", "local": "llm"}.get(key.trust, "x")
     with pytest.raises(BadConfig, match=r"counts only from .*: nothing was changed") as caught:
         of(log).set(key.name, text)
     assert caught.value.hint == f"ctxkit config --user set {key.name} {text}"
