@@ -191,9 +191,12 @@ def _steps(log: Log, ids: Names, pieces: Sequence[Piece]) -> Iterator[tuple[int,
     last: Name | None = None
     for piece in pieces:
         if piece.name != last:
-            message = state.messages[piece.name - 1] if isinstance(piece.name, int) else None
-            role = message.role if message is not None else state.board.items[piece.name].role  # type: ignore[index]
-            typed = role == "user" and not (message is not None and message.results)
+            if isinstance(piece.name, int):
+                message = state.messages[piece.name - 1]
+                role, typed = message.role, message.role == "user" and not message.results
+            else:
+                role = state.board.items[piece.name].role
+                typed = role == "user"
             if (typed or role in SPEAKS) and some:
                 yield exchange, some
                 some = []
