@@ -77,7 +77,7 @@ def summarize_context(messages: Sequence[M] | Held, **options: Unpack[Telling]) 
     log, held = opened(messages, {**expected(options, Telling)})
     asked = {key: options.get(key) for key in ("target", "budget", "keep_last", "keep_steps", "strategy")}
     own = ("summary_model", "fast", "fallback", "hooks")
-    model = {key.removeprefix("summary_"): options[key] for key in own if options.get(key) is not None}  # type: ignore[literal-required]
+    model = {key.removeprefix("summary_"): value for key in own if (value := options.get(key)) is not None}
     if asked["strategy"] is None:
         asked["strategy"] = MODEL if {"model", "fast"} & model.keys() else RULES
     if asked["strategy"] == "mask":

@@ -11,14 +11,12 @@ from ctxkit import Log
 from ctxkit.core.kept import SMALL
 from ctxkit.core.times import iso
 from ctxkit.errors import Usage
-from ctxkit.keeping import keep
-from ctxkit.pinning import moment
+from ctxkit.keeping import keep, prefix
+from ctxkit.pinning import first_rows, moment, rows_digests
 from ctxkit.restoring import loaded
+from tests.cli.runner import FOREIGN, lines, message
 from tests.cli.runner import SMALL as CHAT
-from tests.cli.runner import lines, message
-from tests.lawful import (
-    NOW,
-)
+from tests.lawful import NOW
 
 
 def file(folder: Path, content: bytes = CHAT, name: str = "log.jsonl", clock: float = NOW) -> Log:
@@ -44,6 +42,13 @@ def test_always_small(tmp_path: Path) -> None:
         log.checkpoint("é" * 200)
     with pytest.raises(Usage, match="a label is one line"):
         log.checkpoint("a\nb")
+
+
+@pytest.mark.parametrize("content", [CHAT, FOREIGN, CHAT.replace(b"\n", b"\nnoise\n\n"), CHAT[:-1]])
+def test_one_digest_of_rows(tmp_path: Path, content: bytes) -> None:
+    """A checkpoint's is that of a snapshot, also with gaps between rows: `check` compares both with the log."""
+    log = file(tmp_path, content)
+    assert rows_digests(log, first_rows(log.messages)) == [prefix(log, len(log.messages))]
 
 
 def test_tokens_where_they_are_known(tmp_path: Path) -> None:
