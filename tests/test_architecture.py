@@ -1,10 +1,9 @@
-"""The laws of docs/architecture.md that can be read off the source: arrows, sizes, names, mirrors, commands."""
+"""The laws of docs/architecture.md that can be read off the source: arrows, names, mirrors, commands."""
 
 from __future__ import annotations
 
 import ast
 import re
-import statistics
 import subprocess
 import sys
 import tomllib
@@ -17,7 +16,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ctxkit"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-LARGEST, MEDIAN = 400, 120
 
 LEAVES = {"errors", "version"}
 """Constants and exceptions: anyone may import them, they import nothing of ours."""
@@ -179,13 +177,6 @@ def test_start_loads_nothing_heavy() -> None:
         code = f"import sys, {module}; print(sorted(set({heavy!r}) & set(sys.modules)))"
         run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
         assert (run.stdout.strip(), run.stderr) == ("[]", ""), module
-
-
-def test_sizes() -> None:
-    """A file is short enough to be read: 400 lines at most, 120 in the median."""
-    sizes = {dotted(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    assert {name: size for name, size in sizes.items() if size > LARGEST} == {}
-    assert statistics.median(sizes.values()) <= MEDIAN
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
