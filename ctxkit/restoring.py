@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxkit.checkpointing import shelf
-from ctxkit.core.context import Entry, windowed
+from ctxkit.core.context import Entry
 from ctxkit.core.jsontext import canonical, dumps
 from ctxkit.core.kept import CHECKPOINT, Kept
 from ctxkit.core.messages import Call, Message, Result
@@ -104,7 +104,8 @@ def plan(log: Log, kept: Kept, *, replace: bool = False, summary: bool = False) 
     found = decided(log.state(), log.here(), wish)
     if found.op is not None and not replace and (gone := _hidden(log, found.op)):
         count = f"{gone} message{'s' * (gone != 1)}"
-        found.notes.append(f"what comes in is newer: the window hides {count} that was seen (--now, `ctxkit window`)")
+        most = f"window.messages shows the newest {log.lens().newest}"
+        found.notes.append(f"{most}: it hides {count} that was seen before")
     return found
 
 
@@ -129,8 +130,8 @@ def steps_of(kept: Kept) -> list[int]:
 
 
 def _hidden(log: Log, op: Op) -> int:
-    """How many messages are seen now, and not when `op` is there: windows count from the newest."""
-    if not windowed(log.state(), log.lens()):
+    """How many messages are seen now, and not when `op` is there: `window.messages` shows the newest of all."""
+    if log.lens().newest is None:
         return 0
     then = set(log.seen_at(log.state_with(log.stamp(op))).names())
     return sum(name not in then for name in log.names())

@@ -41,9 +41,10 @@ def command(
 ) -> None:
     """List the ops of a log, newest last: number, time, what it did, and whether it was undone.
 
-    The number (or the id) is what `ctxkit undo LOG OP` and --at take. --tokens replays the log: before and after of
-    every op, also of one that was undone later, all counted by one counter, whatever was counted when it was written;
-    before windows, and without system prompt and tools. --json prints a JSON object per op.
+    The number (or the id) is what `ctxkit undo LOG OP` and --at take. [undone by 7], [superseded by 7]: the op is no
+    longer in force. --tokens replays the log: before and after of every op, also of one that was undone later, all
+    counted by one counter, whatever was counted when it was written; before windows, and without system prompt and
+    tools. --json prints a JSON object per op.
     """
     target = opened(log, reading, looking, command="log")
     state = target.state()
@@ -52,7 +53,7 @@ def command(
         return
     for entry in state.ledger.entries:
         if reading.json:
-            io.out_json(as_json(entry))
+            io.out_json(as_json(state, entry))
         else:
             io.out(*line(state, entry), hang=5)
     finish_reading(target, _counted(state))
@@ -67,7 +68,7 @@ def _tokens(target: Log, *, json: bool) -> None:
     if json:
         for change in changes:
             sizes = {key: size and size.tokens for key, size in (("before", change.before), ("after", change.after))}
-            io.out_json({**as_json(change.op), "tokens": {**sizes, "counter": found.counter}})
+            io.out_json({**as_json(state, change.op), "tokens": {**sizes, "counter": found.counter}})
     else:
         for spans in table(state, changes, render.breadth()):
             io.out(*spans, hang=5)
@@ -89,7 +90,7 @@ def table(state: State, changes: Sequence[Change], width: int) -> Iterator[list[
             figures = f"{before:>{most},} → {after:>{most},}" if most else f"{before:,}→{after:,}"
         yield render.spaced(
             Ink(f"{op.number:>3}", "bold"), Ink(_when(op) if width >= TIMED else "", "dim"),
-            Ink(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op), *_standing(op),
+            Ink(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op), *_standing(state, op),
         )  # fmt: skip
 
 
@@ -102,9 +103,13 @@ def _counted(state: State) -> str:
     return f"{render.count(ops, 'op')}, {render.count(messages, 'message')}"
 
 
-def as_json(entry: LedgerEntry) -> dict[str, Any]:
-    """The op as it stands in the log, and what the ledger knows of it; keys of that name in the op give way."""
-    own = {"number": entry.number, "void": entry.void, "voided_by": entry.voided_by or None}
+def as_json(state: State, entry: LedgerEntry) -> dict[str, Any]:
+    """The op as it stands in the log, and what is known of it; keys of that name in the op give way.
+
+    `ended`: what took its effect away although no undo voids it: a rewind, or a later op; null while it has one.
+    """
+    ended = None if entry.void else state.ended.get(entry.number)
+    own = {"number": entry.number, "void": entry.void, "voided_by": entry.voided_by or None, "ended": ended}
     return {**own, **entry.body, **own}
 
 
@@ -114,7 +119,7 @@ def line(state: State, entry: LedgerEntry) -> list[str | Ink]:
     differ = None not in sizes and sizes[0] != sizes[1]
     return render.spaced(
         Ink(f"{entry.number:>3}", "bold"), Ink(_when(entry), "dim"), Ink(f"{entry.name:<9}", "cyan"),
-        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_standing(entry),
+        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_standing(state, entry),
         Ink(entry.id, "dim"),
     )  # fmt: skip
 
@@ -123,9 +128,10 @@ def _when(entry: LedgerEntry) -> str:
     return f"{str(entry.body.get('ts', ''))[:19].replace('T', ' '):<19}"
 
 
-def _standing(entry: LedgerEntry) -> tuple[Ink, Ink]:
-    """Whether it was undone, or cannot be read."""
-    void = f"[undone by {entry.voided_by}]" if entry.void else ""
+def _standing(state: State, entry: LedgerEntry) -> tuple[Ink, Ink]:
+    """What ended its effect, if anything did, or that it cannot be read."""
+    ended = f"undone by {entry.voided_by}" if entry.void else state.ended.get(entry.number, "")
+    void = f"[{ended}]" if ended else ""
     fault = f"[cannot be read: {entry.fault}]" if entry.fault else ""
     return Ink(void, "yellow"), Ink(fault, "red")
 

@@ -60,8 +60,8 @@ class Board:
     """What the ops played so far came to.
 
     `keys`: where a name stands that is not at its own place, `moved`: the numbers among these, and perhaps more;
-    `effective`: times for windows of what edit, restore and compact put in (None: none of its own); `moments`: (number
-    it follows, effective time) of each edit and restore; `flags`: how many protects and unprotects came or went.
+    `effective`: times for windows of what edit, restore and compact put in (None: none of its own);
+    `flags`: how many protects and unprotects came or went.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,6 @@ class Board:
         self.keys: dict[Name, Key] = {}
         self.moved: set[int] = set()
         self.effective: dict[Name, float | None] = {}
-        self.moments: list[tuple[int, float]] = []
         self.stubs: dict[Name, Any] = {}
         self.flags = 0
         self.journal: list[Callable[[], object]] | None = None
@@ -129,9 +128,6 @@ class Board:
         self._lift(Names.of(names), boundaries=True)
         self.place(names, keys)
         self._update(self.effective, dict.fromkeys(names, effective))
-        if keys and effective is not None:
-            self.moments.append((keys[0][0], effective))
-            self._note(self.moments.pop)
 
     def place(self, names: Sequence[Name], keys: Sequence[Key]) -> None:
         """`names` stand at `keys`, but are in or out as before (a program's preserved messages)."""

@@ -88,22 +88,25 @@ def play_all(folder: Fold, events: list[Event], after_ops: int) -> None:
     for event in events:
         if event[1] not in left_out:
             folder.play(event)
+    for source, by in left_out.items():
+        folder.state.ended[source] = f"undone by {by.name} {by.number}"
 
 
-def undone(state: State, events: list[Event], after_ops: int) -> set[int]:
-    """The sources that a later rewind undoes: compacts, trims, restores, a program's own cuts (REPLAY, rewind table).
+def undone(state: State, events: list[Event], after_ops: int) -> dict[int, LedgerEntry]:
+    """The sources that a later rewind undoes: compacts, trims, restores, a program's own cuts (REPLAY, rewind table);
+    and that rewind.
 
     Those that are left go to `state.representation`. Each is looked at twice: linear.
     """
-    found: set[int] = set()
+    found: dict[int, LedgerEntry] = {}
     left = state.representation
     for when, source, what in events:
         op = None if isinstance(what, Cut) else what.op
         if represents(op):
             left.append((when, source))
-        elif (since := goes_back_to(state, when, op, after_ops)) is not None:
+        elif isinstance(what, LedgerEntry) and (since := goes_back_to(state, when, op, after_ops)) is not None:
             while left and left[-1][0] > since:
-                found.add(left.pop()[1])
+                found[left.pop()[1]] = what
     return found
 
 
@@ -141,6 +144,8 @@ class Fold:
     def __init__(self, state: State) -> None:
         self.state = state
         self.board = state.board
+        self._windows: dict[str | None, int] = {}
+        """Agent, or None for all -> the op that set its window last."""
 
     def play(self, event: Event) -> None:
         """Fold one op in force, or one cut."""
@@ -171,10 +176,8 @@ class Fold:
                 self.board.recall(_names(op.ids, at))
             case Protect() | Unprotect():
                 self.board.flag(_names(op.ids, at), protected=isinstance(op, Protect))
-            case Window(seconds=None):
-                self.state.windows.pop(op.agent, None)
-            case Window(seconds=int(seconds)):
-                self.state.windows[op.agent] = seconds
+            case Window():
+                self.window(source, op)
             case Compact():
                 self.compact(entry, op)
             case Trim():
@@ -195,22 +198,33 @@ class Fold:
         state = self.state
         spared = keep
         if spare_preamble:
-            spared = spared | Names(Ranges.span(1, state.preamble), filter(state.is_preamble, self.board.items))
+            spared = spared | state.preamble_names()
         # a message that stays is seen: the summary that tells it would take it along
         for item in self.board.tellers(spared):
             if item.name not in spared:
-                self.board.drop(item.name)
+                self.drop(item.name, source)
         gone = Names(Ranges.span(1, at), self.board.items) - spared
         self.take_out(Out(source, kind, gone, boundary=True), kept=keep)
         state.marks.clear()
 
+    def window(self, source: int, op: Window) -> None:
+        """One window for each agent, and one for all: the newest op that speaks of it."""
+        state = self.state
+        if op.agent in self._windows:
+            state.ended[self._windows[op.agent]] = f"superseded by {source}"
+        self._windows[op.agent] = source
+        if op.seconds is None:
+            state.windows.pop(op.agent, None)
+        else:
+            state.windows[op.agent] = op.seconds
+
     def clear_agent(self, source: int, at: int, op: Clear) -> None:
-        """The messages that carry the agent's name go, steps whole; marks stay (settled detail 6)."""
+        """The messages that carry the agent's name go, steps whole, but for the preamble; marks stay (6, 59)."""
         state, keep = self.state, _names(op.keep, at)
         named = Ranges.of(m.n for m in state.messages[:at] if m.agent == op.agent)
         items = [name for name, item in self.board.items.items() if item.message.get("agent") == op.agent]
         closed = state.steps.close(Names(named, items))
-        gone = Names(closed.numbers & Ranges.span(1, at), closed.items) - keep
+        gone = Names(closed.numbers & Ranges.span(1, at), closed.items) - keep - state.preamble_names()
         self.take_out(Out(source, "clear", gone, boundary=True), kept=keep)
 
     def rewind(self, entry: LedgerEntry, op: Rewind) -> None:
@@ -218,10 +232,22 @@ class Fold:
         state = self.state
         target = state.ledger.by_id[op.to]
         position = target.op.at.messages if target.op is not None else op.at.messages
-        late = [name for name, item in self.board.items.items() if item.source > target.number]
+        late = [
+            name
+            for name, item in self.board.items.items()
+            if item.source > target.number and self._entered_after(item, position)
+        ]
         self.take_out(Out(entry.number, "rewind", Names(Ranges.span(position + 1, op.at.messages), late)))
         while state.marks and state.marks[-1].number > target.number:
             state.marks.pop()
+
+    def _entered_after(self, item: Item, position: int) -> bool:
+        """Whether what an item was made from is above `position`, or nothing: it stays where that stays (REPLAY 58)."""
+        if isinstance(item.origin, int):
+            return item.origin > position
+        if item.origin is not None and (origin := self.board.items.get(item.origin)) is not None:
+            return self._entered_after(origin, position)
+        return not item.tells.meets(Names(Ranges.span(1, position)))
 
     def forget(self, source: int, op: Forget) -> None:
         """`ids` are taken as recorded; forgetting a summary by name forgets what it tells (settled details 8, 9)."""
@@ -245,22 +271,30 @@ class Fold:
                 continue
             retold = words.get(name) if words else None
             if retold is None or retold.text is None:
-                self.board.drop(name)
+                self.drop(name, out.source)
             elif more := Names.parse(retold.tells) - (item.tells - out.names):
                 state, told = self.state, f"it told {self.state.say(more)}, which is forgotten again"
                 state.warnings.append(f"the summary {state.label(name)} is dropped, {told}")
-                self.board.drop(name)
+                self.drop(name, out.source)
             else:
                 self.board.retell(name, retold.text, out.names)
+
+    def drop(self, name: ItemName, by: int) -> None:
+        """An item goes because of source `by`: of a summary, its compact is no longer in force."""
+        item = self.board.items[name]
+        if item.summary:
+            self.state.ended[item.source] = f"superseded by {by}" if by > 0 else "superseded by the log's own program"
+        self.board.drop(name)
 
     def compact(self, entry: LedgerEntry, op: Compact) -> None:
         """Replaces `ids` by a summary at the place of the first one (settled details 12, 13)."""
         state, board, source, ids = self.state, self.board, entry.number, Names.parse(op.ids)
         if missing := state.missing(ids):
             state.warnings.append(f"compact {source} has no effect: {state.say(missing)} left the context meanwhile")
+            state.ended[source] = "no effect"
             return
         for name in board.superseded(ids):
-            board.drop(name)
+            self.drop(name, source)
         self.stubs(op.stubs, op.at.messages)
         if not ids:
             return

@@ -50,6 +50,8 @@ class State:
         self.marks: list[LiveMark] = []
         self.windows: dict[str | None, int] = {}
         self.warnings: list[str] = []
+        self.ended: dict[int, str] = {}
+        """Op number -> what ended its effect, in words, for ops that no undo voids: `superseded by 7`."""
         self.representation: list[tuple[When, int]] = []
         """When and by which source the context was only told in other words: what a rewind to before it would undo."""
         self.inactive: Ranges = EMPTY
@@ -78,8 +80,8 @@ class State:
 
     @cached_property
     def times(self) -> Times:
-        """The times of the messages; not before the fold is done: a missing one may come from an edit (REPLAY 38)."""
-        return Times(self.messages, self.board.moments)
+        """The times of the messages."""
+        return Times(self.messages)
 
     @cached_property
     def numbers(self) -> Ranges:
@@ -91,8 +93,6 @@ class State:
         found = copy(self)
         found.board, found.marks, found.windows = Board(), [], {}
         found.warnings, found.representation = [], []
-        for late in ("times", "last"):
-            found.__dict__.pop(late, None)
         return found
 
     def use(self, view: View) -> None:
@@ -234,6 +234,10 @@ class State:
         """Whether `name` belongs to the system preamble; a literal inherits this (REPLAY 29)."""
         return name <= self.preamble if isinstance(name, int) else self._item_flag(name, "preamble")
 
+    def preamble_names(self) -> Names:
+        """The system preamble: its messages, and the items that were made from them."""
+        return Names(Ranges.span(1, self.preamble), filter(self.is_preamble, self.board.items))
+
     def is_first(self, name: Name) -> bool:
         """Whether `name` is the first message after the preamble; a literal inherits this."""
         return name == self.preamble + 1 if isinstance(name, int) else self._item_flag(name, "first")
@@ -261,7 +265,7 @@ class State:
 
     @cached_property
     def last(self) -> float | None:
-        """The newest time among all messages and effective times (settled detail 16); None without any."""
+        """The newest time among all messages; None without any. What ops put in has times of its own (REPLAY 65)."""
         return self.times.newest
 
     def label(self, name: Name) -> str:

@@ -6,7 +6,7 @@ Order is file order, never time (clocks lie); times serve windows, selection and
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from math import isfinite, isnan, nan
@@ -54,35 +54,29 @@ class Times:
     """The time of every message, missing ones filled with the newest earlier time (DESIGN section 3, REPLAY 38).
 
     All are read, O(messages), when a missing time or the newest is asked for: a message that has one needs no other.
+    The times of ops do not count: a restore would move every window, and hide what was visible before it (REPLAY 65).
     """
 
-    def __init__(self, messages: Sequence[Message], effective: Iterable[tuple[int, float]] = ()) -> None:
-        """`effective`: (messages before it, seconds) of each edit and restore: their times count among the earlier."""
+    def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
-        self._effective = tuple(effective)
 
     @cached_property
     def _all(self) -> tuple[array[float], float]:
         """The time of each message, 8 bytes each; NaN where there is none. And the newest."""
         found = array("d")
         newest = nan
-        waiting = sorted(self._effective, reverse=True)
         for message in self._messages:
-            while waiting and waiting[-1][0] < message.n:
-                newest = _later(newest, waiting.pop()[1])
             moment = written(message.ts)
             if moment is None:
                 moment = newest
             else:
                 newest = _later(newest, moment)
             found.append(moment)
-        for _, moment in waiting:
-            newest = _later(newest, moment)
         return found, newest
 
     @property
     def newest(self) -> float | None:
-        """The newest of all of them (settled detail 16), None without any."""
+        """The newest of all of them, None without any."""
         newest = self._all[1]
         return None if isnan(newest) else newest
 

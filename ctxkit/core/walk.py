@@ -331,7 +331,7 @@ class Walk:
     def _rewound(self) -> set[int]:
         """Find anew what rewinds undo; the sources for which that changed."""
         scratch = self._base.afresh()
-        found = undone(scratch, [event for event in self._came if event[1] not in self._void], self._after)
+        found = set(undone(scratch, [event for event in self._came if event[1] not in self._void], self._after))
         changed = found ^ self._undone
         self._left, self._undone = scratch.representation, found
         return changed

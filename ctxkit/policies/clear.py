@@ -15,7 +15,7 @@ SAID = "Context cleared. Starting fresh."
 def clear(state: State, at: At, agent: str | None = None, *, keep_protected: bool = False) -> Decision:
     """Takes out everything but the system preamble; `keep_protected` keeps what a person protected, steps whole.
 
-    With `agent`: that agent's messages in all its threads; marks stay. Raises UnknownAgent.
+    With `agent`: that agent's messages in all its threads, but for the preamble; marks stay. Raises UnknownAgent.
     """
     present = state.present()
     keep = NOTHING
@@ -26,11 +26,10 @@ def clear(state: State, at: At, agent: str | None = None, *, keep_protected: boo
         require_known(state, agent, None)
         mine = Ranges.of(m.n for m in state.messages if m.agent == agent)
         items = [name for name, item in state.board.items.items() if item.message.get("agent") == agent]
-        gone = (state.steps.close(Names(mine, items)) & present) - keep
+        gone = (state.steps.close(Names(mine, items)) & present) - keep - state.preamble_names()
         marks = False
     else:
-        spared = Names(Ranges.span(1, state.preamble), filter(state.is_preamble, state.board.items))
-        gone = present - spared - keep
+        gone = present - state.preamble_names() - keep
         marks = bool(state.marks)
     if not gone and not marks:
         return Decision(None, "Nothing to clear: nothing appended.")

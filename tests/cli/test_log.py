@@ -28,12 +28,24 @@ def test_lines(tmp_path: Path) -> None:
     assert ran.err == "7 ops, 11 messages\n"
 
 
+def test_no_longer_in_force(tmp_path: Path) -> None:
+    """What a rewind undid, or a later op superseded, is marked as what was undone."""
+    path = small(tmp_path)
+    for words in (["mark", "a"], ["window", "8h"], ["window", "9h"], ["compact", "2-5", "--strategy", "truncate"]):
+        good(words[0], path, *words[1:])
+    good("rewind", path, "a")
+    found = [(line["number"], line["ended"]) for line in good("log", path, "--json").values]
+    assert found == [(1, None), (2, "superseded by 3"), (3, None), (4, "undone by rewind 5"), (5, None)]
+    shown = good("log", path).out.decode().splitlines()
+    assert "[superseded by 3]" in shown[1] and "[undone by rewind 5]" in shown[3]
+
+
 def test_json(tmp_path: Path) -> None:
     """The op as it stands in the log, with its number and whether it is void."""
     path = small(tmp_path, marks=["a"])
     good("undo", path)
     first, second = good("log", path, "--json").values
-    assert first == {"number": 1, "void": True, "voided_by": 2, **ops(path)[0]}
+    assert first == {"number": 1, "void": True, "voided_by": 2, "ended": None, **ops(path)[0]}
     assert (second["number"], second["void"], second["voided_by"], second["ctxkit"]) == (2, False, None, "undo")
 
 

@@ -23,7 +23,6 @@ class PlainBoard:
         """Those of the items that tell something: few, so that every op can look at them."""
         self.keys: dict[Name, Key] = {}
         self.effective: dict[Name, float | None] = {}
-        self.moments: list[tuple[int, float]] = []
         self.stubs: dict[Name, Any] = {}
         self.flags: list[tuple[Names, Names]] = []
 
@@ -40,8 +39,6 @@ class PlainBoard:
         self._lift(Names.of(names), boundaries=True)
         self.keys.update(zip(names, keys, strict=True))
         self.effective.update(dict.fromkeys(names, effective))
-        if keys and effective is not None:
-            self.moments.append((keys[0][0], effective))
 
     def place(self, names: Sequence[Name], keys: Sequence[Key]) -> None:
         """`names` stand at `keys`, but are in or out as before (a program's preserved messages)."""
