@@ -6,7 +6,7 @@ A forget or remember by criteria is shown before it is done (DESIGN section 5): 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -54,7 +54,7 @@ def leave(
         )  # fmt: skip
         by_model = wanted.model is not None
         if wanted.criteria and (by_model or target.opening.path is not None) and isinstance(decision.op, Forget):
-            _consent(target, decision.op, yes=leaving.yes, asks=not by_model or name == "forget")
+            _consent(target, decision.op, reading, yes=leaving.yes, asks=not by_model or name == "forget")
         return decision
 
     write(
@@ -62,21 +62,24 @@ def leave(
     )  # fmt: skip
 
 
-def _consent(log: Log, op: Forget, *, yes: bool, asks: bool) -> None:
-    log.weigh(log.state_with(op))
-    lines: list[list[str | Ink]] = [["Leaving the context:"], *preview(log, op)]
-    consent(log, lines, "Take these out of the context?", yes=yes, asks=asks)
+def _consent(log: Log, op: Forget, reading: Reading, *, yes: bool, asks: bool) -> None:
+    consent(log, lambda: preview(log, op), "Take these out of the context?", reading, yes=yes, asks=asks)
 
 
-def consent(log: Log, lines: Iterable[list[str | Ink]], question: str, *, yes: bool, asks: bool = True) -> None:
+def consent(
+    log: Log, preview: Callable[[], Iterable[list[str | Ink]]], question: str, reading: Reading, *, yes: bool,
+    asks: bool = True,
+) -> None:  # fmt: skip
     """Print the preview, and ask on a terminal. Raises Usage where nobody can be asked and --yes was not said.
 
-    `asks`: an answer is enough; without it --yes has to be said.
+    A preview counts tokens, for which content is read: where nobody sees it, none is made. `asks`: an answer is enough;
+    without it --yes has to be said.
     """
     ends = yes or log.dry_run
-    tell = io.say if ends else io.tell  # --quiet or not: who is asked sees what about
-    for line in lines:
-        tell(*line)
+    if not ends or not (reading.quiet or reading.json):
+        tell = io.say if ends else io.tell  # --quiet or not: who is asked sees what about
+        for line in preview():
+            tell(*line)
     if ends:
         return
     if not asks:
@@ -94,6 +97,8 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measuring import Measuring
 
+    log.weigh(log.state_with(op))  # a refusal has figures, too
+    yield ["Leaving the context:"]
     shown = log.names()
     measuring = Measuring(Counting(log))
     yield from listing(log, [name for name in shown if name in leaving])

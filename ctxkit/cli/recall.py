@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -102,17 +103,22 @@ def _apply(
         decision = recall(log.state(), log.here(), _found(log, wanted, searching), log.lens(), named=False)
         if log.opening.path is not None and isinstance(decision.op, Recall):
             back = Names.parse(decision.op.ids) - log.state().shown()
-            from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
-            from ctxkit.measuring import Measuring
-
-            names, measuring = sorted(back, key=log.state().key), Measuring(Counting(log))
-            tokens = f"{round(sum(measuring.each(names))):,} tokens ({measuring.name})"
-            count = f"{render.count(len(back), 'message')}, {tokens}"
-            lines: list[list[str | Ink]] = [["Coming back into the context:"], *listing(log, names), [count]]
-            consent(log, lines, "Bring these back?", yes=yes)
+            consent(log, lambda: _preview(log, back), "Bring these back?", reading, yes=yes)
         return decision
 
     write(place, reading, writing, "recall", lambda log: log.commit("recall", lambda: decide(log)))
+
+
+def _preview(log: Log, back: Names) -> Iterator[list[str | Ink]]:
+    """What comes back, with its tokens."""
+    from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
+    from ctxkit.measuring import Measuring
+
+    names, measuring = sorted(back, key=log.state().key), Measuring(Counting(log))
+    tokens = f"{round(sum(measuring.each(names))):,} tokens ({measuring.name})"
+    yield ["Coming back into the context:"]
+    yield from listing(log, names)
+    yield [f"{render.count(len(back), 'message')}, {tokens}"]
 
 
 def _found(log: Log, wanted: Selection, searching: Searching) -> Names:

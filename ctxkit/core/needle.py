@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from ctxkit.core.literals import literals
@@ -95,13 +96,13 @@ class Needle:
         found = self.text in text if self._pattern is None else self._pattern.search(text) is not None
         return found or any(other.within(text) for other in self._others)
 
-    @property
+    @cached_property
     def traces(self) -> list[Trace]:
         """What to look for in the bytes (lower-cased where case is ignored); empty: every record must be decoded."""
         found = [one._traces() for one in (self, *self._others)]
         return [trace for traces in found for trace in traces] if all(found) else []
 
-    @property
+    @cached_property
     def stems(self) -> list[list[str]] | None:
         """For each of the texts, what stands in words of every record that holds it: runs of ASCII letters and digits.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any, Protocol
 
 import msgspec
 
 from ctxkit.core.context import belongs, require_known
 from ctxkit.core.names import ItemName, Name, Names
-from ctxkit.core.ranges import EMPTY, Ranges
+from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.errors import BadPattern, NoMark, NothingMatched, UnknownMessage, Usage
 
@@ -138,7 +139,7 @@ def parse_ids(state: State, texts: Iterable[str]) -> Names:
 
     Raises UnknownMessage for what the log does not have (REPLAY 49), Usage for what cannot be read.
     """
-    numbers, items = EMPTY, set[ItemName]()
+    spans, items = list[tuple[int, int]](), set[ItemName]()
     for token in filter(None, (part.strip() for text in texts for part in text.split(","))):
         if "." in token:
             items.update(_items(state, token))
@@ -153,8 +154,8 @@ def parse_ids(state: State, texts: Iterable[str]) -> Names:
             raise UnknownMessage(f"there is no message {missing}: {_size(state)}", "ctxkit show LOG prints the numbers")
         if high < low:
             raise Usage(f"{token!r} runs backwards", f"write {high}-{low}")
-        numbers = numbers | Ranges.span(low, high)
-    return Names(numbers, items)
+        spans.append((low, high))
+    return Names(Ranges(spans), items)
 
 
 def _size(state: State) -> str:
@@ -193,7 +194,8 @@ def _tests(state: State, asked: Selection, text: Callable[[Name], str]) -> list[
             tests.append(_beside_mark(state, label, after=after))
     if asked.tool is not None:
         glob = asked.tool
-        tests.append(lambda name: any(fnmatchcase(tool, glob) for tool in tools_of(state, name)))
+        fits = cache(lambda tool: fnmatchcase(tool, glob))  # few tools, many calls
+        tests.append(lambda name: any(map(fits, tools_of(state, name))))
     if asked.grep is not None:
         try:
             pattern = re.compile(asked.grep)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.runner import SMALL, ctxkit, good, lines, message, shown, small
+from ctxkit.counting import Counting
+from tests.cli.runner import SMALL, ctxkit, good, lines, message, ops, shown, small
 
 PREVIEW = """Leaving the context:
         2     1  first question
@@ -96,3 +97,48 @@ def test_the_preview_is_what_status_shows_less(tmp_path: Path) -> None:
         less = used - good("status", path, "--json").values[0]["tokens"]["used"]
         found = re.search(r"6 of 12 messages, ([\d,]+) tokens", err)
         assert found is not None and abs(int(found[1].replace(",", "")) - less) <= 1, err
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Whatever counts the tokens of a log, as soon as it is made."""
+    made: list[object] = []
+    real = Counting.__init__
+    monkeypatch.setattr(Counting, "__init__", lambda self, *a, **k: [made.append(self), real(self, *a, **k)][-1])
+    return made
+
+
+UNSEEN = (
+    ("forget", "--tool", "Read", "--yes"), ("forget", "--grep", "question", "--yes"), ("forget", "2"),
+    ("remember", "--last", "1x", "--yes"), ("recall", "third", "--apply", "--yes"),
+    ("protect", "--role", "user"), ("unprotect", "--role", "user"), ("clear",), ("mark",), ("rewind", "a"), ("undo",),
+    ("window", "2h"), ("restore", "latest", "--replace", "--yes"), ("checkpoint",),
+)  # fmt: skip
+"""What writes without a figure in it."""
+OWN = {"id", "ts", "by", "sum", "op", "snapshot", "mark"}
+"""Keys in which two ops that do the same differ."""
+
+
+@pytest.mark.parametrize("flag", ["-q", "--json"])
+@pytest.mark.parametrize("words", UNSEEN, ids=" ".join)
+def test_nothing_is_counted_for_nobody(
+    tmp_path: Path, counted: list[object], words: tuple[str, ...], flag: str
+) -> None:
+    """Where no preview is seen, none is made; the op is the same as with one."""
+    written = []
+    for told in ([flag], []):
+        path = small(tmp_path, marks=["a"], name=f"{len(told)}.jsonl")
+        for earlier in (("protect", "6"), ("snapshot", "-m", "kept"), ("forget", "10")):
+            good(earlier[0], path, *earlier[1:], "-q")
+        counted.clear()
+        good(words[0], path, *words[1:], *told)
+        assert not (told and counted), "tokens were counted"
+        written.append([{key: one[key] for key in one.keys() - OWN} for one in ops(path)][3:])
+    assert written[0] == written[1]
+    assert ("--yes" in words and words[0] != "restore") == bool(counted)
+
+
+def test_nothing_is_counted_in_a_pipe(counted: list[object]) -> None:
+    """It never asks, and shows none."""
+    ran = good("forget", "-", "--tool", "Read", stdin=SMALL)
+    assert "Leaving" not in ran.err and ran.out.startswith(SMALL) and not counted

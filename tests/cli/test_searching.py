@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.core.needle import Needle
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message
 from tests.cli.test_agents import SESSION
 
@@ -118,3 +119,18 @@ def test_files_with_many_conversations(tmp_path: Path, monkeypatch: pytest.Monke
     assert ctxkit("recall", path, "zebra").code == 1
     assert ctxkit("recall", path, "first", "--last", "x").code == 2
     assert ctxkit("recall", "-", "first", stdin=path.read_bytes()).code == 2
+
+
+@pytest.mark.parametrize("command", [["recall", ".", "-i", "more", "-l"], ["sessions", ".", "--grep", "more"]])
+def test_what_is_looked_for_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
+    """However many files there are: the traces of a text in bytes, and its words for the index."""
+    monkeypatch.chdir(tmp_path)
+    made: list[str] = []
+    for name in ("_traces", "_stems"):
+        real = getattr(Needle, name)
+        monkeypatch.setattr(Needle, name, lambda self, name=name, real=real: [made.append(name), real(self)][1])
+    for k in range(8):
+        (tmp_path / f"{k}.jsonl").write_bytes(FOREIGN)
+        made.clear()
+        good(*command)
+        assert sorted(made) == ["_stems", "_traces"]
