@@ -16,10 +16,10 @@ from ctxkit.opened import OpenedLog
 
 
 class Calls:
-    """Those of the messages `names` of a log."""
+    """Those of the messages `names` of a log. `whole`: as they were made, whatever an op shortened them to."""
 
-    def __init__(self, log: OpenedLog, names: Sequence[Name]) -> None:
-        self.log, self.state, self.names = log, log.state(), names
+    def __init__(self, log: OpenedLog, names: Sequence[Name], *, whole: bool = False) -> None:
+        self.log, self.state, self.names, self.whole = log, log.state(), names, whole
 
     @cached_property
     def messages(self) -> list[Message]:
@@ -48,8 +48,8 @@ class Calls:
         found: dict[Name, list[Touch]] = {}
         for name in self.names:
             if isinstance(name, int) and self.messages[name - 1].calls:
-                parts = self.log.full(entry(self.state, name)).parts
-                some = [touch for part in parts if isinstance(part, Call) for touch in touches(part)]
+                content = self.log.original(name) if self.whole else self.log.full(entry(self.state, name))
+                some = [touch for part in content.parts if isinstance(part, Call) for touch in touches(part)]
                 if some:
                     found[name] = some
         return found

@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 
 from ctxkit.calls import Calls
-from ctxkit.core.context import entry
+from ctxkit.core.context import belongs, entry
 from ctxkit.core.files import Touch
-from ctxkit.core.names import Name
+from ctxkit.core.names import Name, Names
 from ctxkit.core.times import iso
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
@@ -39,7 +39,8 @@ class Touched(msgspec.Struct, frozen=True):
     those of the writes that do just that. `last`: the newest of all; `time`: its own, ISO, None where it has none.
 
     `tokens`: of these calls and their results in the context, those of a call that touches several files for each of
-    them. `superseded`: reads of what a later one shows again, or a write made old.
+    them. `superseded`: reads of what a later one shows again, or a write made old. `out`: those of the messages that
+    are out of the context; `in_context`: whether any is in it.
     """
 
     path: str
@@ -51,6 +52,8 @@ class Touched(msgspec.Struct, frozen=True):
     time: str | None
     tokens: int
     superseded: list[str]
+    out: list[str] = []
+    in_context: bool = True
 
 
 class Shares:
@@ -81,16 +84,27 @@ class Shares:
         names = sorted(self.names, key=lambda name: -self.tokens[name])[:count]
         return [Share(entry(self.state, name).role, 1, self.tokens[name], self.state.label(name)) for name in names]
 
-    def files(self) -> list[Touched]:
-        """Every file that a call in the context touches, by its newest touch, the newest first."""
+    def files(self, *, only_context: bool = False) -> list[Touched]:
+        """Every file that a call of the log touches, by its newest touch, the newest first; `only_context`: that a call
+        in the context touches.
+        """
+        calls = self.calls if only_context else Calls(self.log, self._everything(), whole=True)
         order: dict[str, list[tuple[Name, Touch]]] = {}
-        for name, some in self.calls.touched.items():
+        for name, some in calls.touched.items():
             for touch in some:
                 order.setdefault(touch.path, []).append((name, touch))
-        place = self.calls.place
-        return [self._file(path, order[path]) for path in sorted(order, key=lambda one: -place[order[one][-1][0]])]
+        newest = sorted(order, key=lambda one: -calls.place[order[one][-1][0]])
+        return [self._file(path, order[path], calls) for path in newest]
 
-    def _file(self, path: str, held: Sequence[tuple[Name, Touch]]) -> Touched:
+    def _everything(self) -> list[Name]:
+        """All messages of the log that are of the agent and thread which are looked at, in the order of the context."""
+        state, lens = self.state, self.log.lens()
+        names = state.everything()
+        if lens.agent is not None or lens.thread is not None:
+            names = Names.of(name for name in names if belongs(state, name, lens.agent, lens.thread))
+        return sorted(names, key=state.key)
+
+    def _file(self, path: str, held: Sequence[tuple[Name, Touch]], calls: Calls) -> Touched:
         def labels(names: Iterable[Name]) -> list[str]:
             return [self.state.label(name) for name in dict.fromkeys(names)]
 
@@ -109,7 +123,9 @@ class Shares:
             self.state.label(last),
             iso(int(moment)) if moment is not None else None,
             sum(self.tokens.get(name, 0) for name in steps),
-            labels(name for name, touch in held if self.calls.outdated(name, touch) is not None),
+            labels(name for name, touch in held if calls.outdated(name, touch) is not None),
+            labels(name for name, _ in held if name not in self.tokens),
+            any(name in self.tokens for name, _ in held),
         )
 
     def _labelled(self, kind: By) -> Iterator[tuple[str, Name]]:

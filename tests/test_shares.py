@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+from ctxkit.core.files import touches
+from ctxkit.core.messages import Call
+from ctxkit.core.ops import Trim
 from ctxkit.counting import Counting
 from ctxkit.log import Log
 from ctxkit.measuring import Measuring
 from ctxkit.shares import By, Shares, Touched
 from tests.cli.runner import SMALL, lines, message
+from tests.shared import transcripts
 from tests.test_measuring import chat
 from tests.test_trimming import step
 
@@ -121,3 +126,38 @@ def test_they_are_parts_of_what_the_provider_counted() -> None:
     assert found.measured is not None and found.measured.overhead is not None
     assert abs(sum(shares.tokens.values()) + found.measured.overhead - (found.used or 0)) <= 2
     assert "as this session has it" in shares.counter
+
+
+def test_files_out_of_the_context() -> None:
+    """All of the log, those out of the context marked; of the context alone where that is asked for."""
+    log = edited()
+    log.look_through(log.plan_forget([2, 4]).op or pytest.fail("nothing to forget"))
+    a, b = Shares(log).files()
+    assert (a.path, a.reads, a.writes, a.out, a.in_context) == ("a.py", ["2", "8"], ["6"], ["2"], True)
+    assert (b.path, b.out, b.in_context, b.tokens) == ("b.py", ["4"], False, 0)
+    [only] = Shares(log).files(only_context=True)
+    assert (only.path, only.reads, only.out, only.in_context) == ("a.py", ["8"], [], True)
+    assert only.tokens == a.tokens
+
+
+def test_files_of_calls_that_were_shortened() -> None:
+    """What an op left of a call says nothing of what it did."""
+    log = edited()
+    log.look_through(Trim(at=log.here(), ids="", stubs={"6": "gone"}))
+    assert [one.path for one in Shares(log).files()] == ["a.py", "b.py"]
+    assert Shares(log).files()[0].writes == ["6"]
+
+
+REAL = transcripts("claude-code", "codex", "pi", "copilot-cli", "swe-agent", "mini-swe-agent", under=1_500_000)
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
+def test_every_file_of_every_call_is_listed(path: Path) -> None:
+    """By a count of its own, over every message of the log; in the context are those that the context has."""
+    log = Log.open(path, env={})
+    listed = Shares(log).files()
+    held = {one.path for one in Shares(log).files(only_context=True)}
+    parts = [part for n in range(1, len(log.messages) + 1) for part in log.content(n).parts]
+    named = {touch.path for part in parts if isinstance(part, Call) for touch in touches(part)}
+    assert {one.path for one in listed} == named
+    assert {one.path for one in listed if one.in_context} == held

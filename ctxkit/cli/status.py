@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
@@ -43,7 +43,10 @@ def command(
     ] = None,
     largest: Annotated[int | None, typer.Option(metavar="N", min=1, help="The N largest messages.")] = None,
     files: Annotated[
-        bool, typer.Option("--files", help="Files that calls read and wrote, with what they hold.")
+        bool, typer.Option("--files", help="Files that calls of the log read and wrote, with what they hold.")
+    ] = False,
+    only_context: Annotated[
+        bool, typer.Option("--only-context", help="With --files: those of calls that are in the context.")
     ] = False,
     plot: Annotated[
         bool, typer.Option("--plot", help="Tokens over the session: marks, compactions, what was counted, the limit.")
@@ -80,6 +83,8 @@ def command(
     tables = by is not None or largest is not None or files
     if no_tokens and (bounds != (None, None) or tables or plot or svg):
         raise Usage("--no-tokens counts nothing that could be shown or compared", "leave it out")
+    if only_context and not files:
+        raise Usage("--only-context is for --files: what else is shown is of the context anyway", "add --files")
     if (plot or svg) and (tables or short):
         raise Usage("--plot and --svg are prints of their own", "leave --short, --by, --largest and --files out")
     target, claude = _target(log, reading, looking, thread, short=short)
@@ -93,7 +98,8 @@ def command(
     if plot or svg:
         _plot(target, found.tokens, svg=svg, json=reading.json)
     elif tables:
-        _tables(target, found.tokens, by, largest, files=files, json=reading.json)
+        held = Held(by, largest, files, only_context)
+        _tables(target, found.tokens, held, json=reading.json)
     elif reading.json:
         io.out_json(as_json(found))
     elif short:
@@ -113,15 +119,24 @@ def _target(log: str, reading: Reading, looking: Looking, thread: str | None, *,
     return opened(log, reading, looking, command="status", report=False, thread=thread), False
 
 
-def _tables(target: Log, tokens: Budget, by: Kind | None, largest: int | None, *, files: bool, json: bool) -> None:
+class Held(NamedTuple):
+    """What is asked of what holds the tokens."""
+
+    by: Kind | None
+    largest: int | None
+    files: bool
+    only_context: bool
+
+
+def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
     """What holds the tokens, the counter's name last."""
     from ctxkit.cli import tables
     from ctxkit.shares import Shares
 
     shares = Shares(target)
-    kinds = shares.by(by.value) if by is not None else None
-    most = shares.largest(largest) if largest is not None else None
-    held = shares.files() if files else None
+    kinds = shares.by(asked.by.value) if asked.by is not None else None
+    most = shares.largest(asked.largest) if asked.largest is not None else None
+    held = shares.files(only_context=asked.only_context) if asked.files else None
     beyond = (tokens.used or 0) - sum(shares.tokens.values())
     if json:
         io.out_json(
@@ -132,7 +147,7 @@ def _tables(target: Log, tokens: Budget, by: Kind | None, largest: int | None, *
         return
     width, total = render.width(), sum(shares.tokens.values())
     for lines in (
-        tables.shares(kinds or (), width, total, paths=by is Kind.file),
+        tables.shares(kinds or (), width, total, paths=asked.by is Kind.file),
         tables.shares(most or (), width, total, numbered=True),
         tables.files(held or (), width),
     ):  # fmt: skip
@@ -140,8 +155,8 @@ def _tables(target: Log, tokens: Budget, by: Kind | None, largest: int | None, *
             io.out(*line)
     io.flush()
     rest = f"; beyond messages {beyond:,}" if beyond > 0 else ""
-    if files and not held:
-        io.say("no call in the context reads or writes a file")
+    if asked.files and not held:
+        io.say(f"no call in the {'context' if asked.only_context else 'log'} reads or writes a file")
     io.say(f"tokens: {shares.counter}{rest}")
 
 

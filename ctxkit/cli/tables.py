@@ -31,16 +31,19 @@ def shares(
 
 
 def files(found: Sequence[Touched], width: int) -> Iterator[Line]:
-    """Two lines or more for each: tokens and path; who did what to it, what of that is superseded, when it was last."""
+    """Two lines or more for each: tokens and path; who did what to it, what of that is superseded or out of the
+    context, when it was last.
+    """
     most = max((len(f"{one.tokens:,}") for one in found), default=1)
     for one in found:
         yield [Ink(f"{one.tokens:>{most},}  ", "bold"), _ending(safe(one.path, keep_newlines=False), width - most - 2)]
         other = [label for label in one.writes if label not in {*one.created, *one.deleted}]
         said = (
             ("read", one.reads), ("created", one.created), ("written", other), ("deleted", one.deleted),
-            ("superseded", one.superseded),
+            ("superseded", one.superseded), ("out of the context", one.out if one.in_context else []),
         )  # fmt: skip
-        parts = [f"{what} {_listed(labels)}" for what, labels in said if labels]
+        parts = [] if one.in_context else ["out of the context"]
+        parts += [f"{what} {_listed(labels)}" for what, labels in said if labels]
         parts.append(f"last {one.last}" + (f" at {one.time[:16].replace('T', ' ')}" if one.time is not None else ""))
         for line in wrapped(["; ".join(parts)], width - most - 2, 2, hard=True):
             yield [" " * (most + 2), *line]

@@ -139,7 +139,7 @@ def _out(state: State, name: Name, out: Out) -> Reason:
     if out.source < 0:
         view = state.transcript.view
         label = view.all_cuts[-1 - out.source].label if view is not None else ""
-        return _reason("program", None, label, "a rewind to a mark before it")
+        return _reason("program", None, label, f"ctxkit recall LOG {state.label(name)} --apply")
     if out.source == 0 and out.kind == "sidechain" and isinstance(name, int):
         thread = state.messages[name - 1].thread
         if thread in state.threads:

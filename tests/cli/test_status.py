@@ -236,4 +236,6 @@ def test_no_file_is_said(tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     path.write_bytes(lines({"role": "user", "content": "Hello."}))
     ran = good("status", path, "--files")
-    assert (ran.out, ran.err.splitlines()[0]) == (b"", "no call in the context reads or writes a file")
+    assert (ran.out, ran.err.splitlines()[0]) == (b"", "no call in the log reads or writes a file")
+    assert "no call in the context" in good("status", path, "--files", "--only-context").err
+    assert ctxkit("status", path, "--only-context").code == 2

@@ -13,7 +13,8 @@ SHARES = [Share("Bash\x1b[31m and a very long name of a tool " * 3, 12, 250_000,
 MANY = [str(n) for n in range(100, 140)]
 FILES = [
     Touched("a/" * 60 + "漢字.py", MANY, [], [], [], "139", "2026-02-01T10:11:00Z", 1234, MANY[:8]),
-    Touched("b", ["8"], ["7", "9", "11"], ["7"], ["11"], "11", None, 1, []),
+    Touched("b", ["8"], ["7", "9", "11"], ["7"], ["11"], "11", None, 1, [], ["7", "8"]),
+    Touched("c", ["5"], [], [], [], "5", None, 0, [], ["5"], False),
 ]
 
 
@@ -37,7 +38,8 @@ def test_words() -> None:
     assert [text(line) for line in tables.files(FILES, 60)] == [
         "1,234  …/" + "a/" * 22 + "漢字.py", "       read 100,…,136,137,138,139 (40 times); superseded",
         "         100,101,102,103,104,105,106,107; last 139 at", "         2026-02-01 10:11",
-        "    1  b", "       read 8; created 7; written 9; deleted 11; last 11",
+        "    1  b", "       read 8; created 7; written 9; deleted 11; out of the", "         context 7,8; last 11",
+        "    0  c", "       out of the context; read 5; last 5",
     ]  # fmt: skip
 
 

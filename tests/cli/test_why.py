@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from ctxkit import Log
+from ctxkit.core.reasons import Reasons
+from ctxkit.core.standing import Standings
 from tests.cli.runner import FOREIGN, ctxkit, good, lines, message, shown, small
+from tests.shared import transcripts
 
 
 def test_in_and_out(tmp_path: Path) -> None:
@@ -69,3 +75,25 @@ def test_which() -> None:
     """A message must be named."""
     ran = ctxkit("why", "-", stdin=b"")
     assert (ran.code, ran.err) == (2, "ctxkit: why which message?\nhint: ctxkit why LOG 45\n")
+
+
+OWN = transcripts("claude-code", "codex", "pi", "copilot-cli", "gemini-cli", "opencode", under=5_000_000)
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_what_the_logs_program_took_out_comes_back(path: Path) -> None:
+    """Doing what is said there brings the message into the context: a dry replay of each kind, the first and last."""
+    log = Log.open(path, env={})
+    reasons = Reasons(Standings(log.state(), log.lens()))
+    taken: dict[str, list[int]] = {}
+    for n in range(1, log.state().count + 1):
+        for one in reasons.of(n):
+            if one.kind == "program":
+                taken.setdefault(one.text, []).append(n)
+    for label, numbers in taken.items():
+        for n in {*numbers[:2], *numbers[-2:]}:
+            [back] = [one.back for one in reasons.of(n) if one.text == label]
+            assert back == f"ctxkit recall LOG {n} --apply"
+            seen = log.seen_at(log.state())
+            seen.look_through(seen.plan_recall([n]).op or pytest.fail(f"{label}: {n} does not come back"))
+            assert n in Standings(seen.state(), seen.lens()).visible

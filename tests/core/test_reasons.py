@@ -121,7 +121,7 @@ def test_programs() -> None:
     view = View([1, 2, 3, 4], {5: "sidechain"}, [Cut(3, [1, 2], "compacted at line 9")])
     state = build.state("1-6", view)
     (reason,) = [r for r in Reasons(Standings(state)).of(2) if r.kind == "program"]
-    assert (reason.text, reason.back) == ("compacted at line 9", "a rewind to a mark before it")
+    assert (reason.text, reason.back) == ("compacted at line 9", "ctxkit recall LOG 2 --apply")
     assert [r.kind for r in Reasons(Standings(state)).of(5)] == ["sidechain"]
     state = build.state("1-4", View([1, 2, 3, 4], {}, [Cut(3, [1], "compacted", [2, 3], 4)]))
     assert [r.text for r in Reasons(Standings(state)).of(2)] == ["it stands where the log's own program put it"]
