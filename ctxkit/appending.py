@@ -27,9 +27,13 @@ from ctxkit.formats.base import Row
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import read_source, reread
 from ctxkit.store.append import append_line
-from ctxkit.store.jsonl import read_blocks
-from ctxkit.store.source import open_log
+from ctxkit.store.jsonl import BlockReader, read_blocks
+from ctxkit.store.source import Source, open_log
 from ctxkit.version import VERSION
+
+
+class OpsCame(Exception):
+    """Ops were appended since the log was read: what was decided on it may be wrong now."""
 
 
 class AppendingLog(OpenedLog):
@@ -79,10 +83,18 @@ class AppendingLog(OpenedLog):
         return [names, words, sorted(map(str, board.stubs.items())), state.windows, str(board.protected)]
 
     def append(self, body: dict[str, Any], recheck: Callable[[], None] | None = None) -> None:
-        """Append one op, durably. Raises UpdatedElsewhere, Locked, WriteFailed, NoPermission; not claimed then.
+        """Append one op, durably. Raises OpsCame where ops were appended since the log was read; UpdatedElsewhere,
+        Locked, WriteFailed, NoPermission. Not claimed then.
 
-        `recheck`: called where the log has grown since it was read, while it is locked; what it raises refuses the op.
+        `recheck`: called where messages were appended since, while the log is locked; what it raises refuses the op.
         """
+
+        def grown(ops: bool) -> None:
+            if ops:
+                raise OpsCame
+            if recheck is not None:
+                recheck()
+
         line = dumps(body).encode("ascii")
         opening = self.opening
         if opening.path is None:
@@ -93,11 +105,11 @@ class AppendingLog(OpenedLog):
             self._state = self._ledger = None
             return
         if opening.format.native:
-            append_line(opening.path, line, opening.source.seen, recheck and (lambda *_: recheck()))
+            append_line(opening.path, line, opening.source.seen, lambda now, start: grown(_holds_op(now, start)))
         else:
             if opening.sidecar is None:
                 raise ForeignLog(f"{opening.name} belongs to another program and has no sidecar", "--sidecar DIR")
-            opening.sidecar.append(line, opening.path, opening.source.seen, opening.sidecar_size, recheck)
+            opening.sidecar.append(line, opening.path, opening.source.seen, opening.sidecar_size, grown)
         self.refresh()
 
     def add_message(self, record: dict[str, Any]) -> None:
@@ -167,6 +179,13 @@ class AppendingLog(OpenedLog):
             yield b"\n"
         for line in self.opening.pending:
             yield line + b"\n"
+
+
+def _holds_op(source: Source, start: int) -> bool:
+    """Whether an op stands behind `start`, or may stand there: a record that was cut off there may have been one."""
+    if start and source.read(start - 1, 1) != b"\n":
+        return True
+    return any(isinstance(row.ctxkit, str) for block in BlockReader(source, Row, [], start=start) for row in block.rows)
 
 
 _ID = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9_-]{0,127}")

@@ -9,16 +9,21 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ctxkit.appending import AppendingLog
+import msgspec
+
+from ctxkit.appending import AppendingLog, OpsCame
 from ctxkit.core.ops import Clear, Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
 from ctxkit.core.usage import Figures
-from ctxkit.errors import CtxkitError, Usage
-from ctxkit.policies.decision import Decision
+from ctxkit.errors import CtxkitError, UpdatedElsewhere, Usage
+from ctxkit.policies.decision import Decision, holds
 
 if TYPE_CHECKING:
     from ctxkit.checkpointing import Pinned
 
+TRIES = 5
+"""How often an op is decided, where others are appended meanwhile (REPLAY 62)."""
+MEANWHILE = "other ops were appended while this was made: its figures are of the context before them"
 ALSO = {"trim": "compact"}
 """Command -> the op that it may write besides its own (`trim.summarize`)."""
 
@@ -39,10 +44,57 @@ class CommittingLog(AppendingLog):
     ) -> Op | None:
         """Stamp and append what is decided; None, and nothing appended, where there is nothing to do.
 
-        `recheck`: raises where the op must not be appended to the log as it has become since it was read.
+        An op is only appended to the log that it was decided on: where others came meanwhile, it is decided again on
+        what the log is now, TRIES times at most; what is settled stands where nothing that it names changed (REPLAY
+        62). `recheck`: raises where the op must not be appended to the log as it has become since it was read; it
+        is asked where messages came, and for what is settled where ops did.
 
         Where the log has an op with `op_id` already, a retry: nothing is decided or appended, and that op is returned.
+        Raises UpdatedElsewhere.
         """
+        decision = self._decided(name, decide)
+        for left in reversed(range(TRIES)):
+            if not isinstance(decision, Decision):
+                return decision
+            op, before = decision.op, self.state()
+            if op is None:
+                return None
+            try:
+                return self._append(op, recheck)
+            except OpsCame:
+                self.refresh()
+            if not left:
+                break
+            if not decision.settled:
+                decision = self._decided(name, decide)
+                continue
+            if recheck is not None:
+                recheck(op)
+            elif not holds(op, before, self.state()):
+                raise self._elsewhere("other ops changed what this one names")
+            decision.op = self._moved_up(op)
+            if self.figures is not None:
+                self.figures = None
+                self.notes = [*self.notes, MEANWHILE]
+        raise self._elsewhere("other ops are appended again and again")
+
+    def _elsewhere(self, what: str) -> UpdatedElsewhere:
+        text = f"updated elsewhere: {what} in {self.opening.name}: nothing was appended"
+        return UpdatedElsewhere(text, "look at it, and try again")
+
+    def _moved_up(self, op: Op) -> Op:
+        """A settled op, to stand behind the ops that came. One that puts a whole context in place keeps its point, as
+        later messages stay beside it: beside a foreign log, that point must not be before that of those ops.
+        """
+        if not (isinstance(op, Edit) or (isinstance(op, Restore) and op.mode == "replace")):
+            return msgspec.structs.replace(op, at=self.here())
+        newest = self.ledger.entries[-1]
+        if newest.line.sidecar and newest.place > (op.at.rows or 0):
+            raise self._elsewhere("messages and other ops came")
+        return op
+
+    def _decided(self, name: str, decide: Callable[[], Decision]) -> Decision | Op:
+        """What is decided on the log as it was read; or the op with `op_id`, where it is there already."""
         known = self.ledger.by_id.get(self.op_id) if self.op_id else None
         if known is not None:
             if known.op is None:
@@ -55,10 +107,12 @@ class CommittingLog(AppendingLog):
         self.figures, self.warned = None, ()
         decision = decide()
         self.said, self.notes = decision.said, decision.notes
-        if decision.op is None:
-            return None
+        return decision
+
+    def _append(self, decided: Op, recheck: Callable[[Op], None] | None) -> Op:
+        """Stamp, size and append one op. Raises OpsCame, and what `append` raises."""
         before = self.state()
-        op = self.stamp(decision.op, self.op_id)
+        op = self.stamp(decided, self.op_id)
         if op.name not in ("mark", "protect", "unprotect", "window"):
             after = self.state_with(op)
             self.weigh(after)

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxkit.asking import MODEL, model_of
-from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, spared, whole
+from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, whole
 from ctxkit.core.names import NOTHING, Names
-from ctxkit.core.ops import Compact, Op, to_body
+from ctxkit.core.ops import Compact
 from ctxkit.core.select import Selection
 from ctxkit.core.state import State
 from ctxkit.core.times import written
 from ctxkit.core.usage import Figures
 from ctxkit.counting import Counting
-from ctxkit.errors import BadConfig, BadSummary, CoolingDown, UpdatedElsewhere, Usage
+from ctxkit.errors import BadConfig, BadSummary, CoolingDown, Usage
 from ctxkit.hooks import Hooks
 from ctxkit.policies.compact.candidates import FEWEST, Keep
 from ctxkit.policies.decision import Decision
@@ -126,7 +126,8 @@ def _decided(log: Log, asked: Asked, began: float) -> Decision:
     made = found.condensed()
     log.tell(made.figures)
     log.compacted = Compacted(made, time.perf_counter() - began)
-    return Decision(made.op, said_of(made), list(_notes(found, made)))
+    by_others = wish.strategy in (MODEL, GIVEN)  # their words are not made again where other ops come meanwhile
+    return Decision(made.op, said_of(made), list(_notes(found, made)), settled=by_others)
 
 
 def _as_it_is(base: Trimming) -> Figures:
@@ -204,22 +205,6 @@ def cool(log: Log, state: State | None = None) -> None:
         raise CoolingDown(
             f"{text}: nothing was changed", f"in {left} s; `ctxkit config LOG set compact.cooldown off` ends such waits"
         )
-
-
-def still(log: Log, op: Op) -> None:
-    """Where the log has changed since it was read: raises CoolingDown for a compact that is there now, UpdatedElsewhere
-    where what `op` replaces is not there any more, or protected.
-    """
-    now = log.afresh()
-    state = now.state()
-    if any(isinstance(one.op, Compact) and one.id not in log.ledger.by_id for one in state.ledger.entries):
-        cool(now)
-        raise CoolingDown("another process compacted this log meanwhile: nothing was appended", "look at it again")
-    body = to_body(op)
-    names = Names.parse(body["ids"]) | Names.parse(",".join(body.get("stubs", ())))
-    if names - state.present() or names.meets(spared(now)):
-        text = f"updated elsewhere: other ops changed what would be replaced in {log.opening.name}"
-        raise UpdatedElsewhere(f"{text}: nothing was appended", "try again")
 
 
 def _not_full(log: Log, base: Trimming, limit: int) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ctxkit.committing import CommittingLog
@@ -144,14 +143,14 @@ class Log(CommittingLog):
         Raises NothingChanges where it would not be smaller, CoolingDown, BadConfig, BadSummary, ModelFailed, Usage, and
         what a selection raises.
         """
-        from ctxkit.compacting import Asked, compact, still
+        from ctxkit.compacting import Asked, compact
         from ctxkit.hooks import Hooks
 
         asked = Asked(
             target, budget, keep_last, keep_steps, strategy, summary, force, selection(numbers, criteria),
             summary_model, fast, fallback, hooks or Hooks(),
         )  # fmt: skip
-        return self.commit("compact", lambda: compact(self, asked), partial(still, self))
+        return self.commit("compact", lambda: compact(self, asked))
 
     def snapshot(
         self, description: str = "", *, tags: Iterable[str] = (), all: bool = False, summary: str | None = None,
@@ -209,12 +208,11 @@ class Log(CommittingLog):
         for a file that is not there, UpdatedElsewhere, Usage.
         """
         from ctxkit.core.kept import Kept
-        from ctxkit.restoring import loaded, plan, still, there
+        from ctxkit.restoring import loaded, plan, there
 
         kept = snapshot if isinstance(snapshot, Kept) else loaded(self, str(snapshot), summary=summary)
         kept = there(self, kept, summary=summary)
-        recheck = None if replace else partial(still, self, kept=kept, summary=summary)
-        return self.commit("restore", lambda: plan(self, kept, replace=replace, summary=summary), recheck)
+        return self.commit("restore", lambda: plan(self, kept, replace=replace, summary=summary))
 
     def recover(self, to: To | None = None) -> Op | None:
         """After a crash: go back to the end of the last whole `step` of an exchange without an end, or of the last

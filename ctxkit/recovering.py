@@ -214,6 +214,7 @@ def _plan(log: Log, to: To | None) -> Decision:
         return Decision(None, "Every step of the last exchange is whole: nothing has to leave.")
     made = log.plan_forget(point.leaves, include_protected=True, criteria=f"recover --to {point.to}")
     made.said = f"Back at the end of {ENDS[point.to]}, message {point.message}: {_count(point.count)} left the context."
+    made.settled = True
     return made
 
 

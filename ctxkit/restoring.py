@@ -15,9 +15,9 @@ from ctxkit.core.context import Entry
 from ctxkit.core.jsontext import canonical, dumps
 from ctxkit.core.kept import CHECKPOINT, Kept
 from ctxkit.core.messages import Call, Message, Result
-from ctxkit.core.ops import Op, to_body
+from ctxkit.core.ops import Op
 from ctxkit.core.steps import Steps
-from ctxkit.errors import NoSuchLog, NoSuchSnapshot, UpdatedElsewhere, Usage
+from ctxkit.errors import NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.formats.chat import content_of
 from ctxkit.keeping import find, model, prefix, records
 from ctxkit.opened import OpenedLog
@@ -107,14 +107,6 @@ def plan(log: Log, kept: Kept, *, replace: bool = False, summary: bool = False) 
         most = f"window.messages shows the newest {log.lens().newest}"
         found.notes.append(f"{most}: it hides {count} that was seen before")
     return found
-
-
-def still(log: Log, op: Op, kept: Kept, *, summary: bool) -> None:
-    """Where the log has changed since it was read: raises UpdatedElsewhere where others would be brought back."""
-    again = plan(log.afresh(), kept, summary=summary).op
-    if again is None or to_body(again).get("items") != to_body(op).get("items"):
-        text = f"updated elsewhere: other ops changed what is visible in {log.opening.name}"
-        raise UpdatedElsewhere(f"{text}: nothing was appended", "try again")
 
 
 def steps_of(kept: Kept) -> list[int]:

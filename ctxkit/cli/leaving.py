@@ -54,7 +54,8 @@ def leave(
         )  # fmt: skip
         by_model = wanted.model is not None
         if wanted.criteria and (by_model or target.opening.path is not None) and isinstance(decision.op, Forget):
-            _consent(target, decision.op, reading, yes=leaving.yes, asks=not by_model or name == "forget")
+            asks = not by_model or name == "forget"
+            decision.settled = _consent(target, decision.op, reading, yes=leaving.yes, asks=asks) or by_model
         return decision
 
     write(
@@ -62,15 +63,16 @@ def leave(
     )  # fmt: skip
 
 
-def _consent(log: Log, op: Forget, reading: Reading, *, yes: bool, asks: bool) -> None:
-    consent(log, lambda: preview(log, op), "Take these out of the context?", reading, yes=yes, asks=asks)
+def _consent(log: Log, op: Forget, reading: Reading, *, yes: bool, asks: bool) -> bool:
+    return consent(log, lambda: preview(log, op), "Take these out of the context?", reading, yes=yes, asks=asks)
 
 
 def consent(
     log: Log, preview: Callable[[], Iterable[list[str | Ink]]], question: str, reading: Reading, *, yes: bool,
     asks: bool = True,
-) -> None:  # fmt: skip
-    """Print the preview, and ask on a terminal. Raises Usage where nobody can be asked and --yes was not said.
+) -> bool:  # fmt: skip
+    """Print the preview, and ask on a terminal; whether somebody was asked, and said yes. Raises Usage where nobody
+    can be asked and --yes was not said.
 
     A preview counts tokens, for which content is read: where nobody sees it, none is made. `asks`: an answer is enough;
     without it --yes has to be said.
@@ -81,13 +83,14 @@ def consent(
         for line in preview():
             tell(*line)
     if ends:
-        return
+        return False
     if not asks:
         raise Usage("a model chose what stays, and everything else would leave: nothing was changed", "say --yes")
     if not io.on_terminal():
         raise Usage("messages were chosen by criteria and nobody can be asked: nothing was changed", "say --yes")
     if not io.ask(question):
         raise NothingChanges("not confirmed: nothing was changed")
+    return True
 
 
 def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:

@@ -103,7 +103,7 @@ def _apply(
         decision = recall(log.state(), log.here(), _found(log, wanted, searching), log.lens(), named=False)
         if log.opening.path is not None and isinstance(decision.op, Recall):
             back = Names.parse(decision.op.ids) - log.state().shown()
-            consent(log, lambda: _preview(log, back), "Bring these back?", reading, yes=yes)
+            decision.settled = consent(log, lambda: _preview(log, back), "Bring these back?", reading, yes=yes)
         return decision
 
     write(place, reading, writing, "recall", lambda log: log.commit("recall", lambda: decide(log)))

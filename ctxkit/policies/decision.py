@@ -7,15 +7,50 @@ from __future__ import annotations
 
 import msgspec
 
+from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import Op
+from ctxkit.core.ranges import Ranges
+from ctxkit.core.state import State
 
 
 class Decision(msgspec.Struct):
     """`op` is None where the wished state holds already (exit 0, nothing appended, REPLAY 50).
 
-    `said`: the one line for stderr once the op is durable. `notes`: warnings and previews, said before.
+    `said`: the one line for stderr once the op is durable. `notes`: warnings and previews, said before. `settled`: a
+    person, a model or an editor made it, so it is not made again where other ops came meanwhile (REPLAY 62).
     """
 
     op: Op | None
     said: str
     notes: list[str] = []
+    settled: bool = False
+
+
+def holds(op: Op, before: State, now: State) -> bool:
+    """Whether a settled decision stands although ops came: all that it names is where it was, as whole as it was, with
+    the same protection and the same words.
+    """
+    names = named(op)
+    return _standing(names, before) == _standing(names, now)
+
+
+def named(op: Op) -> Names:
+    """The messages and items that an op names."""
+    found = NOTHING
+    for field in ("ids", "planning"):
+        found = found | Names.parse(getattr(op, field, ""))
+    for name in getattr(op, "stubs", ()):
+        found = found | Names.parse(name)
+    return found | Names(Ranges.of(item.n for item in getattr(op, "items", ()) if item.n is not None))
+
+
+def _standing(names: Names, state: State) -> tuple[object, ...]:
+    board, closed = state.board, state.steps.close(names)
+    return (
+        str(closed),
+        str(closed - state.missing(closed)),
+        str(closed & board.hidden()),
+        str(Names.of(name for name in closed if state.protected(name))),
+        sorted(item.name for item in board.tellers(closed)),
+        {name: board.stubs[name] for name in board.stubs if name in closed},
+    )

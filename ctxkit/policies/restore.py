@@ -50,7 +50,8 @@ def restore(state: State, at: At, wish: Wish) -> Decision:
     count = f"{len(items)} message{'s' * (len(items) != 1)}"
     if wish.replace:
         op = Restore(at=at, items=items, mode=mode, snapshot=known)
-        return Decision(op, f"The context is {called} again: {count}.", list(_notes(state, wish, items)))
+        said = f"The context is {called} again: {count}."
+        return Decision(op, said, list(_notes(state, wish, items)), settled=True)  # it would bring back what left since
     if not items:
         return Decision(None, f"All of {called} is visible already: nothing appended.")
     left = sorted(set(range(len(wish.kept.messages))) - set(places))

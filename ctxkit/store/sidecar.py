@@ -91,12 +91,13 @@ class Sidecar:
 
     def append(
         self, line: bytes, log: Path | None = None, seen: Seen | None = None, read: int = 0,
-        recheck: Callable[[], None] | None = None,
+        recheck: Callable[[bool], None] | None = None,
     ) -> None:  # fmt: skip
         """Append an op to `ops.jsonl`, durably; the folder and the file are created where they are missing.
 
         `log`, `seen`: the log that the op is about; where that was replaced, cut or changed since, nothing is appended.
-        `recheck`: may refuse, while the file is locked, where it is not of the size `read` any more, or the log grew.
+        `recheck`: may refuse, while the file is locked, where it is not of the size `read` any more (told True: ops
+        came), or the log grew.
         Raises what `append_line` raises, and CannotCreate.
         """
         self._create()
@@ -113,7 +114,7 @@ class Sidecar:
 
         def look(now: Source, _: int) -> None:
             if recheck is not None and (now.size != read or _grown(log, seen)):
-                recheck()
+                recheck(now.size != read)
 
         append_line(self.ops_path, line, recheck=look)
         if not size:  # whoever made folder or file may have been killed before their names were durable

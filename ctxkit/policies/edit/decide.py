@@ -121,7 +121,7 @@ def decide(state: State, at: At, offer: Offer, blocks: Sequence[Block], literal:
     op = Edit(at=at, items=items, shown=str(Names.of(offer.names.values())))
     said = f"{CONTEXT} {len(items):,} message{'s' * (len(items) != 1)} ({change.words})"
     numbers = {name for name, _ in found if isinstance(name, int)}
-    return Decision(op, said, [*told, *_notes(state, offer, numbers)])
+    return Decision(op, said, [*told, *_notes(state, offer, numbers)], settled=True)
 
 
 def compared(offer: Offer, kept: Sequence[Block]) -> Change:
