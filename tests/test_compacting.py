@@ -256,7 +256,7 @@ def test_two_at_once(raw: bytes, tmp_path: Path) -> None:
     one, other = Log.open(path, env={}), Log.open(path, env={})
     assert one.compact(**asked) is not None
     kept = {file: file.read_bytes() for file in tmp_path.rglob("*.jsonl")}
-    with pytest.raises((CoolingDown, UpdatedElsewhere), match="compacted this log|changed what this one names"):
+    with pytest.raises((CoolingDown, UpdatedElsewhere), match=r"compacted this log|changed what this one names"):
         other.compact(**asked)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.jsonl")} == kept
 
