@@ -21,7 +21,7 @@ from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.reasons import taken_out
 from ctxkit.core.standing import WORDS, Standing
-from ctxkit.core.usage import Figures
+from ctxkit.core.usage import Figures, whole
 from ctxkit.errors import UnknownAgent, Usage
 from ctxkit.opened import OpenedLog
 from ctxkit.sides import Side
@@ -79,15 +79,18 @@ class Diff:
         Two states of one log are counted by one counter, as the log has it now; two logs by theirs.
         """
         self._share_counter()
-        found = dict.fromkeys(("before", "after", GONE, CAME), 0)
+        before, after = self.a.around, self.b.around
+        gone = came = 0.0
         for hunk in self.hunks:
-            before = 0 if hunk.kind == CAME else self.a.tokens(hunk.a, hunk.count)
+            left = 0 if hunk.kind == CAME else self.a.tokens(hunk.a, hunk.count)
             differs = hunk.kind in (CAME, CHANGED)
-            after = self.b.tokens(hunk.b, hunk.count) if differs else 0 if hunk.kind == GONE else before
-            found["before"] += before
-            found["after"] += after
-            found[GONE] += before if hunk.kind in (GONE, CHANGED) else 0
-            found[CAME] += after if differs else 0
+            right = self.b.tokens(hunk.b, hunk.count) if differs else 0 if hunk.kind == GONE else left
+            before, after = before + left, after + right
+            gone += left if hunk.kind in (GONE, CHANGED) else 0
+            came += right if differs else 0
+        found = {"before": whole(before), "after": whole(after)}
+        found[GONE] = round(gone) if came else found["before"] - found["after"]
+        found[CAME] = found["after"] - found["before"] + found[GONE]
         size = len(self.a.order)
         figures = Figures(found["before"], found["after"], self.counter, size, self.counts[GONE], self.counts[CAME])
         self.a.log.tell(figures, None if self.one_log else self.b.log)

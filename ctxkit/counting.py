@@ -47,16 +47,17 @@ WAY = b"4"
 
 
 class Counting:
-    """The tokens of one log, for one model."""
+    """The tokens of one log, for one model: `model`, else the config's, else the log's; "" where none is named."""
 
-    def __init__(self, log: OpenedLog) -> None:
+    def __init__(self, log: OpenedLog, model: str | None = None) -> None:
         self.log = log
+        self._model = model
         self._known: dict[bytes, int] = {}
 
     @property
     def model(self) -> str:
-        """The model that is counted for: the config's, else the log's, "" where neither names one."""
-        return self.log.config["model"] or self.log.model
+        """The model that is counted for."""
+        return (self.log.config["model"] or self.log.model) if self._model is None else self._model
 
     @cached_property
     def counter(self) -> Counter:
@@ -87,10 +88,14 @@ class Counting:
 
     def of_contents(self, some: Iterable[Content]) -> list[int]:
         """Tokens of each of these messages, which no log need hold."""
+        return list(self.counter.all(self.base_of_contents(some)))
+
+    def base_of_contents(self, some: Iterable[Content]) -> list[int]:
+        """The same by the counter's base, before any factor."""
         listed = list(some)
         counted = self.counter.counts([_said(content) for content in listed])
         around = (PER_MESSAGE + _beside(content.parts) for content in listed)
-        return [self.counter.tokens(n + more) for n, more in zip(counted, around, strict=True)]
+        return [n + more for n, more in zip(counted, around, strict=True)]
 
     def counted(self, names: Iterable[Name]) -> Iterator[int]:
         """Tokens of each of these messages; figures for many are sums of these, so that they add up.
@@ -120,6 +125,13 @@ class Counting:
     def base_as_read(self, numbers: Iterable[int]) -> Iterator[int]:
         """The same of messages of the log as their rows have them, whatever ops made of them."""
         return self._rows.of(numbers)
+
+    def results_in(self, n: int) -> int:
+        """The same of the results that a message has in itself."""
+        content = self.log.content(n)
+        results: list[Part] = [part for part in content.parts if isinstance(part, Result)]
+        [tokens] = self.counter.counts([_said(Content(content.role, results))])
+        return tokens + _beside(results)
 
     @cached_property
     def _rows(self) -> RowCounts:

@@ -90,8 +90,8 @@ def _held(made: T) -> T:
 
 
 def _size(log: Log, made: Exported | Written, *, recounted: bool) -> int:
-    """Tokens of what is written, read as a file of its own, by the counter of `log`, and of what is sent besides; or
-    what its replies tell, where that is more.
+    """Tokens of what is written, read as a file of its own: as its replies tell them, where they were told anew, else
+    by the counter of `log`, with what is sent besides.
     """
     counting = Counting(log)
     opening = read(Source("export", b"".join(made.pieces)))
@@ -104,4 +104,5 @@ def _size(log: Log, made: Exported | Written, *, recounted: bool) -> int:
         return alone
     own = OpenedLog(opening, log.config, clock=log.clock)
     own.cache_folder = log.cache_folder
-    return max(alone, measure(Counting(own), listed(own.state())).tokens)
+    measured = measure(Counting(own), listed(own.state()))
+    return measured.tokens if measured.is_counted else alone

@@ -303,14 +303,14 @@ class Log(CommittingLog):
         return export(self, to, model=model, assembly=assembly, status=status, progress=progress)
 
     def session(
-        self, to: str, *, keep_id: bool = False, recount: bool = False, model: str = "",
+        self, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "",
         progress: Progress | None = None,
     ) -> Written:  # fmt: skip
         """The context as a session file that the program of format `to` goes on with. Raises NothingToSend, Usage.
 
         In the log's own format every record that stays keeps its bytes, but for ids. `keep_id`: the session's too.
-        `recount`: what its replies say that the provider counted is told anew, for the context as it is now. `model`:
-        who is said to have spoken where the log does not say. `progress` as in `export`.
+        Where ops changed the context, its replies say what their requests come to now; `recount=False`: what they said.
+        `model`: who is said to have spoken where the log does not say. `progress` as in `export`.
         """
         from ctxkit.sessions import session
 

@@ -1,13 +1,13 @@
 """Measuring the size of a context: what its provider counted, where the log records that, and an estimate of the rest.
 
 The newest request whose usage is recorded gives the size of the log's own context at that point, system prompt and
-tools included; messages that came since, and what ops took out or brought in, are counted by the session's own
-calibration.
+tools included; what ops took out of it is told by the differences of the requests around it. Messages that came since,
+and what ops brought in, are counted by the session's own calibration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from math import ceil
 
@@ -16,7 +16,7 @@ from ctxkit.core.context import Entry, shown_names
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.state import State
-from ctxkit.core.usage import Figures, Measured
+from ctxkit.core.usage import Figures, Measured, whole
 from ctxkit.counting import Counting
 from ctxkit.opened import OpenedLog
 from ctxkit.recorded import Session
@@ -33,8 +33,7 @@ class Measuring:
         session = Session(counting) if counting.model == counting.log.model else None
         taught = session is not None and (session.steps or (session.earlier and session.overhead is not None))
         self._session = session if taught else None
-        self._known = frozenset(session.known) if session is not None and taught else frozenset()
-        self._share = session.share if session is not None and session.steps else 1.0
+        self._places = session.places if session is not None and taught else {}
 
     @property
     def is_taught(self) -> bool:
@@ -52,24 +51,65 @@ class Measuring:
         session = self._session
         if session is None:
             return self._estimated(sum(self.counting.counted(names)))
-        stubbed, shown = self.counting.log.state().board.stubs.keys(), set(names)
-        came = sum(self.each([name for name in names if name not in self._known or name in stubbed]))
-        gone = [n for n in session.known if n not in shown or n in stubbed]
-        went = session.worth(gone, as_read=True) * self._share
-        moved, error = ceil(came - went - 1e-6), session.calibration.error
-        if not session.steps:  # a compaction came after all that was counted
-            told = (session.overhead or 0) + session.resent
-            known = at = None
-        else:
-            told = known = session.after
-            moved -= session.left
-            at = session.known[-1]
+        known, error = session.told if session.steps else None, session.calibration.error
+        tokens = whole(self._tokens(session, names))
+        moved = tokens - (known if known is not None else round(session.end))
         return Measured(
-            tokens=max(0, told + moved), counter=_name(session, moved), known=known, at=at, estimated=moved,
+            tokens=tokens, counter=_name(session, moved), known=known,
+            at=session.known[-1] if session.steps else None, estimated=moved,
             overhead=session.overhead, error=None if error is None else round(100 * error, 2),
             trust="calibrated" if moved or known is None or session.now.retold else "exact",
             retold=session.now.retold,
         )  # fmt: skip
+
+    def _tokens(self, session: Session, names: Sequence[Name]) -> float:
+        """Tokens of the context `names`, with all that is sent besides."""
+        places = list(self._in_place((name, None) for name in names))
+        came = self.each([name for name, place in zip(names, places, strict=True) if place < 0])
+        gone, expected = 0.0, 0
+        for place in (*places, len(self._places)):
+            if place > expected:
+                gone += session.increments.between(expected, place)
+            if place >= 0:
+                expected = place + 1
+        return session.end - gone + sum(came)
+
+    def requests(self, context: Sequence[tuple[Name | None, Content | None]]) -> Iterator[tuple[int, float]]:
+        """Place in `context` -> tokens of the request up to there, of each message that stands as it was counted.
+
+        `context`: names, and what stands for them where that was made; what has no name is new.
+        """
+        session = self._session
+        if session is None:
+            return
+        places = list(self._in_place(context))
+        moved, expected = 0.0, 0
+        for at, (place, (name, made)) in enumerate(zip(places, context, strict=True)):
+            if place < 0:
+                moved += self._made(name, made)
+                continue
+            if place > expected:
+                moved -= session.increments.between(expected, place)
+            yield at, session.increments.before(place) + moved
+            expected = place + 1
+
+    def _made(self, name: Name | None, made: Content | None) -> float:
+        if made is not None:
+            return self.instead(name, made)
+        return 0.0 if name is None else sum(self.each([name]))
+
+    def _in_place(self, context: Iterable[tuple[Name | None, Content | None]]) -> Iterator[int]:
+        """The place of each message among those that were counted, where it stands behind the one before as it did;
+        else -1.
+        """
+        stubs, expected = self.counting.log.state().board.stubs, 0
+        for name, made in context:
+            place = self._places.get(name, -1) if isinstance(name, int) and made is None and name not in stubs else -1
+            if place >= expected:
+                expected = place + 1
+                yield place
+            else:
+                yield -1
 
     def weighed(self, names: Sequence[Name]) -> tuple[Measured, Sequence[float]]:
         """The size of the context `names`, and tokens of each message of it; what is left is no message's."""
@@ -80,16 +120,49 @@ class Measuring:
 
     def each(self, names: Sequence[Name]) -> Sequence[float]:
         """Tokens of each message as it stands."""
-        if self._session is None:
+        session = self._session
+        if session is None:
             return list(self.counting.counted(names))
-        return [self.rate(name) * tokens for name, tokens in zip(names, self.counting.base(names), strict=True)]
+        stubs, known = self.counting.log.state().board.stubs, self._places
+        others = [name for name in names if name not in known or name in stubs]
+        counted = dict(zip(others, self.counting.base(others), strict=True))
+        return [
+            self.rate(name) * counted[name] if name in counted else session.size(name)  # type: ignore[arg-type]  # known
+            for name in names
+        ]
 
-    def entries(self, some: Sequence[Entry]) -> list[int]:
+    def as_read(self, numbers: Sequence[int]) -> Sequence[float]:
+        """Tokens of each of these messages as its rows have it, whatever ops made of it."""
+        session = self._session
+        if session is None:
+            return list(self.counting.counter.all(self.counting.base_as_read(numbers)))
+        others = [n for n in numbers if n not in self._places]
+        counted = dict(zip(others, self.counting.base_as_read(others), strict=True))
+        return [counted[n] * self.rate(n) if n in counted else session.size(n) for n in numbers]
+
+    def entries(self, some: Sequence[Entry]) -> list[float]:
         """Tokens of each of these entries, of whatever state of the log."""
-        base = self.counting.base_of(some)
-        if self._session is None:
-            return list(map(self.counting.counter.tokens, base))
-        return [round(self.rate(one.name) * tokens) for one, tokens in zip(some, base, strict=True)]
+        session = self._session
+        if session is None:
+            return list(map(self.counting.counter.tokens, self.counting.base_of(some)))
+        others = [one for one in some if one.stub is not None or one.name not in self._places]
+        counted = iter(self.counting.base_of(others))
+        return [
+            session.size(one.name) if one.stub is None and isinstance(one.name, int) and one.name in self._places
+            else self.rate(one.name) * next(counted)
+            for one in some
+        ]  # fmt: skip
+
+    @property
+    def newest(self) -> tuple[int, float] | None:
+        """The newest reply that was counted, and tokens of the context right after it; None where none was."""
+        session = self._session
+        return (session.known[-1], session.end) if session is not None and session.steps else None
+
+    @property
+    def around(self) -> float:
+        """Tokens of a request that has none of the messages."""
+        return 0.0 if self._session is None else self._session.increments.before(0)
 
     @property
     def name(self) -> str:
@@ -97,23 +170,28 @@ class Measuring:
         counting, session = self.counting, self._session
         return counting.counter.name if session is None else _factor(session)
 
-    def instead(self, name: Name, content: Content) -> float:
-        """Tokens of `content` where it stands for the message `name`."""
-        [counted] = self.counting.of_contents([content])
-        return counted if self._session is None else counted / self.counting.counter.factor * self.rate(name)
+    def instead(self, name: Name | None, content: Content) -> float:
+        """Tokens of `content` where it stands for the message `name`, or for none."""
+        if self._session is None:
+            return sum(self.counting.of_contents([content]))
+        return sum(self.counting.base_of_contents([content])) * self.rate(name)
 
     def new(self, contents: Iterable[Content]) -> int:
         """Tokens of messages that a user or tool would add."""
-        counted = sum(self.counting.of_contents(contents))
         if self._session is None:
-            return counted
-        return ceil(counted / self.counting.counter.factor * self._session.calibration.inwards)
+            return sum(self.counting.of_contents(contents))
+        return ceil(sum(self.counting.base_of_contents(contents)) * self._session.calibration.inwards)
 
-    def rate(self, name: Name) -> float:
-        """Tokens to one of the base, in a message."""
-        if self._session is None:
+    def rate(self, name: Name | None) -> float:
+        """Tokens to one of the base, in a message; None: in a new one."""
+        session = self._session
+        if session is None:
             return self.counting.counter.factor
-        return self._session.rate(name) * (self._share if name in self._known else 1.0)
+        if isinstance(name, int) and name in self._places:
+            [base] = self.counting.base_as_read([name])
+            if base:
+                return session.size(name) / base
+        return session.calibration.inwards if name is None else session.rate(name)
 
     def _estimated(self, tokens: int) -> Measured:
         counter, known = self.counting.counter, named(self.counting.model)

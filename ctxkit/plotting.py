@@ -26,9 +26,7 @@ from ctxkit.core.usage import Usage
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
-from ctxkit.recorded import Session, rate
 from ctxkit.sizes import as_shown
-from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 
 SAMPLES = 24
 """Replies from the newest on, and as many spread over the log: where none of them has a usage, none is taken to."""
@@ -84,28 +82,15 @@ def _sets(turn: Turn) -> Iterable[Ranges]:
 class _Weights:
     """Tokens of messages as their rows have them, and of sets of them by sums up to each."""
 
-    def __init__(self, measuring: Measuring, worth: Calibration | None, *, measured: bool) -> None:
-        self.measuring, self.counting, self.calibration, self.measured = measuring, measuring.counting, worth, measured
+    def __init__(self, measuring: Measuring) -> None:
+        self.measuring = measuring
         self._numbers: list[int] = []
         self._sums: list[float] = [0.0]
-
-    def each(self, numbers: Iterable[int]) -> Iterator[float]:
-        """Of each of these."""
-        listed = list(numbers)
-        return map(self.worth, listed, self.counting.base_as_read(listed))
-
-    def worth(self, name: Name, base: int) -> float:
-        """What tokens of the base come to: as status measures them, else as the session's replies say."""
-        if self.calibration is None:
-            return self.counting.counter.tokens(base)
-        if self.measured:
-            return base * self.measuring.rate(name)
-        return base * rate(self.counting.log, self.calibration, name)
 
     def know(self, numbers: Ranges) -> None:
         """These will be asked for."""
         self._numbers = list(numbers)
-        self._sums = list(accumulate(self.each(self._numbers), initial=0.0))
+        self._sums = list(accumulate(self.measuring.as_read(self._numbers), initial=0.0))
 
     def of(self, numbers: Ranges) -> float:
         """Of all these, which `know` was told."""
@@ -157,8 +142,8 @@ class _Plot:
     def usages(self) -> dict[int, Usage]:
         """Place in the path -> what the provider counted; nothing where that says nothing of this context."""
         log, messages = self.log, self.state.messages
-        if self.counting.model != log.model or (self.measured.known is None and Session(self.counting).steps):
-            return {}  # of another model, or rows that were taken from a larger context
+        if not self.measuring.is_taught:
+            return {}
         replies = [place for place, n in enumerate(self.path) if messages[n - 1].role == "assistant"]
         spread = replies[:: max(1, len(replies) // SAMPLES)]
         if not any(log.usage(self.path[place]) for place in (*replies[-SAMPLES:], *spread)):
@@ -167,37 +152,22 @@ class _Plot:
         return {place: usage for place, usage in found if usage is not None}
 
     @cached_property
-    def steps(self) -> list[Step]:
-        """The newest counted replies, whatever was cut between them."""
-        places = sorted(self.usages)[-STEPS:]
-        if not places:
-            return []
-        first, ends = places[0], [*places[1:], len(self.path)]
-        base = list(self.counting.base_as_read(self.path[first:]))
-        sums = [0, *accumulate(base)]
-        return [
-            Step(*self.usages[place][:2], base[place - first], sums[end - first] - sums[place - first + 1])
-            for place, end in zip(places, ends, strict=True)
-        ]
-
-    @cached_property
     def weights(self) -> _Weights:
-        """Of its messages, by what its steps say."""
-        said = calibrate([self.steps], self.counting.counter.typical) if self.steps else None
-        return _Weights(self.measuring, said, measured=self.measured.is_counted)
+        """Of its messages."""
+        return _Weights(self.measuring)
 
     @cached_property
     def anchors(self) -> dict[int, Anchor]:
         """Place in the path -> what is known there."""
         found = {place: Anchor(usage.request, usage.request + usage.reply) for place, usage in self.usages.items()}
-        if found and self.weights.calibration is not None:
-            last = max(found)
-            found[last] = Anchor(found[last].request, round(self.weights.calibration.after(self.steps[-1])))
+        last, newest = max(found, default=-1), self.measuring.newest
+        if newest is not None and found and self.path[last] == newest[0]:
+            found[last] = Anchor(found[last].request, newest[1])
         return found
 
     def weigh(self, start: int, end: int) -> Sequence[float]:
         """Of each message at these places of the path."""
-        return list(self.weights.each(self.path[start:end]))
+        return self.measuring.as_read(self.path[start:end])
 
     def watched(self) -> Iterator[_Seen]:
         """Every op and cut."""
@@ -221,9 +191,9 @@ class _Plot:
         keys = [(one.name, *as_shown(one)) for one in some]
         new = [(key, one) for key, one in zip(keys, some, strict=True) if key not in known]
         if new:
-            counted = self.counting.base_of([one for _, one in new])
-            for (key, one), tokens in zip(new, counted, strict=True):
-                known[key] = self.weights.worth(one.name, tokens)
+            counted = self.measuring.entries([one for _, one in new])
+            for (key, _), tokens in zip(new, counted, strict=True):
+                known[key] = tokens
         return [known[key] for key in keys]
 
 

@@ -7,9 +7,10 @@ is told apart. `measuring.py` tells sizes by it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, zip_longest
+from math import floor
 from typing import NamedTuple
 
 from ctxkit.core.messages import Message
@@ -17,6 +18,7 @@ from ctxkit.core.names import Name
 from ctxkit.core.transcript import Cut, View, standing
 from ctxkit.core.usage import Usage
 from ctxkit.counting import Counting
+from ctxkit.increments import Increments
 from ctxkit.opened import OpenedLog
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 
@@ -25,8 +27,6 @@ TRIES, GAP = 8, 64
 it. Each costs a look at its rows; between the counted replies of recorded sessions at most two such stand in a row.
 """
 
-MOST = 2
-"""Tokens in a count to one of a message, at most: rows that were taken from a larger context keep its usage."""
 REPLIES = 1000
 """Replies that are looked at to learn what of an exchange's reasoning will leave."""
 
@@ -85,12 +85,13 @@ class Session:
             base = list(self.counting.base_as_read(held[first:]))
             ends, following = [*places[1:], len(held)], [usage.request for _, usage in found[1:]]
             for (place, usage), end, later in zip_longest(found, ends, following):
-                since = sum(base[place + 1 - first : end - first])
+                since, beside = sum(base[place + 1 - first : end - first]), self._answers(held[place])
                 passing += usage.passing
                 shrank = later is not None and later < usage.request + usage.reply - passing / 2
                 left = passing if shrank or _is_over(messages, held[place:end]) else 0
                 passing -= left
-                steps.append(Step(usage.request, usage.reply, base[place - first], since, left))
+                own = base[place - first] - beside
+                steps.append(Step(usage.request, usage.reply, own, since + beside, left, beside))
         return Stretch(held, places, steps, after, bool(found) and found[-1][1].estimated)
 
     @cached_property
@@ -123,24 +124,62 @@ class Session:
         return rate(self.counting.log, self.calibration, name)
 
     @property
-    def after(self) -> int:
-        """Tokens of the context right after the newest counted reply."""
-        return round(self.calibration.after(self.steps[-1]))
+    def told(self) -> int:
+        """What the provider counted up to the newest counted reply, itself included where it was counted whole."""
+        step = self.steps[-1]
+        return step.request + (step.reply if self.calibration.whole(step) else 0)
+
+    @cached_property
+    def end(self) -> float:
+        """Tokens of the messages up to the newest counted reply, with all that is sent besides, in a request now."""
+        if not self.steps:  # a compaction came after all that was counted
+            return float((self.overhead or 0) + self.resent)
+        step = self.steps[-1]
+        return self.calibration.after(step) - step.left + step.beside * self.calibration.inwards
+
+    @cached_property
+    def increments(self) -> Increments:
+        """What each message up to the newest counted reply comes to."""
+        found = ((place, float(usage.request)) for place, usage in self.counted)
+        return Increments((len(self.known), self.end), found, self._weights, self._around)
 
     @property
-    def share(self) -> float:
-        """Tokens in the newest count to one that its messages are estimated at: together they are what was counted
-        beyond the overhead. Where that is more than MOST, what is more stands around them.
+    def counted(self) -> Iterator[tuple[int, Usage]]:
+        """Place in `own` and usage of each counted reply since the program's newest compaction, newest first."""
+        return _counted(self.counting.log, self.own, _cuts(self.counting.log))
+
+    @cached_property
+    def places(self) -> Mapping[int, int]:
+        """Number -> place in `known`."""
+        return {n: place for place, n in enumerate(self.known)}
+
+    def size(self, n: int) -> float:
+        """Tokens of a message of `known`, as its rows have it."""
+        place = self.places[n]
+        return self.increments.between(place, place + 1)
+
+    def _weights(self, start: int, end: int) -> Sequence[float]:
+        """Of each message at these places of `own`, an estimate."""
+        numbers = self.own[start:end]
+        counted = zip(numbers, self.counting.base_as_read(numbers), strict=True)
+        found = [tokens * self.rate(n) for n, tokens in counted]
+        if found and self.counting.log.state().messages[numbers[0] - 1].role == "assistant":
+            usage = self.counting.log.usage(numbers[0])  # a reply, that hides thinking which no row shows
+            if usage is not None:
+                found[0] = max(found[0], float(usage.reply))
+        return found
+
+    def _around(self, place: int, request: float) -> float:
+        """Tokens around the messages, where the first request that was counted, of those before `place`, had so many:
+        the overhead, and what the program sent without a row that says so.
         """
-        worth = self.worth(self.known, as_read=True)
-        beyond = self.after - (worth if self.overhead is None else MOST * worth)
-        fixed = min(self.after, max(self.overhead or 0, beyond))
-        return (self.after - fixed) / worth if worth else 1.0
+        around = max(float(self.overhead or 0), floor(request - sum(self._weights(0, place))))
+        return min(around, request)
 
-    @property
-    def left(self) -> int:
-        """Tokens of reasoning that the next request no longer has."""
-        return self.steps[-1].left
+    def _answers(self, n: int) -> int:
+        """Tokens of the base of results that a reply has in itself, which its request did not have."""
+        message = self.counting.log.state().messages[n - 1]
+        return self.counting.results_in(n) if message.results else 0
 
     @cached_property
     def overhead(self) -> int | None:
@@ -204,16 +243,28 @@ def _recorded(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> list[
     """
     messages = log.state().messages
     found: list[tuple[int, Usage]] = []
-    bare = 0
-    for place in standing(held, cuts, log.state().transcript.row_of):
-        n = held[place]
-        if bare >= (GAP if found else TRIES) or len(found) >= REPLIES:
+    for place, usage in _counted(log, held, cuts):
+        if len(found) >= REPLIES:
             break
-        if len(found) >= STEPS and not (found[0][1].passing and messages[n - 1].role != "user"):
-            break
-        if messages[n - 1].role == "assistant":
-            usage = log.usage(n)
-            bare = 0 if usage is not None else bare + 1
-            if usage is not None:
-                found.append((place, usage))
+        if len(found) >= STEPS:
+            before = found[-1][0]
+            asked = any(messages[held[at] - 1].role == "user" for at in range(place + 1, before))
+            if not found[0][1].passing or asked:
+                break
+        found.append((place, usage))
     return found[::-1]
+
+
+def _counted(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> Iterator[tuple[int, Usage]]:
+    """The same, newest first, as far as is asked for."""
+    messages = log.state().messages
+    bare, most = 0, TRIES
+    for place in standing(held, cuts, log.state().transcript.row_of):
+        if bare >= most:
+            return
+        if messages[held[place] - 1].role == "assistant":
+            usage = log.usage(held[place])
+            bare += 1
+            if usage is not None:
+                bare, most = 0, GAP
+                yield place, usage

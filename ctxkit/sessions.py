@@ -45,14 +45,15 @@ def fresh() -> str:
 
 
 def session(
-    log: OpenedLog, to: str, *, keep_id: bool = False, recount: bool = False, model: str = "",
+    log: OpenedLog, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "",
     unique: Callable[[], str] = fresh,
     progress: Progress | None = None,
 ) -> Written:  # fmt: skip
     """The context of `log` as a session file of format `to`. `unique` gives new ids.
 
-    `keep_id`: its session keeps its id, `recount`: its replies tell what their requests come to now; both are for a
-    session of the same format. Raises Usage.
+    `keep_id`: its session keeps its id; `recount`: its replies tell what their requests come to now, where the context
+    is another one than was counted; False: they keep what they said. Both are for a session of the same format. Raises
+    Usage.
     """
     target = registry.by_name(to)
     if not isinstance(target, SessionFormat):
@@ -81,7 +82,7 @@ def session(
         raise nothing(log, "has only results without their calls in its context")
     written = target.rewrite(edited, made)
     if edited.changed:
-        written = _proved(log, target, edited, made, written, recount=recount)
+        written = _proved(log, target, edited, made, written, recount=recount is not False)
     written.repairs = joined(repairs, written.repairs)
     return written
 

@@ -82,7 +82,14 @@ class Side:
 
         return Measuring(Counting(self.log))
 
-    def tokens(self, start: int, count: int) -> int:
+    @property
+    def around(self) -> float:
+        """Tokens of a request that has none of the messages."""
+        from ctxkit.around import around
+
+        return around(self.measuring)
+
+    def tokens(self, start: int, count: int) -> float:
         """Tokens of `count` messages from place `start` on."""
         return sum(self.measuring.entries([self.entry(place) for place in range(start, start + count)]))
 

@@ -2,7 +2,7 @@
 
 Each message is counted once, by the counter of today and as the session has it, so that all figures compare; from op
 to op only what is shown or hidden by it is added up. Sizes are those of the state before windows and filters (REPLAY
-52), without what is sent beside the messages.
+52), with what is sent beside the messages: that of the newest op is what `status` says then.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import compress, repeat
 from typing import Any, NamedTuple
 
+from ctxkit.around import around
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.fit import adrift, faults
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.usage import Figures
+from ctxkit.core.usage import Figures, whole
 from ctxkit.core.walk import Walk
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import growing
 
-UNKNOWN = -1
+UNKNOWN = float("-inf")
 
 
 class Size(NamedTuple):
@@ -52,6 +53,7 @@ class OpSizes:
         self._state = log.state()
         self.measuring = Measuring(Counting(log))
         self.counter = self.measuring.name
+        self.around = around(self.measuring)
 
     def __iter__(self) -> Iterator[Change]:
         """Another program's log is read once more, up to each place where ops stand, to know what its rows came to."""
@@ -63,7 +65,7 @@ class OpSizes:
         for one in entries:
             if walk is None:
                 walk = Walk(next(seen), self._state.ledger, skipped)
-                sizes = Running(walk, self.measuring)
+                sizes = Running(walk, self.measuring, self.around)
                 sizes.foresee(_count(transcript, entries[-1]))
                 sizes.anew(_count(walk.transcript, one))
             elif one.place != place and (walk.transcript.view is not None or self.log.force):
@@ -108,27 +110,29 @@ def _count(transcript: Transcript, one: LedgerEntry) -> int:
 
 
 class Running:
-    """The messages that the context shows, of the first `count` of the log, and their tokens added up."""
+    """The messages that the context shows, of the first `count` of the log, and their tokens added up, with those that
+    stand `around` them.
+    """
 
-    def __init__(self, walk: Walk, measuring: Measuring) -> None:
-        self.walk, self.measuring = walk, measuring
+    def __init__(self, walk: Walk, measuring: Measuring, around: float) -> None:
+        self.walk, self.measuring, self.around = walk, measuring, around
         self.count = 0
-        self._messages = self._tokens = 0
+        self._messages, self._tokens = 0, 0.0
         self._shown = bytearray()
-        self._weights = array("q")
+        self._weights = array("d")
         self._transcript: Transcript | None = None
         self._rows: list[tuple[Any, ...]] = []
         """What each message consisted of when it was counted."""
         self._short: dict[int, Any] = {}
         """Number -> the content that it was counted with, where that is not its own."""
-        self._items: dict[ItemName, int] = {}
-        self._counted: dict[Hashable, int] = {}
+        self._items: dict[ItemName, float] = {}
+        self._counted: dict[Hashable, float] = {}
         """Items as they were shown -> tokens."""
 
     @property
     def size(self) -> Size:
         """Of the context."""
-        return Size(self._messages, self._tokens)
+        return Size(self._messages, whole(self._tokens + self.around))
 
     def foresee(self, count: int) -> None:
         """So many messages of a native log will be shown: counted at once, that costs less."""
@@ -136,7 +140,7 @@ class Running:
             self._room(count)
             messages = self.walk.transcript.messages
             whole = [Entry(n, messages[n - 1].role, messages[n - 1], None, None, False) for n in range(1, count + 1)]
-            self._weights[1:] = array("q", self.measuring.entries(whole))
+            self._weights[1:] = array("d", self.measuring.entries(whole))
 
     def anew(self, count: int) -> None:
         """Everything may have changed."""
@@ -149,7 +153,7 @@ class Running:
             self._transcript, self._rows = state.transcript, rows
         self.count = count
         self._room(count)
-        self._messages = self._tokens = 0
+        self._messages, self._tokens = 0, 0.0
         self._shown = bytearray(len(self._shown))
         self._items = {}
         shown = state.shown()

@@ -25,7 +25,7 @@ def claude(*sizes: int) -> bytes:
             "input_tokens": 3,
             "cache_creation_input_tokens": 40,
             "cache_read_input_tokens": size - 43,
-            "output_tokens": 9,
+            "output_tokens": 45,
         }
         said = {"id": f"m{n}", "type": "message", "role": "assistant", "model": "claude-opus-4-5",
                 "stop_reason": "end_turn",
@@ -51,9 +51,9 @@ def test_what_was_forgotten_is_taken_off() -> None:
     log = opened(raw)
     log.forget(["3-4"])
     made = b"".join(log.session("claude-code", keep_id=True, recount=True).pieces)
-    assert usages(opened(made)) == [
-        Usage(20_000, 9), Usage(22_000, 9, 0, True), Usage(24_000, 9, 0, True)
-    ]  # fmt: skip
+    first, second, third = usages(opened(made))
+    assert first == Usage(20_000, 45) and second is not None and third is not None
+    assert second.estimated and abs(second.request - 22_000) < 100 and third.request - second.request == 2_000
     assert made.splitlines()[:2] == raw.splitlines()[:2]
     status = opened(made).status().tokens
     assert status.measured is not None and status.measured.retold and status.measured.trust == "calibrated"
@@ -95,7 +95,7 @@ def test_a_count_that_is_repeated(more: tuple[str | int, ...]) -> None:
     log.forget(["3-4"])
     made = [json.loads(line) for line in b"".join(log.session("codex", keep_id=True, recount=True).pieces).splitlines()]
     told = [row["payload"]["info"]["last_token_usage"] for row in made if row["payload"].get("type") == "token_count"]
-    assert [one["input_tokens"] for one in told][2:4] == [9451, 9451]
+    assert len({one["input_tokens"] for one in told[2:4]}) == 1 and abs(told[2]["input_tokens"] - 9451) < 50
     assert all(one["total_tokens"] == one["input_tokens"] + 7 for one in told)
 
 

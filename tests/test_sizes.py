@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
+from ctxkit.around import around
 from ctxkit.core.context import entry, shown_names
+from ctxkit.core.usage import whole
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
 from ctxkit.sizes import OpSizes, Size
@@ -26,9 +28,9 @@ STEPS = st.lists(st.one_of(COMMANDS, TO_COME, UNDOS, turns(1)), max_size=14)
 
 def looked_back(log: Log, at: str) -> Size:
     """The whole context as it was, each message counted."""
-    state = log.seen_at(at).state()
+    state, measuring = log.seen_at(at).state(), Measuring(Counting(log))
     held = [entry(state, name) for name in shown_names(state)]
-    return Size(len(held), sum(Measuring(Counting(log)).entries(held)))
+    return Size(len(held), whole(sum(measuring.entries(held)) + around(measuring)))
 
 
 def agree(log: Log) -> None:

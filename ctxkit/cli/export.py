@@ -52,8 +52,9 @@ def command(
     max_tokens: Fitting = None,
     keep_id: Annotated[bool, typer.Option("--keep-id", help="The session keeps its id.")] = False,
     recount: Annotated[
-        bool, typer.Option("--recount", help="Replies tell what their requests come to now, not before ops.")
-    ] = False,
+        bool | None,
+        typer.Option("--recount/--no-recount", help="Whether replies tell what requests come to now; by default: yes."),
+    ] = None,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
     skip_unknown: Annotated[
@@ -72,7 +73,8 @@ def command(
 
     claude-code, codex, pi: a session file that the program goes on with. Of a log of its own every record that stays
     keeps its bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
-    Programs compact by what the newest reply says that its request had: --recount tells it anew after ops.
+    Programs compact by what the newest reply says that its request had: after ops it says what `status` does;
+    --no-recount leaves it as it was.
 
     --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone; the config's `budget.enforce` does so
     by itself, to limit less reserve. What that left out is told on stderr.
@@ -95,6 +97,8 @@ def command(
         if given and to not in SESSIONS:
             raise Usage(f"{flag} is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
 
+    own = target.opening.format.name == to.value and to in SESSIONS
+
     def made(log: Log) -> Exported | Written:
         with io.progress(f"exporting {log.opening.name}", "messages") as step:
             if to in SESSIONS:
@@ -110,13 +114,13 @@ def command(
 
         around = assembly and to not in SESSIONS and to is not To.chat
         asked = Asked(room[0], assembly=around, status=status)
-        target, found = within(target, asked, made, room[1], recounted=recount)
+        target, found = within(target, asked, made, room[1], recounted=recount is not False and own)
     _print(output, found)
     _report(found.repairs)
     if isinstance(found, Written):
         io.say(f"session {found.id}")
-        if not recount and outdated(target, to.value):
-            io.say("its replies keep what their provider counted, of the context before: --recount tells it anew")
+        if recount is False and outdated(target, to.value):
+            io.say("its replies keep what their provider counted, of the context before, as --no-recount asks")
     finish_reading(target, render.count(found.count, found.unit if isinstance(found, Exported) else "message"))
 
 

@@ -105,7 +105,9 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     shown = log.names()
     measuring = Measuring(Counting(log))
     yield from listing(log, [name for name in shown if name in leaving])
-    tokens = round(sum(measuring.each(list(leaving))))
+    stays = [name for name in shown if name not in leaving]
+    hidden = leaving - Names.of(shown)
+    tokens = measuring.of(shown).tokens - measuring.of(stays).tokens + round(sum(measuring.each(list(hidden))))
     yield [f"{len(leaving)} of {len(shown)} messages, {tokens:,} tokens ({measuring.name})"]
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:

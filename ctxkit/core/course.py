@@ -10,10 +10,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from math import ceil
 from typing import NamedTuple
 
 import msgspec
+
+from ctxkit.core.usage import whole
 
 Weigh = Callable[[int, int], Sequence[float]]
 """The estimated tokens of the messages at places `start` to `end` (not included) of the path, each."""
@@ -184,12 +185,12 @@ def course(
         end = len(path) if change is None else change.place
         for i in range(done, end):
             n, base, less = path[i], found.values[i], slid[i] if slid else 0.0
-            points.append(Point(n, _whole(base + delta - less, around), i in counted))
+            points.append(Point(n, whole(base + delta - less) + around, i in counted))
         done = max(done, end)
         if change is None:
             break
         before, base = (base, base) if change.cut is None else found.cuts[change.cut]
-        left, right = _whole(before + delta - less, around), _whole(base + change.delta - change.slid, around)
+        left, right = whole(before + delta - less) + around, whole(base + change.delta - change.slid) + around
         delta, less = change.delta, change.slid
         if left != right or (change.kind and not points):
             points.append(Point(n, right))
@@ -197,11 +198,3 @@ def course(
             events.append(Event(n, change.kind, change.label, change.op, left, right, len(points) - 1))
     peak = max((point.tokens for point in points), default=0)
     return Course(points, events, peak, limit, counter, model)
-
-
-HAIR = 1e-6
-"""Of a token: sums of many figures are that far off."""
-
-
-def _whole(value: float, around: int) -> int:
-    return max(0, ceil(value - HAIR)) + around

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -16,11 +17,15 @@ BESIDE = (
     "cache_read_input_tokens", "cacheRead", "cache_creation_input_tokens", "cacheWrite", "input_tokens", "input",
 )  # fmt: skip
 """Else: the keys of what adds up to the request, in the order in which tokens are taken from them."""
+REPLIES, PASSING = ("output_tokens", "output"), ("reasoning_output_tokens", "thoughts", "reasoning")
+"""Of the reply, and of what of it passes, or stands beside it."""
 TOTALS = ("total_tokens", "totalTokens", "total")
 LARGEST = 10**12
 """Tokens of a request at most: what says more is damaged, or made up."""
 MARK, ESTIMATED = "ctxkit", "estimated"
 """In a usage that an export told anew: programs pass over the key."""
+HAIR = 1e-6
+"""Of a token: sums of many figures are that far off."""
 Trust = Literal["exact", "calibrated", "guess"]
 
 
@@ -114,6 +119,11 @@ class Beside(msgspec.Struct, frozen=True):
         return self.assembled + self.tools + self.overhead - self.within
 
 
+def whole(tokens: float) -> int:
+    """A number of tokens, rounded up; none for less than nothing."""
+    return max(0, ceil(tokens - HAIR))
+
+
 def usage(rows: list[dict[str, Any]]) -> Usage | None:
     """The usage that the rows of one message record, in whichever of the shapes below, from the last row that has one.
 
@@ -135,26 +145,33 @@ def window(rows: list[dict[str, Any]]) -> int | None:
     return None
 
 
-def retell(row: dict[str, Any], request: int) -> None:
-    """Makes the usage in a row say that its request had so many tokens, cached ones among them; the reply as it was."""
+def retell(row: dict[str, Any], now: Usage) -> None:
+    """Makes the usage in a row say that its request had so many tokens, cached ones among them, and its reply."""
     for found in _records(row):
         counted = _read(found)
         if counted is None:
             continue
-        more = left = request - counted.request
+        left = now.request - counted.request
         included = next((pair for pair in INCLUDED if pair[1] in found), None)
         if included is not None:
-            whole, cached = included
-            found[whole], found[cached] = request, min(figure(found[cached]), request)
+            whole_request, cached = included
+            found[whole_request], found[cached] = now.request, min(figure(found[cached]), now.request)
         else:
             for key in BESIDE:
                 if key in found:
                     had = figure(found[key])
                     found[key] = max(0, had + left)
                     left -= found[key] - had
+        if now.reply != counted.reply:
+            for key in REPLIES:
+                if key in found:
+                    found[key] = now.reply
+            for key in PASSING:
+                if key in found:
+                    found[key] = now.passing
         for key in TOTALS:
             if key in found:
-                found[key] = figure(found[key]) + more
+                found[key] = max(0, figure(found[key]) + now.request - counted.request + now.reply - counted.reply)
         found.pop("iterations", None)  # of calls within the one that was counted
         found[MARK] = ESTIMATED
 

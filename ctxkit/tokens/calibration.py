@@ -24,7 +24,8 @@ class Step(NamedTuple):
     """A request that a provider counted. `request`, `reply`: its tokens (`core/usage.py`).
 
     By the counter's base: `own`, the reply as the log has it; `since`: what came between it and the next step, or the
-    end. `left`: of the replies, reasoning that was gone again before the next step.
+    end. `left`: of the replies, reasoning that was gone again before the next step. `beside`: of `since`, results that
+    stand in the reply itself.
     """
 
     request: int
@@ -32,6 +33,7 @@ class Step(NamedTuple):
     own: int
     since: int
     left: int = 0
+    beside: int = 0
 
 
 class Calibration(NamedTuple):
@@ -44,10 +46,13 @@ class Calibration(NamedTuple):
     outwards: float
     error: float | None = None
 
+    def whole(self, step: Step) -> bool:
+        """Whether the reply was counted as it is, not while it was still written."""
+        return step.reply >= PARTIAL * step.own * self.inwards
+
     def after(self, step: Step) -> float:
         """Tokens of the context right after a reply."""
-        whole = step.reply >= PARTIAL * step.own * self.inwards
-        return step.request + (step.reply if whole else step.own * self.outwards)
+        return step.request + (step.reply if self.whole(step) else step.own * self.outwards)
 
     def next(self, step: Step) -> float:
         """Tokens of the request that follows a step."""

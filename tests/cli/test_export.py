@@ -193,8 +193,9 @@ def test_counts_of_another_context(tmp_path: Path, counted: bool) -> None:
     said = "keep what their provider counted"
     assert said not in good("export", path, "--to", "claude-code").err
     assert said not in good("export", path, "--to", "codex", "--max-tokens", "600").err
-    cut = good("export", path, "--to", "claude-code", "--max-tokens", "600").err
+    cut = good("export", path, "--to", "claude-code", "--max-tokens", "600", "--no-recount").err
     assert "to fit 600" in cut and (said in cut) is counted
-    assert said not in good("export", path, "--to", "claude-code", "--max-tokens", "600", "--recount").err
+    assert said not in good("export", path, "--to", "claude-code", "--max-tokens", "600").err
     good("forget", path, "4-7")
-    assert (said in good("export", path, "--to", "claude-code").err) is counted
+    assert said not in good("export", path, "--to", "claude-code").err
+    assert (said in good("export", path, "--to", "claude-code", "--no-recount").err) is counted

@@ -1,0 +1,183 @@
+"""One figure of a context, wherever it is told, and never too low against what the provider itself counted."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxkit.cli.leaving import preview
+from ctxkit.core.usage import Usage
+from ctxkit.errors import CtxkitError
+from ctxkit.log import Log
+from ctxkit.measuring import change
+from ctxkit.plotting import plotted
+from ctxkit.sizes import OpSizes
+from tests.shared import SHARED, transcripts
+
+LOW = 0.02
+"""How much lower than the truth a figure may be."""
+PAIRS = 3
+"""Of counted replies, a session."""
+FOLDERS = {"claude": "claude-code", "codex": "codex", "pi": "pi", "mini": "mini-swe-agent"}
+REQUEST = {"claude": "context_in", "codex": "last_input", "pi": "context_in", "mini": "prompt_tokens"}
+TABLES = sorted((SHARED / "transcripts/usage").glob("*.csv"))
+SESSIONS = transcripts("claude-code", "codex", "pi", under=400_000)
+
+
+def opened(path: Path) -> Log:
+    return Log.open(path, env={}, conversation=1 if path.suffix in (".json", ".traj") else None)
+
+
+def counted(log: Log) -> list[tuple[int, Usage]]:
+    """Replies of the log's own context that were counted since its newest compaction, in order."""
+    view = log.transcript.view
+    cut = view.cuts[-1].row if view is not None and view.cuts else -1
+    found = ((n, log.usage(n)) for n in log.own() if log.messages[n - 1].role == "assistant")
+    return [(n, usage) for n, usage in found if usage is not None and log.transcript.row_of[n - 1] > cut]
+
+
+def pairs(log: Log, some: Sequence[tuple[int, Usage]], count: int) -> list[tuple[tuple[int, Usage], tuple[int, Usage]]]:
+    """Two of `some` each, between which the numbers are those of the context: where branches lie, they are not."""
+    own = list(log.own())
+    place = {n: at for at, n in enumerate(own)}
+    chance = random.Random(len(some))  # a sample, the same each time
+    found = []
+    for _ in range(4 * count if len(some) > 1 else 0):
+        a, z = sorted(chance.sample(some, 2), key=lambda one: place[one[0]])
+        between = own[place[a[0]] : place[z[0]]]
+        if between == sorted(between) and sum(a[0] <= n < z[0] for n in own) == len(between):
+            found.append((a, z))
+    return found[:count]
+
+
+def after_forgetting(log: Log, a: int, z: int) -> int | None:
+    """What `status` says once the messages from `a` to before `z` are forgotten."""
+    op = log.plan_forget([f"{a}-{z - 1}"], include_protected=True).op
+    if op is None:
+        return None
+    seen = log.seen_at(log.state_with(log.stamp(op)))
+    seen.noticed = []
+    return seen.status().tokens.used
+
+
+@pytest.mark.skipif(not TABLES, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)
+def test_never_lower_than_the_provider_says(table: Path) -> None:
+    """Two replies a < z: what lies between them is what the second request had more, by the tables of the provider's
+    counts, which nothing here has read.
+    """
+    kind, _, stem = table.stem.partition("-")
+    [path] = (SHARED / "transcripts" / FOLDERS[kind]).glob(f"{stem}*")
+    with open(table, newline="") as file:
+        told = {int(row[REQUEST[kind]]) for row in csv.DictReader(file) if row[REQUEST[kind]].isdigit()}
+    log = opened(path)
+    now = log.status().tokens.used or 0
+    some = [(n, usage) for n, usage in counted(log) if usage.request in told]
+    for (a, before), (z, after) in pairs(log, some, PAIRS):
+        said, truth = after_forgetting(log, a, z), now - (after.request - before.request)
+        assert said is not None and said >= (1 - LOW) * truth, f"forget {a}-{z - 1}: {said} for {truth}"
+
+
+def figures(log: Log) -> dict[str, int | None]:
+    """The size of a log's context, as each place tells it."""
+    status = log.status()
+    measured = status.tokens.measured
+    around = (status.tokens.used or 0) - (measured.tokens if measured is not None else 0)
+    course = plotted(log, around=around)
+    found: dict[str, int | None] = {"status": status.tokens.used, "token log": change(log, log.state()).after}
+    if course.points:
+        found["--plot"] = course.points[-1].tokens
+    if course.events and course.events[-1].op is not None and course.events[-1].point == len(course.points) - 1:
+        found["--plot, its newest op"] = course.events[-1].after
+    ops = [one for one in OpSizes(log) if one.after is not None]
+    if ops and ops[-1].after is not None:
+        found["log --tokens"] = ops[-1].after.tokens
+    return found
+
+
+def exported(log: Log) -> int | None:
+    """What the session file that is made of it says; None where it holds no reply that was counted."""
+    tokens = Log.open(io.BytesIO(b"".join(log.session(log.opening.format.name).pieces)), env={}).status().tokens
+    return tokens.used if tokens.measured is not None and tokens.measured.known is not None else None
+
+
+OPS = st.lists(
+    st.tuples(
+        st.sampled_from(["forget", "recall", "clear", "mark", "rewind", "undo", "redo", "trim", "compact"]),
+        st.floats(0, 1), st.floats(0.01, 0.5),
+    ),
+    min_size=1, max_size=5,
+)  # fmt: skip
+
+
+def do(log: Log, name: str, place: float, share: float) -> int | None:
+    """An op somewhere, and what it says that it leaves; what cannot be done is left."""
+    count = len(log.messages)
+    first = 1 + int(place * (count - 1))
+    chosen = [f"{first}-{min(count, first + int(share * count))}"]
+    match name:
+        case "forget":
+            log.forget(chosen, include_protected=True)
+        case "recall":
+            log.recall(chosen)
+        case "trim":
+            op = log.trim(int((1 - share) * (log.status().tokens.used or 0)))
+            return op.after.tokens if op is not None and op.after is not None else None
+        case "compact":
+            log.compact(target=f"{int(100 * share) + 1}%", force=True)
+            figures = log.figures
+            return figures.after if figures is not None else None
+        case _:
+            getattr(log, name)()
+    return None
+
+
+NEAR = 0.01
+"""How far an exported session may be from it, where messages stand behind its newest counted reply: they are estimated
+by what is left of its replies.
+"""
+
+
+@pytest.mark.skipif(not SESSIONS, reason="the shared transcripts are not here")
+@given(path=st.sampled_from(SESSIONS or [Path()]), ops=OPS)
+@settings(max_examples=15)
+def test_one_figure_everywhere(path: Path, ops: list[tuple[str, float, float]]) -> None:
+    """After any ops: status, the token log, the plot, `log --tokens`, what the last op said of itself, and what the
+    session that is exported then says.
+    """
+    log = Log.open(io.BytesIO(path.read_bytes()), env={})
+    said: int | None = None
+    for name, place, share in ops:
+        try:
+            said = do(log, name, place, share)
+        except CtxkitError:
+            continue
+    found = figures(log)
+    found |= {"the op itself": said} if said is not None else {}
+    assert len(set(found.values())) == 1, found
+    try:
+        told = exported(log)
+    except CtxkitError:
+        return
+    if told is not None and found["status"]:
+        assert abs(told - found["status"]) <= NEAR * found["status"]
+
+
+@pytest.mark.skipif(not SESSIONS, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)
+def test_what_a_forget_says(path: Path) -> None:
+    """Its preview: just as many tokens as `status` shows less then."""
+    log = Log.open(io.BytesIO(path.read_bytes()), env={})
+    before = log.status().tokens.used or 0
+    op = log.plan_forget([f"{len(log.messages) // 3}-{len(log.messages) // 2}"], include_protected=True).op
+    assert op is not None
+    lines = ["".join(map(str, line)) for line in preview(log, op)]
+    after = log.seen_at(log.state_with(log.stamp(op))).status().tokens.used or 0
+    assert any(f" messages, {before - after:,} tokens (" in line for line in lines), lines
