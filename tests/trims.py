@@ -14,13 +14,14 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
-from ctxkit.core.messages import Content
+from ctxkit.core.integrity import ASSISTANT_ROLES
+from ctxkit.core.messages import Call, Content, Text
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Trim
 from ctxkit.core.state import PREAMBLE_ROLES
@@ -141,6 +142,27 @@ class File:
     def _stays(self, name: Name, content: Content) -> bool:
         instructs = content.role == "user" and kind(content) == Kind.INSTRUCTION
         return content.role in PREAMBLE_ROLES or instructs or self.state.guarded(name) or name == self.task
+
+    @cached_property
+    def answer(self) -> tuple[Name, ...]:
+        """The last thing that the model said in words, with its step: without a call, where it ever was."""
+        said = [
+            (n, any(isinstance(part, Call) for part in c.parts)) for n, c in zip(self.names, self.contents, strict=True)
+            if c.role in ASSISTANT_ROLES and any(isinstance(part, Text) and part.text.strip() for part in c.parts)
+        ]  # fmt: skip
+        found = [n for n, calls in said if not calls] or [n for n, _ in said]
+        return next((tuple(step) for step in self.steps if found and found[-1] in step), ())
+
+    def oldest_first(self, budget: int, kept: Collection[Name]) -> int:
+        """What is left of the context where the oldest steps go, one by one, until it fits. What never goes stays, and
+        of `kept` the last answer and the last step.
+        """
+        stays = {*self.kept, *(name for step in (self.answer, self.steps[-1]) for name in step if name in kept)}
+        left = self.total
+        for step in self.steps:
+            if left > budget and not stays.intersection(step):
+                left -= sum(self.sizes[name] for name in step)
+        return left if left <= budget else 0
 
     def dumb(self, budget: int) -> bool:
         """Whether dropping the oldest steps, one by one, gets it to fit, and leaves anything."""
@@ -263,6 +285,36 @@ def run(case: Case, budgets: Sequence[float]) -> None:
                 written(case, budget)
         except Wrong as wrong:
             raise Wrong(f"{case.name} at {budget} of {file.total} tokens: {wrong}") from wrong
+
+
+class Fill(NamedTuple):
+    """How a trim used its room. `used`: tokens of what is left, by the reference; `oldest`: what dropping the oldest
+    steps leaves beside the same messages; `answer`: whether the last answer stays, None where it does not fit;
+    `returns`: the smallest step that left, where it fits into what is free.
+    """
+
+    share: float
+    room: int
+    used: int
+    oldest: int
+    answer: bool | None
+    returns: int | None
+
+
+def filled(file: File, share: float) -> Fill | None:
+    """The trim of a file to a share of its size; None where that cannot fit."""
+    budget = int(file.total * share)
+    log = file.trimmed(budget)
+    if log is None:
+        return None
+    kept, used = set(log.names()), counted(contents_of(log))
+    sizes = {tuple(step): sum(file.sizes[name] for name in step) for step in file.steps}
+    never = sum(size for step, size in sizes.items() if file.kept.intersection(step))
+    answer = None
+    if file.answer and (file.kept.intersection(file.answer) or never + sizes[file.answer] <= budget):
+        answer = kept.issuperset(file.answer)
+    gone = [size for step, size in sizes.items() if kept.isdisjoint(step) and size <= budget - used]
+    return Fill(share, budget, used, file.oldest_first(budget, kept), answer, min(gone, default=None))
 
 
 def main() -> int:
