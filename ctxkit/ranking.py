@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ctxkit.calls import Calls
 from ctxkit.core import untyped
 from ctxkit.core.context import entry
 from ctxkit.core.integrity import ASSISTANT_ROLES as SPEAKS
-from ctxkit.core.messages import Call, Message, Result
+from ctxkit.core.messages import Call, Content, Message, Result, Text
 from ctxkit.core.names import Name, Names
 from ctxkit.core.select import opens
 from ctxkit.core.state import PREAMBLE_ROLES
@@ -41,6 +42,7 @@ class Ranking:
         groups, exchanges, asking, special = self.groups, self.exchanges, self.asking, self._special
         newest = exchanges[-1] if exchanges else 0
         task = max((place for place, group in enumerate(groups) if group[0] in asking), default=-1)
+        newest_said = self._newest_said()
         found = []
         for place, (group, exchange) in enumerate(zip(groups, exchanges, strict=True)):
             rank = Rank.EXCHANGE if exchange <= newest - self.keep else Rank.LATEST
@@ -49,11 +51,33 @@ class Ranking:
                     rank = max(rank, special[name])
             if place == task:
                 rank = max(rank, Rank.TASK)
+            if place in newest_said:
+                rank = max(rank, newest_said[place])
             if rank < Rank.PROTECTED and not self.whole(group):
                 rank = Rank.PROTECTED
             size = sum([tokens[name] for name in group])
             found.append(Unit(tuple(group), size, rank, exchange, group[0] in asking))
         return found
+
+    def _newest_said(self) -> dict[int, Rank]:
+        """Places of the newest step, and of the last answer: the newest message of the model that is words alone."""
+        said = (place for place in range(len(self.groups) - 1, -1, -1) if self._speaks(self.groups[place]))
+        step = next(said, None)
+        if step is None:
+            return {}
+        answer = next((place for place in chain((step,), said) if self._answers(self.groups[place])), step)
+        return {step: Rank.STEP} | {answer: Rank.ANSWER}
+
+    def _speaks(self, group: Sequence[Name]) -> bool:
+        return any(self._role(name) in SPEAKS for name in group)
+
+    def _answers(self, group: Sequence[Name]) -> bool:
+        """Whether the model says something in it, and calls nothing."""
+        return any(
+            self._role(name) in SPEAKS and not (isinstance(name, int) and self.messages[name - 1].calls)
+            and _is_words(self.log.full(entry(self.state, name)))
+            for name in group
+        )  # fmt: skip
 
     @cached_property
     def _special(self) -> dict[Name, Rank]:
@@ -164,9 +188,7 @@ class Ranking:
     def _edited(self) -> set[Name]:
         """Messages that touch a file being edited: since it was read last, or the newest one."""
         asking = [place for place, group in enumerate(self.groups) if group[0] in self.asking]
-        answers = [
-            place for place, group in enumerate(self.groups) if any(self._role(n) in SPEAKS for n in group)
-        ] or [0]  # fmt: skip
+        answers = [place for place, group in enumerate(self.groups) if self._speaks(group)] or [0]
         # where there are fewer exchanges, all of them are the newest, which says nothing: steps do
         since = min(asking[-EXCHANGES] if len(asking) >= EXCHANGES else len(self.groups), answers[-STEPS:][0])
         recent = {name for group in self.groups[since:] for name in group}
@@ -190,6 +212,12 @@ class Ranking:
         """Whether the context shows all of the steps that these are of."""
         steps, hidden = self.state.steps, self._hidden
         return not hidden or not any(m in hidden for n in group if isinstance(n, int) for m in steps.members(n))
+
+
+def _is_words(content: Content) -> bool:
+    """Whether it has text, and no call."""
+    texts = any(isinstance(part, Text) and part.text.strip() for part in content.parts)
+    return texts and not any(isinstance(part, Call) for part in content.parts)
 
 
 def _first(joined: Mapping[int, int], unit: int) -> int:

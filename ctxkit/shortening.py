@@ -1,7 +1,8 @@
 """Shortening: which messages of a context a trim can let say less, and what they say then.
 
-Results of tools first: superseded ones, then stale ones, the oldest first; on request the arguments of old calls. The
-order and the words are made here; how many of them it takes, `policies/trim.py` decides.
+Results of tools first: superseded ones, then stale ones, the oldest first; on request the arguments of old calls. Where
+something large stands in the way, its results and arguments, however new; and a long first message, down to FIRST
+tokens. The order and the words are made here; how many of them it takes, `policies/trim.py` decides.
 """
 
 from __future__ import annotations
@@ -15,58 +16,117 @@ from ctxkit.core.messages import Call, Content, Image, Message, Result
 from ctxkit.core.names import Name
 from ctxkit.opened import words
 from ctxkit.policies.trim import Cut, Rank, Unit
-from ctxkit.stubs import of_call, of_result, stubbed
+from ctxkit.stubs import of_call, of_result, of_words, stubbed
 
 if TYPE_CHECKING:
     from ctxkit.log import Log
 
 
 class Ends(NamedTuple):
-    """Characters that stay of a text's start and end; a text of less than twice as many stays whole."""
+    """What stays of a text: characters of its start and end, or `share` of all of them, where that is more. A text of
+    less than twice as many stays whole.
+    """
 
     head: int
     tail: int
+    share: float = 0.0
+
+    def of(self, text: str) -> tuple[int, int] | None:
+        """Characters of the start and the end that stay of `text`; None where all of it does."""
+        size = len(text)
+        if size < 2 * (self.head + self.tail):
+            return None
+        head = max(self.head, int(size * self.share * HEAD))
+        tail = max(self.tail, int(size * self.share * (1 - HEAD)))
+        return (head, tail) if head + tail < size else None
 
 
 STALE, OLD = Ends(300, 200), Ends(120, 80)
-"""Of stale results; of superseded ones, and of arguments."""
+"""Of stale results, and of what is shortened for its size; of superseded ones, and of arguments."""
+HEAD = 0.6
+"""Of what stays of a text, where more of it does."""
+FIRST = 2000
+"""Tokens that a first message has at least, once it is shortened."""
+SUPERSEDED, OLD_RESULT, OLD_INPUT = "superseded by message", "stale result", "old input"
+LARGE_RESULT, LARGE_INPUT, LONG_FIRST = "large result", "large input", "long first message"
+STEPS, CLOSE = 6, 0.05
+"""Tries to find how much of a text fits, and the part of the room that may stay free."""
 
 
 class Shortening:
     """The cuts of one context. `results`: newest messages with results, or calls, that stay whole.
 
     `exclude`: tools whose calls and results do; `inputs`: arguments too; `saves`: tokens that new content saves.
+    `printed`: messages in words that are what a command printed.
     """
 
     def __init__(
         self, log: Log, units: Sequence[Unit], calls: Calls, saves: Callable[[Name, Content], int], *,
-        results: int, exclude: set[str], inputs: bool,
+        results: int, exclude: set[str], inputs: bool, printed: Callable[[Name], bool],
     ) -> None:  # fmt: skip
         self.log, self.units, self.calls, self.saves = log, units, calls, saves
-        self.results, self.exclude, self.inputs = results, exclude, inputs
+        self.results, self.exclude, self.inputs, self.printed = results, exclude, inputs, printed
         self.state = log.state()
         self.places = {name: place for place, unit in enumerate(units) for name in unit.names}
 
-    def cuts(self) -> Iterator[Cut]:
-        """What can be shortened, in the order in which it is; content is read as far as it is asked for."""
+    def old(self) -> Iterator[Cut]:
+        """What can be shortened for its age, in the order in which it is; content is read as far as it is asked for."""
         held = [name for name in self.calls.names if (one := self._message(name)) is not None and one.results]
-        open_ = list(filter(self._may, held))
+        open_ = [name for name in held if self._may(name, Rank.EDITED)]
         newest = set(held[len(held) - self.results :]) if self.results else set()
         superseded = {name: by for name in open_ if (by := self._superseded(name)) is not None}
         for name, by in superseded.items():
-            yield from self._of_results(name, f"superseded by message {by}", OLD)
+            yield from self._cut(name, f"{SUPERSEDED} {by}", OLD)
         for name in open_:
             if name not in newest and name not in superseded:
-                yield from self._of_results(name, "stale result", STALE)
+                yield from self._cut(name, OLD_RESULT, STALE)
         if self.inputs:
             yield from self._old_inputs()
+
+    def large(self, place: int) -> Iterator[Cut]:
+        """The results and arguments of a unit; of what never leaves the first message alone, unless it was protected by
+        hand.
+        """
+        unit = self.units[place]
+        if unit.rank >= Rank.TASK:
+            if len(unit.names) == 1 and self._is_long_first(unit.names[0], unit.tokens):
+                yield from self._first(unit.names[0], unit.tokens)
+            return
+        for name in unit.names:
+            one = self._message(name)
+            if one is None or not self._may(name, Rank.TASK):
+                continue
+            if one.results or self.printed(name):
+                yield from self._cut(name, LARGE_RESULT, STALE)
+            elif one.calls and self._answered(name, one):
+                yield from self._cut(name, LARGE_INPUT, OLD)
+
+    def wider(self, cut: Cut, tokens: int) -> Cut | None:
+        """The same cut with more of each text, by up to `tokens`: as much of it as a few tries find."""
+        content = self.log.full(entry(self.state, cut.name))
+        ends = STALE if cut.reason in (OLD_RESULT, LARGE_RESULT, LONG_FIRST) else OLD
+        found, target = None, max(1, cut.saves - tokens)
+        low, high = (0.0, cut.saves), (1.0, 0)  # shares of the text that stay, and what they save
+        for _ in range(STEPS):
+            share = low[0] + (high[0] - low[0]) * (low[1] - target) / max(1, low[1] - high[1])
+            stub = self._stub(cut.name, content, cut.reason, ends._replace(share=share))
+            saves = 0 if stub is None else self.saves(cut.name, stubbed(content, stub))
+            if saves < target:
+                high = (share, saves)
+                continue
+            low = (share, saves)
+            if saves < cut.saves:
+                found = cut._replace(stub=stub, saves=saves)
+                if saves - target <= tokens * CLOSE:
+                    break
+        return found
 
     def _old_inputs(self) -> Iterator[Cut]:
         held = [name for name in self.calls.names if (one := self._message(name)) is not None and one.calls]
         for name in held[: len(held) - self.results]:
             one = self._message(name)
-            if one is not None and not one.results and self._may(name) and self._answered(name, one):
-                yield from self._of_calls(name)
+            if one is not None and not one.results and self._may(name, Rank.EDITED) and self._answered(name, one):
+                yield from self._cut(name, OLD_INPUT, OLD)
 
     def _answered(self, name: Name, message: Message) -> bool:
         """Whether its step is a plain one: a call without a result, or a copy, is its program's to explain."""
@@ -76,40 +136,40 @@ class Shortening:
             message.calls
         )
 
-    def _may(self, name: Name) -> bool:
+    def _may(self, name: Name, below: Rank) -> bool:
         """Whether a message's results, or arguments, are nobody's to keep."""
         return (
-            self.units[self.places[name]].rank < Rank.EDITED
+            self.units[self.places[name]].rank < below
             and name not in self.state.board.stubs
             and not (self.exclude and self.exclude.intersection(self.calls.tools(name)))
         )
 
-    def _of_results(self, name: Name, reason: str, ends: Ends) -> Iterator[Cut]:
-        content = self.log.full(entry(self.state, name))
-        stubs = [
-            of_result(part, said)
-            for part in content.parts
-            if isinstance(part, Result) and (said := _shortened(part, reason, ends)) is not None
-        ]
-        if stubs:
-            alone = len(content.parts) == 1
-            yield from self._cut(name, content, stubs[0]["content"] if alone else stubs, reason)
+    def _is_long_first(self, name: Name, tokens: int) -> bool:
+        """Whether it is protected for being the first one alone: that keeps its place and its ends, not its length."""
+        state = self.state
+        alone = state.is_first(name) and not state.protected(name) and name not in state.board.stubs
+        return alone and tokens > FIRST
 
-    def _of_calls(self, name: Name) -> Iterator[Cut]:
-        content = self.log.full(entry(self.state, name))
-        stubs = []
-        for part in content.parts:
-            if isinstance(part, Call):
-                brief = less(part.arguments, "old input", OLD)
-                if brief != part.arguments and (isinstance(part.arguments, dict) or _takes_text(part)):
-                    stubs.append(of_call(part, brief))
-        if stubs:
-            yield from self._cut(name, content, stubs, "old input")
+    def _first(self, name: Name, tokens: int) -> Iterator[Cut]:
+        """The first message, cut down to FIRST tokens."""
+        for cut in self._cut(name, LONG_FIRST, STALE):
+            room = FIRST - (tokens - cut.saves)
+            yield (self.wider(cut, room) or cut) if room > 0 else cut
 
-    def _cut(self, name: Name, content: Content, stub: Any, reason: str) -> Iterator[Cut]:
-        saves = self.saves(name, stubbed(content, stub))
+    def _cut(self, name: Name, reason: str, ends: Ends) -> Iterator[Cut]:
+        content = self.log.full(entry(self.state, name))
+        stub = self._stub(name, content, reason, ends)
+        saves = 0 if stub is None else self.saves(name, stubbed(content, stub))
         if saves > 0:
             yield Cut(name, stub, saves, reason, self.places[name])
+
+    def _stub(self, name: Name, content: Content, reason: str, ends: Ends) -> Any:
+        """What stands for a message that is cut for this reason; None where nothing of it is long enough."""
+        if reason in (OLD_INPUT, LARGE_INPUT):
+            return _of_calls(content, reason, ends)
+        if reason == LONG_FIRST or not any(isinstance(part, Result) for part in content.parts):
+            return of_words(content, lambda text: _ends_of(text, reason, ends))
+        return _of_results(content, reason, ends)
 
     def _superseded(self, name: Name) -> str | None:
         """The message that reads or writes again all that this result shows; None where there is none."""
@@ -126,10 +186,31 @@ class Shortening:
         return self.calls.messages[name - 1] if isinstance(name, int) else None
 
 
+def _of_results(content: Content, reason: str, ends: Ends) -> Any:
+    stubs = [
+        of_result(part, said)
+        for part in content.parts
+        if isinstance(part, Result) and (said := _shortened(part, reason, ends)) is not None
+    ]
+    if not stubs:
+        return None
+    return stubs[0]["content"] if len(content.parts) == 1 else stubs
+
+
+def _of_calls(content: Content, reason: str, ends: Ends) -> Any:
+    stubs = []
+    for part in content.parts:
+        if isinstance(part, Call):
+            brief = less(part.arguments, reason, ends)
+            if brief != part.arguments and (isinstance(part.arguments, dict) or _takes_text(part)):
+                stubs.append(of_call(part, brief))
+    return stubs or None
+
+
 def less(value: Any, reason: str, ends: Ends) -> Any:
     """Arguments with each long text in them shortened: the same keys and kinds of values."""
     if isinstance(value, str):
-        return _ends_of(value, reason, ends) if len(value) >= 2 * sum(ends) else value
+        return _ends_of(value, reason, ends)
     if isinstance(value, dict):
         return {key: less(inner, reason, ends) for key, inner in value.items()}
     return [less(inner, reason, ends) for inner in value] if isinstance(value, list) else value
@@ -145,13 +226,17 @@ def _shortened(result: Result, reason: str, ends: Ends) -> str | None:
     inner = result.content if isinstance(result.content, list) else []
     text = "\n".join(words(Content("tool", [result])))
     pictures = sum(isinstance(part, Image) for part in inner)
+    brief = _ends_of(text, reason, ends)
     if pictures:
         what = f"{pictures} pictures were" if pictures > 1 else "a picture was"
-        brief = _ends_of(text, reason, ends) if len(text) >= 2 * sum(ends) else text
         return "\n".join(filter(None, [brief, f"[{reason}: {what} cut]"]))
-    return _ends_of(text, reason, ends) if len(text) >= 2 * sum(ends) else None
+    return brief if brief != text else None
 
 
 def _ends_of(text: str, reason: str, ends: Ends) -> str:
-    cut = len(text) - sum(ends)
-    return f"{text[: ends.head]}\n[{reason}: {cut:,} characters were cut here]\n{text[-ends.tail :]}"
+    """`text` without its middle, which a line in its place tells of; itself, where it is short."""
+    found = ends.of(text)
+    if found is None:
+        return text
+    head, tail = found
+    return f"{text[:head]}\n[{reason}: {len(text) - head - tail:,} characters were cut here]\n{text[-tail:]}"

@@ -8,12 +8,13 @@ Used by `opened.py` wherever a shortened message is read; `shortening.py` makes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Part, Result, Text
 from ctxkit.formats.chat import content_of
+from ctxkit.formats.chat_lines import lines
 from ctxkit.formats.chat_parts import arguments_of, part_of
 
 _INSIDE = ("function", "custom", "functionCall", "function_call", "value")
@@ -58,6 +59,16 @@ def of_call(call: Call, arguments: Any) -> dict[str, Any]:
 def of_result(result: Result, words: str) -> dict[str, Any]:
     """The part of a stub that lets a result say `words`."""
     return {"type": "tool_result", "tool_use_id": result.id, "content": words}
+
+
+def of_words(content: Content, brief: Callable[[str], str]) -> Any:
+    """The stub that lets each text of a message say what `brief` makes of it, its pictures beside; None where that
+    changes nothing. For words that a user typed, or that a command printed: there are no calls and no results.
+    """
+    parts: list[Part] = [Text(brief(part.text)) if isinstance(part, Text) else part for part in content.parts]
+    if parts == content.parts or any(isinstance(part, Call | Result) for part in parts):
+        return None
+    return next(lines([Content("user", parts)]))["content"]
 
 
 def _by_id(stub: Any) -> dict[tuple[bool, str], Call | Result]:

@@ -21,6 +21,7 @@ from ctxkit.core.context import names as through
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Trim
+from ctxkit.core.untyped import Kind
 from ctxkit.core.usage import Beside, Figures
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
@@ -165,7 +166,7 @@ class Trimming:
             self.tokens = self._whole(self.measuring.each(self.names))
         room = self.budget - self.fixed
         while True:
-            found = plan(self.units, self._shortening.cuts(), room, least=self.asked.least)
+            found = plan(self.units, self._shortening, room, least=self.asked.least)
             if found is None:
                 raise DoesNotFit(_too_large(self), "unprotect what may go, or a larger --max-tokens")
             grown = self._grown(found)
@@ -253,7 +254,8 @@ class Trimming:
     def units(self) -> list[Unit]:
         """The context as steps and messages that stand alone, in order."""
         keep = self.log.config["trim.keep_last"] if self.asked.keep is None else self.asked.keep
-        return Ranking(self.log, self._calls, keep).units(self.tokens)
+        self._ranking = Ranking(self.log, self._calls, keep)
+        return self._ranking.units(self.tokens)
 
     @cached_property
     def _calls(self) -> Calls:
@@ -267,6 +269,7 @@ class Trimming:
             results=config["trim.keep_results"] if asked.results is None else asked.results,
             exclude={*config["trim.exclude_tools"], *asked.exclude},
             inputs=config["trim.clear_inputs"] if asked.inputs is None else asked.inputs,
+            printed=lambda name: self._ranking.kinds.get(name) == Kind.OBSERVATION,
         )  # fmt: skip
 
 
