@@ -65,8 +65,8 @@ class Ranking:
         step = next(said, None)
         if step is None:
             return {}
-        answer = next((place for place in chain((step,), said) if self._answers(self.groups[place])), step)
-        return {step: Rank.STEP} | {answer: Rank.ANSWER}
+        answer = next((place for place in chain((step,), said) if self._answers(self.groups[place])), None)
+        return {step: Rank.STEP} | ({} if answer is None else {answer: Rank.ANSWER})
 
     def _speaks(self, group: Sequence[Name]) -> bool:
         return any(self._role(name) in SPEAKS for name in group)

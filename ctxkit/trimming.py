@@ -42,6 +42,10 @@ ROOM = {
 """What is never given up, in words."""
 
 
+MOST = 0.5
+"""Of the budget: where what is sent besides messages takes more, that is said."""
+
+
 class Asked(msgspec.Struct, frozen=True):
     """What a trim was asked for. `budget`: tokens, None = limit less reserve. `keep`: newest exchanges that are given
     up step by step, after all older ones; `results`: newest results that stay whole; `exclude`: tools whose calls and
@@ -127,10 +131,16 @@ class Trimming:
         return beside(self.counting, self.assembly, self.tools, self.measured, whole=self.refused)
 
     def notes(self) -> list[str]:
-        """What is not counted again, in words."""
-        if not self.measured.is_counted or not self.beside.tools + self.beside.overhead:
-            return []
-        return ["tools and overhead are not added: what the provider counted has them in it"]
+        """What is not counted again, and what takes most of the room, in words."""
+        found = []
+        if self.measured.is_counted and self.beside.tools + self.beside.overhead:
+            found.append("tools and overhead are not added: what the provider counted has them in it")
+        beside = self.fixed + sum(unit.tokens for unit in self.units if unit.rank == Rank.SYSTEM)
+        if self.total > self.budget and beside > MOST * self.budget:
+            left = max(0, self.budget - beside)
+            text = f"system prompt, tools and what else is sent with the messages take {beside:,} of {self.budget:,}"
+            found.append(f"{text} tokens: {left:,} are left for messages")
+        return found
 
     @cached_property
     def budget(self) -> int:

@@ -53,7 +53,7 @@ def test_what_is_never_given_up() -> None:
     found = ranks(log)
     assert of(found, Rank.SYSTEM) == [1] and of(found, Rank.PROTECTED) == [2, 6, 7]
     assert of(found, Rank.INSTRUCTION) == [4, 5] and of(found, Rank.TASK) == [8]
-    assert of(found, Rank.LATEST) == [3, 9, 10, 11]
+    assert of(found, Rank.LATEST) == [3, 9, 10] and of(found, Rank.ANSWER) == [11]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,21 @@ def test_old_exchanges_and_the_latest() -> None:
     """The newest `keep` of them; what stands before the first is old."""
     log = opened(lines(said("Hello."), *(one for n in range(4) for one in (user(f"{n}?"), said(f"{n}.")))))
     found = ranks(log, keep=2)
-    assert of(found, Rank.EXCHANGE) == [2, 3, 4, 5] and of(found, Rank.LATEST) == [6, 7, 9]
+    assert of(found, Rank.EXCHANGE) == [2, 3, 4, 5] and of(found, Rank.LATEST) == [6, 7]
+    assert of(found, Rank.TASK) == [8] and of(found, Rank.ANSWER) == [9]
+
+
+def test_the_newest_step_and_the_last_answer() -> None:
+    """The model's newest words without a call, whatever came after them, and its newest step."""
+    call, result = step(1, "bash", {}, "ok")
+    talk = [user("Go."), said("Yes."), said("So be it."), user("Now.")]
+    for rows, answer, newest in (
+        ([*talk, call, result], [3], [5, 6]), ([*talk, call, result, said(" ")], [3], [7]),
+        ([*talk, call, result, said("Done."), user(REMINDER)], [7], []), (talk[:2], [2], []),
+        ([user("Go."), call, result], [], [2, 3]), ([user("Go.")], [], []),
+    ):  # fmt: skip
+        found = ranks(opened(lines(*rows)))
+        assert (of(found, Rank.ANSWER), of(found, Rank.STEP)) == (answer, newest)
 
 
 def test_a_step_that_a_window_shows_in_part_stays() -> None:

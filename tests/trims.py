@@ -1,8 +1,9 @@
 """Trims of real files at many budgets, through the API that the commands use: what must hold of every one of them.
 
 `python -m tests.trims --budgets 60` tries so many budgets on each file of every format and prints what was seen (just
-trims); the suite tries a few. What is checked shares no code with the policy: sizes are counted anew by tiktoken in a
-plain loop, and a second, dumber trim drops the oldest steps until it fits.
+trims); `--write` puts the table into docs/commands/trim.md; the suite tries a few. What is checked shares no code with
+the policy: sizes are counted anew by tiktoken in a plain loop, and a second, dumber trim drops the oldest steps until
+it fits: it never keeps more.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import argparse
 import copy
 import io
 import json
+import re
+import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,6 +50,12 @@ OWN = (
     *sorted((HERE.parent / "fixtures/truth-gemini-cli").glob("*.json*")),
     HERE.parent / "fixtures/guide/chat.jsonl", HERE.parent / "fixtures/guide/session.jsonl",
 )  # fmt: skip
+PAGE = HERE.parent / "docs/commands/trim.md"
+BEGIN, END = "<!-- written by `just trims --write` -->\n", "<!-- end of trims -->\n"
+TABLE = (0.5, 0.25, 0.1)
+"""Shares of a file's tokens, in the table of the page."""
+NEAR = 0.9
+"""Of its room, a trim uses so much, wherever a step that left would fit into the rest."""
 CONVERSATIONS = 3
 """Of a file that holds many: the first ones."""
 seen: Counter[str] = Counter()
@@ -125,8 +134,11 @@ class File:
         self.sizes = {name: counted([content]) for name, content in zip(self.names, self.contents, strict=True)}
         self.total = sum(self.sizes.values())
         units: dict[int, list[Name]] = {}
-        for name in self.names:
-            units.setdefault(self.state.steps.leader(name) if isinstance(name, int) else 0, []).append(name)
+        leader = 0
+        for place, name in enumerate(self.names):
+            if not self._printed(place):  # what a command printed is of the step that ran it
+                leader = self.state.steps.leader(name) if isinstance(name, int) else 0
+            units.setdefault(leader, []).append(name)
         self.steps = list(units.values())
         self.first = next((n for n in self.names if self.state.is_first(n)), None)
         asked = [n for n, c in zip(self.names, self.contents, strict=True) if self._asks(n, c)]
@@ -135,9 +147,14 @@ class File:
 
     def _asks(self, name: Name, content: Content) -> bool:
         opens = isinstance(name, int) and self.log.messages[name - 1].opens
-        before = self.names.index(name) - 1
-        ran = before >= 0 and any(isinstance(row.get("action"), str) for row in self.contents[before].rows)
-        return opens and kind(content) is None and not ran
+        return opens and kind(content) is None and not self._printed(self.names.index(name))
+
+    def _printed(self, place: int) -> bool:
+        """Whether a message in the user's role is what a command printed that the words before it ran."""
+        if not place or self.contents[place].role != "user" or self.contents[place - 1].role not in ASSISTANT_ROLES:
+            return False
+        ran = any(isinstance(row.get("action"), str) for row in self.contents[place - 1].rows)
+        return ran or kind(self.contents[place]) == Kind.OBSERVATION
 
     def _stays(self, name: Name, content: Content) -> bool:
         instructs = content.role == "user" and kind(content) == Kind.INSTRUCTION
@@ -198,16 +215,52 @@ class File:
         return log
 
 
-def checked(file: File, budget: int, *, inputs: bool = False) -> frozenset[Name] | None:
-    """What is left of a file at a budget, in full; None where it does not fit. Raises Wrong."""
+class Fill(NamedTuple):
+    """How a trim used its room. `used`: tokens of what is left, by the reference; `oldest`: what dropping the oldest
+    steps leaves beside the same messages; `answer`: whether the last answer stays, None where it would not fit.
+    """
+
+    room: int
+    used: int
+    oldest: int
+    answer: bool | None
+
+    @property
+    def share(self) -> float:
+        """Of the room."""
+        return self.used / self.room
+
+
+def filled(file: File, log: Log, budget: int) -> Fill:
+    """How `log`, the file trimmed, uses its budget. Raises Wrong where anything was given up in vain."""
+    kept, used = set(log.names()), counted(contents_of(log))
+    if used > budget:
+        raise Wrong(f"{used} tokens by the reference, {budget} were allowed")
+    sizes = {tuple(step): sum(file.sizes[name] for name in step) for step in file.steps}
+    never = sum(size for step, size in sizes.items() if file.kept.intersection(step))
+    fits = file.kept.intersection(file.answer) or never + sizes.get(file.answer, 0) <= budget
+    found = Fill(
+        budget, used, file.oldest_first(budget, kept),
+        kept.issuperset(file.answer) if file.answer and fits else None,
+    )  # fmt: skip
+    if found.answer is False:
+        raise Wrong("the last answer is gone, though it fits")
+    if used < found.oldest:
+        raise Wrong(f"{used} tokens are left, and dropping the oldest steps leaves {found.oldest}")
+    back = [step for step, size in sizes.items() if kept.isdisjoint(step) and size <= budget - used]
+    if back and found.share < NEAR:
+        raise Wrong(f"{found.share:.0%} of the room is used, and message {back[-1][0]} would fit")
+    return found
+
+
+def checked(file: File, budget: int, *, inputs: bool = False) -> Fill | None:
+    """How a trim of a file used its budget; None where it does not fit. Raises Wrong."""
     seen["budgets"] += 1
     log = file.trimmed(budget, **({"inputs": True} if inputs and file.total > budget else {}))
     if log is None:
         return None
-    contents = contents_of(log)
-    size = counted(contents)
-    if size > budget:
-        raise Wrong(f"{size} tokens by the reference, {budget} were allowed")
+    found = filled(file, log, budget)
+    size = found.used
     seen["fits"] += 1
     for n in (name for name in file.names if isinstance(name, int)):
         step = [one for one in file.state.steps.members(n) if one in file.sizes]
@@ -219,7 +272,7 @@ def checked(file: File, budget: int, *, inputs: bool = False) -> frozenset[Name]
         raise Wrong(f"status says {log.status(assembly=False).tokens.used}, the reference {size}")
     if Trimming(again, Asked(budget)).plan().reasons:
         raise Wrong("a second trim finds something to cut")
-    return frozenset(again.names()) - again.state().board.stubs.keys()
+    return found
 
 
 def valid(file: File, budget: int, to: str, *, inputs: bool = False) -> None:
@@ -276,34 +329,36 @@ def run(case: Case, budgets: Sequence[float]) -> None:
             raise Wrong(f"{case.name} at {budget} of {file.total} tokens: {wrong}") from wrong
 
 
-class Fill(NamedTuple):
-    """How a trim used its room. `used`: tokens of what is left, by the reference; `oldest`: what dropping the oldest
-    steps leaves beside the same messages; `answer`: whether the last answer stays, None where it does not fit;
-    `returns`: the smallest step that left, where it fits into what is free.
-    """
+def table(files: Iterable[File]) -> Iterator[str]:
+    """How the trims of these files to some shares of their size use the room. Raises Wrong."""
+    found: dict[float, list[tuple[File, Fill | None]]] = {share: [] for share in TABLE}
+    for file in files:
+        for share in TABLE:
+            try:
+                found[share].append((file, checked(file, int(file.total * share))))
+            except Wrong as wrong:
+                raise Wrong(f"{file.case.name} at {share:.0%}: {wrong}") from wrong
+    yield (
+        "| of its tokens | fit | room used, median | least | of 20 messages and more, least | under 90 % | the last"
+        " answer stays | dropping the oldest: room used, median | least |"
+    )
+    yield "|---:" * 9 + "|"
+    for share, all_of in found.items():
+        fills = [(file, fill) for file, fill in all_of if fill is not None]
+        shares = [fill.share for _, fill in fills]
+        large = [fill.share for file, fill in fills if len(file.names) >= 20]
+        oldest = [fill.oldest / fill.room for _, fill in fills]
+        answers = [fill.answer for _, fill in fills if fill.answer is not None]
+        cells = [
+            f"{share:.0%}", f"{len(fills)} of {len(all_of)}", _percent(statistics.median(shares)),
+            _percent(min(shares)), _percent(min(large)), sum(one < NEAR for one in shares),
+            f"{sum(answers)} of {len(answers)}", _percent(statistics.median(oldest)), _percent(min(oldest)),
+        ]  # fmt: skip
+        yield "| " + " | ".join(map(str, cells)) + " |"
 
-    share: float
-    room: int
-    used: int
-    oldest: int
-    answer: bool | None
-    returns: int | None
 
-
-def filled(file: File, share: float) -> Fill | None:
-    """The trim of a file to a share of its size; None where that cannot fit."""
-    budget = int(file.total * share)
-    log = file.trimmed(budget)
-    if log is None:
-        return None
-    kept, used = set(log.names()), counted(contents_of(log))
-    sizes = {tuple(step): sum(file.sizes[name] for name in step) for step in file.steps}
-    never = sum(size for step, size in sizes.items() if file.kept.intersection(step))
-    answer = None
-    if file.answer and (file.kept.intersection(file.answer) or never + sizes[file.answer] <= budget):
-        answer = kept.issuperset(file.answer)
-    gone = [size for step, size in sizes.items() if kept.isdisjoint(step) and size <= budget - used]
-    return Fill(share, budget, used, file.oldest_first(budget, kept), answer, min(gone, default=None))
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def main() -> int:
@@ -311,7 +366,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="just trims", description=__doc__)
     parser.add_argument("--budgets", type=int, default=40, help="of each file")
     parser.add_argument("--only", default="", help="files with this in their name")
+    parser.add_argument("--write", action="store_true", help="put how the room is used into docs/commands/trim.md")
     asked = parser.parse_args()
+    if asked.write:
+        text = "\n".join(table(map(File, cases())))
+        page = PAGE.read_text(encoding="utf-8")
+        page = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n\n{END}", page, flags=re.S)
+        PAGE.write_text(page, encoding="utf-8")
+        print(text)
+        return 0
     shares = [(n + 1) / (asked.budgets + 1) for n in range(asked.budgets)]
     wrong, files, start = 0, 0, time.monotonic()
     for case in cases():

@@ -1,4 +1,4 @@
-"""Restating: records as somebody wrote them, with other words in their results and calls; every other key stays.
+"""Restating: records as somebody wrote them, with other words in their texts, results and calls; other keys stay.
 
 Pipeline: what a trim shortened -> `Restating` -> the message in the form that it came in. `form` is the format that
 read it: chat (OpenAI's and Anthropic's messages alike), gemini, responses.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ctxkit.core.messages import Call, Content, Result
+from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.formats.chat_parts import RESULT_ROLES, answered
 from ctxkit.formats.response_kinds import CALLS, KINDS
 
@@ -52,6 +52,7 @@ class Restating:
         self._calls = _Changes(
             (new.id, None if new == old else (new.arguments,)) for old, new in pairs if isinstance(new, Call)
         )
+        self._texts = {old.text: new.text for old, new in pairs if isinstance(old, Text) and isinstance(new, Text)}
         self._with_arguments = with_arguments
 
     def record(self, form: str, record: Json) -> Json:
@@ -68,6 +69,8 @@ class Restating:
         """A message of OpenAI's, Anthropic's, or a chat log; what is written twice under one id changes twice."""
         found = dict(record)
         content = record.get("content")
+        if isinstance(content, str):
+            found["content"] = self._texts.get(content, content)
         blocks = content if isinstance(content, list) else []
         if record.get("role") in RESULT_ROLES and not any(_type(block) == "tool_result" for block in blocks):
             words = self._results.next(answered(record)[0])
@@ -84,7 +87,11 @@ class Restating:
         return found
 
     def _block(self, block: Any) -> Any:
+        if isinstance(block, str):
+            return self._texts.get(block, block)
         match _type(block):
+            case "text" | "input_text" | "output_text" if isinstance(block.get("text"), str):
+                return {**block, "text": self._texts.get(block["text"], block["text"])}
             case "tool_result":
                 words = self._results.next(block.get("tool_use_id"))
                 return block if words is None else {**block, "content": words}
@@ -98,6 +105,8 @@ class Restating:
 
     def _part(self, part: Any) -> Any:
         """A part of Gemini's; pictures beside the words of a response go with the words."""
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+            return {**part, "text": self._texts.get(part["text"], part["text"])}
         for key in ("functionCall", "function_call", "functionResponse", "function_response"):
             held = part.get(key) if isinstance(part, Mapping) else None
             if not isinstance(held, Mapping):
@@ -120,7 +129,7 @@ class Restating:
             return self._call(item, item.get("call_id"))
         words = self._results.next(item.get("call_id", item.get("id"))) if str(kind).endswith("_output") else None
         if words is None:
-            return item
+            return self._message(item) if "role" in item else item
         output = item.get("output")
         if kind != "shell_call_output":
             return {**item, "output": words}

@@ -1,10 +1,10 @@
 """trim: what leaves, and what is shortened, so that a context fits a budget. Pure: figures and names in, a plan out.
 
 Never given up: the system prompt, instructions, what is protected, the current task. Then, highest first: the last
-answer, the newest step, files being edited, summaries of what left before, the latest exchanges, older ones; the newest
-of each first. Old results are shortened before anything leaves, and what is large before anything newer does. The room
-is filled in that order: what does not fit is left out, and what comes after it is still tried, so that nothing leaves in
-vain. A step is never split. What stays has never fewer tokens than dropping the oldest first would leave.
+answer, the newest step, files being edited, summaries of what left before, the latest exchanges, older ones; the
+newest of each first. Old results are shortened before anything leaves, and what is large before anything newer does.
+The room is filled in that order: what does not fit is left out, and what comes after it is still tried, so that nothing
+leaves in vain. A step is never split. What stays has never fewer tokens than dropping the oldest first would leave.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def plan(units: Sequence[Unit], cuts: Cuts, budget: int, *, least: int = 0) -> P
     """The plan that makes `units` fit into `budget` tokens; None where what is never given up is larger alone, or
     nothing that fits would be left.
 
-    `least`: once something is cut, messages are shortened until so many tokens are saved, so that a change of the cached
-    prefix pays. Linear but for sorting the ranks.
+    `least`: once something is cut, messages are shortened until so many tokens are saved, so that a change of the
+    cached prefix pays. Linear but for sorting the ranks.
     """
     tokens = sum(unit.tokens for unit in units)
     if tokens <= budget:
@@ -157,12 +157,12 @@ class _Room:
         self.large = [place for place in self.never if self.sizes[place] > SHARE * self.budget]
         for run in self._by_rank():
             self._take(run)
+        if self.used < NEAR * self.budget:
+            self._keep_what_fits()
         return bool(self.stays)
 
     def refill(self, least: int) -> None:
         """Undo what was done in vain: what is shortened is whole again where it fits, or at least longer."""
-        if self.used < NEAR * self.budget:
-            self._keep_what_fits()
         spare = min(self.left, self.total - self.used - least)
         for cut in self._by_worth():
             if cut.saves <= spare:
@@ -186,7 +186,7 @@ class _Room:
         """What was decided."""
         units = self.units
         gone = [place for place in range(len(units)) if place not in self.stays]
-        dropped = dict.fromkeys(name for place in gone for name in units[place].names)
+        dropped: dict[Name, str] = {}
         cuts = [cut for cut in self.made.values() if cut.unit in self.stays]
         partly = {units[place].exchange for place in self.stays}
         for place in gone:
