@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit import enforce_context_limit, trim_conversation
 from ctxkit.core.names import Names
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
@@ -179,6 +180,137 @@ def test_what_it_costs_in_cached_prefix(overflow: str | None) -> None:
     lost = scale * sum(size for n, size in sizes.items() if n > min(changed) and n not in changed)
     told = re.fullmatch(r"first change at message (\d+): ([\d,]+) cached tokens behind it are lost", log.notes[-1])
     assert told is not None and int(told[1]) == min(changed) and abs(int(told[2].replace(",", "")) - lost) <= len(sizes)
+
+
+WRITTEN = lines(
+    {"role": "user", "content": "Write the report to a.md."},
+    *step(1, "Read", {"file_path": "b"}, "I read b: the port is 8080."),
+    *step(2, "Write", {"file_path": "a.md", "content": "why port 8080 is better " * 1500}, "ok"),
+    {"role": "assistant", "content": "Done: a.md says why port 8080 was chosen."},
+    {"role": "user", "content": "And which port was it?"},
+)  # fmt: skip
+"""A file that was written and is larger than what is asked for."""
+
+
+def fitted(way: str, budget: int, path: Path) -> list[Any]:
+    """What a model is sent of WRITTEN, cut in one of the ways that there are."""
+    path.write_bytes(WRITTEN)
+    env = {"CTXKIT_LIMIT": str(budget), "CTXKIT_RESERVE": "0", "CTXKIT_BUDGET_ENFORCE": "true"}
+    log = Log.open(path, env=env if way == "budget.enforce" else {})
+    if way in ("trim_conversation", "enforce_context_limit"):
+        messages = [json.loads(line) for line in WRITTEN.splitlines()]
+        limit = {"limit": budget, "reserve": 0}
+        cut = trim_conversation(messages, budget) if way[0] == "t" else enforce_context_limit(messages, **limit)
+        return list(cut.messages)
+    if way == "trim":
+        log.trim(budget)
+    elif way == "fit":
+        log.fit(budget)
+    else:
+        log.enforce()
+    return list(log.export("chat").values)
+
+
+@pytest.mark.parametrize("way", ["trim", "fit", "trim_conversation", "enforce_context_limit", "budget.enforce"])
+@pytest.mark.parametrize("budget", [300, 1000, 2000, 4000])
+def test_what_is_too_large_takes_nothing_along(way: str, budget: int, tmp_path: Path) -> None:
+    """The file that was written says less; what was read, the answer and the question stay, and the room is used."""
+    found = fitted(way, budget, tmp_path / "chat.jsonl")
+    assert [one["role"] for one in found] == ["user", "assistant", "tool", "assistant", "tool", "assistant", "user"]
+    assert "8080 was chosen" in found[5]["content"] and "the port is 8080" in found[2]["content"]
+    said = json.loads(found[3]["tool_calls"][0]["function"]["arguments"])["content"]
+    assert said.startswith("why port") and "[large input: " in said and said.endswith("is better ")
+    assert 0.9 * budget <= size(opened(lines(*found))) <= budget
+
+
+def test_the_last_answer_stays() -> None:
+    """Whatever is larger than the room, and wherever it stands: a summary, a file that is edited, the newest result."""
+    task, answer = {"role": "user", "content": "And now?"}, {"role": "assistant", "content": "It is 8080, as b says."}
+    big = step(3, "Read", {"file_path": "c.md"}, "line of c\n" * 2000)
+    edit = step(4, "Edit", {"file_path": "c.md", "old_string": "line\n" * 900, "new_string": "x\n" * 900}, "ok")
+    for rows in ([*big, *edit, answer, task], [answer, task, *big], [*big, answer, *edit, task], [answer, *edit, *big]):
+        log = opened(lines({"role": "user", "content": "Go."}, *rows))
+        log.trim(600)
+        texts = [one["content"] for one in log.export("chat").values]
+        assert answer["content"] in texts and 540 <= size(log) <= 600
+
+
+FIRST = "Mend what this log tells:\n" + "".join(f"error {n} in line {n * 7}\n" for n in range(3000))
+
+
+def first(*, steps: int = 5) -> list[dict[str, Any]]:
+    """A long first message with a picture, and what came then."""
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    rows: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": FIRST}, picture]}]
+    for n in range(steps):
+        rows += step(n, "bash", {"command": f"make {n}"}, f"result {n} " * 100)
+    return [*rows, {"role": "assistant", "content": "Done."}, {"role": "user", "content": "And the rest?"}]
+
+
+def test_a_long_first_message_says_less() -> None:
+    """Above 2,000 tokens it keeps its place, its start and its end; its picture stays; undo brings it back."""
+    log = opened(lines(*first()))
+    whole = size(log)
+    log.trim(5000)
+    op = log.ledger.entries[-1].body
+    assert op["reasons"]["1"] == "long first message" and op.get("ids", "") == ""
+    text, picture = op["stubs"]["1"]
+    assert text["text"].startswith("Mend what") and text["text"].endswith("20993\n") and "[long first" in text["text"]
+    assert picture["type"] == "image_url" and 4500 <= size(log) <= 5000
+    log.undo()
+    assert size(log) == whole
+
+
+def test_a_first_message_keeps_2000_tokens() -> None:
+    """No less: where that is too much, nothing fits."""
+    log = opened(lines(*first()))
+    log.fit(2400)
+    sizes = dict(zip(log.names(), Counting(log).counted(log.names()), strict=True))
+    assert 2000 <= sizes[1] <= 2200
+    with pytest.raises(DoesNotFit):
+        opened(lines(*first())).fit(1500)
+
+
+def test_a_first_message_that_a_person_protected_stays_whole() -> None:
+    """Protection by hand is for its length, too; so is a short one."""
+    log = opened(lines(*first()))
+    log.protect("1")
+    with pytest.raises(DoesNotFit):
+        log.fit(5000)
+    log = opened(lines({"role": "user", "content": FIRST[:4000]}, *first()[1:]))
+    log.trim(size(log) // 2)
+    assert "1" not in log.ledger.entries[-1].body["reasons"]
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic", "gemini", "responses"])
+def test_a_long_first_message_of_a_list(form: str) -> None:
+    """In the form that it has."""
+    part = {"gemini": {"text": FIRST}, "responses": {"type": "input_text", "text": FIRST}}
+    key = "parts" if form == "gemini" else "content"
+    said = {"openai": FIRST, "anthropic": [{"type": "text", "text": FIRST}]}.get(form, [part.get(form)])
+    messages: list[dict[str, Any]] = [
+        {"role": "user", key: said}, {"role": "user", key: [part[form]] if form in part else "And the rest?"},
+    ]  # fmt: skip
+    if form in part:
+        messages[1][key] = [{**part[form], "text": "And the rest?"}]
+    found = trim_conversation(messages, 5000, model="gpt-4o")
+    assert found.stubbed_count == 1 and found.dropped_count == 0 and 4500 <= found.token_count <= 5000
+    assert "[long first message: " in json.dumps(found.messages[0]) and found.messages[1] is messages[1]
+    assert found.messages[0].keys() == messages[0].keys()
+    assert type(found.messages[0][key]) is type(messages[0][key])
+
+
+def test_what_is_sent_besides_takes_most_of_the_room() -> None:
+    """That is said, with what is left; where there is enough of it, nothing is."""
+    log = opened(run())
+    log.config.set_flags({"overhead": "5000"})
+    log.trim(8000)
+    told = "system prompt, tools and what else is sent with the messages take 5,009 of 8,000 tokens"
+    assert f"{told}: 2,991 are left for messages" in log.notes
+    log = opened(run())
+    log.config.set_flags({"overhead": "1000"})
+    log.trim(8000)
+    assert not any("are left for messages" in note for note in log.notes)
 
 
 def test_fit_is_a_look() -> None:

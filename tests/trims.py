@@ -350,7 +350,7 @@ def table(files: Iterable[File]) -> Iterator[str]:
         oldest = [fill.oldest / fill.room for _, fill in fills]
         answers = [fill.answer for _, fill in fills if fill.answer is not None]
         cells = [
-            f"{share:.0%}", f"{len(fills)} of {len(all_of)}", _percent(statistics.median(shares)),
+            f"{share:.0%}".replace("%", " %"), f"{len(fills)} of {len(all_of)}", _percent(statistics.median(shares)),
             _percent(min(shares)), _percent(min(large)), sum(one < NEAR for one in shares),
             f"{sum(answers)} of {len(answers)}", _percent(statistics.median(oldest)), _percent(min(oldest)),
         ]  # fmt: skip

@@ -48,8 +48,9 @@ def command(
 ) -> None:
     """Make the context fit: shorten old results, then let the oldest exchanges and steps go.
 
-    The budget is --max-tokens, else the limit (of the config, or of the model) less the reserve. What is superseded or
-    stale goes first, then the oldest exchanges and steps, files being edited last; the system prompt, instructions,
+    The budget is --max-tokens, else the limit (of the config, or of the model) less the reserve. Superseded and stale
+    results are shortened first. Then the oldest exchanges and steps go, files being edited after them, the newest step
+    and the last answer at the end; what is large is shortened, or goes alone. The system prompt, instructions,
     protected messages and the current task never go. A step is never split, and each cut has its reason:
     `ctxkit why LOG N`. Where it fits already nothing is appended; where it cannot fit: exit 1, and in a pipe nothing
     comes out, so that nothing too large goes on.

@@ -251,7 +251,7 @@ def test_a_first_message_that_stands_in_the_way() -> None:
 
 @pytest.mark.parametrize(("budget", "gone"), [(65, [4]), (55, [3, 4]), (44, [3, 4, 5]), (33, [3, 4, 5, 7])])
 def test_the_oldest_steps_go_first(budget: int, gone: list[int]) -> None:
-    """What opened an exchange comes with the newest step of it, where both fit: nobody is left with a question alone."""
+    """What opened an exchange comes with the newest step of it, where both fit: no question is left alone."""
     units = [Unit((n,), 10, L, n // 3, n % 3 == 0) for n in range(3, 9)] + [Unit((9,), 10, T, 3, True)]
     found = plan(units, Cuts(units), budget)
     assert found is not None and found.dropped == gone
