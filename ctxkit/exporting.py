@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ctxkit import thinking
 from ctxkit.core import integrity
 from ctxkit.core.context import windowed
 from ctxkit.core.jsontext import dumps
@@ -44,20 +45,24 @@ class Exported(msgspec.Struct):
 
 def export(
     log: OpenedLog, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
-    progress: Progress | None = None,
+    keep_thinking: bool = False, progress: Progress | None = None,
 ) -> Exported:  # fmt: skip
     """The context of `log` for `to` (chat, openai, responses, anthropic, gemini).
 
-    Raises NothingToSend where there is nothing. `assembly`, `status`, `progress`: as of `Log.export`.
+    Raises NothingToSend where there is nothing. `assembly`, `status`, `keep_thinking`, `progress`: as of `Log.export`.
     """
     contents = list(_contents(log, progress))
     if not contents:
         raise nothing(log)
+    stood = contents
     # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
     sent = log.opening.format.sent(contents, log.answered, model) if to != "chat" else None
     contents, repairs = sent or (contents, Repairs())
+    put_in = False
     if to != "chat" and assembly:
-        placed = log.assembled(status).around(contents, lambda content: content.role)
+        around = log.assembled(status)
+        put_in = around.status is not None or (bool(around.lead) and not log.native)  # a caller's own system prompt
+        placed = around.around(contents, lambda content: content.role)
         contents = [one if isinstance(one, Content) else one.content for one in placed]
     model = model or log.model
     if to == "chat":
@@ -85,8 +90,45 @@ def export(
     else:
         from ctxkit.formats import anthropic
 
-        body, more = anthropic.write(contents, model=model, as_sent=sent is not None and untouched(log))
+        as_sent = sent is not None and untouched(log)
+        if thinking.binds(model):
+            kept, why = set[str](), NO_REQUEST
+            if keep_thinking and put_in:
+                why = "what is put around the messages was not there"
+            elif keep_thinking:
+                kept, why = _kept_thinking(log, stood, contents, as_sent=as_sent)
+            contents = list(thinking.pruned(contents, kept, why, repairs))
+        if unread := thinking.unread(contents, log.model, model):
+            repairs.tell_of_thinking(f"will not count: {model} is not known to read them", unread)
+        body, more = anthropic.write(contents, model=model, as_sent=as_sent)
     return Exported([body], joined(repairs, more), len(body["contents" if to == "gemini" else "messages"]))
+
+
+NO_REQUEST = "the request has not the system prompt and tools that they were made with"
+"""Why a request has no thinking of a model that binds it."""
+
+
+def _kept_thinking(
+    log: OpenedLog, stood: list[Content], contents: list[Content], *, as_sent: bool
+) -> tuple[set[str], str]:
+    """The signatures of the thinking that stands before the first change, and why the rest goes.
+
+    `stood`: the context; `contents`: what a request is made of. What the writer has to change of it is a change, too.
+    """
+    from ctxkit.formats import anthropic
+
+    names, label = log.listed(), log.state().label
+    change = thinking.first_change(log)
+    end, why = (len(stood), "nobody signed them") if change is None else (change.place, change.why)
+    known = log.opening.format
+    odd = next((place for place, content in enumerate(stood[:end]) if not known.stands(content)), end)
+    if odd < end:
+        end, why = odd, f"message {label(names[odd])} is worded and placed by its program"
+    body, _ = anthropic.write(contents, as_sent=as_sent)
+    place = thinking.departure(known.handed(stood[:end], log.answered)[0], body)
+    if place < end:
+        end, why = place, f"message {label(names[place])} cannot be sent as it is"
+    return {thinking.signature(part) for content in stood[:end] for part in thinking.blocks(content)} - {""}, why
 
 
 def nothing(log: OpenedLog, why: str = "") -> NothingToSend:
@@ -138,6 +180,8 @@ def told(repairs: Repairs) -> Iterator[str]:
         yield f"not sent: {count} × {kind}"
     for kind, count in sorted(repairs.added.items()):
         yield f"added: {count} × {kind}"
+    for what, count in repairs.thinking.items():
+        yield thinking.told(count, what)
 
 
 def joined(one: Repairs, other: Repairs) -> Repairs:
@@ -148,6 +192,8 @@ def joined(one: Repairs, other: Repairs) -> Repairs:
             both.leave_out(kind, count)
         for kind, count in repairs.added.items():
             both.put_in(kind, count)
+        for what, count in repairs.thinking.items():
+            both.tell_of_thinking(what, count)
     return both
 
 

@@ -290,17 +290,20 @@ class Log(CommittingLog):
 
     def export(
         self, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
-        progress: Progress | None = None,
+        keep_thinking: bool = False, progress: Progress | None = None,
     ) -> Exported:  # fmt: skip
         """The context for `to`: chat, openai, responses, anthropic or gemini.
 
         Raises NothingToSend, and what `assembled` raises.
         A provider gets what is assembled around it too, unless `assembly` is False; `status` as in `assembled`.
-        `progress`: told how many of its messages are read, and of how many.
+        `keep_thinking`: of a model that binds its thinking, that before the first change stays; the caller sends the
+        system prompt and the tools that it was made with. `progress`: told how many messages are read, and of how many.
         """
         from ctxkit.exporting import export
 
-        return export(self, to, model=model, assembly=assembly, status=status, progress=progress)
+        return export(
+            self, to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking, progress=progress
+        )
 
     def session(
         self, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "",

@@ -49,13 +49,13 @@ class Prompt(msgspec.Struct, frozen=True):
 def build_final_prompt(
     messages: Sequence[Mapping[str, Any]] | Held, *, to: To = "openai", enforce: bool | None = None,
     limit: int | None = None, reserve: int | None = None, assembly: bool = True, status: str | None = None,
-    **options: Unpack[Options],
+    keep_thinking: bool = False, **options: Unpack[Options],
 ) -> Prompt:  # fmt: skip
     """What `ctxkit export --to` would print of a log, or of `messages`: system prompt, docs and thread status of the
     config, the context through its windows, made valid for the provider.
 
-    `enforce`: make it fit the budget; None: where the config's `budget.enforce` says so. `assembly`, `status`: as of
-    `Log.export`. Raises DoesNotFit, NothingToSend, UnknownOp; BadConfig where it is to fit and no limit is known;
+    `enforce`: make it fit the budget; None: where the config's `budget.enforce` says so. `assembly`, `status`,
+    `keep_thinking`: as of `Log.export`. Raises DoesNotFit, NothingToSend, UnknownOp; BadConfig where it is to fit and no limit is known;
     BadMessage, BadTools, Usage; of a log what `Log.open` raises.
     """
     log, held = opened(messages, {**expected(options, Options), "limit": limit, "reserve": reserve}, windows=True)
@@ -63,7 +63,9 @@ def build_final_prompt(
     placed = assembly and to != "chat"
 
     def made(seen: Log) -> Exported:
-        return seen.export(to, model=options.get("model", ""), assembly=placed, status=status)
+        return seen.export(
+            to, model=options.get("model", ""), assembly=placed, status=status, keep_thinking=keep_thinking
+        )
 
     if log.config["budget.enforce"] if enforce is None else enforce:
         origin = "argument" if enforce else log.config.origin("budget.enforce")

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 from ctxkit.core.jsontext import dumps, loads
-from ctxkit.core.messages import Span
+from ctxkit.core.messages import Content, Span
 from ctxkit.core.usage import Usage, retell, usage, whole
 from ctxkit.formats.base import Kept
+from ctxkit.thinking import without
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog
@@ -55,6 +56,11 @@ def recounted(log: OpenedLog, context: Sequence[Kept], stream: BinaryIO) -> Iter
         yield dumps(row).encode("utf-8", "surrogatepass") + b"\n"
 
 
+def _written(log: OpenedLog, kept: Kept) -> Content | None:
+    """What a message says now; None where it stands as it is."""
+    return without(log.content(kept.n)) if kept.bare else kept.content
+
+
 def _told(log: OpenedLog, context: Sequence[Kept]) -> dict[int, tuple[Usage, Usage]]:
     """Place in `context` -> what was counted there, and what that comes to now: of each reply that stands as it was
     counted.
@@ -64,7 +70,7 @@ def _told(log: OpenedLog, context: Sequence[Kept]) -> dict[int, tuple[Usage, Usa
 
     found: dict[int, tuple[Usage, Usage]] = {}
     measuring = Measuring(Counting(log, log.model))
-    for place, request in measuring.requests([(kept.n or None, kept.content) for kept in context]):
+    for place, request in measuring.requests([(kept.n or None, _written(log, kept)) for kept in context]):
         n = context[place].n
         had = log.usage(n) if log.messages[n - 1].role == "assistant" else None
         if had is not None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
 
+from ctxkit import thinking
 from ctxkit.core import integrity
 from ctxkit.core.context import names
 from ctxkit.core.integrity import NO_RESULT
@@ -73,11 +74,13 @@ def session(
         context, repairs = _contents(log, progress)
         if not context:
             raise nothing(log, UNSENT)
+        _foreign(log, context, made.model, repairs)
         written = target.write(context, made)
         written.repairs = joined(repairs, written.repairs)
         return written
     repairs = Repairs()
     edited = edited_of(log, repairs, progress)
+    _bare(log, edited, model or log.model, repairs)
     if not edited.context:
         raise nothing(log, "has only results without their calls in its context")
     written = target.rewrite(edited, made)
@@ -85,6 +88,32 @@ def session(
         written = _proved(log, target, edited, made, written, recount=recount is not False)
     written.repairs = joined(repairs, written.repairs)
     return written
+
+
+def _bare(log: OpenedLog, edited: Edited, model: str, repairs: Repairs) -> None:
+    """Thinking that is bound to what stood before it goes from the first change on; what was nothing else is gone."""
+    change = thinking.first_change(log)
+    if change is None:
+        return
+    before = set(log.listed()[: change.place])
+    gone: set[int] = set()
+    for at, kept in enumerate(edited.context):
+        if kept.n in before or (kept.n and log.messages[kept.n - 1].role != "assistant"):
+            continue
+        content = kept.content or (log.content(kept.n) if kept.n else None)
+        found = thinking.blocks(content) if content is not None else []
+        if content is None or not found or not thinking.is_bound(content, model):
+            continue
+        repairs.tell_of_thinking(f"left out: {change.why}", len(found))
+        if len(found) == len(content.parts):
+            gone.add(at)
+        elif kept.content is not None or log.messages[kept.n - 1].more and log.opening.format.edits:
+            edited.context[at] = Kept(kept.n, thinking.without(content), kept.ts)
+        else:
+            kept.bare = True
+    if gone:
+        edited.gone |= {kept.n for at, kept in enumerate(edited.context) if at in gone and kept.n}
+        edited.context[:] = [kept for at, kept in enumerate(edited.context) if at not in gone]
 
 
 def _contents(log: OpenedLog, progress: Progress | None) -> tuple[list[Kept], Repairs]:
@@ -105,6 +134,16 @@ def _contents(log: OpenedLog, progress: Progress | None) -> tuple[list[Kept], Re
         when = times.get(id(content), when)
         found.append(Kept(0, content, when))
     return found, repairs
+
+
+def _foreign(log: OpenedLog, context: list[Kept], model: str, repairs: Repairs) -> None:
+    """Another program sends another system prompt and other tools: thinking that is bound goes."""
+    for kept in context:
+        if kept.content is None or not (found := thinking.blocks(kept.content)):
+            continue
+        if thinking.is_bound(kept.content, model):
+            repairs.tell_of_thinking("left out: another program sends another system prompt and tools", len(found))
+            kept.content = thinking.without(kept.content)
 
 
 def _time(log: OpenedLog, name: Name) -> str | None:

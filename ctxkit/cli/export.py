@@ -55,6 +55,9 @@ def command(
         bool | None,
         typer.Option("--recount/--no-recount", help="Whether replies tell what requests come to now; by default: yes."),
     ] = None,
+    keep_thinking: Annotated[
+        bool, typer.Option("--keep-thinking", help="For anthropic: bound thinking before the first change stays.")
+    ] = False,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
     skip_unknown: Annotated[
@@ -76,6 +79,13 @@ def command(
     Programs compact by what the newest reply says that its request had: after ops it says what `status` does;
     --no-recount leaves it as it was.
 
+    From Fable and Mythos 5.1, and Opus, Sonnet and Haiku 5.5 on, thinking is bound to all that stood before it: system
+    prompt, tools, messages. The provider refuses it behind anything else. So a request for such a model has none, and a
+    session has none from the first changed message on; how much went is told on stderr. --keep-thinking leaves what
+    stands before the first change in a request: send the system prompt and tools that it was made with. The header
+    anthropic-beta: thinking-binding-controls-2026-08-01 with "thinking": {"type": "adaptive", "block_binding":
+    {"prefix_mismatch_behavior": "drop_block"}} lets the provider drop what does not fit instead of refusing.
+
     --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone; the config's `budget.enforce` does so
     by itself, to limit less reserve. What that left out is told on stderr.
     """
@@ -96,6 +106,8 @@ def command(
     for flag, given in (("--keep-id", keep_id), ("--recount", recount)):
         if given and to not in SESSIONS:
             raise Usage(f"{flag} is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
+    if keep_thinking and to is not To.anthropic:
+        raise Usage(f"--keep-thinking is for a request of anthropic, not for {to.value}", "leave it out")
 
     own = target.opening.format.name == to.value and to in SESSIONS
 
@@ -103,7 +115,9 @@ def command(
         with io.progress(f"exporting {log.opening.name}", "messages") as step:
             if to in SESSIONS:
                 return log.session(to.value, keep_id=keep_id, recount=recount, model=model, progress=step)
-            return log.export(to.value, model=model, assembly=assembly, status=status, progress=step)
+            return log.export(
+                to.value, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking, progress=step
+            )
 
     room = fitting(target, max_tokens, sending)
     if room is None:

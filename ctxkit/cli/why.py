@@ -16,6 +16,7 @@ from ctxkit.core.select import parse_ids
 from ctxkit.core.standing import Standings
 from ctxkit.core.state import State
 from ctxkit.errors import Usage
+from ctxkit.thinking import unsent
 
 
 @takes(Looking, Reading)
@@ -28,7 +29,8 @@ def command(
 ) -> None:
     """Say for each message whether it is in the context, which ops keep it out, and what would bring it back.
 
-    A message can be out for several reasons; it is back when the last one is gone. --json prints an object per message.
+    A message can be out for several reasons; it is back when the last one is gone. Of a message that goes out without
+    its thinking, that is said too. --json prints an object per message.
     """
     if not numbers:
         hint = f"{with_dash('why', log)} <LOG" if log[:1].isdigit() else "ctxkit why LOG 45"
@@ -37,10 +39,12 @@ def command(
     state = target.state()
     standings = Standings(state, target.lens())
     why, shown = Reasons(standings), standings.visible
+    left = unsent(target)
     for name in parse_ids(state, numbers):
         reasons = why.of(name)
+        thinking = left.of(name) if left is not None else None
         if reading.json:
-            io.out_json(_json(state, name, reasons, visible=name in shown))
+            io.out_json(_json(state, name, reasons, visible=name in shown) | {"thinking": thinking})
             continue
         role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
         where = Ink("in the context", "green") if name in shown else Ink("out of the context", "yellow")
@@ -49,6 +53,8 @@ def command(
             io.out(f"    {reason.text}", hang=6)
             if reason.back:
                 io.out("      ", Ink("back with:", "dim"), f" {reason.back}", hang=8)
+        if thinking is not None:
+            io.out(f"    {thinking}", hang=6)
     finish_reading(target)
 
 

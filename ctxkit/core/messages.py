@@ -116,13 +116,15 @@ class Repairs(msgspec.Struct):
 
     `made`: results made up for calls without one. `dropped`: results without a call. `left_out`: anything
     else that the program or provider would not be sent, counted by kind ("thinking of another model", ...). `added`:
-    what else had to be put in, counted by kind.
+    what else had to be put in, counted by kind. `thinking`: blocks of thinking, counted by what is said of them ("left
+    out: message 7 changed", ...).
     """
 
     made: int = 0
     dropped: int = 0
     left_out: dict[str, int] = {}
     added: dict[str, int] = {}
+    thinking: dict[str, int] = {}
 
     def leave_out(self, kind: str, count: int = 1) -> None:
         """Count `count` things of `kind` that are not sent."""
@@ -131,3 +133,7 @@ class Repairs(msgspec.Struct):
     def put_in(self, kind: str, count: int = 1) -> None:
         """Count `count` things of `kind` that are sent though the log does not have them."""
         self.added[kind] = self.added.get(kind, 0) + count
+
+    def tell_of_thinking(self, what: str, count: int = 1) -> None:
+        """Count `count` blocks of thinking of which `what` is said."""
+        self.thinking[what] = self.thinking.get(what, 0) + count

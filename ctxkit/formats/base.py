@@ -74,6 +74,8 @@ class Format(Protocol):
     name: str
     native: bool
     """True where ctxkit itself may append messages and ops to the file."""
+    edits: bool = False
+    """True where further rows of a message say it anew, after others came."""
     row: type[Row]
     agents: tuple[str, str, str] | None = None
     """Where its program keeps what agents did, in files of their own: the folder in the one that is named like the log
@@ -118,6 +120,10 @@ class Format(Protocol):
         `answered`: ids of calls whose result stands anywhere in the log; `model`: of the request, "" for the log's.
         """
         return None
+
+    def stands(self, content: Content) -> bool:
+        """Whether a message stands in a request as the log has it; not where the program has its own words for it."""
+        return True
 
     def handed(self, contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
         """A context as it goes on to another program's log: message by message, without what is sent to no model.
@@ -190,11 +196,13 @@ class Kept(msgspec.Struct):
 
     `n`: its number in the log, 0 for what ctxkit brought in (a summary, an edit's literal, a result that was made up).
     `content` is None where it stands as the log has it; else it is what it says now. `ts`: its time, ISO, if known.
+    `bare`: it goes without its thinking, which is bound to what stood before it.
     """
 
     n: int
     content: Content | None = None
     ts: str | None = None
+    bare: bool = False
 
 
 class Edited(msgspec.Struct):
@@ -217,7 +225,7 @@ class Edited(msgspec.Struct):
     @property
     def changed(self) -> bool:
         """Whether anything but ids is to be changed."""
-        return bool(self.gone) or self.moved or any(kept.content is not None for kept in self.context)
+        return bool(self.gone) or self.moved or any(kept.content is not None or kept.bare for kept in self.context)
 
 
 class Written(msgspec.Struct):

@@ -101,7 +101,7 @@ LARGE = "[1m]"
 
 def named(model: str) -> Model:
     """What is known of a model; UNKNOWN for other names, "" among them. `anthropic/claude-…` is `claude-…`."""
-    name = _bare(model)
+    name = bare(model)
     found = next((known for known in MODELS if re.search(rf"(?:^|[^a-z0-9])(?:{known.pattern})", name)), UNKNOWN)
     return found._replace(limit=1_000_000) if model.lower().endswith(LARGE) and found is not UNKNOWN else found
 
@@ -112,7 +112,7 @@ def limit(model: str) -> int | None:
     return known.limit if known is not UNKNOWN or not model else _litellm(model)
 
 
-def _bare(model: str) -> str:
+def bare(model: str) -> str:
     """A name as makers write it, small, with - for each dot: without host, folder and region; Claude's kind first."""
     name = model.lower().removesuffix(LARGE).rpartition("/")[2].strip()
     name = re.sub(r"(?<=\d)p(?=\d)|[._ ]", "-", name)

@@ -76,6 +76,10 @@ class ClaudeCode(Format):
 
         return repair(contents, answered, model)
 
+    def stands(self, content: Content) -> bool:
+        """Not attachments, local commands and notifications: Claude Code words and places them itself."""
+        return all(row.get("type") in ("user", "assistant") and "origin" not in row for row in content.rows)
+
     def handed(self, contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
         """Without API errors, and rows whose calls were never answered."""
         from ctxkit.formats.claude_code.wire import handed

@@ -16,7 +16,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Repairs, Result
 from ctxkit.formats.base import Edited, Kept, NewSession
 from ctxkit.formats.bodies import speaker
-from ctxkit.formats.claude_code.content import content_of
+from ctxkit.formats.claude_code.content import content_of, without_thinking
 from ctxkit.formats.claude_code.links import Kind
 from ctxkit.formats.claude_code.rows import text
 from ctxkit.formats.claude_code.sessions import line, row_of
@@ -100,7 +100,7 @@ class _Anew:
                 self.said.append(kept)
                 yield line(row)
             return
-        rows = [(raw, loads(raw)) for one in run for raw in (self.edited.read(*span) for span in self._spans(one.n))]
+        rows = [row for one in run for row in self._rows(one)]
         if len(run) > 1:
             rows.sort(key=lambda row: bool(_ids(row[1], "tool_use")))
         response = rows[0][1]["message"].get("id") if len(run) > 1 else None
@@ -116,6 +116,20 @@ class _Anew:
                 self.keys.append(self._parent or "")
                 self.said.append(kept)
                 first = False
+
+    def _rows(self, kept: Kept) -> Iterator[tuple[bytes, dict[str, Any]]]:
+        """The rows of a message, as bytes and read; without those that are nothing but thinking, where that goes."""
+        from ctxkit.formats.claude_code.rewriting import changed
+
+        for span in self._spans(kept.n):
+            raw = self.edited.read(*span)
+            row = loads(raw)
+            rest = without_thinking(row) if kept.bare else None
+            if rest:
+                raw = changed(raw, {("message", "content"): rest})
+                row["message"]["content"] = rest
+            if rest != []:
+                yield raw, row
 
     def _repeated(self, row: dict[str, Any]) -> str:
         """What a row repeats if it is nothing but calls that were made, or results that were given, already."""

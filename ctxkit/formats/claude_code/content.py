@@ -11,6 +11,8 @@ from typing import Any
 from ctxkit.core.messages import Call, Content, Image, Message, Other, Part, Result, Text, Thinking
 from ctxkit.formats.claude_code import attachments
 
+THINKING = ("thinking", "redacted_thinking")
+
 
 def content_of(message: Message, rows: list[dict[str, Any]]) -> Content:
     """The message's content. Of several rows with one uuid the last counts, at the place of the first (p40)."""
@@ -38,6 +40,16 @@ def blocks_of(row: dict[str, Any]) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def without_thinking(row: dict[str, Any]) -> list[Any] | None:
+    """The blocks of a row but those of thinking; None where it has none of them."""
+    message = row.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return None
+    rest = [block for block in content if not (isinstance(block, dict) and block.get("type") in THINKING)]
+    return rest if len(rest) < len(content) else None
 
 
 def part_of(block: dict[str, Any]) -> Part:

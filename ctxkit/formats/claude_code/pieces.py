@@ -14,10 +14,9 @@ import msgspec
 
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text
 from ctxkit.formats.claude_code import attachments
-from ctxkit.formats.claude_code.content import blocks_of, unique_rows
+from ctxkit.formats.claude_code.content import THINKING, blocks_of, unique_rows
 from ctxkit.formats.claude_code.rows import text
 
-THINKING = ("thinking", "redacted_thinking")
 _KNOWN = {"text", "image", "document", "search_result", "server_tool_use", "container_upload", "mcp_tool_use"}
 TOOLS = frozenset({
     "Agent", "Bash", "CronCreate", "CronDelete", "CronList", "DeferredToolPlaceholder", "Edit", "EnterWorktree",
@@ -28,7 +27,7 @@ TOOLS = frozenset({
 DEFAULT = "claude-opus-5-5"
 """What 2.1.329 goes on with where the session's model is retired or none that it knows."""
 _CURRENT = re.compile(
-    r"(^|[./])claude-(opus-(4[-.][5-8]|5|5-5)|sonnet-(4[-.][5-6]|5)|haiku-4[-.]5|fable-5)($|[@:[]|-(\d{8}|v\d))"
+    r"(^|[./])claude-(opus-(4[-.][5-8]|5|5[-.]5)|sonnet-(4[-.][5-6]|5|5[-.]5)|haiku-(4|5)[-.]5|(fable|mythos)-(5|5[-.][12]))($|[@:[]|-(\d{8}|v\d))"
 )
 """The models that it knows."""
 NO_TOOLS = "[Tool references removed - tools no longer available]"

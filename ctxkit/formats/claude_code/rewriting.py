@@ -18,6 +18,7 @@ from ctxkit.core.splice import Path, spliced
 from ctxkit.formats.base import Edited, Kept, NewSession, Written
 from ctxkit.formats.claude_code.chain import Chain
 from ctxkit.formats.claude_code.chains import anew, as_one
+from ctxkit.formats.claude_code.content import without_thinking
 from ctxkit.formats.claude_code.links import Kind
 from ctxkit.formats.claude_code.reader import ClaudeReader, on_chain
 from ctxkit.formats.claude_code.rows import ClaudeRow, text
@@ -168,6 +169,7 @@ class Plan:
         self.stubs = [kept for kept in self.context if kept.n and kept.content is not None]
         for kept in self.stubs:
             self.out.update(rows.links_of[kept.n][1:])
+        self._bare()
         self._leave()
         self._rejoin()
         self._shorten()
@@ -212,6 +214,21 @@ class Plan:
         asked = self.changes.setdefault(offset, {})
         if asked is not None:
             asked[path] = value
+
+    def _bare(self) -> None:
+        """Messages that go without their thinking: rows that are nothing else leave."""
+        for kept in self.context:
+            for i in self.rows.links_of[kept.n] if kept.bare else ():
+                entry = self.rows.of_link[i]
+                rest = without_thinking(loads(self.edited.read(entry.offset, entry.size)))
+                if rest:
+                    self.change(i, ("message", "content"), rest)
+                elif rest is not None:
+                    self.out.add(i)
+
+    def _key(self, kept: Kept) -> str:
+        """The uuid that a message of the log has in the session: that of its first row that stays."""
+        return next(self.links.uuids[i] for i in self.rows.links_of[kept.n] if i not in self.out)
 
     def _leave(self) -> None:
         """The rows that go, and whoever hangs on them."""
@@ -325,7 +342,7 @@ class Plan:
                 parent = self._put(run, self.rows.of_link[i].offset, self._linked(i), i)
                 self.change(i, PARENT, parent)
                 run = []
-            self.keys.append(self.links.uuids[self.rows.links_of[kept.n][0]])
+            self.keys.append(self._key(kept))
         self.tail = run
 
     def _linked(self, i: int) -> str | None:

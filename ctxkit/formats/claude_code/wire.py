@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.formats.claude_code.content import blocks_of, part_of, unique_rows
+from ctxkit.formats.claude_code.content import THINKING, blocks_of, part_of, unique_rows
 from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
 from ctxkit.formats.claude_code.pieces import (
-    THINKING,
     Piece,
     asked_model,
     is_blank,

@@ -22,6 +22,7 @@ class Pi(Format):
 
     name: str = NAME
     native: bool = False
+    edits: bool = True
     row: type[Row] = PiRow
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:

@@ -128,6 +128,8 @@ class _Plan:
                 last = rows.of_message[kept.n]
                 if kept.content is not None:
                     self._say(last, kept)
+                elif kept.bare:
+                    self._change(last, ("message", "content"), self._bare(loads(self.edited.read(*rows.spans[last]))))
             else:
                 self._come_in(last, kept)
         behind = {at: entries[-1]["id"] for at, entries in self.added}
@@ -164,6 +166,10 @@ class _Plan:
             return
         above = self.added[-1][1][-1]["id"] if self.added and self.added[-1][0] >= staying[-1] else None
         self.marker = marker(self.made.fresh(), above or self.rows.key(staying[-1]), self.session.time)
+
+    def _bare(self, entry: Json) -> list[Any]:
+        """The blocks of an entry's message but those of thinking."""
+        return [block for block in entry["message"]["content"] if block.get("type") != "thinking"]
 
     def _aims_at(self, i: int, out: set[int]) -> bool:
         """Whether a label or an edit is about an entry that leaves."""
@@ -257,6 +263,8 @@ class _Plan:
             edits = message is not None and bool(message.more)
             if row is not None and kept.content is None and row.type != "compaction" and not edits:
                 raw = self.edited.read(*self.rows.spans[at])
+                if kept.bare:
+                    raw = spliced(raw, {("message", "content"): dumps(self._bare(loads(raw))).encode("ascii")})
                 if self.rows.key(at) is not None and "parentId" in loads(raw):
                     raw = spliced(raw, {("parentId",): dumps(parent).encode("ascii")})
                 parent = self.rows.key(at) or parent

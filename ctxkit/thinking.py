@@ -1,0 +1,222 @@
+"""Thinking of a context that does not go out, for models that bind it to what stood before it.
+
+Pipeline: state and lens -> `first_change` -> `exporting.py`, `sessions.py`, `status.py`, `explaining.py`. Such a model
+signs its thinking together with all that stands before it (`tokens/preserved.py`). Its provider refuses a request in
+which anything there is another, so from the first changed place on no thinking is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
+from ctxkit.core.names import Name
+from ctxkit.formats.bodies import SYSTEM_ROLES
+from ctxkit.opened import OpenedLog
+from ctxkit.tokens.preserved import binds, reads
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Where a context stops to be what the log's thinking was made behind. `place`: in the context, from 0; `why`: what
+    happened there, in words.
+    """
+
+    place: int
+    why: str
+
+
+def first_change(log: OpenedLog) -> Change | None:
+    """The first place at which the context of `log` is not what its program or caller had sent; None where it is.
+
+    Ops, windows and filters change it, and so does the log's own program: a compaction that kept messages puts its
+    summary before them.
+    """
+    state, own, shown = log.state(), log.own(), log.listed()
+    stubs, kept = state.board.stubs, _kept_by_program(log)
+    for place, name in enumerate(shown):
+        before = own[place] if place < len(own) else 0
+        if before == name and name not in stubs:
+            if name == kept:
+                return Change(place, f"its program changed what stands before message {state.label(name)}")
+            continue
+        gone = before and before not in frozenset(shown)
+        return Change(place, f"message {state.label(before if gone else name)} changed")
+    return None
+
+
+def _kept_by_program(log: OpenedLog) -> int:
+    """The first message of the log's own context before which its program changed something after it came; 0: none."""
+    state = log.state()
+    transcript, own = state.transcript, log.own()
+    if log.opening.format.edits:  # what a message was given later stands before those that came in between
+        rows = transcript.messages
+        for place, n in enumerate(own):
+            if rows[n - 1].more and place + 1 < len(own):
+                return own[place + 1]
+    view = transcript.view
+    if view is None:
+        return 0
+    thread = view.threads.get(log.lens_thread) if log.lens_thread is not None else None
+    cuts = [(cut.row, min(cut.out)) for cut in (view if thread is None else thread).cuts if cut.out]
+    if not cuts:
+        return 0
+    row_of = transcript.row_of
+    last = max(row for row, _ in cuts)
+    for n in own:
+        if row_of[n - 1] < last and any(row > row_of[n - 1] and first < n for row, first in cuts):
+            return n
+    return 0
+
+
+def blocks(content: Content) -> list[Thinking]:
+    """The blocks of thinking of a message."""
+    return [part for part in content.parts if isinstance(part, Thinking)]
+
+
+def is_bound(content: Content, model: str) -> bool:
+    """Whether the thinking of a message is bound: by the model that goes on, or by the one that made it."""
+    return binds(model) or any(binds(made) for made in _models(content))
+
+
+def without(content: Content) -> Content:
+    """The message without its thinking; its rows are left out, too, where there is any."""
+    rest = [part for part in content.parts if not isinstance(part, Thinking)]
+    return content if len(rest) == len(content.parts) else Content(content.role, rest, content.name)
+
+
+class Unsent(msgspec.Struct, frozen=True):
+    """Thinking of a context that its program will not send. `count`: blocks of each message; `why`: in words."""
+
+    count: dict[Name, int]
+    why: str
+
+    def of(self, name: Name) -> str | None:
+        """The same of one message, in words; None where none of its thinking is left out."""
+        return told(self.count[name], f"left out: {self.why}") if name in self.count else None
+
+    def __str__(self) -> str:
+        return told(sum(self.count.values()), f"left out: {self.why}")
+
+
+def unsent(log: OpenedLog) -> Unsent | None:
+    """The thinking that a session of this context goes on without, in the log's own program; None for none.
+
+    Only messages behind the first change are read, and only of logs whose model binds its thinking.
+    """
+    if not binds(log.model):
+        return None
+    change = first_change(log)
+    if change is None:
+        return None
+    behind = (one for one in islice(log.entries(), change.place, None) if one.role == "assistant" and one.stub is None)
+    count = {one.name: found for one in behind if (found := len(blocks(log.full(one))))}
+    return Unsent(count, change.why) if count else None
+
+
+def told(count: int, what: str) -> str:
+    """So many blocks, and what is said of them."""
+    return f"{count} thinking block{'s' * (count != 1)} {what}"
+
+
+def pruned(contents: Iterable[Content], kept: Container[str], why: str, repairs: Repairs) -> Iterator[Content]:
+    """The contents of a request without thinking from the first block on that is none of the `kept` signatures.
+
+    What is left out is counted; a message of which nothing is left goes with it.
+    """
+    going = False
+    for content in contents:
+        rest = []
+        for part in content.parts:
+            going = going or (isinstance(part, Thinking) and signature(part) not in kept)
+            if going and isinstance(part, Thinking):
+                repairs.tell_of_thinking(f"left out: {why}")
+            else:
+                rest.append(part)
+        if len(rest) == len(content.parts):
+            yield content
+        elif rest:
+            yield Content(content.role, rest, content.name)
+
+
+def departure(stood: Iterable[Content | None], body: Mapping[str, Any]) -> int:
+    """The first message of `stood` that the `body` of a request to Anthropic does not hold as it is: as many as there are
+    where it holds all. None: it is sent to nobody.
+    """
+    sent = (one for message in body["messages"] for block in message["content"] for one in _said_in(block))
+    place = 0
+    for place, content in enumerate(stood):
+        for part in content.parts if content is not None and content.role not in SYSTEM_ROLES else ():
+            told = _said(part)
+            if told is not None and told != next(sent, None):
+                return place
+    return place + 1
+
+
+def _said(part: Part) -> tuple[Any, ...] | None:
+    """What a part says, told as of a request's block; None for what is never sent."""
+    match part:
+        case Text(text=words):
+            return ("text", words.strip()) if words.strip() else None
+        case Thinking():
+            return "thinking", signature(part)
+        case Call(id=key, name=name, arguments=given):
+            return "call", key, name, given
+        case Result(id=key, content=content):
+            inner = [Text(content)] if isinstance(content, str) else content
+            return "result", key, [one for one in map(_said, inner) if one is not None]
+        case Image(data=data, url=url):
+            return "image", data or url
+    return part.kind, None
+
+
+def _said_in(block: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """The same of a block."""
+    match block:
+        case {"type": "text", "text": str() as words}:
+            if words.strip():
+                yield "text", words.strip()
+        case {"type": "thinking" | "redacted_thinking"}:
+            yield "thinking", signature(Thinking("", dict(block)))
+        case {"type": "tool_use", "id": key, "name": name, "input": given}:
+            yield "call", key, name, given
+        case {"type": "tool_result", "tool_use_id": key}:
+            content = block.get("content", "")
+            inner = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            yield "result", key, [one for part in inner for one in _said_in(part)]
+        case {"type": "image", "source": {"data": found} | {"url": found}}:
+            yield "image", found
+        case {"type": kind}:
+            yield kind, None
+
+
+def signature(part: Thinking) -> str:
+    """What a block of thinking is known by; "" where nobody signed it."""
+    found = part.raw.get("signature") or part.raw.get("thinkingSignature") or part.raw.get("data")
+    return found if isinstance(found, str) else ""
+
+
+def unread(contents: Iterable[Content], made: str, model: str) -> int:
+    """How many blocks of thinking `model` is not known to read, of models that bind theirs; `made`: who made those that
+    do not say it.
+    """
+    found = 0
+    for content in contents:
+        makers = [maker for maker in _models(content) or [made] if binds(maker)]
+        if makers and not all(reads(model, maker) for maker in makers):
+            found += sum(bool(signature(part)) for part in blocks(content))
+    return found
+
+
+def _models(content: Content) -> list[str]:
+    """The models that the rows of a message name."""
+    found = []
+    for row in content.rows:
+        inner = row.get("message")
+        model = (inner if isinstance(inner, dict) else row).get("model")
+        if isinstance(model, str) and model:
+            found.append(model)
+    return found
