@@ -80,6 +80,10 @@ resume *args:
 whole *args:
     python -m tests.whole {{args}}
 
+# Thinking of models that bind it, on all real sessions: random ops, all ways out, a validator of prefixes (minutes)
+thinking *args:
+    python -m tests.bound {{args}}
+
 # Trims of all real files at many budgets, 40 of each file unless `--budgets` says otherwise (minutes)
 trims *args:
     python -m tests.trims {{args}}

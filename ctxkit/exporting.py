@@ -20,6 +20,7 @@ from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
 from ctxkit.errors import NothingToSend
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import Progress
+from ctxkit.tokens.preserved import binds
 
 _NO_CHANGE = (Mark, Protect, Unprotect, Undo)
 """Ops that leave the context as it is; an undone op is void by itself."""
@@ -91,7 +92,7 @@ def export(
         from ctxkit.formats import anthropic
 
         as_sent = sent is not None and untouched(log)
-        if thinking.binds(model):
+        if binds(model):
             kept, why = set[str](), NO_REQUEST
             if keep_thinking and put_in:
                 why = "what is put around the messages was not there"

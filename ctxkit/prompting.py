@@ -55,8 +55,8 @@ def build_final_prompt(
     config, the context through its windows, made valid for the provider.
 
     `enforce`: make it fit the budget; None: where the config's `budget.enforce` says so. `assembly`, `status`,
-    `keep_thinking`: as of `Log.export`. Raises DoesNotFit, NothingToSend, UnknownOp; BadConfig where it is to fit and no limit is known;
-    BadMessage, BadTools, Usage; of a log what `Log.open` raises.
+    `keep_thinking`: as of `Log.export`. Raises DoesNotFit, NothingToSend, UnknownOp; BadConfig where it is to fit and
+    no limit is known; BadMessage, BadTools, Usage; of a log what `Log.open` raises.
     """
     log, held = opened(messages, {**expected(options, Options), "limit": limit, "reserve": reserve}, windows=True)
     log.known_ops()

@@ -107,7 +107,7 @@ def _bare(log: OpenedLog, edited: Edited, model: str, repairs: Repairs) -> None:
         repairs.tell_of_thinking(f"left out: {change.why}", len(found))
         if len(found) == len(content.parts):
             gone.add(at)
-        elif kept.content is not None or log.messages[kept.n - 1].more and log.opening.format.edits:
+        elif kept.content is not None or (log.messages[kept.n - 1].more and log.opening.format.edits):
             edited.context[at] = Kept(kept.n, thinking.without(content), kept.ts)
         else:
             kept.bare = True

@@ -23,6 +23,7 @@ from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed
 from ctxkit.formats.columns import Columns
 from ctxkit.opened import OpenedLog
 from ctxkit.parameters import Held, Parameters, parameters
+from ctxkit.thinking import unsent
 
 Level = Literal["green", "yellow", "red"]
 
@@ -80,6 +81,13 @@ class Place(msgspec.Struct, frozen=True):
     text: str
 
 
+class Unthought(msgspec.Struct, frozen=True):
+    """Blocks of thinking in the context that its program goes on without, and why."""
+
+    blocks: int
+    why: str
+
+
 class Status(msgspec.Struct, frozen=True):
     """All of it. `total`: messages of the log and what ops brought in (`items` of them); `inside` of these are in the
     context, the others in `out` by kind: the figures add up. `ops`: in force, and void because undone.
@@ -102,6 +110,7 @@ class Status(msgspec.Struct, frozen=True):
     damage: list[Place]
     warnings: list[str]
     sidecar: str | None
+    thinking: Unthought | None = None
 
 
 def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
@@ -120,6 +129,7 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
     places = list(_damage(log))
     around = _around(log, trouble) if tokens and assembly else None
     beside = log.opening.sidecar
+    left = unsent(log) if tokens else None
     return Status(
         log=log.opening.name,
         model=log.model,
@@ -138,6 +148,7 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
         damage=places[:PLACES],
         warnings=[*log.opening.notices, *log.config.notices, *log.noticed, *state.warnings, *trouble],
         sidecar=str(beside.folder) if beside is not None and not beside.ignored and beside.folder.is_dir() else None,
+        thinking=None if left is None else Unthought(left.blocks, left.why),
     )
 
 

@@ -84,7 +84,7 @@ def is_bound(content: Content, model: str) -> bool:
 
 def without(content: Content) -> Content:
     """The message without its thinking; its rows are left out, too, where there is any."""
-    rest = [part for part in content.parts if not isinstance(part, Thinking)]
+    rest: list[Part] = [part for part in content.parts if not isinstance(part, Thinking)]
     return content if len(rest) == len(content.parts) else Content(content.role, rest, content.name)
 
 
@@ -94,12 +94,14 @@ class Unsent(msgspec.Struct, frozen=True):
     count: dict[Name, int]
     why: str
 
+    @property
+    def blocks(self) -> int:
+        """Of all messages."""
+        return sum(self.count.values())
+
     def of(self, name: Name) -> str | None:
         """The same of one message, in words; None where none of its thinking is left out."""
         return told(self.count[name], f"left out: {self.why}") if name in self.count else None
-
-    def __str__(self) -> str:
-        return told(sum(self.count.values()), f"left out: {self.why}")
 
 
 def unsent(log: OpenedLog) -> Unsent | None:
@@ -129,7 +131,7 @@ def pruned(contents: Iterable[Content], kept: Container[str], why: str, repairs:
     """
     going = False
     for content in contents:
-        rest = []
+        rest: list[Part] = []
         for part in content.parts:
             going = going or (isinstance(part, Thinking) and signature(part) not in kept)
             if going and isinstance(part, Thinking):
@@ -143,8 +145,8 @@ def pruned(contents: Iterable[Content], kept: Container[str], why: str, repairs:
 
 
 def departure(stood: Iterable[Content | None], body: Mapping[str, Any]) -> int:
-    """The first message of `stood` that the `body` of a request to Anthropic does not hold as it is: as many as there are
-    where it holds all. None: it is sent to nobody.
+    """The first message of `stood` that the `body` of a request to Anthropic does not hold as it is; the number of them
+    where it holds all. A None among them is sent to nobody.
     """
     sent = (one for message in body["messages"] for block in message["content"] for one in _said_in(block))
     place = 0

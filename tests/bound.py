@@ -23,8 +23,8 @@ MODELS = ("claude-opus-5-5", "claude-fable-5-1-20260901", "claude-sonnet-5-5", "
 WAYS = ("own", "other", "anthropic", "kept")
 """The log's own session file, another program's, a request, and a request that is to keep its thinking."""
 KINDS = (
-    "forget", "forget", "recall", "remember", "protect", "mark", "rewind", "condense", "compact", "trim", "edit", "draft",
-    "restore", "clear", "set_window", "reset_window", "undo", "redo",
+    "forget", "forget", "recall", "remember", "protect", "mark", "rewind", "condense", "compact", "trim", "edit",
+    "draft", "restore", "clear", "set_window", "reset_window", "undo", "redo",
 )  # fmt: skip
 
 

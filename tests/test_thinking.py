@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Log
+from ctxkit import Log, build_final_prompt
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Thinking
+from ctxkit.thinking import Change, first_change, unsent
+from tests.bound import MODELS, cases, sessions
+from tests.cli.runner import ctxkit, good
 from tests.lawful import ROOT, opened
 from tests.shared import SHARED, shared
+from tests.validators.prefixes import broken_in_body, broken_in_session, made, renamed, thoughts_of_body
 from tests.validators.thoughts import calls_signed, signed_calls, thoughts, thoughts_of_log
 
 REAL = sorted((SHARED / "transcripts/claude-code").glob("*.jsonl"))
@@ -102,3 +106,179 @@ def test_signatures_of_calls() -> None:
     raw = b"".join(dumps(row).encode() + b"\n" for row in rows)
     body = next(iter(opened(raw).export("gemini", model="gemini-2.5-pro").values))
     assert calls_signed(body) == {("B", "QUJD")} == signed_calls(raw)
+
+
+def talk(model: str = "claude-opus-5-5", exchanges: int = 4) -> bytes:
+    """A small session of Claude Code: of each exchange a prompt, thinking, words, a call, its result, an answer."""
+    rows: list[dict[str, Any]] = []
+
+    def add(kind: str, content: Any, response: str = "") -> None:
+        message: dict[str, Any] = {"role": kind, "content": content}
+        if kind == "assistant":
+            message |= {"id": response, "type": "message", "model": model}
+        rows.append({
+            "type": kind, "uuid": f"{len(rows):08d}-0000-4000-8000-000000000000", "sessionId": "s", "version": "2",
+            "parentUuid": rows[-1]["uuid"] if rows else None, "timestamp": f"2026-10-01T10:{len(rows):02d}:00.000Z",
+            "isSidechain": False, "cwd": "/x", "message": message,
+        })  # fmt: skip
+
+    for k in range(exchanges):
+        add("user", f"question {k}")
+        add("assistant", [thought(f"I look {k}", f"A{k}")], f"msg_a{k}")
+        add("assistant", [text(f"let me look {k}")], f"msg_a{k}")
+        add("assistant", [{"type": "tool_use", "id": f"t{k}", "name": "Read", "input": {"n": k}}], f"msg_a{k}")
+        add("user", [{"type": "tool_result", "tool_use_id": f"t{k}", "content": f"found {k}"}])
+        add("assistant", [thought("", f"B{k}")], f"msg_b{k}")
+        add("assistant", [text(f"answer {k}")], f"msg_b{k}")
+    return b"".join(dumps(row).encode() + b"\n" for row in rows)
+
+
+def body_of(log: Log, **asked: Any) -> tuple[dict[str, Any], dict[str, int]]:
+    """A request to Anthropic, and what is said of its thinking."""
+    exported = log.export("anthropic", **asked)
+    return next(iter(exported.values)), exported.repairs.thinking
+
+
+def test_forget_in_the_middle() -> None:
+    """The request has no thinking; asked for it, none behind the change; the session has none from there on."""
+    raw = talk()
+    log = opened(raw)
+    log.forget("9-12")
+    body, said = body_of(log)
+    assert thoughts_of_body(body) == []
+    assert said == {"left out: the request has not the system prompt and tools that they were made with": 6}
+    body, said = body_of(log, keep_thinking=True)
+    assert thoughts_of_body(body) == ["A0", "B0", "A1", "B1"]
+    assert said == {"left out: message 9 changed": 2} and broken_in_body(body, raw) == []
+    written = log.session("claude-code")
+    session = b"".join(written.pieces)
+    assert broken_in_session(session, made(raw)) == ([], 4) and b'"A3"' not in session
+    assert written.repairs.thinking == {"left out: message 9 changed": 2}
+    left = unsent(log)
+    assert left is not None and (left.count, left.why) == ({14: 1, 16: 1}, "message 9 changed")
+
+
+def test_an_older_model_keeps_its_thinking() -> None:
+    """As ever: what stays is sent, be it behind a change."""
+    log = opened(talk("claude-opus-4-6"))
+    log.forget("9-12")
+    body, said = body_of(log)
+    assert len(thoughts_of_body(body)) == 6 and not said and unsent(log) is None
+    assert not log.session("claude-code").repairs.thinking
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_unchanged_session_is_the_log(model: str) -> None:
+    """Its bytes stay, thinking and all; a request to no avail has none, unless asked."""
+    raw = talk(model)
+    log = opened(raw)
+    log.protect("1")
+    assert first_change(log) is None
+    written = log.session("claude-code", keep_id=True)
+    assert b"".join(written.pieces) == raw and not written.repairs.thinking
+    assert len(thoughts_of_body(body_of(log, keep_thinking=True)[0])) == 8
+    assert not thoughts_of_body(body_of(log)[0])
+
+
+def test_to_another_program() -> None:
+    """Another program sends another system prompt: no thinking goes along."""
+    written = opened(talk()).session("pi")
+    assert b"thinkingSignature" not in b"".join(written.pieces)
+    assert written.repairs.thinking == {"left out: another program sends another system prompt and tools": 8}
+    assert b'"A3"' in b"".join(opened(talk("claude-opus-4-6")).session("pi").pieces)
+
+
+def test_to_another_model() -> None:
+    """A model that cannot read the thinking: it is said that it does not count."""
+    rows = [record(text("a"), role="user"), record(thought("one", "S1"), text("first"))]
+    log = opened(b"".join(dumps(row).encode() + b"\n" for row in rows))
+    log.config.set_flags({"model": "claude-opus-5-5"})
+    log.transcript.model = "claude-opus-5-5"
+    _, said = body_of(log, model="claude-sonnet-4-6")
+    assert said == {"will not count: claude-sonnet-4-6 is not known to read them": 1}
+    assert not body_of(log, model="claude-opus-5-5", keep_thinking=True)[1]
+
+
+def test_what_is_put_around_is_a_change(tmp_path: Path) -> None:
+    """A system prompt of the config was not what the session's program sent."""
+    (tmp_path / "s.md").write_text("Be brief.", encoding="utf-8")
+    log = opened(talk())
+    log.config.set_flags({"assembly.system": str(tmp_path / "s.md")})
+    body, said = body_of(log, keep_thinking=True)
+    assert body["system"] and thoughts_of_body(body) == []
+    assert said == {"left out: what is put around the messages was not there": 8}
+    assert len(thoughts_of_body(body_of(log, keep_thinking=True, assembly=False)[0])) == 8
+
+
+def test_windows_and_filters_are_changes() -> None:
+    """What hides the beginning changes what all the rest stands behind."""
+    log = opened(talk())
+    log.config.set_flags({"window.messages": "6"})
+    change = first_change(log)
+    assert change == Change(0, "message 1 changed")
+    assert not thoughts_of_body(body_of(log, keep_thinking=True)[0])
+
+
+def test_a_message_of_nothing_but_thinking_goes_whole() -> None:
+    """Its rows leave with it, and who hung on them hangs on what stands above."""
+    raw = talk()
+    rows = raw.splitlines(keepends=True)
+    raw = b"".join(rows[:-1])  # the last answer was thought, and never said
+    log = opened(raw)
+    log.forget("1")
+    session = b"".join(log.session("claude-code").pieces)
+    assert broken_in_session(session, made(raw)) == ([], 0) and b"thinking" not in session
+
+
+def test_a_compaction_that_kept_messages() -> None:
+    """What the program kept stands behind a summary that it was not made behind: a changed session goes without it."""
+    path = ROOT / "fixtures/proofs-claude-code/compact.jsonl"
+    log = opened(renamed(path.read_bytes(), "claude-opus-5-5"))
+    moved = [cut for cut in log.transcript.view.cuts if cut.moved] if log.transcript.view is not None else []
+    assert moved and first_change(log) is not None
+
+
+def test_the_prompt_of_a_program() -> None:
+    """`build_final_prompt` gives the same as `export`."""
+    log = opened(talk())
+    log.forget("9-12")
+    kept = build_final_prompt(log, to="anthropic", keep_thinking=True)
+    assert thoughts_of_body(kept.body) == ["A0", "B0", "A1", "B1"]
+    assert "2 thinking blocks left out: message 9 changed" in kept.notes
+    assert thoughts_of_body(build_final_prompt(log, to="anthropic").body) == []
+
+
+def test_it_is_said(tmp_path: Path) -> None:
+    """On stderr, in `why`, and in `status`; as JSON too."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(talk())
+    good("forget", path, "9-12")
+    assert "2 thinking blocks left out: message 9 changed\n" in good("export", path, "--to", "claude-code").err
+    assert b"left out: message 9 changed" in good("why", path, "14").out
+    assert b"left out" not in good("why", path, "2").out
+    assert b"2 thinking blocks left out: message 9 changed" in good("status", path).out
+    assert good("status", path, "--json").values[0]["thinking"] == {"blocks": 2, "why": "message 9 changed"}
+    [why] = good("why", path, "14", "--json").values
+    assert why["thinking"] == "1 thinking block left out: message 9 changed"
+    assert ctxkit("export", path, "--to", "openai", "--keep-thinking").code == 2
+
+
+@pytest.mark.parametrize("name", [path.name for path in sessions(under=600_000)] or ["(none)"])
+def test_no_bound_thinking_behind_a_change(name: str) -> None:
+    """The law, on real sessions under any ops, all ways out (`just thinking`: all of them, more ops)."""
+    path = next(p for p in (shared("transcripts/claude-code") / name, shared("transcripts/pi") / name) if p.exists())
+    found = list(cases(path, 4))
+    assert found and [case for case in found if case.broken] == []
+
+
+def test_the_validator_sees_a_change() -> None:
+    """A word that changed, a block that was left out, an order that is another: all behind it are told."""
+    raw = talk()
+    known = made(raw)
+    assert broken_in_session(raw, known) == ([], 8)
+    assert len(broken_in_session(raw.replace(b"found 1", b"found x"), known)[0]) == 5
+    assert len(broken_in_session(raw.replace(b'"I look 2"', b'"I looked"'), known)[0]) == 3
+    body = body_of(opened(talk("claude-opus-4-6")))[0]
+    assert broken_in_body(body, raw) == [] and len(thoughts_of_body(body)) == 8
+    del body["messages"][2]["content"][0]
+    assert len(broken_in_body(body, raw)) > 4

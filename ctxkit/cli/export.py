@@ -82,9 +82,9 @@ def command(
     From Fable and Mythos 5.1, and Opus, Sonnet and Haiku 5.5 on, thinking is bound to all that stood before it: system
     prompt, tools, messages. The provider refuses it behind anything else. So a request for such a model has none, and a
     session has none from the first changed message on; how much went is told on stderr. --keep-thinking leaves what
-    stands before the first change in a request: send the system prompt and tools that it was made with. The header
-    anthropic-beta: thinking-binding-controls-2026-08-01 with "thinking": {"type": "adaptive", "block_binding":
-    {"prefix_mismatch_behavior": "drop_block"}} lets the provider drop what does not fit instead of refusing.
+    stands before the first change in a request: send the system prompt and tools that it was made with. With the beta
+    "thinking-binding-controls" (-2026-08-01 behind it, in the header anthropic-beta) and "block_binding":
+    {"prefix_mismatch_behavior": "drop_block"} in "thinking" the provider drops what does not fit instead of refusing.
 
     --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone; the config's `budget.enforce` does so
     by itself, to limit less reserve. What that left out is told on stderr.

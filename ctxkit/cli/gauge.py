@@ -12,6 +12,7 @@ from ctxkit.core.standing import WORDS
 from ctxkit.core.times import spoken
 from ctxkit.parameters import Around, Held, Parameters
 from ctxkit.status import Budget, LiveMark, Named, Status
+from ctxkit.thinking import told
 
 WIDEST = 40
 """Cells of the bar at most."""
@@ -37,6 +38,7 @@ def lines(found: Status, width: int) -> Iterator[list[Span]]:
         ("threads", [[_named(one)] for one in found.threads]),
         ("damage", list(_damage(found))),
         ("warnings", [[Ink(text, "yellow")] for text in found.warnings]),
+        ("thinking", [[told(left.blocks, f"left out: {left.why}")]] if (left := found.thinking) is not None else []),
         ("sidecar", [[found.sidecar]] if found.sidecar is not None else []),
     ):
         yield from rows(label, content, width)

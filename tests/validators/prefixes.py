@@ -95,7 +95,7 @@ class Tree:
         return row.get("type") == "assistant" and isinstance(row.get("message"), dict)
 
     def above(self, i: int) -> list[int]:
-        """The rows up to row i, in the order of the file: those above it, and all of the responses that these are of."""
+        """The rows up to row i, in the order of the file: those above it, all rows of their responses, the results."""
         if not self.linked:
             return list(range(i + 1))
         path: set[int] = set()
@@ -109,7 +109,12 @@ class Tree:
         for one in list(path):
             if self._said(self.rows[one]):
                 beside = [k for k in self.answers[self.rows[one]["message"].get("id")] if min(path) <= k < i]
-                results = [k for b in beside for k in self.below.get(self._id(self.rows[b]), []) if k < i and _result(self.rows[k])]
+                results = [
+                    k
+                    for b in beside
+                    for k in self.below.get(self._id(self.rows[b]), [])
+                    if k < i and _result(self.rows[k])
+                ]
                 path |= {*beside, *results}
         return sorted(path)
 
@@ -257,7 +262,7 @@ def hash_of(message: Row) -> str:
 
 
 def broken_as_noted(body: Row, raw: bytes) -> list[str]:
-    """The blocks of thinking of a request with system and tools that were made behind another request, by its hashes."""
+    """The blocks of thinking of a request with system and tools that were made behind another, by noted hashes."""
     lists = {row["id"]: (row.get("shapeHash"), hashes) for row, hashes in noted(raw)}
     by = {signature(block): row.get("requestRef") for row in rows_of(raw) for block in blocks(row) if signature(block)}
     shapes = {row["shapeHash"]: row["shape"] for row in rows_of(raw) if row.get("type") == "api-request-shape"}
