@@ -12,7 +12,7 @@ from tests.cli.runner import SMALL, ctxkit, good, lines, message, process, small
 from tests.cli.screens import on_pty
 
 KEYS = ["log", "model", "tokens", "parameters", "total", "items", "inside", "out", "marks", "ops", "void", "agents",
-        "threads", "damaged", "damage", "warnings", "sidecar"]  # fmt: skip
+        "threads", "damaged", "damage", "warnings", "sidecar", "thinking"]  # fmt: skip
 
 
 def test_pipe(tmp_path: Path) -> None:
