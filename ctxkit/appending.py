@@ -71,7 +71,7 @@ class AppendingLog(OpenedLog):
         """Whether the next op stands behind a sidecar's: those that a stream came with (--sidecar) go out with it."""
         opening = self.opening
         if opening.path is not None:
-            return not opening.format.native
+            return not opening.in_place
         return any(line.sidecar for line in self.transcript.ops)
 
     def shape(self, state: State | None = None) -> list[Any]:
@@ -104,7 +104,7 @@ class AppendingLog(OpenedLog):
                 opening.pending.append(line)
             self._state = self._ledger = None
             return
-        if opening.format.native:
+        if opening.in_place:
             append_line(opening.path, line, opening.source.seen, lambda now, start: grown(_holds_op(now, start)))
         else:
             if opening.sidecar is None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from ctxkit.core.ending import Condition
 from ctxkit.core.times import EARLIEST, LATEST
-from ctxkit.errors import CtxkitError, NothingMatched
+from ctxkit.errors import CtxkitError, ManyConversations, NothingMatched
 from ctxkit.formats import registry
 from ctxkit.glancing import Glance, glance
+from ctxkit.reading import read_source
 from ctxkit.remembered import Remembered, Tokens, known_as, settled
 from ctxkit.store.config import load
 from ctxkit.store.folder import SIDECAR, Entry, Known, walk
@@ -121,6 +123,7 @@ class _Search:
         """Everything below a place."""
         if self._remembered is not None:
             self._remembered.enter(place)
+        named = os.path.isfile(place)
         try:
             for entry in walk(place, self._seen):
                 if self._progress is not None:
@@ -131,7 +134,7 @@ class _Search:
                 elif entry.found is None:
                     self._failed(entry)
                 else:
-                    self._file(entry, entry.found)
+                    self._file(entry, entry.found, named=named)
         except OSError as error:
             raise cannot_open(place, error) from error
 
@@ -149,13 +152,16 @@ class _Search:
         if not os.path.lexists(folder.with_name(folder.name.removesuffix(SIDECAR))):
             self.found.orphans.append(folder)
 
-    def _file(self, entry: Entry, found: os.stat_result) -> None:
+    def _file(self, entry: Entry, found: os.stat_result, *, named: bool) -> None:
+        """A file that was `named`, and is no log, is told why; one that was come across is passed over."""
         path = entry.path
         try:
             beside = None if entry.alone else Sidecar(path)
             format = self._format(path, beside)
             ops = None if beside is None or beside.ops_size() is None else os.stat(beside.ops_path)
             told, tokens = self._told(path, found, beside, format, ops)
+            if told is None and named:
+                _refuse(path, beside, format)
         except CtxkitError as error:
             self.found.failed.append((path, error))
             return
@@ -191,6 +197,12 @@ class _Search:
 
     def _config(self, file: Path | None, folder: Path, base: Path | None) -> str:
         return str(load(file, folder, self._env, user_config(self._env), base=base)["format"])
+
+
+def _refuse(path: Path, beside: Sidecar | None, format: str) -> None:
+    """Raises UnknownFormat for what is no log; not for one that holds nothing, or many conversations."""
+    with open_log(path) as source, suppress(ManyConversations):
+        read_source(str(path), path, source, beside, conversation=None, format=format, rows=None)
 
 
 def _read(path: Path, beside: Sidecar | None, format: str) -> Glance | None:

@@ -17,9 +17,11 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
+from ctxkit.emptiness import LARGE, silence
 from ctxkit.errors import UnknownFormat, Usage
-from ctxkit.formats import containers, registry
+from ctxkit.formats import chat, containers, registry
 from ctxkit.formats.base import Block, Format, Reader, Row
+from ctxkit.formats.foreign import TRACES
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.records import LaidOut, RecordReader
 from ctxkit.store.sidecar import Sidecar
@@ -28,8 +30,8 @@ from ctxkit.store.source import Source, open_log, spool
 FRAGMENTS = frozenset({"torn-tail", "torn-line", "torn-prefix", "nul-block"})
 """Damage that a log without any whole record may have: its first append was cut off."""
 
-HEAD = 50
-"""How many records are looked at to detect a format."""
+TAIL = 1 << 16
+"""Bytes at the end of a log in which its last records are looked at."""
 
 FIRST_LINE = 1 << 16
 """Bytes looked at to tell a container (an array, an object over many lines) from JSON lines."""
@@ -75,6 +77,8 @@ class Opening(msgspec.Struct):
     notices: list[str]
     sidecar_damage: list[Damage]
     next_line: int
+    in_place: bool = False
+    """Whether ops are appended to the log itself; else they go to its sidecar."""
     sidecar_size: int = 0
     """Bytes of the sidecar's ops, as they were read."""
     pending: list[bytes] = []
@@ -121,6 +125,7 @@ def read_source(
 ) -> Opening:  # fmt: skip
     """The same for bytes that are open already. `format`: its name; `auto`: by its content."""
     registry.known(format)
+    _refuse_start(name, source)
     laid_out, format_, records = source, cast(Format | None, None), list[bytes]()
     damage: list[Damage] = []
     whole = _document(source) if format != NATIVE else None
@@ -138,16 +143,18 @@ def read_source(
             if sidecar is not None and len(container.conversations) > 1:
                 sidecar.conversation = conversation
             format_ = registry.by_name(found)
+        elif containers.is_document(whole) and (told_ := _sightings().refused_file(whole)) is not None:
+            raise _named(name, told_)
     if format_ is None:
         if conversation not in (None, 1):
             raise Usage(f"{name} has no conversation {conversation}", "it holds one: leave --conversation out")
         if format == registry.CONTAINED:
             raise UnknownFormat(f"{name} is no log of the format {format}", "without --from it is told by its content")
         try:
-            told = format != AUTO and format not in registry.FAMILIES
-            format_ = registry.by_name(format) if told else registry.chosen(format, _head(source))
+            told = format not in (AUTO, NATIVE, *registry.FAMILIES)
+            format_ = registry.by_name(format) if told else registry.chosen(format, _head(source), _tail(source))
         except UnknownFormat as error:
-            raise UnknownFormat(f"{name}: {error.message}", error.hint) from error
+            raise _named(name, error) from error
     reader = format_.reader()
     blocks = BlockReader(laid_out, format_.row, damage)
     if isinstance(laid_out, LaidOut):
@@ -158,15 +165,86 @@ def read_source(
             progress(blocks.offset, laid_out.size)
     transcript = reader.finish()
     transcript.damage = damage
-    _refuse_other_text(name, transcript, laid_out)
+    _refuse_other_text(name, transcript, laid_out, asked=format != AUTO)
     if format == format_.name and not transcript.messages and transcript.rows:
         _refuse_other_format(name, format_, laid_out)
+    format_, in_place = _place(format_, transcript, path, sidecar)
     opening = Opening(
         name, path, source, laid_out, format_, reader, transcript, sidecar, conversation,
-        list(sidecar.notices) if sidecar else [], [], blocks.line,
+        list(sidecar.notices) if sidecar else [], [], blocks.line, in_place,
     )  # fmt: skip
+    if rows is None:
+        _look_for_words(opening)
     _merge_sidecar(opening)
     return opening
+
+
+def _place(format: Format, transcript: Transcript, path: Path | None, sidecar: Sidecar | None) -> tuple[Format, bool]:
+    """The format, and whether ops are appended to the log itself.
+
+    Ops stay where there are some, whatever would be decided of the same log without them: a format that is told more
+    strictly than it was, or a record that another program appends, moves none.
+    """
+    if transcript.ops:
+        if format is chat.FOREIGN:
+            return chat.FORMAT, True
+        return format, format.native or format.was_chat
+    if format is chat.FORMAT and path is not None and sidecar is not None and sidecar.ops_size():
+        return chat.FOREIGN, False
+    return format, format.native
+
+
+def _named(name: str, error: UnknownFormat) -> UnknownFormat:
+    """The error with the name of the file."""
+    return UnknownFormat(f"{name}: {error.message}", error.hint)
+
+
+def _sightings() -> Any:
+    """What is seen of a file that is no log; most are, and do not import it."""
+    from ctxkit.formats import sightings
+
+    return sightings
+
+
+def _refuse_start(name: str, source: Source) -> None:
+    """Raises UnknownFormat where the first bytes are of another program's file, whatever lines it may hold."""
+    if _begins(source.read(0, 1 << 10)):
+        return
+    error = _sightings().refused_start(source.read(0, _sightings().BEGINNING), name)
+    if error is not None:
+        raise _named(name, error)
+
+
+def _begins(start: bytes) -> bool:
+    """Whether a file begins as a log does: with a record, be it behind blanks and NULs; or holds none of anything."""
+    found = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\0")
+    return not found or found[:1] in (b"{", b"[")
+
+
+def _look_for_words(opening: Opening) -> None:
+    """Raises UnknownFormat where no message says anything; notices where most of them do not."""
+    from ctxkit.core.messages import Message
+
+    def content(message: Message) -> Any:
+        """The message in full; None where it cannot be decoded."""
+        try:
+            rows = [loads(opening.laid_out.read(*span)) for span in ((message.offset, message.size), *message.more)]
+        except ValueError:
+            return None
+        return opening.format.content(message, [row for row in rows if isinstance(row, dict)])
+
+    found = silence(opening.transcript.messages, content)
+    if found is None:
+        return
+    read_as = opening.format.name
+    if found.whole:
+        row = next(m for m in opening.transcript.messages if m.bytes > LARGE)
+        seen = loads(opening.laid_out.read(row.offset, row.size))
+        raise _named(opening.name, _sightings().refused(seen, f"as {read_as} no message says anything; {row.n} has"))
+    opening.notices.append(
+        f"{opening.name}: {found.silent} of {found.large} larger messages that were looked at say nothing as {read_as}:"
+        " is it another program's file?"
+    )
 
 
 def _document(source: Source) -> bytes | None:
@@ -217,17 +295,29 @@ def _ends_line(source: Source, offset: int) -> bool:
     return offset == 0 or source.read(offset - 1, 1) == b"\n"
 
 
-def _refuse_other_text(name: str, transcript: Transcript, source: Source) -> None:
-    """Raises UnknownFormat where a file holds text but not one record: it is no log, and must not become one."""
-    if transcript.rows or transcript.ops:
+def _refuse_other_text(name: str, transcript: Transcript, source: Source, *, asked: bool) -> None:
+    """Raises UnknownFormat for a file that is no log, and must not become one.
+
+    It holds text but not one record; or, where nobody `asked` for a format, does not begin as a log does, and is damage
+    for the most part: messages stand in it as examples do in a page.
+    """
+    held = transcript.rows + len(transcript.ops)
+    if not transcript.damage or (held and (asked or transcript.ops or len(transcript.damage) <= held)):
+        return
+    begins = _begins(source.read(0, 1 << 10))
+    if held and begins:
         return
     for one in transcript.damage:
-        if one.code not in FRAGMENTS:
-            from ctxkit.formats import sightings
-
-            seen = sightings.of_file(source.read(0, source.size)) if source.size <= LARGEST else None
-            if seen is not None:
-                raise UnknownFormat(f"{name}: this is no format that ctxkit reads: {seen}", registry.hint())
+        if held or one.code not in FRAGMENTS or not begins:
+            error = None
+            if source.size <= LARGEST and one.code not in FRAGMENTS:
+                error = _sightings().refused_file(source.read(0, source.size))
+            if error is not None:
+                raise _named(name, error)
+            if held:
+                text = f"{len(transcript.damage)} places in it are no records, and {held} are"
+                hint = "--from FORMAT reads what is whole of it as that format"
+                raise UnknownFormat(f"{name}:{one.line}: {one.text}: {text}, so it is no log", hint)
             raise UnknownFormat(f"{name}:{one.line}: {one.text}: no record in the whole file, so it is no log")
 
 
@@ -235,9 +325,7 @@ def _refuse_other_format(name: str, format: Format, source: Source) -> None:
     """Raises UnknownFormat where a log without a message does not look like the format that was asked for."""
     head = _head(source)
     if head and not format.detect(head):
-        from ctxkit.formats import sightings
-
-        seen = sightings.of_record(head[0], "its first record has")
+        seen = _sightings().refused(head[0], "its first record has").message
         text = f"{name} is no log of the format {format.name}: it has no message of that format; {seen}"
         raise UnknownFormat(text, "without --from it is told by its content")
 
@@ -256,8 +344,30 @@ def _head(source: Source) -> list[dict[str, Any]]:
                 continue
             if isinstance(record, dict) and not isinstance(record.get("ctxkit"), str):
                 found.append(record)
-                if len(found) >= HEAD:
+                if len(found) >= registry.HEAD:
                     return found
+    return found
+
+
+def _tail(source: Source) -> list[dict[str, Any]]:
+    """The last whole records that may carry keys of another program; of a short log, none: they are its first."""
+    start = max(source.size - TAIL, 0)
+    if not start:
+        return []
+    piece = source.read(start, TAIL)
+    if not any(trace in piece for trace in TRACES):
+        return []
+    found: list[dict[str, Any]] = []
+    for line in piece.split(b"\n")[:0:-1]:
+        if any(trace in line for trace in TRACES):
+            try:
+                record = loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict) and not isinstance(record.get("ctxkit"), str):
+                found.append(record)
+                if len(found) >= registry.HEAD:
+                    break
     return found
 
 
@@ -266,7 +376,7 @@ def _clean_head(source: Source) -> list[dict[str, Any]] | None:
     found: list[dict[str, Any]] = []
     piece = source.read(0, FIRST_PIECE)
     start = 0
-    while len(found) < HEAD:
+    while len(found) < registry.HEAD:
         end = piece.find(b"\n", start)
         if end < 0:
             return found if start == source.size else None

@@ -83,15 +83,16 @@ def test_reread_after_a_torn_line(tmp_path: Path) -> None:
 
 
 def test_sidecar(tmp_path: Path) -> None:
-    """A session's ops stand beside it; those beside a native log are none of its."""
-    for name, raw, count in (("s.jsonl", FOREIGN, 1), ("n.jsonl", SMALL, 0)):
+    """A session's ops stand beside it; those beside a native log with ops of its own are none of its."""
+    own = b'{"ctxkit":"mark","v":1,"id":"m0","at":{"messages":0}}\n'
+    for name, raw, count in (("s.jsonl", FOREIGN, 1), ("n.jsonl", SMALL, 1), ("o.jsonl", own + SMALL, 0)):
         path = tmp_path / name
         path.write_bytes(raw)
         folder = tmp_path / f"{name}.ctxkit"
         folder.mkdir()
         (folder / "ops.jsonl").write_bytes(b'{"ctxkit":"mark","v":1,"id":"m1","at":{"messages":2}}\nbroken\n')
         opening = read(path)
-        assert len(opening.transcript.ops) == count
+        assert len([op for op in opening.transcript.ops if op.sidecar]) == count
         assert len(opening.sidecar_damage) == count and not opening.transcript.damage
 
 
@@ -104,7 +105,7 @@ def test_rows(tmp_path: Path) -> None:
 def test_a_format_by_name(tmp_path: Path) -> None:
     """Read as what was asked for, whatever it looks like: first by the caller, then by the config; a look back too."""
     path = tmp_path / "x.jsonl"
-    path.write_bytes(b'{"note":1}\n' * 60 + b'{"role":"user","content":"late"}\n')
+    path.write_bytes(b'{"note":1}\n' * 70 + b'{"role":"user","content":"late"}\n')
     with pytest.raises(UnknownFormat):
         Log.open(path)
     assert len(Log.open(path, format="chat").messages) == 1

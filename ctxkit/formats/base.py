@@ -77,6 +77,8 @@ class Format(Protocol):
     edits: bool = False
     """True where further rows of a message say it anew, after others came."""
     row: type[Row]
+    was_chat: bool = False
+    """True where its files were taken for native logs before it was known: one that holds an op keeps its ops."""
     agents: tuple[str, str, str] | None = None
     """Where its program keeps what agents did, in files of their own: the folder in the one that is named like the log
     (without its ending), and what stands before and behind an agent's name."""

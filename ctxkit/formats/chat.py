@@ -25,6 +25,7 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.chat_parts import RESULT_ROLES, parts_of
 from ctxkit.formats.columns import Columns, Function, Made
+from ctxkit.formats.foreign import is_message
 
 _ABSENT = msgspec.Raw(b"")
 _NULL = msgspec.Raw(b"null")
@@ -76,8 +77,8 @@ class ChatFormat(Format):
         self.native = native
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
-        """Whether one of the records has a string `role`. An empty log, and one of ops only, is native too."""
-        return not head or any(isinstance(record.get("role"), str) for record in head)
+        """Whether one of the records is a chat message. An empty log, and one of ops only, is native too."""
+        return not head or any(map(is_message, head))
 
     def reader(self) -> ChatReader:
         """A new reader."""
@@ -100,6 +101,8 @@ def content_of(record: dict[str, Any], calls: Sequence[str] = (), results: Seque
 
 
 FORMAT = ChatFormat()
+FOREIGN = ChatFormat(native=False)
+"""Chat messages a line in a file that carries another program's keys: ops go to the sidecar."""
 
 
 _decode_parts = msgspec.json.Decoder(list[PartHead | NoObject]).decode_lines

@@ -38,6 +38,8 @@ _LISTS = ("messages", "traj", "history")
 """Where the messages stand: of requests and runs, of tau-bench, of SWE-agent."""
 BODIES = frozenset({"responses", "gemini"})
 """Formats of lines other than chat messages that bodies of requests are laid out as (`formats/exchanges.py`)."""
+_HEADED = frozenset({"gemini-cli", "opencode"})
+"""Formats of session documents, whose first line is about the session (`formats/documents.py`)."""
 _LABELS = ("custom_id", "instance_id", "task_id", "conversation_id", "id", "title", "name", "trial")
 
 
@@ -61,7 +63,7 @@ class Conversation(msgspec.Struct):
             from ctxkit.formats import exchanges
 
             return exchanges.count(self.format, self.records)
-        return len(self.records) - 1
+        return len(self.records) - (self.format in _HEADED)
 
     @property
     def title(self) -> str:
@@ -141,6 +143,13 @@ def may_be(start: bytes, *, whole: bool = True) -> bool | None:
             return False
         count += 1  # torn, perhaps before a conversation a line
     return False if whole or count == _FIRST else None
+
+
+def is_document(raw: bytes) -> bool:
+    """Whether a file is one JSON text over many lines: what stands on a line of it is no record."""
+    body = _split_ops(raw.removeprefix(_BOM))[0]
+    first = next((line for _, _, line in _lines(body)), b"")
+    return not _sound(first) and _sound(body)
 
 
 def find(raw: bytes) -> Container | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ctxkit.formats import heads
+from ctxkit.formats.foreign import dialect
 from ctxkit.formats.gemini_parts import is_content
 from ctxkit.formats.response_kinds import is_item
 
@@ -32,7 +33,7 @@ def whose(listed: list[bytes]) -> str:
         return "responses"
     if any(map(is_content, found)):
         return "gemini"
-    return "messages" if any(isinstance(one.get("role"), str) for one in found) else ""
+    return dialect(found) or ("messages" if any(isinstance(one.get("role"), str) for one in found) else "")
 
 
 def count(format: str, lines: list[bytes]) -> int:

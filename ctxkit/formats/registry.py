@@ -12,7 +12,9 @@ from typing import Any, cast
 
 from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats.base import Format
+from ctxkit.formats.chat import FOREIGN
 from ctxkit.formats.chat import FORMAT as CHAT
+from ctxkit.formats.foreign import dialect, is_foreign, is_message
 
 REGISTRY: dict[str, str] = {
     "claude-code": "ctxkit.formats.claude_code",
@@ -21,6 +23,11 @@ REGISTRY: dict[str, str] = {
     "gemini-cli": "ctxkit.formats.gemini_cli",
     "copilot-cli": "ctxkit.formats.copilot_cli",
     "opencode": "ctxkit.formats.opencode",
+    "qwen-code": "ctxkit.formats.qwen_code",
+    "cursor": "ctxkit.formats.cursor",
+    "goose": "ctxkit.formats.goose",
+    "amp": "ctxkit.formats.amp",
+    "continue": "ctxkit.formats.continue_dev",
     "responses": "ctxkit.formats.response_log",
     "gemini": "ctxkit.formats.gemini_log",
     "chat": "ctxkit.formats.chat",
@@ -62,6 +69,15 @@ ABOUT: dict[str, tuple[str, str, str]] = {
         "compactions, a revert, calls with their results",
         "steps, snapshots, patches; a revert within a message",
     ),
+    "qwen-code": (
+        "a session file of Qwen Code",
+        "branches, compressions, calls with their results",
+        "telemetry, commands",
+    ),
+    "cursor": ("a transcript of an agent of Cursor", "words and calls", "how a turn ended; Cursor writes no results"),
+    "goose": ("a session file of Goose before 1.10", "all of the messages", "figures of the session"),
+    "amp": ("a thread of Amp", "all of the messages, results", "what stands around them"),
+    "continue": ("a session of Continue", "messages, results of calls", "context items, logs of prompts"),
     "responses": (
         "items of OpenAI's Responses: a line each, an array, a request, a response",
         "all items, instructions",
@@ -91,13 +107,18 @@ HOMES: dict[str, tuple[str, str, str]] = {
     "pi": ("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
     "gemini-cli": ("", ".gemini", "tmp"),
     "copilot-cli": ("", ".copilot", "session-state"),
+    "qwen-code": ("", ".qwen", "projects"),
+    "cursor": ("", ".cursor", "projects"),
+    "goose": ("", ".local/share/goose", "sessions"),
+    "amp": ("", ".local/share/amp", "threads"),
+    "continue": ("CONTINUE_GLOBAL_DIR", ".continue", "sessions"),
 }
 """Name -> where its program keeps its sessions: the variable that names its folder ("" for none), that folder else,
 below the home, and the folder of the sessions in it. (opencode keeps a database.)
 """
 
-HEAD = 50
-"""How many of the first records are looked at."""
+HEAD = 64
+"""How many of the first records are looked at, and of the last."""
 
 
 def by_name(name: str) -> Format:
@@ -124,14 +145,16 @@ def fits(asked: str, found: str) -> bool:
     return asked in ("auto", found) or found in FAMILIES.get(asked, ())
 
 
-def chosen(asked: str, head: Sequence[dict[str, Any]]) -> Format:
-    """The format that `asked` names, whatever the log looks like; of a provider's or `auto`, by its first records.
+def chosen(asked: str, head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) -> Format:
+    """The format that `asked` names; of a provider's or `auto`, by the log's first records, and its last.
 
-    Raises UnknownFormat, which says what was seen.
+    A log that carries another program's keys is never native, whatever it is read as. Raises UnknownFormat, which says
+    what was seen.
     """
     if asked not in ("auto", *FAMILIES):
-        return by_name(asked)
-    found = detect(head)
+        found = by_name(asked)
+        return FOREIGN if found is CHAT and any(map(is_foreign, (*head[:HEAD], *tail))) else found
+    found = detect(head, tail)
     if fits(asked, found.name):
         return found
     text = f"this is no log of the format {asked}: it is of {found.name}"
@@ -143,35 +166,27 @@ def hint() -> str:
     return f"formats: {', '.join(names())}; --from FORMAT reads it as one of them"
 
 
-def detect(head: Sequence[dict[str, Any]]) -> Format:
+def detect(head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) -> Format:
     """The format of a log from its first records, ops left out; none at all is a native log.
 
-    Raises UnknownFormat, which says what was seen.
+    `tail`: its last records, which can show that a log of chat messages is another program's. Raises UnknownFormat,
+    which says what was seen.
     """
     head = [record for record in head[:HEAD] if not isinstance(record.get("ctxkit"), str)]
     if not head:
         return CHAT
-    at_once = _is_chat_at_once(head[0])
+    foreign = any(map(is_foreign, (*head, *tail)))
+    at_once = not foreign and is_message(head[0])
     if at_once and not any("type" in record for record in head):
         return CHAT
+    if foreign and (told := dialect(head)):
+        return by_name(told)
     for one in map(by_name, FAMILIES["openai"][:2]) if at_once else _formats():
         if one.detect(head):
-            return one
+            return FOREIGN if one is CHAT and foreign else one
     from ctxkit.formats import sightings
 
-    if head[0].get("kind") == "checkpoint" and "prefix" in head[0]:
-        raise UnknownFormat(
-            "this is a checkpoint: it refers to messages of its log, and holds none",
-            "ctxkit diff LOG FILE compares it with its log; ctxkit restore LOG FILE brings it back",
-        )
-    raise UnknownFormat(
-        f"this is no format that ctxkit reads: {sightings.of_record(head[0], 'its first record has')}", hint()
-    )
-
-
-def _is_chat_at_once(record: dict[str, Any]) -> bool:
-    """Whether the record is a chat message beyond doubt, so that no other format need be imported to ask it."""
-    return isinstance(record.get("role"), str) and ("content" in record or "tool_calls" in record)
+    raise sightings.refused(head[0], "its first record has")
 
 
 def _formats() -> Iterator[Format]:

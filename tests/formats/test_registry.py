@@ -23,9 +23,17 @@ HEADS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "empty": ([], "chat"),
     "only ops": ([{"ctxkit": "mark"}], "chat"),
     "a message": ([{"role": "user", "content": "x"}], "chat"),
-    "a bare role": ([{"role": "user"}], "chat"),
+    "a bare role among messages": ([{"role": "user"}, {"role": "user", "content": None}], "chat"),
+    "keys of the owner": ([{"role": "user", "content": "x", "persona": "frodo", "id": 3, "message": "hi"}], "chat"),
+    "cursor": ([{"role": "user", "message": {"content": "x"}}, {"type": "turn_ended"}], "cursor"),
+    "goose": ([{"working_dir": "/", "description": ""}, {"role": "user", "content": "x"}], "goose"),
+    "goose without its header": ([{"role": "user", "content": [{"type": "toolRequest"}]}], "goose"),
+    "qwen code": ([{"parentUuid": None, "uuid": "u", "sessionId": "s", "message": {"parts": []}}], "qwen-code"),
+    "qwen code, first a note": ([{"parentUuid": None, "sessionId": "s", "systemPayload": {}}], "qwen-code"),
+    "amp": ([{"role": "user", "content": [{"type": "tool_result", "toolUseID": "t", "run": {}}]}], "amp"),
+    "continue": ([{"message": {"role": "user", "content": "x"}, "contextItems": []}], "continue"),
     "odd first record": ([{"note": 1}, {"role": "user", "content": "x"}], "chat"),
-    "a key that is not an op": ([{"ctxkit": 3, "role": "user"}], "chat"),
+    "a key that is not an op": ([{"ctxkit": 3, "role": "user", "content": "x"}], "chat"),
     "claude code": ([CLAUDE], "claude-code"),
     "items": ([REASONING], "responses"),
     "items after an easy one": ([{"role": "user", "content": "x"}, REASONING], "responses"),
@@ -40,7 +48,17 @@ def test_detect(head: list[dict[str, Any]], name: str) -> None:
     assert registry.detect(head).name == name
 
 
-@pytest.mark.parametrize("record", [{"messages_display": "user: hi"}, {"a": 1, "b": 2}, {}, {"role": 3}])
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"messages_display": "user: hi"},
+        {"a": 1, "b": 2},
+        {},
+        {"role": 3},
+        {"role": "user"},
+        {"role": "user", "said": "x"},
+    ],
+)
 def test_what_is_no_format_is_refused_with_what_was_seen(record: dict[str, Any]) -> None:
     """The error names the keys of the first record."""
     with pytest.raises(UnknownFormat) as error:
@@ -55,12 +73,29 @@ def test_a_checkpoint_is_told_as_one() -> None:
     assert "restore LOG FILE" in error.value.hint
 
 
-def test_only_the_first_fifty_records_count() -> None:
-    """A role far below does not make a log of anything a chat."""
+def test_only_the_first_records_count() -> None:
+    """A message far below does not make a log of anything a chat."""
     odd: list[dict[str, Any]] = [{"note": i} for i in range(registry.HEAD)]
-    assert registry.detect([*odd[:-1], {"role": "user"}]).name == "chat"
+    said = {"role": "user", "content": "x"}
+    assert registry.detect([*odd[:-1], said]).name == "chat"
     with pytest.raises(UnknownFormat):
-        registry.detect([*odd, {"role": "user"}])
+        registry.detect([*odd, said])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"uuid": "u", "parentUuid": None}, {"message": {"content": "y"}}, {"type": "event", "payload": {}},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("asked", ["auto", "chat", "openai"])
+def test_a_chat_with_keys_of_another_program_is_not_native(asked: str, more: dict[str, Any]) -> None:
+    """Be it the first record, a later one, or the last; its messages are read all the same."""
+    plain = {"role": "user", "content": "x"}
+    for head, tail in (([plain | more], []), ([plain, plain | more], []), ([plain], [plain | more])):
+        found = registry.chosen(asked, head, tail)
+        assert (found.name, found.native) == ("chat", False)
+    assert registry.chosen(asked, [plain], [plain]).native
 
 
 def test_every_name_in_the_registry_is_that_format() -> None:

@@ -7,44 +7,59 @@ from typing import Any
 
 import pytest
 
-from ctxkit.formats.sightings import of_file, of_record
+from ctxkit.formats.sightings import refused, refused_file, refused_start
 
 
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (
-            {"schema_version": "ATIF-v1.2", "agent": {}, "steps": []},
-            "the keys schema_version, agent, steps: it looks like",
-        ),
-        ([{"conversations": []}, {}], "a JSON array of 2, the first with the keys conversations: it looks like"),
+        ({"schema_version": "ATIF-v1.2", "agent": {}, "steps": []}, "looks like a trajectory in ATIF, which ctxkit"),
+        ({"schema_version": "ATIF-v1.2", "agent": {}, "steps": []}, "the keys schema_version, agent, steps"),
+        ([{"conversations": []}, {}], "ShareGPT, which ctxkit does not read: it is a JSON array of 2"),
         ({"mapping": {}, "current_node": "a"}, "an export of ChatGPT"),
         ({"prompt": "a", "completion": "b"}, "fine-tuning"),
         ({"type": "response.created", "response": {}}, "a stream"),
         ({"type": "function_call", "name": "f"}, "an item of Responses without a sound call_id, arguments"),
         ({"type": "function_call", "name": "f", "call_id": "c", "arguments": "{}"}, "type, name, call_id, arguments"),
+        ({"kind": 1, "k": [], "v": 2}, "VS Code"),
+        ({"kind": "note", "v": 2}, "no format that ctxkit reads"),
         ({"a": 1}, "one JSON object with the keys a"),
         ({}, "(none)"),
     ],
 )
-def test_of_file(value: Any, words: str) -> None:
-    """Its keys, and whose shape they are."""
+def test_of_a_file(value: Any, words: str) -> None:
+    """Whose shape it has, and its keys."""
     for indent in (None, 2):
-        found = of_file(json.dumps(value, indent=indent).encode())
-        assert found is not None and words in found
+        found = refused_file(json.dumps(value, indent=indent).encode())
+        assert found is not None and words in found.message and found.hint
 
 
 @pytest.mark.parametrize("raw", [b"", b"words", b"{", b"[1, 2]", b"3"])
 def test_nothing_can_be_told(raw: bytes) -> None:
     """Of what is no JSON, or holds no object."""
-    assert of_file(raw) is None
+    assert refused_file(raw) is None
 
 
-def test_binary() -> None:
-    """By its first bytes."""
-    assert of_file(b"PK\x03\x04abc") == "it is a zip archive, as logs of Inspect (.eval) are"
+@pytest.mark.parametrize(
+    ("raw", "name", "words"),
+    [
+        (b"PK\x03\x04abc", "", "a zip archive"),
+        (b"\x1f\x8b\x08", "", "gzip"),
+        (b"SQLite format 3\0 CREATE TABLE nothing", "", "a database"),
+        (b"SQLite format 3\0 CREATE TABLE session (\0CREATE TABLE `message`\0CREATE TABLE part", "", "opencode"),
+        (b"\n# aider chat started at 2026", "", "aider"),
+        (b"\x08\x01", "a.pb", "Windsurf"),
+        (b'{"a"', "a.pb", ""),
+        (b"\x08\x01", "a.jsonl", ""),
+        (b"# a page", "a.md", ""),
+    ],
+)
+def test_by_its_first_bytes(raw: bytes, name: str, words: str) -> None:
+    """Whatever stands behind them."""
+    found = refused_start(raw, name)
+    assert words in found.message if found is not None else not words
 
 
 def test_keys_are_cut() -> None:
     """Eight of them are shown."""
-    assert of_record(dict.fromkeys("abcdefghij"), "it has") == "it has the keys a, b, c, d, e, f, g, h, …"
+    assert refused(dict.fromkeys("abcdefghij"), "it has").message.endswith("it has the keys a, b, c, d, e, f, g, h, …")

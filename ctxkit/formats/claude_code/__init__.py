@@ -15,6 +15,7 @@ from ctxkit.formats.base import Edited, Format, Kept, NewSession, Noted, Proofs,
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow
+from ctxkit.formats.foreign import dialect
 
 __all__ = ["FORMAT", "ClaudeCode"]
 
@@ -34,8 +35,8 @@ class ClaudeCode(Format):
     agents: tuple[str, str, str] | None = ("subagents", "agent-", ".jsonl")
 
     def detect(self, head: Sequence[dict[str, Any]]) -> bool:
-        """A row with parentUuid and sessionId, or one of the types that only Claude Code writes."""
-        return any(
+        """A row with parentUuid and sessionId, or one of the types that only Claude Code writes. Not Qwen Code's."""
+        return dialect(head) != "qwen-code" and any(
             ("parentUuid" in row and "sessionId" in row)
             or (isinstance(row.get("type"), str) and row["type"] in _SIDE_TYPES)
             or (row.get("type") == "summary" and "leafUuid" in row)

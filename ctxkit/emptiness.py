@@ -1,0 +1,56 @@
+"""Emptiness: how many messages of a log say nothing, as its format reads them: then it is hardly of that format.
+
+Pipeline: `reading.py` asks once for each log that is opened. A few messages from either end are looked at, so that a
+log of a gigabyte costs what a small one does; all are, before it is said that none says anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from ctxkit.core.messages import Content, Message, Other, Text
+
+LARGE = 200
+"""Bytes of rows above which a message has room for words."""
+AT_EITHER_END = 64
+_AT_FIRST = 8
+
+Read = Callable[[Message], Content | None]
+"""Gives a message in full; None for one that cannot be read."""
+
+
+class Silence(NamedTuple):
+    """`silent` of `large` messages at either end say nothing; `whole`: and no other message of the log does."""
+
+    silent: int
+    large: int
+    whole: bool
+
+
+def silence(messages: Sequence[Message], read: Read) -> Silence | None:
+    """What is silent, where more than half of the large messages at either end are; None where they are not."""
+    count = len(messages)
+    ends = range(count) if count <= 2 * AT_EITHER_END else [*range(AT_EITHER_END), *range(count - AT_EITHER_END, count)]
+    large = [one for at in ends if (one := messages[at]).bytes > LARGE]
+    first = large[:: max(len(large) // _AT_FIRST, 1)]
+    if sum(not _says(one, read) for one in first) * 2 <= len(first):
+        return None
+    silent = sum(not _says(one, read) for one in large)
+    whole = silent == len(large) and not _any(messages, read)
+    return Silence(silent, len(large), whole) if silent * 2 > len(large) else None
+
+
+def _any(messages: Iterable[Message], read: Read) -> bool:
+    return any(_says(one, read) for one in messages)
+
+
+def _says(message: Message, read: Read) -> bool:
+    """Whether a message has words, thinking, calls, results, or something that is known to say more than words."""
+    if message.calls or message.results:
+        return True
+    content = read(message)
+    return content is None or any(
+        bool(part.text.strip()) if isinstance(part, Text) else not (isinstance(part, Other) and part.kind == "unknown")
+        for part in content.parts
+    )

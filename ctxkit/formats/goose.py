@@ -1,0 +1,61 @@
+"""The Goose format: sessions before 1.10, `~/.local/share/goose/sessions/<name>.jsonl`. (Newer ones are in a database.)
+
+Pipeline: `formats/registry.py` lists `FORMAT`. The first row is about the session; the others are messages, whose calls
+and results are parts of their own kinds. The reading follows Goose's published types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxkit.formats.dialect import Dialect, parts, text
+from ctxkit.formats.foreign import Json
+
+
+def put(row: Json) -> Json | None:
+    """A row as a chat message."""
+    if not isinstance(row.get("role"), str):
+        return None
+    content = row.get("content")
+    rest = {key: value for key, value in row.items() if key != "created"}
+    said = [_part(one) for one in content] if isinstance(content, list) else content
+    return rest | {"content": said} | ({"ts": row["created"]} if "created" in row else {})
+
+
+def _part(part: Any) -> Any:
+    """A part in the words of Anthropic's API."""
+    if not isinstance(part, dict):
+        return part
+    match part.get("type"):
+        case "toolRequest" | "frontendToolRequest":
+            call, failed = _outcome(part.get("toolCall"))
+            call = call if isinstance(call, dict) else {"name": "", "arguments": {"error": failed}}
+            return {"type": "tool_use", "id": part.get("id"), "name": call.get("name"), "input": call.get("arguments")}
+        case "toolResponse":
+            answer, failed = _outcome(part.get("toolResult"))
+            said = answer.get("content") if isinstance(answer, dict) else answer
+            wrong = bool(failed) or (isinstance(answer, dict) and answer.get("isError") is True)
+            content = failed or [_part(one) for one in parts(said)]
+            return {"type": "tool_result", "tool_use_id": part.get("id"), "content": content} | (
+                {"is_error": True} if wrong else {}
+            )
+        case "image":
+            source = {"type": "base64", "media_type": part.get("mimeType"), "data": part.get("data")}
+            return part if "source" in part else {"type": "image", "source": source}
+        case "resource" if isinstance(held := part.get("resource"), dict) and isinstance(held.get("text"), str):
+            return {"type": "text", "text": held["text"]}
+        case "redactedThinking":
+            return {"type": "redacted_thinking", "data": part.get("data")}
+    return part
+
+
+def _outcome(told: Any) -> tuple[Any, str]:
+    """What came of a call or a tool: its value, or the words of its error."""
+    if not isinstance(told, dict):
+        return told, ""
+    if told.get("status") == "error":
+        return None, text(told.get("error")) or "failed"
+    return told.get("value", told), ""
+
+
+FORMAT = Dialect("goose", put, was_chat=True)

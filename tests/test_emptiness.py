@@ -1,0 +1,57 @@
+"""How many messages of a log say nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxkit.core.messages import Content, Message, Other, Part, Text, Thinking
+from ctxkit.emptiness import AT_EITHER_END, Silence, silence
+
+SAYS: list[Part] = [Text("x")]
+
+
+def of(contents: list[list[Part] | None], size: int = 300) -> tuple[Silence | None, list[int]]:
+    """What is silent, and which messages were read."""
+    asked: list[int] = []
+
+    def read(message: Message) -> Content | None:
+        asked.append(message.n)
+        parts = contents[message.n - 1]
+        return None if parts is None else Content("user", parts)
+
+    return silence([Message(n, 0, size, "user") for n in range(1, len(contents) + 1)], read), asked
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        ([], None),
+        ([SAYS], None),
+        ([[]], Silence(1, 1, True)),
+        ([[Text(" \n")], [Other("unknown", {})]], Silence(2, 2, True)),
+        ([[Thinking("", {})], [Other("document", {})]], None),
+        ([SAYS, []], None),
+        ([SAYS, [], []], Silence(2, 3, False)),
+        ([None, None], None),
+    ],
+)
+def test_silence(contents: list[list[Part] | None], expected: Silence | None) -> None:
+    """More than half of them; all where no message says anything. What cannot be read may say something."""
+    assert of(contents)[0] == expected
+
+
+def test_small_rows_have_no_room() -> None:
+    """They may be empty."""
+    assert of([[]] * 9, size=200)[0] is None
+
+
+def test_calls_are_not_read() -> None:
+    """They say something."""
+    assert silence([Message(1, 0, 300, "user", calls=("c",))], lambda _: Content("user", [])) is None
+
+
+def test_a_few_messages_are_read() -> None:
+    """Of a long log; all of them before it is said that none says anything."""
+    assert len(of([SAYS] * 9000)[1]) < 10
+    found, asked = of([[]] * 4000 + [SAYS] + [[]] * 4000)
+    assert found == Silence(2 * AT_EITHER_END, 2 * AT_EITHER_END, False) and 4001 in asked
