@@ -24,6 +24,7 @@ from ctxkit.core.times import iso
 from ctxkit.core.transcript import OpLine
 from ctxkit.errors import BadMessage, ForeignLog, Usage
 from ctxkit.formats.base import Row
+from ctxkit.formats.chat import FOREIGN
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import read_source, reread
 from ctxkit.store.append import append_line
@@ -117,8 +118,11 @@ class AppendingLog(OpenedLog):
         opening = self.opening
         if not opening.format.native:
             owner = opening.format.name
+            what = f"is a {owner} file, which another program owns"
+            if opening.format is FOREIGN:
+                what = "carries the keys of another program's log"
             raise ForeignLog(
-                f"{opening.name} is a {owner} file, which another program owns: no message was added",
+                f"{opening.name} {what}: no message was added",
                 "ops on it go to its sidecar; messages are added by its own program",
             )
         require_message(record)

@@ -105,18 +105,23 @@ def read(
         if before is not None:
             before(source)
         format = settle(path, beside) if settle is not None else AUTO
-        return read_source(
+        opening = read_source(
             name, path, source, beside, conversation=conversation, format=format, rows=rows, progress=progress
         )
+        _look_for_words(opening)
+        return opening
     path, name = None, log.name if isinstance(log, Source) else "standard input"
     source = log if isinstance(log, Source) else spool(log, name, progress)
     if before is not None:
         before(source)
     piped = Sidecar(None, folder) if folder else None
     format = settle(path, piped) if settle is not None else AUTO
-    return read_source(
+    opening = read_source(
         name, path, source, piped, conversation=conversation, format=format, rows=rows, progress=progress
     )
+    if source is not log:  # what a program holds is what it says it is
+        _look_for_words(opening)
+    return opening
 
 
 def read_source(
@@ -173,8 +178,6 @@ def read_source(
         name, path, source, laid_out, format_, reader, transcript, sidecar, conversation,
         list(sidecar.notices) if sidecar else [], [], blocks.line, in_place,
     )  # fmt: skip
-    if rows is None:
-        _look_for_words(opening)
     _merge_sidecar(opening)
     return opening
 
@@ -315,9 +318,9 @@ def _refuse_other_text(name: str, transcript: Transcript, source: Source, *, ask
             if error is not None:
                 raise _named(name, error)
             if held:
-                text = f"{len(transcript.damage)} places in it are no records, and {held} are"
+                text = f"{len(transcript.damage)} pieces of it are no records, {held} could be: it is no log"
                 hint = "--from FORMAT reads what is whole of it as that format"
-                raise UnknownFormat(f"{name}:{one.line}: {one.text}: {text}, so it is no log", hint)
+                raise UnknownFormat(f"{name}:{one.line}: {one.text}: {text}", hint)
             raise UnknownFormat(f"{name}:{one.line}: {one.text}: no record in the whole file, so it is no log")
 
 

@@ -14,6 +14,7 @@ class Program(NamedTuple):
 
     file: str
     name: str
+    shape: str
     format: str
     messages: int
     said: tuple[str, ...]
@@ -35,11 +36,11 @@ def programs() -> list[Program]:
     """All of them."""
     rows = [line.split(" | ") for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith("| ")]
     found = []
-    for file, name, _, _, happens, said in rows[1:]:
+    for file, name, shape, _, happens, said in rows[1:]:
         format, _, count = happens.partition(", ")
         words = tuple(said.removesuffix(" |").split("; "))
         found.append(
-            Program(file.removeprefix("| "), name, "" if format == "refused" else format, int(count or 0), words)
+            Program(file.removeprefix("| "), name, shape, "" if format == "refused" else format, int(count or 0), words)
         )
     return found
 

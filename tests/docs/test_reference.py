@@ -19,6 +19,7 @@ from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import KEYS, Key
 from ctxkit.summarizing import Telling
 from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
+from tests.programs import ALL
 
 PACKAGE = ROOT / "ctxkit"
 TRUST = {
@@ -254,9 +255,16 @@ def homes() -> str:
     return "\n".join(["| format | folder | where the variable is set |", "|---|---|---|", *rows])
 
 
+def refused() -> str:
+    """The programs of `fixtures/programs` whose files are refused."""
+    rows = [f"| {one.name} | {one.shape} | {one.said[0]} |" for one in ALL.values() if not one.format]
+    return "\n".join(["| program | shape | the error says |", "|---|---|---|", *rows])
+
+
 def test_formats(update: bool) -> None:
-    """Every format of the registry stands in the table."""
+    """Every format of the registry stands in the table, and every program whose files are refused in another."""
     assert set(registry.ABOUT) == set(registry.names())
     page = DOCS / "formats.md"
     text = with_part(page.read_text(encoding="utf-8"), "formats", formats())
+    text = with_part(text, "refused", refused())
     settle(page, with_part(text, "homes", homes()), update=update)
