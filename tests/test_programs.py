@@ -43,6 +43,20 @@ def test_what_is_read_is_read_right(program: Program, tmp_path: Path) -> None:
     assert program.format == "cursor" or not unanswered
 
 
+@pytest.mark.parametrize("program", READ, ids=lambda one: one.file)
+def test_what_is_read_goes_on_as_chat(program: Program, tmp_path: Path) -> None:
+    """An export is a native log that says the same, calls and results in pairs, also where results were made up."""
+    path = program.put(tmp_path)
+    there = tmp_path / "there.jsonl"
+    there.write_bytes(good("export", path, "--to", "chat").out)
+    log = Log.open(there)
+    assert log.native
+    shown = good("show", there).text
+    assert [words for words in program.said if words not in shown] == []
+    for to in ("openai", "anthropic", "gemini", "responses"):
+        good("export", path, "--to", to)
+
+
 @pytest.mark.parametrize("program", ALL.values(), ids=lambda one: one.file)
 def test_no_command_writes_to_it(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command of the registry, one after another; where it is refused, each says so, and there is no op."""

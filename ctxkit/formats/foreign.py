@@ -19,7 +19,7 @@ TRACES = (
     b'"uuid"', b'"message"', b'"payload"', b'"toolUseID"', b'"toolRequest"', b'"toolResponse"', b'"working_dir"',
 )  # fmt: skip
 """What stands in the bytes of rows that `is_foreign` tells."""
-_GOOSE = frozenset({"toolRequest", "toolResponse", "frontendToolRequest", "toolConfirmationRequest"})
+_GOOSE = ("toolRequest", "toolResponse", "frontendToolRequest", "toolConfirmationRequest")
 
 
 def is_message(record: Json) -> bool:

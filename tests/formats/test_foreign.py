@@ -25,6 +25,7 @@ SAID = {"role": "user", "content": "x"}
         ({"role": "assistant", "tool_calls": []}, True, False),
         ({"role": "user"}, False, False),
         ({"role": 3, "content": "x"}, False, False),
+        ({"role": "user", "content": [{"type": []}, {"type": {}}, 3]}, True, False),
         ({"working_dir": "/", "message_count": 3}, False, True),
         ({"working_dir": "/"}, False, False),
     ],
