@@ -99,3 +99,7 @@ compacts *args:
 # snapshot, restore, edit, salvage, checkpoints and their pruning, killed and failing at every call that they make (minutes)
 kills *args:
     python -m tests.kills {{args}}
+
+# Every sequence of ops on the real files with pictures, through every writer: what is sent is inside the limits
+images:
+    python -m tests.pictures

@@ -42,6 +42,8 @@ class AppendingLog(OpenedLog):
 
     args: tuple[str, ...] = ()
     dry_run = False
+    through: tuple[Op, ...] = ()
+    """What this object looks through: ops that no log has."""
 
     def here(self) -> At:
         """How far the log reaches now."""
@@ -59,13 +61,20 @@ class AppendingLog(OpenedLog):
         return msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(moment), by=by)
 
     def state_with(self, op: Op) -> State:
-        """The state as it would be with `op` behind everything, or behind op `at`, where that is looked back to."""
+        """The state as it would be with `op` behind everything, or behind op `at`, where that is looked back to.
+
+        What is looked through stands before it.
+        """
         transcript, ops = self.transcript, self.transcript.ops
         if self.at is not None:
             transcript, ledger = self.back_to(self.at)
             ops = [entry.line for entry in ledger.entries]
-        line = OpLine(to_body(op), transcript.rows, len(transcript.messages), sidecar=self._beside())
-        more = msgspec.structs.replace(transcript, ops=[*ops, line])
+        beside = self._beside()
+        lines = [
+            OpLine(to_body(one), transcript.rows, len(transcript.messages), sidecar=beside)
+            for one in (*self.through, op)
+        ]
+        more = msgspec.structs.replace(transcript, ops=[*ops, *lines])
         return fold(more, build(more), force=True)
 
     def _beside(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from ctxkit.core.findings import Finding
 from ctxkit.core.fit import dangling, faults
 from ctxkit.core.ledger import LedgerEntry
+from ctxkit.errors import DamagedOp, Misfit
 from ctxkit.formats.base import Noted, Proofs
 from ctxkit.opened import OpenedLog
 from ctxkit.soundness import soundness
@@ -28,7 +29,7 @@ def check(log: OpenedLog, proved: Proofs | None = None, *, notes: bool = False) 
     requests = (proofs(log) if proved is None else proved).wrong
     wrong = [Finding(f"line {one.line}", one.code, one.text, one.line) for one in requests]
     beside = [one for one in surroundings(log) if notes or not one.note]
-    return [*_lines(log), *_ops(log), *_pairs(log), *wrong, *beside]
+    return [*_lines(log), *_ops(log), *_pairs(log), *_images(log), *wrong, *beside]
 
 
 def damage(log: OpenedLog) -> list[Finding]:
@@ -73,6 +74,19 @@ def _ops(log: OpenedLog) -> Iterator[Finding]:
             yield Finding(where, "dangling-op", f"{entry.name} {missing}")
         elif entry.op is None:
             yield Finding(where, "unknown-op", f"{entry.name!r} is not known to this ctxkit")
+
+
+def _images(log: OpenedLog) -> Iterator[Finding]:
+    """Pictures for which the provider would refuse a request of the context."""
+    from ctxkit.images import wrong  # brings the writers
+
+    try:
+        log.state()
+    except (Misfit, DamagedOp):  # which is a finding already, and there is no context
+        return
+    for first, text in wrong(log):
+        where = "context" if first is None else f"message {first.label}"
+        yield Finding(where, "refused-images", text)
 
 
 def _pairs(log: OpenedLog) -> Iterator[Finding]:

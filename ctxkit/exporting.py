@@ -31,12 +31,15 @@ UNSENT = "has nothing in its context that its program sends to a model"
 
 
 class Exported(msgspec.Struct):
-    """`values`: the JSON values to print, a line each. `count`: messages sent, or whatever `unit` says."""
+    """`values`: the JSON values to print, a line each. `count`: messages sent, or whatever `unit` says. `refused`: why
+    the provider would refuse it for its pictures or its size, in words.
+    """
 
     values: Iterable[dict[str, Any]]
     repairs: Repairs
     count: int
     unit: str = "message"
+    refused: list[str] = []
 
     @property
     def pieces(self) -> Iterable[bytes]:

@@ -10,10 +10,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ctxkit.committing import CommittingLog
+from ctxkit.core.context import shown_names
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Op
 from ctxkit.core.select import Numbers, selection
+from ctxkit.errors import Usage
 from ctxkit.policies import clear as clearing
 from ctxkit.policies import forget as forgetting
 from ctxkit.policies import marks, protect, window
@@ -53,6 +57,8 @@ class Log(CommittingLog):
     def forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Op | None:
         """Take messages out of the context. `asked`: the fields of `Selection`, and those of `forget.Wish`.
 
+        `images=True`: only the pictures of these messages; `larger_than`: only parts of them that are larger, tokens as
+        5000 or "5k", bytes as "2MB". The messages stay; of all in the context where none are named.
         Raises UnknownMessage, NothingMatched, NothingChanges and what a selection raises.
         """
         return self.commit("forget", lambda: self.plan_forget(numbers, planning=planning, **asked))
@@ -63,11 +69,32 @@ class Log(CommittingLog):
 
     def plan_forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `forget` would append, for a preview."""
+        images, larger = asked.pop("images", False), asked.pop("larger_than", None)
+        if images or larger is not None:
+            return self._plan_parts(numbers, planning, asked, images=images, larger=larger)
         return forgetting.forget(self.state(), self.here(), self.wish(numbers, planning, asked, True), self._again)
 
     def plan_remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `remember` would append, for a preview."""
         return forgetting.remember(self.state(), self.here(), self.wish(numbers, planning, asked), self._again)
+
+    def _plan_parts(
+        self, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any], *, images: bool, larger: int | str | None
+    ) -> Decision:
+        from ctxkit.parts import Size, chosen
+
+        own = {key: asked[key] for key in ("criteria", "include_protected") if key in asked}
+        rest = selection(numbers, {key: value for key, value in asked.items() if key not in (*own, "keep_summary")})
+        if not selection(planning, {}).empty:
+            raise Usage("planning goes with messages, and these stay: nothing was changed", "leave --planning out")
+        shown = list(shown_names(self.state(), rest.thread))
+        if not msgspec.structs.replace(rest, thread=None).empty:
+            wanted = self.select(rest, shown, leaves=True)
+            shown = [name for name in shown if name in wanted]
+        size = None if larger is None else Size.of(larger)
+        return forgetting.forget_parts(
+            self.state(), self.here(), list(chosen(self, shown, images=images, larger=size)), **own
+        )  # fmt: skip
 
     def _again(self, op: Compact, told: Names, leave: Names) -> str | None:
         from ctxkit.retelling import again  # brings the strategies: only where a summary tells what leaves
@@ -255,9 +282,13 @@ class Log(CommittingLog):
         require_room(self, records)
 
     def look_through(self, op: Op) -> str:
-        """From now on this object's context is as if `op` stood behind everything; nothing is appended. Its id."""
+        """From now on this object's context is as if `op` stood behind everything; nothing is appended. Its id.
+
+        What was looked through before stays.
+        """
         made = self.stamp(op, None)
         self._state = self.state_with(made)
+        self.through = (*self.through, made)
         return made.id
 
     def undo(self, op: str | None = None) -> Op | None:
@@ -290,34 +321,44 @@ class Log(CommittingLog):
 
     def export(
         self, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
-        keep_thinking: bool = False, progress: Progress | None = None,
+        keep_thinking: bool = False, fit_images: bool = False, progress: Progress | None = None,
     ) -> Exported:  # fmt: skip
         """The context for `to`: chat, openai, responses, anthropic or gemini.
 
         Raises NothingToSend, and what `assembled` raises.
         A provider gets what is assembled around it too, unless `assembly` is False; `status` as in `assembled`.
         `keep_thinking`: of a model that binds its thinking, that before the first change stays; the caller sends the
-        system prompt and the tools that it was made with. `progress`: told how many messages are read, and of how many.
+        system prompt and the tools that it was made with. `fit_images`: the oldest pictures beyond what the provider
+        takes are left out; without it the result's `refused` says what it takes not. `progress`: told how many messages
+        are read, and of how many.
         """
         from ctxkit.exporting import export
+        from ctxkit.images import fitted
 
-        return export(
-            self, to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking, progress=progress
-        )
+        def make(log: Log) -> Exported:
+            return export(
+                log, to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking, progress=progress
+            )
+
+        return fitted(self, to, model, make, fit=fit_images)
 
     def session(
-        self, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "",
+        self, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "", fit_images: bool = False,
         progress: Progress | None = None,
     ) -> Written:  # fmt: skip
         """The context as a session file that the program of format `to` goes on with. Raises NothingToSend, Usage.
 
         In the log's own format every record that stays keeps its bytes, but for ids. `keep_id`: the session's too.
         Where ops changed the context, its replies say what their requests come to now; `recount=False`: what they said.
-        `model`: who is said to have spoken where the log does not say. `progress` as in `export`.
+        `model`: who is said to have spoken where the log does not say. `fit_images`, `progress` as in `export`.
         """
+        from ctxkit.images import fitted
         from ctxkit.sessions import session
 
-        return session(self, to, keep_id=keep_id, recount=recount, model=model, progress=progress)
+        def make(log: Log) -> Written:
+            return session(log, to, keep_id=keep_id, recount=recount, model=model, progress=progress)
+
+        return fitted(self, to, model, make, fit=fit_images)
 
     def status(self, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
         """How full the context is, what is in it and out of it, and how the log is. `limit`: in tokens."""

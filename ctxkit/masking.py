@@ -10,6 +10,7 @@ from math import ceil
 from typing import Any
 
 from ctxkit.core.context import entry
+from ctxkit.core.effects import shortening
 from ctxkit.core.messages import Content, Image, Result
 from ctxkit.core.names import Name
 from ctxkit.core.untyped import Kind
@@ -31,7 +32,7 @@ def maskable(
         message = state.messages[name - 1]
         tools.update(zip(message.calls, message.tools, strict=False))
         observed = ranking.kinds.get(name) == Kind.OBSERVATION
-        if name in state.board.stubs or not (message.results or observed):
+        if shortening(state.board.stubs.get(name)) is not None or not (message.results or observed):
             continue
         content = log.full(entry(state, name))
         stub = _masked(content, tools, observed=observed)

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.effects import shortening
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Content, Message, Text
 from ctxkit.core.names import ItemName, Name, Names
@@ -169,7 +170,7 @@ class Search:
         for made in state.ledger.entries:
             for name, role, message, where in _brought(made):
                 if where == "stub":
-                    live = board.stubs.get(name) == message
+                    live = shortening(board.stubs.get(name)) == message
                     content = content_of({"role": "user", "content": message})
                 else:
                     item = board.items.get(name) if isinstance(name, ItemName) else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxkit.calls import Calls
 from ctxkit.core.context import entry
+from ctxkit.core.effects import shortening
 from ctxkit.core.messages import Call, Content, Image, Message, Result
 from ctxkit.core.names import Name
 from ctxkit.opened import words
@@ -140,14 +141,14 @@ class Shortening:
         """Whether a message's results, or arguments, are nobody's to keep."""
         return (
             self.units[self.places[name]].rank < below
-            and name not in self.state.board.stubs
+            and shortening(self.state.board.stubs.get(name)) is None
             and not (self.exclude and self.exclude.intersection(self.calls.tools(name)))
         )
 
     def _is_long_first(self, name: Name, tokens: int) -> bool:
         """Whether it is protected for being the first one alone: that keeps its place and its ends, not its length."""
         state = self.state
-        alone = state.is_first(name) and not state.protected(name) and name not in state.board.stubs
+        alone = state.is_first(name) and not state.protected(name) and shortening(state.board.stubs.get(name)) is None
         return alone and tokens > FIRST
 
     def _first(self, name: Name, tokens: int) -> Iterator[Cut]:

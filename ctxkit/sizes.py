@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ctxkit.around import around
 from ctxkit.core.context import Entry, entry
+from ctxkit.core.effects import LeftOut, shortening
 from ctxkit.core.fit import adrift, faults
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import ItemName, Names
@@ -225,8 +226,9 @@ class Running:
         self._items.update((name, self._counted[key]) for name, key in keys.items())
 
 
-def as_shown(one: Entry) -> tuple[Hashable, int]:
+def as_shown(one: Entry) -> tuple[Hashable, Hashable]:
     """What the tokens of an item follow from; an op's own values live as long as the ledger."""
     message = one.item.message if one.item is not None else {}
     content = message.get("content")
-    return content if isinstance(content, str) else id(message), id(one.stub)
+    out = one.stub.parts if isinstance(one.stub, LeftOut) else ()
+    return content if isinstance(content, str) else id(message), (out, id(shortening(one.stub)))

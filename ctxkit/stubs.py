@@ -2,17 +2,19 @@
 
 A text, or parts, stand for the words of a message, or for what each of its results says; calls stay. Parts that are
 calls or results alone (`tool_use`, `tool_result`) stand for those of the same id; all else of the message stays, the
-keys of its record that are no words included (a time, an agent).
+keys of its record that are no words included (a time, an agent). A `LeftOut` names parts that are left out.
 Used by `opened.py` wherever a shortened message is read; `shortening.py` makes them for a trim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from ctxkit.core.effects import LeftOut
 from ctxkit.core.jsontext import dumps
-from ctxkit.core.messages import Call, Content, Part, Result, Text
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.ops import Index
 from ctxkit.formats.chat import content_of
 from ctxkit.formats.chat_lines import lines
 from ctxkit.formats.chat_parts import arguments_of, part_of
@@ -25,6 +27,9 @@ _TIMES = ("timestamp", "ts")
 
 def stubbed(content: Content, stub: Any) -> Content:
     """`content` as `stub` has it; ids stay, so that pairs hold."""
+    if isinstance(stub, LeftOut):
+        rest = Content(content.role, _without(content.parts, stub.parts), content.name, _beside(content.rows))
+        return rest if stub.stub is None else stubbed(rest, stub.stub)
     return Content(content.role, _parts(content, stub), content.name, _beside(content.rows))
 
 
@@ -38,6 +43,43 @@ def _parts(content: Content, stub: Any) -> list[Part]:
         words = "\n".join(part.text for part in replaced if isinstance(part, Text))
         return [Result(part.id, words, part.is_error) for part in results]
     return [*replaced, *(part for part in content.parts if isinstance(part, Call))]
+
+
+def _without(parts: Sequence[Part], out: Collection[Index]) -> list[Part]:
+    """The parts, with words in the place of those that are left out; a place where nothing stands is void."""
+    found = list(parts)
+    inside: dict[int, set[int]] = {}
+    for place in out:
+        if isinstance(place, tuple):
+            inside.setdefault(place[0], set()).add(place[1])
+        elif place < len(found):
+            found[place] = _left_out(found[place])
+    for at, places in inside.items():
+        whole = found[at] if at < len(found) else None
+        if isinstance(whole, Result) and isinstance(whole.content, list):
+            rest = [_left_out(part) if k in places else part for k, part in enumerate(whole.content)]
+            found[at] = Result(whole.id, rest, whole.is_error)  # its record as written would go out as it is
+    return found
+
+
+def _left_out(part: Part) -> Part:
+    """What stands in the place of a part; a call, and the model's thinking, are never left out."""
+    match part:
+        case Call() | Thinking():
+            return part
+        case Result():
+            return Result(part.id, left_out("result"), part.is_error)
+        case Image():
+            return Text(left_out("image"))
+        case Text():
+            return Text(left_out("text"))
+        case Other():
+            return Text(left_out(part.kind))
+
+
+def left_out(kind: str) -> str:
+    """The words in the place of a part of this kind: `[image left out]`."""
+    return f"[{kind} left out]"
 
 
 def _beside(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -58,6 +58,10 @@ def command(
     keep_thinking: Annotated[
         bool, typer.Option("--keep-thinking", help="For anthropic: bound thinking before the first change stays.")
     ] = False,
+    fit_images: Annotated[
+        bool | None,
+        typer.Option("--fit-images/--no-fit-images", help="Leave out the oldest images beyond the provider's limits."),
+    ] = None,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
     skip_unknown: Annotated[
@@ -88,6 +92,9 @@ def command(
 
     --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone; the config's `budget.enforce` does so
     by itself, to limit less reserve. What that left out is told on stderr.
+
+    Where the provider would refuse the request for its pictures or its size, that is said. --fit-images leaves out the
+    oldest until it is taken, with [image left out] in their place; --max-tokens does so by itself.
     """
     if assembling.status is not None and (to in SESSIONS or to is To.chat):
         raise Usage(f"--status is for a provider's request, not for {to.value}", "leave it out")
@@ -114,12 +121,16 @@ def command(
     def made(log: Log) -> Exported | Written:
         with io.progress(f"exporting {log.opening.name}", "messages") as step:
             if to in SESSIONS:
-                return log.session(to.value, keep_id=keep_id, recount=recount, model=model, progress=step)
+                return log.session(
+                    to.value, keep_id=keep_id, recount=recount, model=model, fit_images=fits, progress=step
+                )  # fmt: skip
             return log.export(
-                to.value, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking, progress=step
-            )
+                to.value, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking, fit_images=fits,
+                progress=step,
+            )  # fmt: skip
 
     room = fitting(target, max_tokens, sending)
+    fits = room is not None if fit_images is None else fit_images
     if room is None:
         found = made(target)
     else:
@@ -131,6 +142,8 @@ def command(
         target, found = within(target, asked, made, room[1], recounted=recount is not False and own)
     _print(output, found)
     _report(found.repairs)
+    for line in found.refused:
+        io.warn(line + ("" if fits else "; --fit-images leaves out the oldest"))
     if isinstance(found, Written):
         io.say(f"session {found.id}")
         if recount is False and outdated(target, to.value):

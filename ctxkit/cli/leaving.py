@@ -7,7 +7,7 @@ A forget or remember by criteria is shown before it is done (DESIGN section 5): 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -39,21 +39,33 @@ class Leaving:
     yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask when messages are chosen by criteria.")] = False
 
 
+class Parts(NamedTuple):
+    """Which parts of messages leave; neither: the messages themselves."""
+
+    images: bool = False
+    larger_than: str | None = None
+
+
+WHOLE = Parts()
+
+
 def leave(
     name: str, log: str, numbers: Sequence[str] | None, leaving: Leaving, reading: Reading, writing: Writing,
-    selecting: Selecting,
+    selecting: Selecting, parts: Parts = WHOLE,
 ) -> None:  # fmt: skip
     """Run `forget` or `remember`."""
 
     def decide(target: Log) -> Decision:
         wanted = asked(target, numbers, selecting)
         plan = target.plan_forget if name == "forget" else target.plan_remember
+        of_parts = {"images": parts.images, "larger_than": parts.larger_than} if parts != WHOLE else {}
         decision = plan(
-            wanted, planning=leaving.planning or (), criteria=criteria_text(selecting),
-            include_protected=leaving.include_protected, keep_summary=leaving.keep_summary,
+            wanted, planning=leaving.planning or (), criteria=_criteria(selecting, parts),
+            include_protected=leaving.include_protected, keep_summary=leaving.keep_summary, **of_parts,
         )  # fmt: skip
         by_model = wanted.model is not None
-        if wanted.criteria and (by_model or target.opening.path is not None) and isinstance(decision.op, Forget):
+        chosen = wanted.criteria or (bool(of_parts) and wanted.empty)
+        if chosen and (by_model or target.opening.path is not None) and isinstance(decision.op, Forget):
             asks = not by_model or name == "forget"
             decision.settled = _consent(target, decision.op, reading, yes=leaving.yes, asks=asks) or by_model
         return decision
@@ -63,8 +75,15 @@ def leave(
     )  # fmt: skip
 
 
+def _criteria(selecting: Selecting, parts: Parts) -> str | None:
+    """The criteria as typed, for the op's provenance."""
+    size = () if parts.larger_than is None else (f"--larger-than {parts.larger_than}",)
+    return " ".join(filter(None, (criteria_text(selecting), "--images" * parts.images, *size))) or None
+
+
 def _consent(log: Log, op: Forget, reading: Reading, *, yes: bool, asks: bool) -> bool:
-    return consent(log, lambda: preview(log, op), "Take these out of the context?", reading, yes=yes, asks=asks)
+    lines = preview_parts if op.parts else preview
+    return consent(log, lambda: lines(log, op), "Take these out of the context?", reading, yes=yes, asks=asks)
 
 
 def consent(
@@ -113,6 +132,21 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     if first is not None:
         lost = round(sum(measuring.each([name for name in shown[first:] if name not in leaving])))
         yield [f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"]
+
+
+def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
+    """The same for parts of messages that stay."""
+    from ctxkit.counting import Counting
+    from ctxkit.measuring import Measuring
+
+    log.weigh(log.state_with(op))
+    yield ["Parts of these leave the context:"]
+    names = [name for text in op.parts for name in Names.parse(text)]
+    yield from listing(log, names)
+    measuring, then = Measuring(Counting(log)), Measuring(Counting(log.seen_at(log.state_with(op))))
+    tokens = round(sum(measuring.each(names)) - sum(then.each(names)))
+    count = sum(map(len, op.parts.values()))
+    yield [f"{count:,} parts of {len(names):,} messages, {tokens:,} tokens ({measuring.name})"]
 
 
 def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:

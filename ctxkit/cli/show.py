@@ -13,6 +13,7 @@ from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers
 from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, opened
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
+from ctxkit.core.effects import LeftOut
 from ctxkit.core.messages import Content, Text
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.state import State
@@ -153,6 +154,8 @@ def _notes(log: Log, entry: Entry) -> str:
         return f"from {state.label(entry.item.origin)}"
     if isinstance(entry.name, ItemName):
         return f"by op {entry.item.source if entry.item else '?'}"
+    if isinstance(entry.stub, LeftOut) and entry.stub.stub is None:
+        return render.count(len(entry.stub.parts), "part") + " left out"
     return "shortened" if entry.stub is not None else ""
 
 

@@ -28,8 +28,8 @@ def concerns(what: LedgerEntry | Cut) -> Names | None:
             return joined([Names.parse(ids), *map(Names.parse, stubs), Names(items=(ItemName(what.id, 1),))])
         case Trim(ids=ids, stubs=stubs):
             return joined([Names.parse(ids), *map(Names.parse, stubs)])
-        case Forget(ids=ids, planning=planning):
-            return Names.parse(ids) | Names.parse(planning)
+        case Forget(ids=ids, planning=planning, parts=parts):
+            return joined([Names.parse(ids), Names.parse(planning), *map(Names.parse, parts)])
         case Recall(ids=ids) | Protect(ids=ids) | Unprotect(ids=ids):
             return Names.parse(ids)
         case Window(agent=agent):

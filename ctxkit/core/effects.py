@@ -7,7 +7,7 @@ takes each change back. An op costs what it names: what others did to that is fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.ops import Index, path
 from ctxkit.core.overlaps import Overlaps
 from ctxkit.core.ranges import Ranges
 
@@ -56,6 +57,21 @@ class Out(msgspec.Struct, frozen=True):
     boundary: bool = False
 
 
+class LeftOut(msgspec.Struct, frozen=True):
+    """What is shown of a message: without `parts`, in the words of `stub` where an op shortened it too.
+
+    The places are those in the message as it was written, whatever else was done to it.
+    """
+
+    parts: tuple[Index, ...]
+    stub: Any = None
+
+
+def shortening(stub: Any) -> Any:
+    """What an op lets a message say instead; None where that is all its words."""
+    return stub.stub if isinstance(stub, LeftOut) else stub
+
+
 class Board:
     """What the ops played so far came to.
 
@@ -72,6 +88,7 @@ class Board:
         self.moved: set[int] = set()
         self.effective: dict[Name, float | None] = {}
         self.stubs: dict[Name, Any] = {}
+        """What is shown in place of a message's content; a `LeftOut` where parts of it are out."""
         self.flags = 0
         self.journal: list[Callable[[], object]] | None = None
         """What takes each change back, the newest last; None: nobody wants it."""
@@ -163,8 +180,19 @@ class Board:
         self._set_item(name, msgspec.structs.replace(item, tells=item.tells - without, message=message), telling=True)
 
     def shorten(self, names: Names, content: Any) -> None:
-        """`names` are shown with this content."""
-        self._update(self.stubs, dict.fromkeys(names, content))
+        """`names` are shown with this content; the parts that are left out of them stay out."""
+        new = dict.fromkeys(names, content)
+        for name in self._both(names, self.stubs):
+            if isinstance(held := self.stubs[name], LeftOut):
+                new[name] = LeftOut(held.parts, content)
+        self._update(self.stubs, new)
+
+    def leave_out(self, name: Name, parts: Iterable[Index]) -> None:
+        """These parts of `name` are shown no longer."""
+        held = self.stubs.get(name)
+        if not isinstance(held, LeftOut):
+            held = LeftOut((), held)
+        self._update(self.stubs, {name: LeftOut(tuple(sorted({*held.parts, *parts}, key=path)), held.stub)})
 
     def flag(self, names: Names, *, protected: bool) -> None:
         """`names` are protected from now on, or no longer."""

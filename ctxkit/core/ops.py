@@ -14,7 +14,13 @@ from ctxkit.core.jsontext import digest
 from ctxkit.core.names import Names
 
 VERSION = 1
+"""Of an op that says no other."""
+PARTS_VERSION = 2
+"""Of a forget that leaves parts out: an older ctxkit, which would forget nothing, refuses it."""
 SUM_DIGITS = 16
+
+Index = int | tuple[int, int]
+"""A part of a message: its place from 0; of a part inside a result the result's place, and its own in there."""
 
 
 class At(msgspec.Struct, omit_defaults=True):
@@ -84,9 +90,13 @@ class Retold(msgspec.Struct, omit_defaults=True):
 
 
 class Forget(Op, tag="forget"):
-    """Removes the messages `ids`, steps closed, and with them `planning`; `answer`: a model's, where it chose."""
+    """Removes the messages `ids`, steps closed, and with them `planning`; of other messages only `parts`, by name.
+
+    `answer`: a model's, where it chose.
+    """
 
     ids: str
+    parts: dict[str, list[Index]] = {}
     planning: str = ""
     summaries: list[Retold] = []
     criteria: str | None = None
@@ -214,7 +224,8 @@ def parse(body: dict[str, Any]) -> Op | None:
     """
     kind = BY_NAME.get(body["ctxkit"])
     version = body.get("v", VERSION)
-    if kind is None or (isinstance(version, int) and version > VERSION):
+    newest = PARTS_VERSION if kind is Forget else VERSION
+    if kind is None or (isinstance(version, int) and version > newest):
         return None
     try:
         op = msgspec.convert(body, kind)
@@ -224,12 +235,22 @@ def parse(body: dict[str, Any]) -> Op | None:
         Names.parse(getattr(op, field, ""))
     for name in getattr(op, "stubs", ()):
         Names.parse(name)
+    for name, places in getattr(op, "parts", {}).items():
+        if op.v < PARTS_VERSION:
+            raise ValueError(f"`parts` need `v` {PARTS_VERSION}")
+        if Names.parse(name).single is None or any(min(path(place)) < 0 for place in places):
+            raise ValueError(f"{name!r}: {places} are no parts of a message")
     for item in getattr(op, "items", ()):
         if (item.n is None) == (item.message is None):
             raise ValueError("an item is either a number `n` or a `message`")
         if isinstance(item.origin, str):
             Names.parse(item.origin)
     return op
+
+
+def path(place: Index) -> tuple[int, ...]:
+    """A place as a path: from the message to the part, one or two steps."""
+    return place if isinstance(place, tuple) else (place,)
 
 
 def to_body(op: Op) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.context import belongs, window_seconds
-from ctxkit.core.effects import Item, Out
+from ctxkit.core.effects import Item, LeftOut, Out, shortening
 from ctxkit.core.holding import Holding
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ranges import Ranges
@@ -99,7 +99,15 @@ class Reasons:
 
     def _flags(self, name: Name) -> list[Reason]:
         state, found = self.state, []
-        if name in state.board.stubs:
+        stub = state.board.stubs.get(name)
+        if isinstance(stub, LeftOut):
+            ops = [entry.number for entry in state.ledger.entries if not entry.void and _parts_of(entry.body, name)]
+            count = f"{len(stub.parts)} part{'s' * (len(stub.parts) != 1)} of it"
+            by = f" by op {', '.join(map(str, ops))}" if ops else ""
+            back = f"ctxkit undo LOG {ops[-1]}" if ops else ""
+            op = ops[-1] if ops else None
+            found.append(_reason("parts", op, f"{count} left out{by}", back, f"{count} left out"))
+        if shortening(stub) is not None:
             back = "ctxkit log LOG names the compact or trim"
             text = f"its content is shown shortened{self._said(name)}"
             found.append(_reason("stub", None, text, back, "shortened"))
@@ -156,6 +164,12 @@ def _out(state: State, name: Name, out: Out) -> Reason:
     brief = verb + (f" ({said})" if said else "")
     chosen = f": {said}" if said and isinstance(entry.body.get("reasons"), dict) else ""
     return _reason(out.kind, out.source, f"{verb}{when}{chosen}", back, brief)
+
+
+def _parts_of(body: dict[str, Any], name: Name) -> bool:
+    """Whether an op leaves parts of the message out."""
+    parts = body.get("parts")
+    return isinstance(parts, dict) and str(name) in parts
 
 
 def _words(body: dict[str, Any], name: Name) -> str:

@@ -252,6 +252,9 @@ class Fold:
     def forget(self, source: int, op: Forget) -> None:
         """`ids` are taken as recorded; forgetting a summary by name forgets what it tells (settled details 8, 9)."""
         at = op.at.messages
+        for text, parts in op.parts.items():
+            for name in _names(text, at):
+                self.board.leave_out(name, parts)
         names = _names(op.ids, at) | _names(op.planning, at)
         for name in names.items & self.board.telling.keys():
             names = names | self.board.telling[name].tells

@@ -231,7 +231,7 @@ class Edited(msgspec.Struct):
 
 
 class Written(msgspec.Struct):
-    """A session file: `pieces` are its bytes, whole lines all together.
+    """A session file: `pieces` are its bytes, whole lines all together. `refused`: as of `Exported`.
 
     `id`: its session's id; `name`: what its program calls the file; `count`: messages in the context. `keys`: the
     `Message.key` of each message of its context in order, of which reading it must give one list; none: its words.
@@ -243,6 +243,7 @@ class Written(msgspec.Struct):
     repairs: Repairs
     count: int
     keys: list[list[str]] = []
+    refused: list[str] = []
 
 
 @runtime_checkable

@@ -39,7 +39,7 @@ def named(op: Op) -> Names:
     found = NOTHING
     for field in ("ids", "planning"):
         found = found | Names.parse(getattr(op, field, ""))
-    for name in getattr(op, "stubs", ()):
+    for name in (*getattr(op, "stubs", ()), *getattr(op, "parts", ())):
         found = found | Names.parse(name)
     return found | Names(Ranges.of(item.n for item in getattr(op, "items", ()) if item.n is not None))
 

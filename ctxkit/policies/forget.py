@@ -5,13 +5,15 @@ All is settled here, before the append (settled detail 8): steps closed, protect
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.effects import Item
-from ctxkit.core.names import NOTHING, ItemName, Names
-from ctxkit.core.ops import At, Forget, Remember, Retold
+from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.ops import PARTS_VERSION, At, Forget, Index, Remember, Retold
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.errors import NothingChanges
@@ -32,6 +34,14 @@ class Wish(msgspec.Struct, frozen=True):
     keep_summary: bool = False
     spared: Names = NOTHING
     answer: dict[str, Any] | None = None
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A part of the message `name`: its place in it, and what it is."""
+
+    name: Name
+    place: Index
+    kind: str
 
 
 class Leaving(msgspec.Struct, frozen=True):
@@ -74,6 +84,34 @@ def forget(state: State, at: At, wish: Wish, again: Again = nobody) -> Decision:
         closed=str(plan.closed), skipped=str(plan.skipped), answer=wish.answer,
     )  # fmt: skip
     return Decision(op, f"Forgot {state.brief(plan.now)} ({_count(len(plan.now))}).", notes)
+
+
+def forget_parts(
+    state: State, at: At, parts: Sequence[Part], *, criteria: str | None = None, include_protected: bool = False
+) -> Decision:
+    """Takes these parts out of messages that stay, but for protected messages. Raises NothingChanges."""
+    held = NOTHING if include_protected else state.steps.close(protected(state))
+    left = [part for part in parts if part.name not in held]
+    skipped = Names.of(part.name for part in parts) & held
+    if not left:
+        if skipped:
+            hint = "--include-protected takes them too; ctxkit unprotect lifts the protection"
+            raise NothingChanges(f"protected: {state.brief(skipped)}: nothing was changed", hint)
+        raise NothingChanges("nothing matched: no message in the context has such a part", "see them: ctxkit show")
+    places: dict[str, list[Index]] = {}
+    for part in left:
+        places.setdefault(str(part.name), []).append(part.place)
+    op = Forget(at=at, v=PARTS_VERSION, ids="", parts=places, criteria=criteria, skipped=str(skipped))
+    notes = [f"skipped, protected: {state.brief(skipped)} (--include-protected takes them)"] if skipped else []
+    names = Names.of(part.name for part in left)
+    stay = f"{_count(len(names))} stay{'s' * (len(names) == 1)}"
+    return Decision(op, f"Left out {counted(left)} of {state.brief(names)} ({stay}).", notes)
+
+
+def counted(parts: Sequence[Part]) -> str:
+    """How many there are of each kind: `3 images, 1 result`."""
+    kinds = Counter(part.kind for part in parts)
+    return ", ".join(f"{count:,} {kind}{'s' * (count != 1)}" for kind, count in kinds.items())
 
 
 def remember(state: State, at: At, wish: Wish, again: Again = nobody) -> Decision:

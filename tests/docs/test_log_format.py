@@ -22,7 +22,7 @@ FOLDED: dict[str, set[str]] = {
     "clear": {"agent", "keep"},
     "mark": {"label"},
     "rewind": {"to"},
-    "forget": {"ids", "planning", "summaries"},
+    "forget": {"ids", "parts", "planning", "summaries"},
     "remember": {"ids", "planning", "summaries"},
     "recall": {"ids"},
     "protect": {"ids"},

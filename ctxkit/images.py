@@ -1,0 +1,172 @@
+"""Images: the pictures of a context, held against what its provider takes, and a context that it takes.
+
+Pipeline: a log -> its pictures -> `policies/images.py` says which the provider refuses -> a look without these, which
+`export` writes. Nothing is appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from ctxkit.core.context import entry
+from ctxkit.core.images import ImageLimits, size_of_base64
+from ctxkit.core.messages import Content, Image, Part, Result
+from ctxkit.core.names import Name
+from ctxkit.core.ops import PARTS_VERSION, At, Forget, Index
+from ctxkit.exporting import Exported
+from ctxkit.formats.base import Written
+from ctxkit.formats.bodies import is_url, speaker
+from ctxkit.parts import may_hold_images, shown
+from ctxkit.policies.images import Picture, Refusal, refusals, too_many
+from ctxkit.tokens.image_limits import image_limits, maker
+
+if TYPE_CHECKING:
+    from ctxkit.log import Log
+    from ctxkit.opened import OpenedLog
+
+T = TypeVar("T", bound=Exported | Written)
+
+TARGETS = {"anthropic": "anthropic", "openai": "openai", "responses": "openai", "gemini": "gemini",
+           "claude-code": "anthropic", "codex": "openai"}  # fmt: skip
+"""Whose limits hold for what is written so. pi asks whoever makes the model; chat lines go to nobody."""
+REQUESTS = {"anthropic": "anthropic", "openai": "responses", "gemini": "gemini"}
+"""The target whose body says how large a request of a session is."""
+SHAPES = (("source", "anthropic"), ("image_url", "openai"), ("inlineData", "gemini"), ("fileData", "gemini"))
+"""Keys of a picture's record, and whose they are."""
+WIDEST = 3
+"""Bytes of a body that a byte of a log can become at most: a character of four is escaped as twelve."""
+LEFT_OUT = "image beyond what the provider takes"
+TRIES, SHOWN = 8, 5
+
+
+def fitted(log: Log, to: str, model: str, make: Callable[[Log], T], *, fit: bool) -> T:
+    """What `make` writes of `log`, which says why the provider would refuse it; with `fit` the provider takes it."""
+    found = pictures(log)
+    limits = limits_of(log, to, model, found)
+    if limits is None or not (found or _may_be_large(log, limits)):
+        return make(log)
+    out = too_many(found, limits) if fit else []
+    for _ in range(TRIES):
+        seen = without(log, out)
+        made = make(seen)
+        size = _request(seen, made, to, model, limits)
+        over = size - (limits.request or size)
+        if not fit or over <= 0 or len(more := too_many(found, limits, over + _bytes(out))) <= len(out):
+            break
+        out = more
+    if out:
+        made.repairs.leave_out(LEFT_OUT, len(out))
+    gone = set(map(id, out))
+    rest = [one for one in found if id(one) not in gone]
+    made.refused = [words(one, limits, rest) for one in refusals(rest, limits, size)]
+    return made
+
+
+def _bytes(some: Iterable[Picture]) -> int:
+    return sum(one.encoded for one in some)
+
+
+def wrong(log: OpenedLog) -> Iterator[tuple[Picture | None, str]]:
+    """Why the provider of the log's own model would refuse its context for its pictures, with the first of them."""
+    found = pictures(log)
+    program = log.opening.format.name
+    limits = limits_of(log, program if program in TARGETS else "", "", found)
+    if found and limits is not None:
+        for one in refusals(found, limits):
+            yield (one.pictures[0] if one.pictures else None), words(one, limits, found)
+
+
+def limits_of(log: OpenedLog, to: str, model: str, found: Sequence[Picture]) -> ImageLimits | None:
+    """What the provider takes that this is written for: the target's, else the model's, else whose shape they have."""
+    if to == "chat":
+        return None
+    model = model or log.model
+    made_by = maker(model)
+    if to in ("openai", "responses"):  # others' models are asked in these words too
+        return image_limits(made_by or "openai", model)
+    if to in TARGETS:
+        return image_limits(TARGETS[to], model)
+    shapes = (one.shape for one in found if one.shape)
+    return image_limits(made_by or next(shapes, ""), model)
+
+
+def words(one: Refusal, limits: ImageLimits, found: Sequence[Picture]) -> str:
+    """A refusal as it is said: `anthropic would refuse a request with 2 of the 9 images: more than 8,000 pixels …`."""
+    labels = list(dict.fromkeys(picture.label for picture in one.pictures))
+    named = ", ".join(labels[:SHOWN]) + (", …" if len(labels) > SHOWN else "")
+    where = f" (message{'s' * (len(labels) != 1)} {named})" if labels else ""
+    count, total = len(one.pictures), len(found)
+    some = f"{count:,} of " * (count < total) + (f"the {total:,} images" if total > 1 else "the image")
+    return f"{limits.provider} would refuse the request{f' for {some}' if count else ''}: {one.text}{where}"
+
+
+def pictures(log: OpenedLog) -> list[Picture]:
+    """The pictures of a log's context that go out, in order."""
+    state, found = log.state(), []
+    for name in log.listed():
+        if may_hold_images(log, name):
+            label, protected = state.label(name), state.protected(name)
+            for place, image in _sent(log, name):
+                found.append(_picture(name, label, place, image, protected=protected))
+    return found
+
+
+def _sent(log: OpenedLog, name: Name) -> Iterator[tuple[Index | None, Image]]:
+    """The pictures of a message that a provider is sent, each with its place; None where it has none."""
+    content = log.full(entry(log.state(), name))
+    if speaker(content) != "user":
+        return
+    places = iter([place for place, part in shown(log, name) if isinstance(part, Image) and _goes_out(part)])
+    for image in _images(content):
+        yield next(places, None), image
+
+
+def _images(content: Content) -> Iterator[Image]:
+    inner: list[Part] = []
+    for part in content.parts:
+        inner += part.content if isinstance(part, Result) and isinstance(part.content, list) else [part]
+    yield from (part for part in inner if isinstance(part, Image) and _goes_out(part))
+
+
+def _goes_out(image: Image) -> bool:
+    """Whether it may be sent: some programs send data as it is, sound or not."""
+    return bool(image.data) or is_url(image.url)
+
+
+def _picture(name: Name, label: str, place: Index | None, image: Image, *, protected: bool) -> Picture:
+    size = size_of_base64(image.data) if image.data else None
+    shape = next((whose for key, whose in SHAPES if key in (image.raw or {})), "")
+    return Picture(name, label, place, len(image.data), max(size) if size else 0, protected, shape)
+
+
+def without(log: Log, out: Sequence[Picture]) -> Log:
+    """The log as it would be looked at without these pictures."""
+    if not out:
+        return log
+    parts: dict[str, list[Index]] = {}
+    for one in out:
+        if one.place is not None:
+            parts.setdefault(str(one.name), []).append(one.place)
+    seen = log.seen_at(log.state())
+    at = log.here() if log.at is None else At(messages=log.state().count)
+    seen.look_through(Forget(at=at, v=PARTS_VERSION, ids="", parts=parts))
+    return seen
+
+
+def _may_be_large(log: OpenedLog, limits: ImageLimits) -> bool:
+    """Whether the request may be larger than the provider takes, by the size of the rows alone."""
+    if limits.request is None or log.opening.source.size * WIDEST < limits.request:
+        return False
+    messages = log.state().messages
+    size = sum(messages[name - 1].bytes for name in log.listed() if isinstance(name, int))
+    return size * WIDEST > limits.request
+
+
+def _request(log: Log, made: Exported | Written, to: str, model: str, limits: ImageLimits) -> int:
+    """Bytes of the request; 0 where it is small in any case. Of a session: of what its program would send."""
+    if not _may_be_large(log, limits):
+        return 0
+    if isinstance(made, Written):
+        made = log.export(REQUESTS.get(limits.provider, "anthropic"), model=model)
+    return sum(map(len, made.pieces))
