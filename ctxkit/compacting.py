@@ -15,14 +15,14 @@ import msgspec
 
 from ctxkit.asking import MODEL, model_of
 from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, whole
+from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import NOTHING, Names
-from ctxkit.core.ops import Compact
+from ctxkit.core.ops import Compact, Undo
 from ctxkit.core.select import Selection
-from ctxkit.core.state import State
 from ctxkit.core.times import written
 from ctxkit.core.usage import Figures
 from ctxkit.counting import Counting
-from ctxkit.errors import BadConfig, BadSummary, CoolingDown, Usage
+from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Usage
 from ctxkit.hooks import Hooks
 from ctxkit.policies.compact.candidates import FEWEST, Keep
 from ctxkit.policies.decision import Decision
@@ -105,7 +105,8 @@ def compact(log: Log, asked: Asked) -> Decision:
 
 def _decided(log: Log, asked: Asked, began: float) -> Decision:
     wish = wish_of(log, asked)
-    cool(log)
+    if asked.is_bare:
+        cool(log)
     if asked.is_bare and log.config["limit"] is None and Counting(log).limit is None:
         text = "no limit is known, so neither is whether the context is full: nothing was changed"
         raise BadConfig(text, "--target 30% (or --budget N) compacts anyway; `limit` or `model` in the config")
@@ -121,7 +122,10 @@ def _decided(log: Log, asked: Asked, began: float) -> Decision:
         said = f"{messages:,} tokens ({base.measured.counter}) are {wish.percent:g} % or less: nothing was changed."
         return Decision(None, said)
     found = Condensing(log, base, wish)
-    if len(found.ids) < FEWEST:
+    if asked.summary is None and (said := found.reached):
+        raise NothingChanges(f"{said}: nothing was changed", "--force condenses further, a smaller --target too")
+    cool(log, asked, wish)
+    if not found.is_worth and not found.stubs:
         return Decision(None, _too_few(found))
     made = found.condensed()
     log.tell(made.figures)
@@ -173,7 +177,7 @@ def wish_of(log: Log, asked: Asked) -> Wish:
     keep = Keep(asked.keep_last, asked.keep_steps)
     return Wish(
         percent, asked.budget, keep, strategy, chosen, part, asked.summary, selection, model,
-        float(log.config["compact.timeout"]), asked.fallback, asked.hooks,
+        float(log.config["compact.timeout"]), asked.fallback, asked.hooks, asked.force, asked.is_bare,
     )  # fmt: skip
 
 
@@ -188,23 +192,40 @@ def _target(asked: float | str) -> float:
     return found
 
 
-def cool(log: Log, state: State | None = None) -> None:
-    """Raises CoolingDown within the cooldown after the newest compact that is in force, by the log's clock."""
-    state, cooldown = log.state() if state is None else state, int(log.config["compact.cooldown"])
+def cool(log: Log, asked: Asked | None = None, wish: Wish | None = None) -> None:
+    """Raises CoolingDown within the cooldown after the newest compact that is in force, by the log's clock.
+
+    `asked`, `wish`: where they decide anew, by numbers or criteria, another target, strategy or tail than that compact
+    had, nobody waits; nor where anything was undone since.
+    """
+    state, cooldown = log.state(), int(log.config["compact.cooldown"])
     standing = {source for _, source in state.representation}
-    newest = next(
-        (one for one in reversed(state.ledger.entries) if one.number in standing and isinstance(one.op, Compact)), None
-    )
+    entries = state.ledger.entries
+    newest = next((one for one in reversed(entries) if one.number in standing and isinstance(one.op, Compact)), None)
     moment = written(newest.body.get("ts")) if newest is not None else None
-    if newest is None or moment is None:
+    if newest is None or moment is None or any(isinstance(one.op, Undo) for one in entries[newest.number :]):
+        return
+    if asked is not None and wish is not None and _is_new(log, asked, wish, newest):
         return
     since = log.clock() - moment
     if abs(since) < cooldown:  # a time to come is another machine's clock, or a wrong one
         left = ceil(cooldown - max(0.0, since))
         text = f"op {newest.number} compacted this log {max(0, int(since))} s ago: {left} s of the cooldown are left"
-        raise CoolingDown(
-            f"{text}: nothing was changed", f"in {left} s; `ctxkit config LOG set compact.cooldown off` ends such waits"
-        )
+        hint = f"in {left} s, or with other arguments; `ctxkit config LOG set compact.cooldown off` ends such waits"
+        raise CoolingDown(f"{text}: nothing was changed", hint)
+
+
+def _is_new(log: Log, asked: Asked, wish: Wish, newest: LedgerEntry) -> bool:
+    """Whether this is another decision than the one that made the `newest` compact."""
+    op = newest.op
+    if not isinstance(op, Compact) or asked.summary is not None or not asked.selection.empty:
+        return True
+    named = asked.target is not None or asked.budget is not None
+    if (named and wish.asked != op.target) or (asked.strategy is not None and wish.strategy != op.strategy):
+        return True
+    by = newest.body.get("by")
+    other = (asked.keep_last, asked.keep_steps, asked.model) != (None, None, None) or asked.fast
+    return other and not (log.args and isinstance(by, Mapping) and by.get("args") == list(log.args))
 
 
 def _not_full(log: Log, base: Trimming, limit: int) -> str | None:

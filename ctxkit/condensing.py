@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import ceil
-from typing import TYPE_CHECKING, Any
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import structs
 
+from ctxkit.abridging import abridge
 from ctxkit.asking import MODEL, RULES, Asking, Told
 from ctxkit.calls import Calls
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
 from ctxkit.core.messages import Content
-from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import At, Compact
 from ctxkit.core.select import Selection
 from ctxkit.core.state import PREAMBLE_ROLES
@@ -30,14 +31,15 @@ from ctxkit.errors import ModelFailed, NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.hooks import Hooks
 from ctxkit.masking import maskable
-from ctxkit.policies.compact.candidates import Keep, Unit, candidates, guarded, originals
-from ctxkit.policies.compact.extract import Count, extract
+from ctxkit.policies.compact.candidates import FEWEST, LONG, Keep, Unit, candidates, guarded, originals, rooms
+from ctxkit.policies.compact.extract import Count, Extraction
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import mask
 from ctxkit.policies.compact.source import SPEAKS, Piece, all_pieces
 from ctxkit.policies.compact.story import worded
 from ctxkit.policies.compact.truncate import left_out, these
 from ctxkit.ranking import Ranking
+from ctxkit.stubs import stubbed
 from ctxkit.trimming import Asked as Everything
 from ctxkit.trimming import Trimming
 
@@ -52,14 +54,20 @@ last, a summary gets whatever stays beside it.
 """
 TRIES = 4
 """Summaries that are made until the whole fits, where what is counted of the parts did not add up."""
+NEAR, GRAIN = 0.004, 24
+"""Of the tokens of all messages, and in tokens: so much less than the goal is the goal; the larger counts."""
 
 
 class Wish(msgspec.Struct, frozen=True):
     """What is asked of a compact. `percent`: of the tokens of all messages, `budget`: so many; one of them counts.
 
+    It counts from the originals that summaries tell, but where `force` asks for more once that is reached, and where
+    the context is `full`: then from the context as it is.
+
     `keep`: the tail; `chosen`: what may be replaced, None for all; `part`: the percent is of what is chosen;
     `text`: the summary, where somebody else wrote it; `selection`: whose agent and thread alone are told. `model`: who
-    is asked by the strategy `llm`, for `seconds` at most; `fallback`: rules take over where that fails.
+    is asked by the strategy `llm`, for `seconds` at most; `fallback`: rules take over where that fails. `shortens`:
+    what stays and is too long for the goal is made shorter where it stands.
     """
 
     percent: float
@@ -74,10 +82,19 @@ class Wish(msgspec.Struct, frozen=True):
     seconds: float = 60.0
     fallback: bool = True
     hooks: Hooks = Hooks()
+    force: bool = False
+    full: bool = False
+    shortens: bool = True
+
+    @property
+    def asked(self) -> str:
+        """The target as an op says it: `30%`, or a budget."""
+        return f"{self.percent:g}%" if self.budget is None else str(self.budget)
 
 
 class Condensed(msgspec.Struct, frozen=True):
-    """What a compact comes to. `op`: what it appends; `replaced`: what is told by it, or masked.
+    """What a compact comes to. `op`: what it appends; `replaced`: what is told by it, or masked; `shortened`: what
+    stays where it stood, with fewer words.
 
     Tokens of all messages of the context `before` and `after`, by `counter`: the provider's, or ours. `goal`: of the
     same, what was asked for; `summary`: of the summary alone; `reached`: whether `after` is no more than the goal.
@@ -86,6 +103,7 @@ class Condensed(msgspec.Struct, frozen=True):
 
     op: Compact
     replaced: Names
+    shortened: Names
     before: int
     after: int
     counter: str
@@ -110,10 +128,20 @@ class Condensed(msgspec.Struct, frozen=True):
 
     def kept(self) -> dict[str, tuple[int, int]]:
         """Of each class of facts of what is replaced: how many the context keeps, and of how many."""
-        told = [piece for piece in self.made_by.pieces if piece.name in self.replaced]
+        changed = self.replaced | self.shortened
+        told = [piece for piece in self.made_by.pieces if piece.name in changed]
         seen, state = self.seen, self.seen.state()
         left = all_pieces([(name, seen.full(entry(state, name))) for name in seen.names()])
         return kept(facts(told), "\n".join(piece.text for piece in left))
+
+
+class _Made(NamedTuple):
+    """The text that was made last, and what for."""
+
+    budget: int = 0
+    ids: Names = NOTHING
+    lines: Extraction | None = None
+    text: str | None = None
 
 
 class Condensing:
@@ -122,33 +150,115 @@ class Condensing:
     def __init__(self, log: Log, base: Trimming, wish: Wish) -> None:
         self.log, self.base, self.wish = log, base, wish
         self.state = log.state()
-        self.names, self.tokens = base.names, base.tokens
+        self.names, self.tokens = base.names, dict(base.tokens)
         lens = log.lens()
         if lens.newest is not None:  # what it hides would come in for what leaves, so that is told, too
             self.names = list(through(self.state, structs.replace(lens, newest=None)))
             sizes = base.measuring.each(self.names)
             self.tokens = {name: int(size) for name, size in zip(self.names, sizes, strict=True)}
-        self.whole = sum(self.tokens.values())
-        """Tokens of all messages that are looked at."""
         self.spared = spared(log)
         self.messages = base.total - base.fixed
         """Tokens of the messages of the context. What is sent besides them no compact makes smaller."""
-        share = int(wish.percent * self.messages / 100) if wish.budget is None else wish.budget
+        self.originals = self.messages + self._beyond(self.names)
+        """The same, with the originals in the place of what a compact made of them."""
+        share = int(wish.percent * self.originals / 100) if wish.budget is None else wish.budget
+        if wish.budget is None and (wish.full or (wish.force and self.messages <= share)):
+            self.originals, share = self.messages, int(wish.percent * self.messages / 100)
+        self.share = share
         self.fair = min(FAIR, LESS * share / self.messages) if self.messages else FAIR
         """Of the tokens that it replaces, what a summary gets in any case."""
-        places, self.tail = candidates(self.units, wish.keep, share)
-        self.places = places
-        self.going = [name for place in places for name in self.units[place].names]
-        """What is seen and may be replaced, in order: messages, and summaries of ours."""
-        self.ids = self._originals(self.going)
-        """The same as messages of the log: what is told."""
-        self.gone = sum(self.tokens[name] for name in self.going)
+        self.goal = share
+        self._made = _Made()
+        self._shape: Any = None
+        """What decides which words the messages have: of a message that is as the log has it, they are the same."""
+        self.stubs: dict[Name, Any] = {}
+        """What is shortened where it stands."""
+        self.shortens = wish.shortens and wish.chosen is None and wish.strategy not in ("mask", GIVEN)
+        if self.shortens:
+            for place, room in rooms(self.units, wish.keep, share).items():
+                self._shorten(place, room)
+        self._choose(candidates(self.units, wish.keep, share)[1])
         self.story: Told | None = None
         self.failure = ""
         """Why no model's words are in the summary, where one was to be asked."""
-        self.goal = share
         if wish.part and wish.budget is None:
-            self.goal = self.whole - self.gone + int(wish.percent * self.gone / 100)
+            gone = self.gone if wish.full else self.gone + self._beyond(self.going)
+            self.goal = self.whole - self.gone + int(wish.percent * gone / 100)
+
+    def _choose(self, begins: int) -> None:
+        """The tail begins there: all older units that may be replaced are."""
+        self.tail = begins
+        self.places = [
+            place for place, unit in enumerate(self.units[:begins]) if unit.chosen and not unit.stays
+        ]  # fmt: skip
+        self.going = [name for place in self.places for name in self.units[place].names]
+        """What is seen and may be replaced, in order: messages, and summaries of ours."""
+        self.ids = self._originals(self.going)
+        """The same as messages of the log: what is told."""
+        self.whole = sum(self.tokens.values())
+        """Tokens of all messages that are looked at, with those that are shortened as they are then."""
+        self.gone = sum(self.tokens[name] for name in self.going)
+        cut = self.state.board.stubs.keys() & self.going
+        shape = cut, {name for name in self.going if not isinstance(name, int)}, [*self.stubs]
+        for cached in ("stays", "_back", *(() if shape == self._shape else ("pieces", "_lines"))):
+            self.__dict__.pop(cached, None)
+        self._shape = shape
+
+    @property
+    def is_worth(self) -> bool:
+        """Whether a summary is made: of a few short messages none is."""
+        return len(self.ids) >= FEWEST or (self.shortens and self.gone > LONG)
+
+    @property
+    def reached(self) -> str | None:
+        """What is said where a share of the originals is reached already, by what summaries tell; None where not."""
+        wish, now, whole = self.wish, self.messages, self.originals
+        if wish.budget is not None or wish.force or wish.full or (wish.chosen is not None and not wish.part):
+            return None
+        if wish.part:
+            now, whole = self.gone, self.gone + self._beyond(self.going)
+        if now == whole or 100 * now > wish.percent * whole:
+            return None
+        percent = 100 * now / whole
+        what = "the target is reached already" if not wish.part else "the target of what was chosen is reached already"
+        return f"{what}: {now:,} tokens are {percent:.1f} % of the {whole:,} that the originals have"
+
+    def _beyond(self, names: Sequence[Name]) -> int:
+        """Tokens that the originals of these have more: of what summaries of ours tell, and a compact shortened."""
+        state, measuring = self.state, self.base.measuring
+        items, present = state.board.items, state.present()
+        told = [name for name in names if not isinstance(name, int) and items[name].summary]
+        cut = [name for name in self._cut if name in self.tokens] if self._cut else []
+        whole = [n for name in told for n in (items[name].tells & present).numbers] + cut
+        read = self.base.counting.base_as_read(whole)
+        size = sum([measuring.rate(n) * tokens for n, tokens in zip(whole, read, strict=True)])
+        now = sum(self.tokens[name] for name in {*told, *cut})
+        return max(0, int(size) - now)
+
+    @cached_property
+    def _cut(self) -> list[int]:
+        """Messages that an earlier compact shortened, or whose results it masked."""
+        stubs = self.state.board.stubs
+        if not stubs:
+            return []
+        standing = {source for _, source in self.state.representation}
+        ops = [one.op for one in self.state.ledger.entries if one.number in standing]
+        cut = {n for op in ops if isinstance(op, Compact) for text in op.stubs for n in Names.parse(text).numbers}
+        return sorted(cut & stubs.keys())
+
+    def _shorten(self, place: int, room: int) -> bool:
+        """The unit at `place` has `room` tokens from now on, and stays; whether it can be made so short."""
+        unit, measuring = self.units[place], self.base.measuring
+        messages = {name: self.log.original(name) for name in unit.names}
+        stubs = abridge(messages, room, measuring.instead, measuring.rate, self.base.counting.counter.counts)
+        if not stubs:
+            return False
+        for name, stub in stubs.items():
+            self.stubs[name] = stub
+            self.tokens[name] = ceil(measuring.instead(name, stubbed(messages[name], stub)))
+        tokens = sum(self.tokens[name] for name in unit.names)
+        self.units[place] = unit._replace(tokens=tokens, stays=True)
+        return True
 
     def _originals(self, names: Sequence[Name]) -> Names:
         return originals(self.state, Names.of(names), self.spared)
@@ -170,6 +280,7 @@ class Condensing:
                 stays=place == waiting or any(map(self._stays, group)) or not ranking.whole(group),
                 chosen=chosen is None or all(self._is_chosen(name, chosen) for name in group),
                 told=not isinstance(group[0], int) and self.state.board.items[group[0]].summary,
+                shrinks=place != waiting and len(group) == 1 and self._shrinks(group[0]) and ranking.whole(group),
             )
             for place, (group, exchange) in enumerate(zip(groups, ranking.exchanges, strict=True))
         ]  # fmt: skip
@@ -190,6 +301,12 @@ class Condensing:
             or self._role(name) in PREAMBLE_ROLES
             or self._ranking.kinds.get(name) == Kind.INSTRUCTION
         )
+
+    def _shrinks(self, name: Name) -> bool:
+        """Whether a message stays because it is the first one alone: its length is nobody's to keep (REPLAY 63)."""
+        first = self.state.is_first(name) or name == self._task
+        typed = self._role(name) not in PREAMBLE_ROLES and self._ranking.kinds.get(name) != Kind.INSTRUCTION
+        return first and typed and not self.state.protected(name)
 
     @cached_property
     def _task(self) -> Name | None:
@@ -225,6 +342,7 @@ class Condensing:
         stay = {
             name: self.log.full(entry(self.state, name)) for name in (*self.names, *self._back) if name not in going
         }
+        stay |= {name: stubbed(self.log.original(name), stub) for name, stub in self.stubs.items() if name in stay}
         told = {name: self.log.original(name) for name in self.ids}
         return all_pieces(sorted((stay | told).items(), key=lambda one: self.state.key(one[0])))
 
@@ -232,20 +350,98 @@ class Condensing:
         """What comes of it. Raises NothingChanges where it would not be smaller."""
         if self.wish.strategy == "mask":
             return self._smaller(self._outcome(Names(), None, self._masks()))
-        if self.wish.strategy == "truncate":
-            ids = self._oldest()
-            return self._smaller(self._outcome(ids, left_out(ids, self.state.label), {}))
         if self.wish.text is not None:
             text = f"[Summary of messages {these(self.ids, self.state.label)}]\n\n{self.wish.text.strip()}"
-            return self._smaller(self._outcome(self.ids, text, {}))
+            return self._smaller(self._outcome(self.ids, text))
+        if self.wish.strategy == "truncate" and self.is_worth:
+            ids = self._oldest()
+            return self._smaller(self._outcome(ids, left_out(ids, self.state.label) if ids else None))
+        if self.is_worth and self.shortens and self.wish.keep == Keep():
+            self._fill()
+        if not self.is_worth:
+            return self._smaller(self._outcome(Names(), None))
         if self.wish.strategy == MODEL:
             self._ask()
         return self._smaller(self._extracted())
 
+    def _fill(self) -> None:
+        """Make room for more of the newest, where a summary that tells all of the older is shorter than its room."""
+        near = max(GRAIN, NEAR * self.messages)
+        for _ in range(TRIES):
+            room, _ = self._room()
+            told = self._told()
+            if told is None or room - told <= near:
+                return
+            full = self._full
+            scale = told / (sum(full[place] for place in self.places) or 1)
+            begins = self._earlier(scale)
+            if begins != self.tail:
+                self._choose(begins)
+            elif not self._keep_a_part(scale):
+                return
+
+    def _told(self) -> float | None:
+        """Tokens of a summary that has the room that there is; None where nothing fits."""
+        text = self._text(self._base_of(self._room()[0]), self.base.counting.counter.counts)
+        if text is None:
+            return None
+        [size] = self.base.counting.counter.counts([text])
+        return (size + PER_MESSAGE) * self.base.measuring.rate(ItemName("", 1))
+
+    @property
+    def _full(self) -> dict[int, float]:
+        """Of each unit that is replaced, about how many tokens its lines have."""
+        rate, lines = self.base.measuring.rate(ItemName("", 1)), self._lines.full()
+        return {
+            place: rate * sum(lines.get(n, 0) for n in self._originals(self.units[place].names))
+            for place in self.places
+        }  # fmt: skip
+
+    def _earlier(self, scale: float) -> int:
+        """Where the tail begins, if a summary of all that is older is as long as its room; else as early as it may."""
+        full, stays, left = self._full, self.stays, self.gone
+        lines = scale * sum(full.values())
+        begins, many = self.tail, len(self.ids)
+        for place in reversed(self.places):
+            unit = self.units[place]
+            left -= unit.tokens
+            many -= len(unit.names)
+            rest = lines - scale * full[place]
+            if (
+                unit.told
+                or stays + unit.tokens + self._least(left, rest) > self.goal
+                or not (many >= FEWEST or left > LONG)
+            ):
+                break
+            stays, lines, begins = stays + unit.tokens, rest, place
+            if self.goal - stays <= lines:
+                break
+        return begins
+
+    def _keep_a_part(self, scale: float) -> bool:
+        """Of the newest unit that is replaced as much as there is room for: it is too long to stay whole. Whether any
+        of it is kept.
+        """
+        last = self.places[-1] if self.places else -1
+        if last < 0 or self.units[last].told:
+            return False
+        others = self.places[:-1]
+        many, tokens = sum(len(self.units[place].names) for place in others), sum(
+            self.units[place].tokens for place in others
+        )  # fmt: skip
+        tells = many >= FEWEST or tokens > LONG
+        lines = scale * sum(full for place, full in self._full.items() if place != last)
+        older = max(lines, self._least(tokens, 0)) if tells else tokens
+        room = int(self.goal - self.stays - older)
+        if not (GRAIN < room < self.units[last].tokens and self._shorten(last, room)):
+            return False
+        self._choose(last)
+        return self.is_worth
+
     def _ask(self) -> None:
         """The story of what is replaced, in the model's words. Raises ModelFailed where nothing may take over."""
         room, _ = self._room()
-        tokens = int(room / self.base.measuring.rate(ItemName("", 1))) - PER_MESSAGE
+        tokens = self._base_of(room)
         try:
             asking = Asking(self.wish.model, self.wish.seconds, self.wish.hooks)
             self.story = asking.story(self.log, self.ids, self.pieces, tokens)
@@ -262,22 +458,26 @@ class Condensing:
 
     def _room(self) -> tuple[int, int]:
         """Tokens that a summary may have, and those that it gets in any case."""
-        least = min(max(SHORTEST, ceil(self.fair * self.gone)), self.gone // 2)
+        least = self._least(self.gone)
         return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
+
+    def _least(self, gone: int, lines: float = inf) -> int:
+        """Tokens that a summary of so many gets in any case, whose lines have so many."""
+        return min(max(SHORTEST, int(min(ceil(self.fair * gone), lines))), gone // 2)
 
     def _extracted(self) -> Condensed:
         room, least = self._room()
-        counter, rate = self.base.counting.counter, self.base.measuring.rate(ItemName("", 1))
+        counter = self.base.counting.counter
         found: Condensed | None = None
         for _ in range(TRIES):
-            budget = int(room / rate) - PER_MESSAGE
+            budget = self._base_of(room)
             text = self._text(budget, counter.counts)
             if text is None and found is None and room < self.gone // 2:  # what it opens with took all of the room
                 room = least = min(2 * room, self.gone // 2)
                 continue
             if text is None:
                 break
-            found = self._outcome(self.ids, text, {}, budget)
+            found = self._outcome(self.ids, text, budget=budget)
             over = found.after - self.goal
             if over <= 0 or room - over < least:
                 return found
@@ -288,6 +488,10 @@ class Condensing:
             )
         return found
 
+    def _base_of(self, room: int) -> int:
+        """Tokens of the base that a summary of `room` tokens has."""
+        return int(room / self.base.measuring.rate(ItemName("", 1))) - PER_MESSAGE
+
     def _text(self, budget: int, count: Count) -> str | None:
         """The words of a summary of so many tokens of the base; None where nothing fits."""
         if budget <= 0:
@@ -296,7 +500,13 @@ class Condensing:
             return worded(
                 self.story.texts, self.story.model, self.pieces, budget, count, told=self.ids, label=self.state.label
             )
-        return extract(self.pieces, budget, count, told=self.ids, label=self.state.label)
+        if (self._made.budget, self._made.ids, self._made.lines) != (budget, self.ids, self._lines):
+            self._made = _Made(budget, self.ids, self._lines, self._lines.text(budget, self.ids))
+        return self._made.text
+
+    @cached_property
+    def _lines(self) -> Extraction:
+        return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label)
 
     @cached_property
     def stays(self) -> int:
@@ -327,12 +537,14 @@ class Condensing:
         going = [name for name in self.going if isinstance(name, int)]
         return mask(maskable(self._ranking, self.base.measuring, going, self.tokens), self.whole - self.goal)
 
-    def _outcome(self, ids: Names, text: str | None, stubs: dict[Name, Any], budget: int | None = None) -> Condensed:
+    def _outcome(
+        self, ids: Names, text: str | None, masks: dict[Name, Any] | None = None, budget: int | None = None
+    ) -> Condensed:
         log, base = self.log, self.base
-        asked = f"{self.wish.percent:g}%" if self.wish.budget is None else str(self.wish.budget)
+        stubs = self.stubs if masks is None else masks
         op = Compact(
             at=log.here() if log.at is None else At(messages=self.state.count), ids=str(ids), text=text,
-            stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.strategy, target=asked,
+            stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.strategy, target=self.wish.asked,
             budget=budget, fallback=self.failure or None,
         )  # fmt: skip
         if self.story is not None:
@@ -345,7 +557,8 @@ class Condensing:
         tokens = told.tokens - base.measured.tokens + base.total
         item = ItemName(made.id, 1)
         summary = ceil(sum(then.each([item]))) if text is not None and item in after.state().board.items else 0
-        replaced, shown = ids | Names.of(stubs), set(base.shown)
+        shortened, shown = Names.of(self.stubs), set(base.shown)
+        replaced = ids | Names.of(masks or {})
         left = set(names)
         figures = Figures(
             base.total, tokens, told.counter, len(base.shown), sum(name not in left for name in base.shown),
@@ -353,7 +566,8 @@ class Condensing:
             beyond=base.hidden, left=self._left(after, names, tokens),
         )  # fmt: skip
         return Condensed(
-            op, replaced, self.messages, tokens - base.fixed, told.counter, self.goal, summary, figures, after, self
+            op, replaced, shortened, self.messages, tokens - base.fixed, told.counter, self.goal, summary, figures,
+            after, self,
         )  # fmt: skip
 
     def _left(self, after: Log, names: Sequence[Name], tokens: int) -> int | None:
@@ -364,7 +578,7 @@ class Condensing:
         return ceil(sum(self.base.measuring.seen(Counting(after)).each(list(hidden))))
 
     def _smaller(self, found: Condensed) -> Condensed:
-        if found.after < found.before and found.replaced:
+        if found.after < found.before and (found.replaced or found.shortened):
             return found
         if self.wish.strategy == "mask" and not found.replaced:
             text = "no result that could be masked is longer than the line in its place: nothing was changed"

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Unpack, cast, overload
 
 import msgspec
+from msgspec import structs
 
 from ctxkit.asking import MODEL, RULES
 from ctxkit.compacting import Asked, wish_of
@@ -18,7 +19,6 @@ from ctxkit.errors import NothingChanges, NothingToSend, Usage
 from ctxkit.fitting import Counted, Held, Row, expected, opened
 from ctxkit.given import Given, M
 from ctxkit.hooks import Hooks
-from ctxkit.policies.compact.candidates import FEWEST
 
 
 class Telling(Counted, total=False):
@@ -83,9 +83,10 @@ def summarize_context(messages: Sequence[M] | Held, **options: Unpack[Telling]) 
     if asked["strategy"] == "mask":
         raise Usage("a mask is no summary: nothing was counted", "trim_conversation shortens results")
     wish = wish_of(log, Asked(**cast(Any, {**asked, **model}), force=True))
+    wish = structs.replace(wish, shortens=held is None)  # a list keeps its messages as they are
     found = Condensing(log, whole(log, assembly=False), wish)
     made: Condensed | None = None
-    if len(found.ids) >= FEWEST:
+    if found.is_worth or found.stubs:
         try:
             made = found.condensed()
         except NothingChanges:

@@ -19,8 +19,12 @@ TAIL = 0.3
 """Of the budget, less what stays in any case: the newest messages that stay as they are, where nobody says how many."""
 NEWEST = 0.6
 """Of the same, how much the newest step may take alone."""
-LEAST = 0.03
-"""Of all that could go: where the budget has less for the newest step, that is out of reach, and the step stays."""
+LEAST = 0.005
+"""Of all that could go: a newest step that is no larger stays in any case."""
+FIRST = 0.5
+"""Of the budget, less what stays in any case: what the first message may take, where it has to be shortened."""
+LONG = 2000
+"""Tokens that a message keeps at least which is shortened where it stands: a shorter one is never (REPLAY 63)."""
 FEWEST = 3
 """Messages that are worth a summary."""
 
@@ -30,7 +34,7 @@ class Unit(NamedTuple):
 
     `exchange`: the number of the exchange that it is of, 0 before the first; `step`: a model's response; `stays`: it is
     protected, instructs, or is hidden in part; `chosen`: it is among what was asked for; `told`: it is a summary of
-    ours, which a later one takes in.
+    ours, which a later one takes in; `shrinks`: it stays, but not its length (the first message).
     """
 
     names: tuple[Name, ...]
@@ -40,6 +44,7 @@ class Unit(NamedTuple):
     stays: bool = False
     chosen: bool = True
     told: bool = False
+    shrinks: bool = False
 
 
 class Keep(NamedTuple):
@@ -58,6 +63,32 @@ def candidates(units: Sequence[Unit], keep: Keep, budget: int) -> tuple[list[int
     return [place for place, unit in enumerate(units[:begins]) if unit.chosen and not unit.stays], begins
 
 
+def rooms(units: Sequence[Unit], keep: Keep, budget: int) -> dict[int, int]:
+    """The places of the units that stay where they are and are too long for that, each with the tokens that it may
+    have: the first message, and where nobody says what is kept, a newest one that somebody typed.
+
+    A larger budget never has less room for one; what all others leave of it is theirs.
+    """
+    left = budget - sum(unit.tokens for unit in units if unit.stays and not unit.shrinks)
+    others = sum(unit.tokens for unit in units if not unit.stays)
+    found: dict[int, int] = {}
+
+    def shorten(place: int, share: float) -> int:
+        room = max(LONG, int(share * left), left - others)
+        if room < units[place].tokens:
+            found[place] = room
+        return min(room, units[place].tokens)
+
+    for place, unit in enumerate(units):
+        if unit.shrinks:
+            left -= shorten(place, FIRST)
+    newest = len(units) - 1
+    if keep == Keep() and units and not (units[newest].stays or units[newest].step or units[newest].told):
+        others -= units[newest].tokens
+        shorten(newest, NEWEST)
+    return found
+
+
 def _asked(units: Sequence[Unit], keep: Keep) -> int:
     begins = len(units)
     if keep.exchanges:
@@ -72,7 +103,7 @@ def _asked(units: Sequence[Unit], keep: Keep) -> int:
 
 def _soft(units: Sequence[Unit], budget: int) -> int:
     """The newest exchanges whole, as far as the share of the tail goes, then the newest steps of the next. The newest
-    unit may be larger than that; but a step is told like any other, where the budget is only in reach so.
+    unit may be larger than that; but a step that takes most of the budget is told like any other.
     """
     left = max(0, budget - sum(unit.tokens for unit in units if unit.stays))
     room = TAIL * left
@@ -80,7 +111,7 @@ def _soft(units: Sequence[Unit], budget: int) -> int:
     behind = max((place for place, unit in enumerate(units) if unit.told), default=-1)
     places = [place for place, unit in enumerate(units) if not unit.stays and place > behind]
     whole = sum(units[place].tokens for place in places)
-    if places and not (units[places[-1]].step and units[places[-1]].tokens > NEWEST * left > LEAST * whole):
+    if places and not (units[places[-1]].step and units[places[-1]].tokens > max(NEWEST * left, LEAST * whole)):
         begins = places.pop()
         room = max(0, room - units[begins].tokens)
     for _, group in groupby(reversed(places), key=lambda place: units[place].exchange):

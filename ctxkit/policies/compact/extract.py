@@ -29,45 +29,81 @@ MORE = 1.2
 """Of the budget: lines that are taken so that the best ones for it can be told."""
 
 
+class Extraction:
+    """The lines and files of a context, cut and counted once, for summaries of any size."""
+
+    def __init__(self, pieces: Sequence[Piece], count: Count, label: Callable[[Name], str] = str) -> None:
+        """`label`: how messages are named in a summary."""
+        self.pieces, self.count, self.label = pieces, count, label
+        self.lines, self.files = fragments(pieces), touched(pieces)
+        self.both: list[Fragment | File] = [*self.lines, *self.files]
+        self._sizes: dict[int, int] = {}
+        self._headings: dict[int, int] = {LISTED: -1}
+
+    def text(self, budget: int, told: Names | None = None) -> str | None:
+        """A summary of at most `budget` tokens; None where nothing fits. `told`: the messages that it tells (None: all
+        of them), beside which the others stay, so that it need not say what they do.
+        """
+        told_pieces = [told is None or piece.name in told for piece in self.pieces]
+        words = Words(self.pieces, self.label, [piece.name for piece in self.pieces] if told is None else told)
+        ours = [told_pieces[one.piece] for one in self.lines]
+        ours += [told is None or file.told_by(told) for file in self.files]
+        return _fitting(words, self.both, self._best(words, ours, budget), budget, self.count)
+
+    def full(self) -> dict[Name, int]:
+        """Of each message, about how many tokens its lines have, told all of them."""
+        words = Words(self.pieces, self.label, ())
+        found: dict[Name, int] = {}
+        for line in self._weighed(words, range(len(self.both)), [0.0] * len(self.both)):
+            if line.group != LISTED:
+                name = self.pieces[line.group].name
+                found[name] = found.get(name, 0) + line.tokens
+        for group in {line.piece for line in self.lines}:
+            found[self.pieces[group].name] += self._headings[group] + 1
+        return found
+
+    def _best(self, words: Words, ours: Sequence[bool], budget: int) -> list[int]:
+        """Places among the lines, then the files, the best ones first. `ours`: which of them may be taken."""
+        places = [place for place, is_ours in enumerate(ours) if is_ours]
+        self._count_all(places)
+        whole = sum(self._sizes[place] for place in places)
+        worth = Worth(self.pieces, self.lines, self.files, budget / (whole or 1))
+        found = self._weighed(words, places, worth.words)
+        there = [kept for one, is_ours in zip(self.both, ours, strict=True) if not is_ours for kept in one.keeps]
+        taken = cover(found, worth.of, lambda group: self._headings[group] + 1, int(MORE * budget), there)
+        return [places[place] for place in taken]
+
+    def _weighed(self, words: Words, places: Sequence[int], own: Sequence[float]) -> list[Line]:
+        """What can be taken of these places. `own`: what the words of each are worth."""
+        self._count_all(places)
+        found = []
+        for place in places:
+            one, size = self.both[place], self._sizes[place]
+            if isinstance(one, File):
+                found.append(Line(one.keeps, own[place], size + TAG * len(one.names), LISTED))
+            else:
+                tags = sum(name in INDEX for name, _ in one.facts[:1])
+                found.append(Line(one.keeps, own[place], size + MARK + tags * TAG, one.piece))
+        headed = sorted({line.group for line in found} - self._headings.keys())
+        texts = [words.heading(words.pieces[group]) for group in headed]
+        self._headings.update(zip(headed, self.count(texts), strict=True))
+        return found
+
+    def _count_all(self, places: Sequence[int]) -> None:
+        fresh = [place for place in places if place not in self._sizes]
+        sizes = self.count([self.both[place].text for place in fresh])
+        self._sizes.update(zip(fresh, sizes, strict=True))
+
+
 def extract(
     pieces: Sequence[Piece], budget: int, count: Count, *, told: Names | None = None,
     label: Callable[[Name], str] = str,
 ) -> str | None:  # fmt: skip
     """A summary of at most `budget` tokens, by `count`; None where nothing fits.
 
-    `pieces`: of the context, in order; `told`: the messages that the summary tells (None: all of them), beside which
-    the others stay, so that it need not say what they do; `label`: how messages are named in it.
+    `pieces`: of the context, in order; `told`, `label`: as of an `Extraction`.
     """
-    lines, files = fragments(pieces), touched(pieces)
-    told_pieces = [told is None or piece.name in told for piece in pieces]
-    words = Words(pieces, label, [piece.name for piece in pieces] if told is None else told)
-    ours = [told_pieces[one.piece] for one in lines] + [told is None or file.told_by(told) for file in files]
-    taken = _best(words, lines, files, ours, count, budget)
-    return _fitting(words, [*lines, *files], taken, budget, count)
-
-
-def _best(
-    words: Words, lines: Sequence[Fragment], files: Sequence[File], ours: Sequence[bool], count: Count, budget: int
-) -> list[int]:
-    """Places among the lines, then the files, the best ones first. `ours`: which of them may be taken."""
-    places = [place for place, is_ours in enumerate(ours) if is_ours]
-    both: list[Fragment | File] = [*lines, *files]
-    tokens = count([both[place].text for place in places])
-    worth = Worth(words.pieces, lines, files, budget / (sum(tokens) or 1))
-    found = []
-    for place, size in zip(places, tokens, strict=True):
-        one = both[place]
-        if isinstance(one, File):
-            found.append(Line(one.keeps, worth.words[place], size + TAG * len(one.names), LISTED))
-        else:
-            tags = sum(name in INDEX for name, _ in one.facts[:1])
-            found.append(Line(one.keeps, worth.words[place], size + MARK + tags * TAG, one.piece))
-    headed = sorted({line.group for line in found} - {LISTED})
-    headings = dict(zip(headed, count([words.heading(words.pieces[group]) for group in headed]), strict=True))
-    headings[LISTED] = -1
-    there = [kept for one, is_ours in zip(both, ours, strict=True) if not is_ours for kept in one.keeps]
-    taken = cover(found, worth.of, lambda group: headings[group] + 1, int(MORE * budget), there)
-    return [places[place] for place in taken]
+    return Extraction(pieces, count, label).text(budget, told)
 
 
 def _fitting(
@@ -90,4 +126,4 @@ def _fitting(
             high = many - 1
         guess = int(many * budget / size) if tries < GUESSES else (low + high + 1) // 2
         many = min(max(guess, low + 1 if best is not None else 0), high)
-    return best if low else None
+    return best if low or not taken else None  # what says nothing that is not said beside it is named all the same

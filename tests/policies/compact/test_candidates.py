@@ -43,8 +43,9 @@ RUN = "u10! s20 s20 s20 s20 s20"
         (THREE, Keep(), 140, [1, 2, 3]),  # 42: and the newest step of the one before, and one more
         (THREE, Keep(), 170, [1, 2]),  # 51: both
         (RUN, Keep(), 210, [2, 3]),  # one user message and many steps: 30 % of what is not protected, 60
-        (RUN, Keep(), 0, [2, 3, 4, 5]),  # the newest step stays even so
-        (RUN, Keep(), 30, [2, 3, 4, 5, 6]),  # but not where the budget is only in reach without it
+        (RUN, Keep(), 0, [2, 3, 4, 5, 6]),  # a newest step that takes most of the budget is told, too
+        (RUN, Keep(), 30, [2, 3, 4, 5, 6]),
+        ("u10! s900 s900 s9", Keep(), 0, [2, 3]),  # but not a small one, wherever the budget is
         ("u10! t20", Keep(), 30, [2]),  # a summary of ours is told anew
         ("u10! t20 s20 t20 s5", Keep(), 90, [2, 3, 4]),
         ("u10! s20 s20 u20", Keep(), 30, [2, 3]),  # what somebody asked last always stays

@@ -1,0 +1,144 @@
+"""Abridging: messages made shorter where they stand, to so many tokens, as stubs of an op.
+
+`condensing.py` asks for it where no summary may stand for a message, or none is as long as what was asked for. The
+longest texts of the messages are cut to one length: words, what results say, what calls are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ctxkit.core.messages import Call, Content, Image, Result, Text
+from ctxkit.core.names import Name
+from ctxkit.formats.chat_lines import lines
+from ctxkit.opened import words
+from ctxkit.policies.compact.abridge import abridged
+from ctxkit.policies.compact.source import SPEAKS, Kind
+from ctxkit.stubs import of_call, of_result, stubbed
+
+Count = Callable[[Sequence[str]], Sequence[int]]
+TRIES = 3
+
+
+class _Leaf(NamedTuple):
+    """One text of a message that can be cut: of the part at `place`, in a call's arguments the one at `turn`."""
+
+    name: Name
+    place: int
+    turn: int
+    text: str
+    kind: Kind
+    tokens: float
+
+
+def abridge(
+    messages: Mapping[Name, Content], tokens: int, measure: Callable[[Name, Content], float],
+    rate: Callable[[Name], float], count: Count,
+) -> dict[Name, Any]:  # fmt: skip
+    """Stubs that leave these messages at most `tokens` together; nothing where they have no texts that long.
+
+    `measure`: tokens that a content has as a message, `rate`: of a token of the base in it, `count`: such tokens.
+    """
+    leaves = list(_leaves(messages, rate, count))
+    whole = sum(measure(name, content) for name, content in messages.items())
+    room = tokens - (whole - sum(leaf.tokens for leaf in leaves))
+    for _ in range(TRIES):
+        length = _level([leaf.tokens for leaf in leaves], room)
+        if length is None:
+            return {}
+        said: dict[Name, dict[tuple[int, int], str]] = {}
+        for leaf in leaves:
+            if leaf.tokens > length:
+                brief = abridged(leaf.text, int(length / rate(leaf.name)), count, leaf.kind)
+                if brief is None:
+                    return {}
+                said.setdefault(leaf.name, {})[leaf.place, leaf.turn] = brief
+        stubs = {name: _stub(messages[name], texts) for name, texts in said.items()}
+        size = sum(
+            measure(name, stubbed(content, stubs[name]) if name in stubs else content)
+            for name, content in messages.items()
+        )
+        if size <= tokens:
+            return stubs
+        room -= size - tokens + 1
+    return {}
+
+
+def _level(sizes: Sequence[float], room: float) -> float | None:
+    """The length that all longer ones are cut to, so that they have `room` together; None where that is none."""
+    left = room
+    for at, size in enumerate(ordered := sorted(sizes)):
+        share = left / (len(ordered) - at)
+        if share < size:
+            return share if share >= 1 else None
+        left -= size
+    return None
+
+
+def _leaves(messages: Mapping[Name, Content], rate: Callable[[Name], float], count: Count) -> Iterator[_Leaf]:
+    found: list[tuple[Name, int, int, str, Kind]] = []
+    for name, content in messages.items():
+        linked = any(isinstance(part, Call | Result) for part in content.parts)
+        said = Kind.ASSISTANT if content.role in SPEAKS else Kind.USER
+        for place, part in enumerate(content.parts):
+            match part:
+                case Text(text=text) if not linked and text:
+                    found.append((name, place, 0, text, said))
+                case Result():
+                    found.append((name, place, 0, "\n".join(words(Content("tool", [part]))), Kind.RESULT))
+                case Call(arguments=dict(arguments)):
+                    found += [(name, place, turn, text, Kind.INPUT) for turn, text in enumerate(_strings(arguments))]
+                case _:
+                    continue
+    sizes = count([text for *_, text, _ in found])
+    for (name, place, turn, text, kind), size in zip(found, sizes, strict=True):
+        yield _Leaf(name, place, turn, text, kind, size * rate(name))
+
+
+def _stub(content: Content, said: Mapping[tuple[int, int], str]) -> Any:
+    """The stub of a message whose texts at these places say that."""
+    parts = []
+    for place, part in enumerate(content.parts):
+        mine = {turn: text for (at, turn), text in said.items() if at == place}
+        if not mine:
+            continue
+        if isinstance(part, Call):
+            parts.append(of_call(part, _with(part.arguments, mine)))
+        elif isinstance(part, Result):
+            inner = part.content if isinstance(part.content, list) else []
+            pictures = sum(isinstance(one, Image) for one in inner)
+            more = f"\n[{pictures} picture{'s' * (pictures > 1)} left out]" * bool(pictures)
+            parts.append(of_result(part, mine[0] + more))
+    if parts:
+        return parts
+    told = [
+        Text(said.get((at, 0), part.text)) if isinstance(part, Text) else part for at, part in enumerate(content.parts)
+    ]
+    kept = [part for part in told if isinstance(part, Text | Image)]
+    if len(kept) == 1 and isinstance(kept[0], Text):
+        return kept[0].text
+    [record] = lines([Content("user", [*kept])])
+    return record["content"]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
+
+
+def _with(value: Any, said: Mapping[int, str]) -> Any:
+    """Arguments with other texts at these turns; keys and kinds of values stay."""
+    turn = iter(range(1 << 62))
+
+    def made(one: Any) -> Any:
+        if isinstance(one, str):
+            return said.get(next(turn), one)
+        if isinstance(one, dict):
+            return {key: made(inner) for key, inner in one.items()}
+        return [made(inner) for inner in one] if isinstance(one, list) else one
+
+    return made(value)

@@ -1,0 +1,96 @@
+"""abridge: a text made shorter where it stands: its head, its tail, and the lines between them that keep most. Pure.
+
+For what a summary cannot tell: the first message, a newest one that somebody typed, a giant among few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ctxkit.policies.compact.cover import Line, cover
+from ctxkit.policies.compact.fragments import fragments
+from ctxkit.policies.compact.source import Kind, Piece
+from ctxkit.policies.compact.worth import Worth
+
+Count = Callable[[Sequence[str]], Sequence[int]]
+HEAD, TAIL = 0.35, 0.25
+"""Of the tokens: the head and the tail at least; the lines between them have the rest."""
+GAP = "…"
+NOTE = 24
+"""Tokens of the line that says how much is left out."""
+LINE = 3
+"""Tokens of a line's end, and of the mark of a gap before it."""
+TRIES = 12
+FULL = 0.997
+"""Of the tokens: so full a text is not made longer."""
+
+
+def abridged(text: str, tokens: int, count: Count, kind: Kind = Kind.USER) -> str | None:
+    """The text in at most `tokens` tokens, by `count`; None where it has no more, or so few hold nothing of it."""
+    [whole] = count([text])
+    if whole <= tokens or tokens < NOTE or not text:
+        return None
+    rate = len(text) / whole
+    ends = tokens - NOTE
+    head, tail = int(HEAD * ends * rate), int(TAIL * ends * rate)
+    lines = _best(text, head, len(text) - tail, int((1 - HEAD - TAIL) * ends), count, kind)
+    best, low, high = "", 0.0, None
+    scale = 1.0
+    for _ in range(TRIES):
+        made = _worded(text, int(scale * head), int(scale * tail), lines)
+        [size] = count([made])
+        if size <= tokens:
+            best, low = made, scale
+            if size >= FULL * tokens:
+                break
+        else:
+            high = scale
+        grown = scale * (1 + (tokens - size) / max(1, (HEAD + TAIL) * ends))
+        scale = (
+            grown
+            if low < grown and (high is None or grown < high)
+            else (low + (2 * low + 1 if high is None else high)) / 2
+        )
+    return best or None
+
+
+def _worded(text: str, head: int, tail: int, lines: Sequence[tuple[int, int]]) -> str:
+    """Both ends of a text with those of the lines (begin and end) that stand between them, in order."""
+    end, begin = head, max(head, len(text) - tail)
+    middle, at = [], end
+    for start, stop in lines:
+        if start < end or stop > begin:
+            continue
+        if text[at:start].strip():
+            middle.append(GAP)
+        middle.append(text[start:stop])
+        at = stop
+    if text[at:begin].strip():
+        middle.append(GAP)
+    left = begin - end - sum(stop - start for start, stop in lines if start >= end and stop <= begin)
+    if left <= 0:
+        return text
+    note = f"[shortened: {left:,} of {len(text):,} characters are left out, {GAP} marks where]"
+    return "\n".join([text[:end], note, *middle, text[begin:]])
+
+
+def _best(text: str, begin: int, end: int, tokens: int, count: Count, kind: Kind) -> list[tuple[int, int]]:
+    """The lines between two places that keep most for their tokens, each with where it begins and ends, in order."""
+    pieces = [Piece(1, kind, text[begin:end])]
+    found = fragments(pieces)
+    if not found or tokens <= 0:
+        return []
+    sizes = count([one.text for one in found])
+    worth = Worth(pieces, found, [], tokens / (sum(sizes) or 1))
+    lines = [
+        Line(one.keeps, worth.words[place], size + LINE, 0)
+        for place, (one, size) in enumerate(zip(found, sizes, strict=True))
+    ]
+    taken = sorted(cover(lines, worth.of, lambda group: 0, tokens))
+    spans, at = [], begin
+    for place in taken:
+        start = text.find(found[place].text, at, end)
+        if start >= 0:
+            at = start + len(found[place].text)
+            spans.append((start, at))
+    return spans
