@@ -252,27 +252,45 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
     state, count = found.state, len(made.replaced)
     told = f"{count:,} message{'s' * (count != 1)} ({state.brief(made.replaced)})"
     notes = []
-    if found.wish.strategy == "mask":
+    if made.shortened:
+        many = f"{len(made.shortened):,} message{'s' * (len(made.shortened) != 1)} ({state.brief(made.shortened)})"
+        notes.append(f"shortened: {many}: the head, the tail and the lines that keep most stay; {made.counter}")
+    if not count:
+        pass
+    elif found.wish.strategy == "mask":
         notes.append(f"mask: in {told} results say how long they were; {made.counter}")
     else:
         notes.append(f"{found.strategy}: {told} told in {made.summary:,} tokens, {made.counter}")
     if fixed := found.base.fixed:
         notes.append(f"{fixed:,} tokens are sent besides messages: {made.before + fixed:,} → {made.after + fixed:,}")
+    if found.originals != found.messages and found.wish.budget is None and not found.wish.part:
+        notes.append(f"the target counts from {found.originals:,} tokens: what summaries tell counts as it was")
     left = [name for place in range(found.tail, len(found.units)) for name in found.units[place].names]
     if found.wish.chosen is not None and (near := Names.of(left) & found.wish.chosen):
         notes.append(f"left in, the newest: {state.brief(near)} (--keep-last 0 takes them, too)")
     if not made.reached:
-        asked = f"{found.wish.percent:g} %" if found.wish.budget is None else f"{found.wish.budget:,} tokens"
-        floor = f"{_percent(made.after, made.before):g} %, {made.after:,} tokens, is the floor"
-        told = "" if found.wish.strategy == "mask" else f"; what stays has {found.stays:,}"
-        notes.append(f"the target of {asked} cannot be reached: {floor}{told}")
-    changed = set(found.going if made.op.ids else made.replaced)
+        notes.append(_floor(found, made))
+    changed = {*found.going, *made.shortened} if made.op.ids else set(made.replaced | made.shortened)
     first = next((place for place, name in enumerate(found.base.shown) if name in changed), None)
     if first is not None:
         lost = sum(found.base.tokens[name] for name in found.base.shown[first:] if name not in changed)
         where = state.label(found.base.shown[first])
         notes.append(f"first change at message {where}: {lost:,} cached tokens behind it are lost")
     return notes
+
+
+def _floor(found: Condensing, made: Condensed) -> str:
+    """What is said where the target is not reached: the least that this comes to, and what would leave less."""
+    wish = found.wish
+    asked = f"{wish.percent:g} %" if wish.budget is None else f"{wish.budget:,} tokens"
+    least = f"{_percent(made.after, made.before):g} %, {made.after:,} tokens, is the floor"
+    if wish.strategy == "mask":
+        return f"the target of {asked} cannot be reached: {least} of mask; --strategy extract leaves less"
+    less = found.without_tail(made)
+    if less is not None:
+        kept = sum(unit.tokens for unit in found.units[found.tail :] if not unit.stays)
+        least += f" while the newest {kept:,} tokens stay; --keep-last 0 leaves {less:,}"
+    return f"the target of {asked} cannot be reached: {least}; what stays has {found.stays:,}"
 
 
 def _percent(part: int, of: int) -> float:

@@ -31,7 +31,7 @@ from ctxkit.errors import ModelFailed, NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.hooks import Hooks
 from ctxkit.masking import maskable
-from ctxkit.policies.compact.candidates import FEWEST, LONG, Keep, Unit, candidates, guarded, originals, rooms
+from ctxkit.policies.compact.candidates import FEWEST, LONG, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
 from ctxkit.policies.compact.extract import Count, Extraction
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import mask
@@ -48,10 +48,8 @@ if TYPE_CHECKING:
 
 GIVEN = "given"
 """The strategy of a summary that somebody else wrote."""
-FAIR, LESS, SHORTEST = 0.05, 0.3, 60
-"""Of what it replaces, of the target's share of that, and in tokens: the smaller of the first two, and no less than the
-last, a summary gets whatever stays beside it.
-"""
+SHORTEST, FLOOR = 60, 4
+"""Tokens that a summary has in any case; of more than so many times as many it has room for a line."""
 TRIES = 4
 """Summaries that are made until the whole fits, where what is counted of the parts did not add up."""
 NEAR, GRAIN = 0.004, 24
@@ -165,8 +163,6 @@ class Condensing:
         if wish.budget is None and (wish.full or (wish.force and self.messages <= share)):
             self.originals, share = self.messages, int(wish.percent * self.messages / 100)
         self.share = share
-        self.fair = min(FAIR, LESS * share / self.messages) if self.messages else FAIR
-        """Of the tokens that it replaces, what a summary gets in any case."""
         self.goal = share
         self._made = _Made()
         self._shape: Any = None
@@ -438,6 +434,18 @@ class Condensing:
         self._choose(last)
         return self.is_worth
 
+    def without_tail(self, made: Condensed) -> int | None:
+        """Tokens that would be left if no newest messages stayed, by rules; None where that is no less than `made`."""
+        if self.wish.keep == Keep(0) or not any(not unit.stays for unit in self.units[self.tail :]):
+            return None
+        strategy = RULES if self.wish.strategy == MODEL else self.wish.strategy
+        wish = structs.replace(self.wish, keep=Keep(0), strategy=strategy)
+        try:
+            after = Condensing(self.log, self.base, wish).condensed().after
+        except NothingChanges:
+            return None
+        return after if after < made.after else None
+
     def _ask(self) -> None:
         """The story of what is replaced, in the model's words. Raises ModelFailed where nothing may take over."""
         room, _ = self._room()
@@ -459,11 +467,14 @@ class Condensing:
     def _room(self) -> tuple[int, int]:
         """Tokens that a summary may have, and those that it gets in any case."""
         least = self._least(self.gone)
+        if self.goal - self.stays < FLOOR * least:  # what it opens with may take all of the room
+            while least < self.gone // 2 and self._lines.text(self._base_of(least), self.ids) is None:
+                least = min(2 * least, self.gone // 2)
         return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
 
     def _least(self, gone: int, lines: float = inf) -> int:
         """Tokens that a summary of so many gets in any case, whose lines have so many."""
-        return min(max(SHORTEST, int(min(ceil(self.fair * gone), lines))), gone // 2)
+        return min(max(SHORTEST, int(min(ceil(SUMMARY * gone), lines))), gone // 2)
 
     def _extracted(self) -> Condensed:
         room, least = self._room()
@@ -472,9 +483,6 @@ class Condensing:
         for _ in range(TRIES):
             budget = self._base_of(room)
             text = self._text(budget, counter.counts)
-            if text is None and found is None and room < self.gone // 2:  # what it opens with took all of the room
-                room = least = min(2 * room, self.gone // 2)
-                continue
             if text is None:
                 break
             found = self._outcome(self.ids, text, budget=budget)

@@ -77,7 +77,7 @@ class Judge:
         self.before = sum(self.tokens.values())
         found = Condensing(log, whole(log), Wish(percent=50, strategy="mask"))
         kept = {name: size for unit in found.units if unit.stays for name in unit.names if (size := self.tokens[name])}
-        first = {name for name in kept if log.state().is_first(name) or name == found._task}
+        first = {name for unit in found.units if getattr(unit, "shrinks", False) for name in unit.names}
         self.fixed = sum(min(size, FIRST) if name in first else size for name, size in kept.items())
         """Tokens that no compact takes."""
 

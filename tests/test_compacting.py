@@ -218,7 +218,7 @@ def test_cooldown() -> None:
     log.mark("before")
     log.compact(target=60)
     now[0] += 12
-    for asked in ({"force": True}, {"target": 20}, {"summary": "s"}, {}):
+    for asked in ({"force": True}, {"force": True, "target": "60%"}, {}):
         with pytest.raises(CoolingDown, match=r"12 s ago: 18 s of the cooldown are left"):
             log.compact(**asked)  # type: ignore[arg-type]  # of any kind
     log.undo()
@@ -226,9 +226,69 @@ def test_cooldown() -> None:
     log.rewind("before")
     assert log.compact(target=60) is not None
     now[0] += 30
-    assert log.compact(target=30) is not None
+    assert log.compact(force=True) is not None
     log.config = log.config.given({"compact.cooldown": "off"})
-    assert log.compact(target=20) is not None
+    assert log.compact(force=True, target=20) is not None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"target": 40}, {"target": 40, "force": True}, {"budget": 9000}, {"summary": "s"}, {"numbers": "30-39"},
+        {"force": True, "strategy": "truncate"}, {"force": True, "keep_last": 0}, {"role": "assistant", "target": 20},
+    ],
+)  # fmt: skip
+def test_a_new_decision_does_not_wait(asked: dict[str, Any]) -> None:
+    """Other arguments than the last compact's, numbers, criteria: somebody decided anew. An undo in between does."""
+    log = opened()
+    log.compact(target=60)
+    log.compact(**asked)
+    log = opened()
+    log.compact(target=60)
+    log.compact(target=50)
+    log.undo()
+    assert log.compact(force=True) is not None  # op 1 is as young, but the undo came since
+
+
+def test_the_arguments_of_the_last_compact_wait() -> None:
+    """Also where they say how many of the newest stay; the same words, typed or by a hook."""
+    log = opened()
+    log.args = ("compact", "x.jsonl", "--force", "--keep-last", "0")
+    log.compact(force=True, keep_last=0)
+    with pytest.raises(CoolingDown):
+        log.compact(force=True, keep_last=0)
+    log.args = ("compact", "x.jsonl", "--force", "--keep-last", "1")
+    log.compact(force=True, keep_last=1)
+
+
+def test_a_target_counts_from_the_originals() -> None:
+    """Three times the same target comes to it once: what a summary tells counts as it was (A10)."""
+    log = opened()
+    log.config = log.config.given({"compact.cooldown": "off"})
+    assert log.compact(target=40) is not None
+    ops, used = len(log.ledger.entries), log.status().tokens.used
+    for _ in range(2):
+        with pytest.raises(
+            NothingChanges, match=r"the target is reached already: .* of the .* that the originals have"
+        ):
+            log.compact(target=40)
+    assert len(log.ledger.entries) == ops and log.status().tokens.used == used
+    assert log.compact(target=20) is not None and log.compacted is not None
+    whole, after = opened().status().tokens.used, log.status().tokens.used
+    assert whole and after and 0.185 * whole < after <= 0.2 * whole  # of the originals, not of what was left
+    assert log.compact(target=20, force=True) is not None
+    less = log.status().tokens.used
+    assert less is not None and less < after / 2  # of what there is, where somebody insists
+
+
+@pytest.mark.parametrize("asked", [{"numbers": "3-30"}, {"strategy": "mask", "target": 60}])
+def test_the_originals_of_a_part_and_of_masks(asked: dict[str, Any]) -> None:
+    """The same of numbers, and of results that a mask shortened."""
+    log = opened()
+    log.config = log.config.given({"compact.cooldown": "off"})
+    assert log.compact(**asked) is not None
+    with pytest.raises(NothingChanges, match="reached already"):
+        log.compact(**asked)
 
 
 @pytest.mark.parametrize(("shift", "waits"), [(-29, True), (-31, False), (29, True), (31, False)])
@@ -238,10 +298,10 @@ def test_cooldown_by_a_wrong_clock(shift: float, waits: bool) -> None:
     log.compact(target=60)
     log.clock = lambda: NOW - shift
     if not waits:
-        assert log.compact(target=30) is not None
+        assert log.compact(force=True) is not None
         return
     with pytest.raises(CoolingDown) as caught:
-        log.compact(target=30)
+        log.compact(force=True)
     assert caught.value.hint.startswith("in 1 s" if shift < 0 else "in 30 s")
 
 

@@ -21,6 +21,8 @@ NEWEST = 0.6
 """Of the same, how much the newest step may take alone."""
 LEAST = 0.005
 """Of all that could go: a newest step that is no larger stays in any case."""
+SUMMARY = 0.02
+"""Of the tokens that it replaces, what a summary has in any case, whatever stays beside it."""
 FIRST = 0.5
 """Of the budget, less what stays in any case: what the first message may take, where it has to be shortened."""
 LONG = 2000
@@ -74,7 +76,7 @@ def rooms(units: Sequence[Unit], keep: Keep, budget: int) -> dict[int, int]:
     found: dict[int, int] = {}
 
     def shorten(place: int, share: float) -> int:
-        room = max(LONG, int(share * left), left - others)
+        room = max(LONG, int(min(share * left, left - SUMMARY * others)), left - others)
         if room < units[place].tokens:
             found[place] = room
         return min(room, units[place].tokens)
@@ -106,12 +108,13 @@ def _soft(units: Sequence[Unit], budget: int) -> int:
     unit may be larger than that; but a step that takes most of the budget is told like any other.
     """
     left = max(0, budget - sum(unit.tokens for unit in units if unit.stays))
-    room = TAIL * left
     begins = len(units)
     behind = max((place for place, unit in enumerate(units) if unit.told), default=-1)
     places = [place for place, unit in enumerate(units) if not unit.stays and place > behind]
+    least = SUMMARY * sum(unit.tokens for unit in units if not unit.stays)
     whole = sum(units[place].tokens for place in places)
-    if places and not (units[places[-1]].step and units[places[-1]].tokens > max(NEWEST * left, LEAST * whole)):
+    room, most = min(TAIL * left, left - least), max(min(NEWEST * left, left - least), LEAST * whole)
+    if places and not (units[places[-1]].step and units[places[-1]].tokens > most):
         begins = places.pop()
         room = max(0, room - units[begins].tokens)
     for _, group in groupby(reversed(places), key=lambda place: units[place].exchange):

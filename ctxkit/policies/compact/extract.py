@@ -44,6 +44,8 @@ class Extraction:
         """A summary of at most `budget` tokens; None where nothing fits. `told`: the messages that it tells (None: all
         of them), beside which the others stay, so that it need not say what they do.
         """
+        if not (self.pieces if told is None else told):
+            return None
         told_pieces = [told is None or piece.name in told for piece in self.pieces]
         words = Words(self.pieces, self.label, [piece.name for piece in self.pieces] if told is None else told)
         ours = [told_pieces[one.piece] for one in self.lines]
