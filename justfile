@@ -96,6 +96,10 @@ edits *args:
 compacts *args:
     python -m tests.compacts {{args}}
 
+# What `compact --target` leaves of all real files at every target from 1 to 99 % (hours); --only, --step, --largest: a part
+targets *args:
+    python -m tests.targets {{args}}
+
 # snapshot, restore, edit, salvage, checkpoints and their pruning, killed and failing at every call that they make (minutes)
 kills *args:
     python -m tests.kills {{args}}

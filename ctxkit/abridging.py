@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.formats.chat_lines import lines
@@ -22,7 +23,10 @@ TRIES = 3
 
 
 class _Leaf(NamedTuple):
-    """One text of a message that can be cut: of the part at `place`, in a call's arguments the one at `turn`."""
+    """One text of a message that can be cut: of the part at `place`, in a call's arguments the one at `turn`.
+
+    `tokens`: as the message has them, `base`: of the text alone; in arguments it stands as JSON.
+    """
 
     name: Name
     place: int
@@ -30,6 +34,7 @@ class _Leaf(NamedTuple):
     text: str
     kind: Kind
     tokens: float
+    base: int
 
 
 def abridge(
@@ -50,7 +55,7 @@ def abridge(
         said: dict[Name, dict[tuple[int, int], str]] = {}
         for leaf in leaves:
             if leaf.tokens > length:
-                brief = abridged(leaf.text, int(length / rate(leaf.name)), count, leaf.kind)
+                brief = abridged(leaf.text, int(length * leaf.base / leaf.tokens), count, leaf.kind)
                 if brief is None:
                     return {}
                 said.setdefault(leaf.name, {})[leaf.place, leaf.turn] = brief
@@ -91,9 +96,10 @@ def _leaves(messages: Mapping[Name, Content], rate: Callable[[Name], float], cou
                     found += [(name, place, turn, text, Kind.INPUT) for turn, text in enumerate(_strings(arguments))]
                 case _:
                     continue
-    sizes = count([text for *_, text, _ in found])
-    for (name, place, turn, text, kind), size in zip(found, sizes, strict=True):
-        yield _Leaf(name, place, turn, text, kind, size * rate(name))
+    bases = count([text for *_, text, _ in found])
+    sizes = count([dumps(text)[1:-1] if kind == Kind.INPUT else text for *_, text, kind in found])
+    for (name, place, turn, text, kind), base, size in zip(found, bases, sizes, strict=True):
+        yield _Leaf(name, place, turn, text, kind, size * rate(name), base)
 
 
 def _stub(content: Content, said: Mapping[tuple[int, int], str]) -> Any:

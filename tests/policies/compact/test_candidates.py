@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxkit.core.names import Names
-from ctxkit.policies.compact.candidates import Keep, Unit, candidates, guarded, originals
+from ctxkit.policies.compact.candidates import LONG, Keep, Unit, candidates, guarded, originals, rooms
 from tests import build
 
 
 def units(spec: str) -> list[Unit]:
-    """`u10 s30! t5`: user messages, steps and summaries with their tokens; `!` stays, `-` was not chosen."""
+    """`u10 s30! t5`: user messages, steps and summaries with their tokens; `!` stays, `*` but for its length, `-` was
+    not chosen.
+    """
     found: list[Unit] = []
     exchange = 0
     for place, word in enumerate(spec.split(), start=1):
         exchange += word[0] == "u"
-        size = int(word[1:].rstrip("!-"))
+        size = int(word[1:].rstrip("!*-"))
         found.append(
-            Unit((place,), size, exchange, step=word[0] == "s", stays="!" in word, chosen="-" not in word,
-                 told=word[0] == "t")
+            Unit((place,), size, exchange, step=word[0] == "s", stays="!" in word or "*" in word,
+                 chosen="-" not in word, told=word[0] == "t", shrinks="*" in word)
         )  # fmt: skip
     return found
 
@@ -60,6 +64,34 @@ def test_candidates(spec: str, keep: Keep, budget: int, left: list[int]) -> None
     places, begins = candidates(units(spec), keep, budget)
     assert [place + 1 for place in places] == left
     assert all(place < begins for place in places)
+
+
+@pytest.mark.parametrize(
+    ("spec", "keep", "budget", "left"),
+    [
+        ("u9000* s20 s20", Keep(), 5000, {0: 4960}),  # the first message has what the others leave
+        ("u9000* s20 s9000", Keep(), 5000, {0: 2500}),  # but half of it, where they would have to be told
+        ("u9000* s20 s9000", Keep(), 100, {0: LONG}),  # and so much in any case
+        ("u1900* s20 s9000", Keep(), 100, {}),  # a shorter one is never shortened
+        ("u9000! s20 s9000", Keep(), 100, {}),  # nor one that is protected
+        ("u10* s9000 u9000", Keep(), 10_010, {2: 6000}),  # what was typed last, too
+        ("u10* s9000 u9000", Keep(1), 10_010, {}),  # unless somebody says what is kept
+        ("u10* s9000 s9000", Keep(), 10_010, {}),  # a step is told
+        ("", Keep(), 100, {}),
+    ],
+)
+def test_rooms(spec: str, keep: Keep, budget: int, left: dict[int, int]) -> None:
+    """What stays and is too long for that, with the tokens that it may have."""
+    assert rooms(units(spec), keep, budget) == left
+
+
+@given(st.lists(st.integers(1, 9000), min_size=1, max_size=8), st.booleans(), st.integers(0, 30_000))
+def test_a_larger_budget_has_no_less_room(sizes: list[int], typed: bool, budget: int) -> None:
+    """For any message that is shortened; and all has room where all fits."""
+    spec = units(" ".join([f"u{sizes[0]}*", *(f"s{size}" for size in sizes[1:]), *(["u5000"] * typed)]))
+    one, more = rooms(spec, Keep(), budget), rooms(spec, Keep(), budget + 100)
+    assert all(one[place] <= room for place, room in more.items() if place in one) and more.keys() <= one.keys()
+    assert not rooms(spec, Keep(), sum(unit.tokens for unit in spec))
 
 
 @pytest.mark.parametrize(

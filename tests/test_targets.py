@@ -1,0 +1,40 @@
+"""What a target leaves: what was found by hand, and a few real files; `python -m tests.targets` takes all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxkit import Log
+from tests.compacts import Case
+from tests.shared import shared
+from tests.targets import FINDINGS, Seen, opened, sweep
+
+TARGETS = (2, 7, 8, 20, 50, 90, 99)
+FILES = ("claude-code/06-omp-model-fallback.jsonl", "swe-agent/03-ctf-web.traj")
+
+
+def holds(seen: Seen) -> None:
+    """A smaller target never leaves more, and what is left is what was asked for, where there is room."""
+    assert not seen.rises() and not seen.far(), (seen.rises(), seen.far())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FINDINGS)
+def test_what_was_found(name: str) -> None:
+    """Monotone and continuous, with a giant message wherever it stands."""
+    holds(sweep(FINDINGS[name](), TARGETS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_real_files(name: str) -> None:
+    """The same of real sessions."""
+    holds(sweep(opened(Case(shared(f"transcripts/{name}"))), (1, 2, 3, *TARGETS)))
+
+
+def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The law can fail: a compact that asks for other targets is far off, and leaves more for less."""
+    compact = Log.compact
+    monkeypatch.setattr(Log, "compact", lambda log, target, **asked: compact(log, target=100 - target, **asked))
+    seen = sweep(FINDINGS["giant only, one line"](), (20, 50, 90))
+    assert len(seen.rises()) == 2 and len(seen.far()) == 2
