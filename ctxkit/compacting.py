@@ -105,8 +105,7 @@ def compact(log: Log, asked: Asked) -> Decision:
 
 def _decided(log: Log, asked: Asked, began: float) -> Decision:
     wish = wish_of(log, asked)
-    if asked.is_bare:
-        cool(log)
+    cool(log, asked, wish)
     if asked.is_bare and log.config["limit"] is None and Counting(log).limit is None:
         text = "no limit is known, so neither is whether the context is full: nothing was changed"
         raise BadConfig(text, "--target 30% (or --budget N) compacts anyway; `limit` or `model` in the config")
@@ -124,7 +123,6 @@ def _decided(log: Log, asked: Asked, began: float) -> Decision:
     found = Condensing(log, base, wish)
     if asked.summary is None and (said := found.reached):
         raise NothingChanges(f"{said}: nothing was changed", "--force condenses further, a smaller --target too")
-    cool(log, asked, wish)
     if not found.is_worth and not found.stubs:
         return Decision(None, _too_few(found))
     made = found.condensed()

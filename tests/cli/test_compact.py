@@ -207,16 +207,20 @@ def test_closed_input() -> None:
 
 
 def test_cooldown(log: Path) -> None:
-    """75 with the seconds left, also with --force, also in a pipe, where nothing comes out; not after an undo."""
+    """75 with the seconds left, also with --force, also in a pipe, where nothing comes out; not after an undo, and not
+    where somebody asks for something else.
+    """
     good("compact", log, "--target", "60%")
     raw = log.read_bytes()
-    for words in (["--force"], ["--target", "20%"], []):
+    for words in (["--force"], ["--target", "60%"], []):
         ran = ctxkit("compact", log, *words)
         assert ran.code == 75 and re.search(r": (2\d|30) s of the cooldown are left", ran.err), ran
     piped = ctxkit("compact", "-", "--force", stdin=raw)
     assert piped.code == 75 and piped.out == b"" and log.read_bytes() == raw
+    for words in (["--target", "20%"], ["30-39"], ["--role", "tool", "--budget", "100"]):
+        assert ctxkit("compact", "-", *words, stdin=raw).code == 0, words
     good("undo", log)
-    good("compact", log, "--target", "30%")
+    good("compact", log, "--target", "60%")
 
 
 def test_two_processes_at_once(log: Path) -> None:
