@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ctxkit.core.jsontext import dumps
-from ctxkit.core.messages import Call, Content, Image, Result, Text
+from ctxkit.core.messages import Call, Content, Image, Result, Text, Thinking
 from ctxkit.core.names import Name
-from ctxkit.formats.chat_lines import lines
 from ctxkit.opened import words
 from ctxkit.policies.compact.abridge import abridged
 from ctxkit.policies.compact.source import SPEAKS, Kind
-from ctxkit.stubs import of_call, of_result, stubbed
+from ctxkit.stubs import of_call, of_result, of_words, stubbed
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 TRIES = 3
@@ -118,14 +117,11 @@ def _stub(content: Content, said: Mapping[tuple[int, int], str]) -> Any:
             parts.append(of_result(part, mine[0] + more))
     if parts:
         return parts
-    told = [
-        Text(said.get((at, 0), part.text)) if isinstance(part, Text) else part for at, part in enumerate(content.parts)
-    ]
-    kept = [part for part in told if isinstance(part, Text | Image)]
-    if len(kept) == 1 and isinstance(kept[0], Text):
-        return kept[0].text
-    [record] = lines([Content("user", [*kept])])
-    return record["content"]
+    brief = {
+        part.text: said[at, 0] for at, part in enumerate(content.parts) if isinstance(part, Text) and (at, 0) in said
+    }
+    spoken = [part for part in content.parts if not isinstance(part, Thinking)]  # it is bound to the words as they were
+    return of_words(Content(content.role, spoken), lambda text: brief.get(text, text))
 
 
 def _strings(value: Any) -> Iterator[str]:

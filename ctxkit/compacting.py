@@ -78,11 +78,14 @@ class Compacted(msgspec.Struct, frozen=True):
             "strategy": found.op.strategy,
             "replaced": str(found.replaced),
             "messages": len(found.replaced),
+            "shortened": str(found.shortened),
             "tokens": {
                 "before": found.before, "after": found.after, "summary": found.summary,
                 "besides": found.made_by.base.fixed, "counter": found.counter,
             },
-            "target": {"tokens": found.goal, "percent": found.asked, "reached": found.reached},
+            "target": {
+                "tokens": found.goal, "percent": found.asked, "of": found.made_by.originals, "reached": found.reached,
+            },
             "percent": _percent(found.after, found.before),
             "floor": None if found.reached else found.after,
             "kept": {name: {"kept": kept, "of": of} for name, (kept, of) in found.kept().items()},

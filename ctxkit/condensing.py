@@ -205,6 +205,11 @@ class Condensing:
         """Whether a summary is made: of a few short messages none is."""
         return len(self.ids) >= FEWEST or (self.shortens and self.gone > LONG)
 
+    def _unshortened(self, name: Name) -> Content:
+        """A message as it was before a compact shortened it; what other ops made of it stays so."""
+        plain = name not in self.state.board.stubs or name in self._cut
+        return self.log.original(name) if plain else self.log.full(entry(self.state, name))
+
     @property
     def reached(self) -> str | None:
         """What is said where a share of the originals is reached already, by what summaries tell; None where not."""
@@ -245,7 +250,7 @@ class Condensing:
     def _shorten(self, place: int, room: int) -> bool:
         """The unit at `place` has `room` tokens from now on, and stays; whether it can be made so short."""
         unit, measuring = self.units[place], self.base.measuring
-        messages = {name: self.log.original(name) for name in unit.names}
+        messages = {name: self._unshortened(name) for name in unit.names}
         stubs = abridge(messages, room, measuring.instead, measuring.rate, self.base.counting.counter.counts)
         if not stubs:
             return False
@@ -338,7 +343,7 @@ class Condensing:
         stay = {
             name: self.log.full(entry(self.state, name)) for name in (*self.names, *self._back) if name not in going
         }
-        stay |= {name: stubbed(self.log.original(name), stub) for name, stub in self.stubs.items() if name in stay}
+        stay |= {name: stubbed(self._unshortened(name), stub) for name, stub in self.stubs.items() if name in stay}
         told = {name: self.log.original(name) for name in self.ids}
         return all_pieces(sorted((stay | told).items(), key=lambda one: self.state.key(one[0])))
 

@@ -46,7 +46,9 @@ def command(
     summary: Annotated[
         str | None, typer.Option(metavar="FILE", help="A summary that somebody wrote; - for standard input.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also where the context is not full.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where the context is not full, or the target reached.")
+    ] = False,
     reading: Reading,
     writing: Writing,
     selecting: Selecting,
@@ -57,7 +59,7 @@ def command(
     words themselves, each with its message number. What is protected stays, the first message too, and the newest
     exchanges or steps. By itself it acts where the context is 80 % full; --target, --budget, --summary, --force,
     numbers or criteria ask for it. With numbers or criteria only these are replaced, and the target is of them, unless
-    it is said. `ctxkit undo LOG` brings all back.
+    it is said. A giant first or newest message is shortened. `ctxkit undo LOG` brings all back.
 
     With --model, --fast or --strategy llm a model tells the story, and the facts by rules stand under it; where it
     gives none, rules make all of it. It is sent the messages, without the secrets that are found in them.

@@ -17,7 +17,19 @@ from tests.cli.runner import PYTHON, SMALL, ctxkit, good, lines, ops, process, s
 from tests.cli.screens import on_pty
 from tests.test_trimming import run
 
-KEYS = {"op", "strategy", "replaced", "messages", "tokens", "percent", "target", "floor", "kept", "seconds"}
+KEYS = {
+    "op",
+    "strategy",
+    "replaced",
+    "messages",
+    "shortened",
+    "tokens",
+    "percent",
+    "target",
+    "floor",
+    "kept",
+    "seconds",
+}
 
 
 @pytest.fixture
@@ -49,7 +61,7 @@ def bare(op: dict[str, Any]) -> dict[str, Any]:
 def test_words(log: Path) -> None:
     """What it came to, by which counter and strategy, what it costs; undo brings all back."""
     ran = good("compact", log, "--target", "30%")
-    assert ran.out == b"" and ran.err.splitlines()[0].startswith("extract: 38 messages (3-40) told in ")
+    assert ran.out == b"" and ran.err.splitlines()[0].startswith("extract: 30 messages (3-32) told in ")
     assert "first change at message 3: " in ran.err
     op = ops(log)[-1]
     before, after = op["before"]["tokens"], op["after"]["tokens"]
@@ -64,8 +76,8 @@ def test_the_summary_stands_where_the_first_message_stood(log: Path) -> None:
     """After system and first message; then the newest steps, pairs whole."""
     good("compact", log, "--target", "30%")
     values = good("show", log, "--json").values
-    assert [value.get("n", value.get("item")) for value in values] == [1, 2, "1.1", 41, 42]
-    assert values[2]["role"] == "user" and values[2]["tells"] == "3-40"
+    assert [value.get("n", value.get("item")) for value in values] == [1, 2, "1.1", *range(33, 43)]
+    assert values[2]["role"] == "user" and values[2]["tells"] == "3-32"
 
 
 def test_show_prints_one_line(log: Path) -> None:
@@ -73,13 +85,13 @@ def test_show_prints_one_line(log: Path) -> None:
     good("compact", log, "--target", "30%")
     short, whole = good("show", log, "3-", "1.1").text, good("show", log, "1.1", "--expand").text
     [header] = [line for line in short.splitlines() if line.startswith("1.1")]
-    assert re.search(r"summary of 3-40 \(extract\): .*\d+ commands?", header)
+    assert re.search(r"summary of 3-32 \(extract\): .*\d+ commands?", header)
     assert "Messages:" not in short and "Messages:" in whole
-    assert "summary of 3-40" in good("show", log, "--oneline").text
+    assert "summary of 3-32" in good("show", log, "--oneline").text
     number = re.search(r"#(\d+)", whole)
     assert number is not None and "told by the summary 1.1" in good("why", log, number[1]).text
     assert "compacted" in good("recall", log, "result 7 result 7").text
-    assert "3-40, extract" in good("log", log).text
+    assert "3-32, extract" in good("log", log).text
 
 
 def test_json(log: Path) -> None:
@@ -88,13 +100,13 @@ def test_json(log: Path) -> None:
     assert found.keys() == KEYS and found["op"] == ops(log)[-1]
     assert found["tokens"]["before"] == found["op"]["before"]["tokens"]
     assert found["tokens"]["after"] == found["op"]["after"]["tokens"] and found["tokens"]["summary"] > 0
-    assert found["replaced"] == "3-40" and found["messages"] == 38 and found["target"]["reached"] is True
+    assert found["replaced"] == "3-32" and found["messages"] == 30 and found["target"]["reached"] is True
     assert found["target"]["percent"] == 30 and found["floor"] is None
-    assert found["kept"]["commands"] == {"kept": 19, "of": 19} and list(found["kept"])[:2] == [
+    assert found["kept"]["commands"] == {"kept": 15, "of": 15} and list(found["kept"])[:2] == [
         "files edited", "files read"
     ]  # fmt: skip
     piped = good("compact", "-", "--target", "30%", "--json", stdin=run())
-    assert json.loads(piped.err.splitlines()[-2])["replaced"] == "3-40"
+    assert json.loads(piped.err.splitlines()[-2])["replaced"] == "3-32"
     [again] = good("compact", log, "--keep-last", "9", "--target", "9%", "--op-id", found["op"]["id"], "--json").values
     assert again["op"] == found["op"] and "there already" in again["said"]
 
@@ -120,7 +132,7 @@ def test_dry_run(log: Path) -> None:
     """Prints the op; appends nothing. In a pipe the log goes through as it is."""
     raw = log.read_bytes()
     ran = good("compact", log, "--target", "30%", "--dry-run")
-    assert ran.values[0]["ids"] == "3-40" and "Dry run, nothing was appended. Without it: Context condensed" in ran.err
+    assert ran.values[0]["ids"] == "3-32" and "Dry run, nothing was appended. Without it: Context condensed" in ran.err
     [found] = good("compact", log, "--target", "30%", "--dry-run", "--json").values
     assert found.keys() == KEYS and log.read_bytes() == raw
     assert good("compact", "-", "--target", "30%", "--dry-run", stdin=raw).out == raw
@@ -236,7 +248,7 @@ def test_two_processes_at_once(log: Path) -> None:
     after = log.read_bytes()
     _, err = waiting.communicate(b"Too late.", timeout=60)
     assert (waiting.returncode, log.read_bytes()) == (75, after), err
-    assert b"compacted this log meanwhile" in err and after.startswith(raw)
+    assert b"changed what this one names" in err and after.startswith(raw)
     beside = log.with_name(f"{log.name}.ctxkit").iterdir()
     [kept] = [path for path in beside if path.is_file()]  # the words are nowhere else any more
     assert kept.read_text() == "Too late." and f"--summary {kept}".encode() in err and kept.stat().st_mode & 0o77 == 0
