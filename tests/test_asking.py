@@ -331,7 +331,7 @@ def test_no_canary_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with stub(lambda text, body: Says(f"The key is {keys[0]}, they said.")) as made:
         pointed(made, monkeypatch)
-        op = opened(path).compact(target=60, summary_model=OPENAI)
+        op = opened(path).compact(target=60, keep_last=0, summary_model=OPENAI)
     assert isinstance(op, Compact) and op.model and op.text and f"{keys[0][:4]}…[redacted" in op.text
     assert [key for key in keys if key[-12:] in made.sent] == [] and made.sent.count("…[redacted") >= len(keys)
     assert keys[0] not in op.text.split("\n\n")[0]
