@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ctxkit.core.jsontext import dumps
-from ctxkit.core.messages import Call, Content, Image, Result, Text, Thinking
+from ctxkit.core.messages import Call, Content, Image, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.opened import words
 from ctxkit.policies.compact.abridge import abridged
@@ -120,7 +120,9 @@ def _stub(content: Content, said: Mapping[tuple[int, int], str]) -> Any:
     brief = {
         part.text: said[at, 0] for at, part in enumerate(content.parts) if isinstance(part, Text) and (at, 0) in said
     }
-    spoken = [part for part in content.parts if not isinstance(part, Thinking)]  # it is bound to the words as they were
+    spoken: list[Part] = [
+        part for part in content.parts if not isinstance(part, Thinking)
+    ]  # it is bound to the words as they were
     return of_words(Content(content.role, spoken), lambda text: brief.get(text, text))
 
 

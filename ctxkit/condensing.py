@@ -233,7 +233,8 @@ class Condensing:
         whole = [n for name in told for n in (items[name].tells & present).numbers] + cut
         read = self.base.counting.base_as_read(whole)
         size = sum([measuring.rate(n) * tokens for n, tokens in zip(whole, read, strict=True)])
-        now = sum(self.tokens[name] for name in {*told, *cut})
+        changed: set[Name] = {*told, *cut}
+        now = sum(self.tokens[name] for name in changed)
         return max(0, int(size) - now)
 
     @cached_property
