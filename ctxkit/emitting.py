@@ -82,9 +82,7 @@ def within(
 
 def _held(made: T) -> T:
     """With its bytes in memory: they are counted, and go out afterwards."""
-    if isinstance(made, Exported):
-        made.values = list(made.values)
-    else:
+    if isinstance(made, Written):
         made.pieces = list(made.pieces)
     return made
 

@@ -6,8 +6,11 @@ target's writer. What is emitted is valid for the target, whatever the ops did.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import json
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import msgspec
 
@@ -18,9 +21,14 @@ from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
 from ctxkit.errors import NothingToSend
+from ctxkit.formats.bodies import PIECE, Again, batches
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import Progress
+from ctxkit.store.spool import Spool
 from ctxkit.tokens.preserved import binds
+
+if TYPE_CHECKING:
+    from ctxkit.core.assembly import Assembly
 
 _NO_CHANGE = (Mark, Protect, Unprotect, Undo)
 """Ops that leave the context as it is; an undone op is void by itself."""
@@ -31,11 +39,11 @@ UNSENT = "has nothing in its context that its program sends to a model"
 
 
 class Exported(msgspec.Struct):
-    """`values`: the JSON values to print, a line each. `count`: messages sent, or whatever `unit` says. `refused`: why
+    """`spool`: the JSON values to print, a line each. `count`: messages sent, or whatever `unit` says. `refused`: why
     the provider would refuse it for its pictures or its size, in words.
     """
 
-    values: Iterable[dict[str, Any]]
+    spool: Spool
     repairs: Repairs
     count: int
     unit: str = "message"
@@ -44,7 +52,42 @@ class Exported(msgspec.Struct):
     @property
     def pieces(self) -> Iterable[bytes]:
         """The bytes that are printed, whole lines all together."""
-        return (dumps(value).encode("ascii") + b"\n" for value in self.values)
+        return self.spool.pieces()
+
+    @property
+    def values(self) -> Iterable[dict[str, Any]]:
+        """The JSON values."""
+        return map(json.loads, self.spool.lines())
+
+
+class Contents(Sequence[Content]):
+    """The messages of a context in full, each read when it is asked for. `progress` is told of each that is read in
+    order, as often as all are.
+    """
+
+    def __init__(self, log: OpenedLog, progress: Progress | None = None) -> None:
+        self._log, self._progress = log, progress
+        self._names = log.listed()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[Content]:
+        for place, one in enumerate(self._log.entries(self._names), start=1):
+            yield self._log.full(one)
+            if self._progress is not None:
+                self._progress(place, len(self._names))
+
+    @overload
+    def __getitem__(self, at: int) -> Content: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Content]: ...
+    def __getitem__(self, at: int | slice) -> Content | list[Content]:
+        found = [
+            self._log.full(one)
+            for one in self._log.entries(self._names[at] if isinstance(at, slice) else [self._names[at]])
+        ]
+        return found if isinstance(at, slice) else found[0]
 
 
 def export(
@@ -55,57 +98,88 @@ def export(
 
     Raises NothingToSend where there is nothing. `assembly`, `status`, `keep_thinking`, `progress`: as of `Log.export`.
     """
-    contents = list(_contents(log, progress))
-    if not contents:
+    stands = Contents(log, progress)
+    if not stands:
         raise nothing(log)
-    stood = contents
-    # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
-    sent = log.opening.format.sent(contents, log.answered, model) if to != "chat" else None
-    contents, repairs = sent or (contents, Repairs())
-    put_in = False
-    if to != "chat" and assembly:
-        around = log.assembled(status)
-        put_in = around.status is not None or (bool(around.lead) and not log.native)  # a caller's own system prompt
-        placed = around.around(contents, lambda content: content.role)
-        contents = [one if isinstance(one, Content) else one.content for one in placed]
-    model = model or log.model
     if to == "chat":
-        from ctxkit.formats.chat_lines import lines
-
-        handed, repairs = log.opening.format.handed(contents, log.answered)
-        contents, more = integrity.repair([one for one in handed if one is not None])
-        if not contents:
-            raise nothing(log, UNSENT)
-        return Exported(lines(contents), joined(repairs, more), len(contents))
+        return _lines(log, stands)
+    repairs, contents = Repairs(), cast(Iterable[Content], stands)
+    # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
+    sent = None if log.native else log.opening.format.sent(list(stands), log.answered, model)
+    if sent is not None:
+        contents, repairs = sent
+    put_in = False
+    if assembly:
+        around, inner = log.assembled(status), contents
+        put_in = around.status is not None or (bool(around.lead) and not log.native)  # a caller's own system prompt
+        if any(around):
+            contents = Again(lambda: _placed(around, inner))
+    model = model or log.model
     if to == "openai":
         from ctxkit.formats import openai
 
-        body, more = openai.write(contents, model=model)
+        body = openai.body(contents, repairs, model=model)
     elif to == "responses":
         from ctxkit.formats import responses
 
         as_sent = log.transcript.format == responses.PROGRAM and untouched(log)
-        body, more = responses.write(contents, model=model, as_sent=as_sent)
-        return Exported([body], joined(repairs, more), len(body["input"]), "item")
+        body = responses.body(contents, repairs, model=model, as_sent=as_sent)
     elif to == "gemini":
         from ctxkit.formats import gemini
 
-        body, more = gemini.write(contents, model=model)
+        body = gemini.body(contents, repairs, model=model)
     else:
         from ctxkit.formats import anthropic
 
         as_sent = sent is not None and untouched(log)
+        kept, why = None, NO_REQUEST
         if binds(model):
-            kept, why = set[str](), NO_REQUEST
+            kept = set[str]()
             if keep_thinking and put_in:
                 why = "what is put around the messages was not there"
             elif keep_thinking:
-                kept, why = _kept_thinking(log, stood, contents, as_sent=as_sent)
-            contents = list(thinking.pruned(contents, kept, why, repairs))
-        if unread := thinking.unread(contents, log.model, model):
-            repairs.tell_of_thinking(f"will not count: {model} is not known to read them", unread)
-        body, more = anthropic.write(contents, model=model, as_sent=as_sent)
-    return Exported([body], joined(repairs, more), len(body["contents" if to == "gemini" else "messages"]))
+                kept, why = _kept_thinking(log, stands, contents, as_sent=as_sent)
+        thought, counts = contents, chain([repairs], iter(Repairs, None))  # gone through twice, and counted once
+        contents = Again(lambda: _with_thinking(thought, kept, why, log.model, model, next(counts)))
+        body = anthropic.body(contents, repairs, model=model, as_sent=as_sent)
+    spool = Spool(body.pieces())
+    places, words = body.late()
+    spool.put_in(array("q", (len(body.start) + place for place in places)), words)
+    spool.write(b"\n")
+    return Exported(spool, repairs, body.count, "item" if to == "responses" else "message")
+
+
+def _lines(log: OpenedLog, contents: Sequence[Content]) -> Exported:
+    """The log's own messages as chat lines."""
+    from ctxkit.formats.chat_lines import lines
+
+    handed, repairs = log.opening.format.handed(contents, log.answered)
+    paired = integrity.Paired(Again(lambda: (one for one in handed if one is not None)))
+    found = Exported(Spool(), repairs, 0)
+    for batch in batches((dumps(line).encode("ascii") + b"\n" for line in lines(paired.told(repairs))), PIECE):
+        found.spool.write(b"".join(batch))
+        found.count += len(batch)
+    if not found.count:
+        raise nothing(log, UNSENT)
+    return found
+
+
+def _placed(around: Assembly, contents: Iterable[Content]) -> Iterator[Content]:
+    """The contents with what is assembled around them."""
+    placed = around.around(contents, lambda content: content.role)
+    return (one if isinstance(one, Content) else one.content for one in placed)
+
+
+def _with_thinking(
+    contents: Iterable[Content], kept: set[str] | None, why: str, made: str, model: str, repairs: Repairs
+) -> Iterator[Content]:
+    """The contents with the thinking that may be sent: the `kept`, None for all of it. `made`: the log's own model."""
+    unread = 0
+    for content in contents if kept is None else thinking.pruned(contents, kept, why, repairs):
+        unread += thinking.unread([content], made, model)
+        yield content
+    if unread:
+        repairs.tell_of_thinking(f"will not count: {model} is not known to read them", unread)
 
 
 NO_REQUEST = "the request has not the system prompt and tools that they were made with"
@@ -113,7 +187,7 @@ NO_REQUEST = "the request has not the system prompt and tools that they were mad
 
 
 def _kept_thinking(
-    log: OpenedLog, stood: list[Content], contents: list[Content], *, as_sent: bool
+    log: OpenedLog, stood: Sequence[Content], contents: Iterable[Content], *, as_sent: bool
 ) -> tuple[set[str], str]:
     """The signatures of the thinking that stands before the first change, and why the rest goes.
 
@@ -142,15 +216,6 @@ def nothing(log: OpenedLog, why: str = "") -> NothingToSend:
     total = len(log.messages)
     held = f"has no messages: all {total} are out of its context" if total else "has no messages"
     return NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N says why" if total else "")
-
-
-def _contents(log: OpenedLog, progress: Progress | None) -> Iterator[Content]:
-    """All that is in the context, in full."""
-    total = len(log.listed())
-    for place, entry in enumerate(log.entries(), start=1):
-        yield log.full(entry)
-        if progress is not None:
-            progress(place, total)
 
 
 def untouched(log: OpenedLog) -> bool:

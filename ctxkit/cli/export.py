@@ -154,9 +154,6 @@ def command(
 def _print(output: str | None, made: Exported | Written) -> None:
     if isinstance(made, Written):
         _leave(output, made.name, made.pieces)
-    elif output is None:
-        for value in made.values:
-            io.out_json(value)
     else:
         _leave(output, "", made.pieces)
 

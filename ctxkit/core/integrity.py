@@ -6,7 +6,7 @@ settled (20). Pure; whatever is changed is counted in `Repairs`, never silent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -24,54 +24,76 @@ _Place = tuple[int, int]
 
 
 class _Step(msgspec.Struct):
-    """The calls of the content at `at`, and for each of them where its result stands, or None."""
+    """The calls of the content at `at`, and for each of them its result, with its content, or None.
+
+    `places`: where these stand. `near`: whether all that came behind the calls so far are results of theirs.
+    """
 
     at: int
     calls: list[Call]
-    answers: list[_Place | None]
+    answers: list[tuple[Content, Result] | None]
+    places: list[_Place]
+    near: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether each call has its result."""
+        return len(self.places) == len(self.calls)
 
 
 class _Pairs(msgspec.Struct):
-    """Which result belongs to which call: steps by content, results that answer a call, calls that repeat an id."""
-
-    steps: dict[int, _Step] = {}
-    taken: set[_Place] = set()
-    repeated: set[_Place] = set()
-
-
-def repair(contents: list[Content]) -> tuple[list[Content], Repairs]:
-    """The contents with every call answered right after the message that makes it, and what was changed for that.
-
-    A result belongs to the nearest earlier call with its id; a second answer and one without a call are dropped. A
-    call without a result gets `NO_RESULT` as an error; one that repeats an id within its message is left out. Where
-    all answers of a message stand right after it already, they stay in their own order (a program's log is given back
-    as its program sends it); else they stand in the order of the calls. Messages without anything in them are left
-    out. The given contents are not changed. Repairing what was repaired changes nothing.
+    """What is to be changed: results that stand elsewhere than right behind their call, or answer none, calls that
+    repeat an id; and steps whose answers are written behind them.
     """
+
+    astray: set[_Place] = set()
+    lost: set[_Place] = set()
+    repeated: set[_Place] = set()
+    steps: dict[int, _Step] = {}
+
+
+def repair(contents: Iterable[Content]) -> tuple[list[Content], Repairs]:
+    """The contents as `Paired` has them, and what was changed for that."""
     repairs = Repairs()
-    contents = [_named(at, content) for at, content in enumerate(contents)]
-    pairs = _pair(contents)
-    in_place = {place for step in pairs.steps.values() for place in _in_place(contents, step, pairs.taken)}
-    if pairs.repeated:
-        repairs.leave_out("repeated call", len(pairs.repeated))
-    out: list[Content] = []
-    for at, content in enumerate(contents):
-        rest: list[Part] = []
-        for k, part in enumerate(content.parts):
-            if isinstance(part, Result):
-                repairs.dropped += (at, k) not in pairs.taken
-                if (at, k) not in in_place:
-                    continue
-            if (at, k) not in pairs.repeated:
-                rest.append(part)
-        if not _is_empty(rest):
-            out.append(content if len(rest) == len(content.parts) else _with(content, rest))
-        elif _is_empty(content.parts):
-            repairs.leave_out("empty message")
-        step = pairs.steps.get(at)
-        if step is not None and not any(place in in_place for place in step.answers):
-            out += _answers(contents, step, repairs)
-    return out, repairs
+    return list(Paired(contents).told(repairs)), repairs
+
+
+class Paired:
+    """The contents with every call answered right after the message that makes it.
+
+    They are gone through once to look, and once each time they are given; none is held. A result belongs to the nearest
+    earlier call with its id; a second answer and one without a call are dropped. A call without a result gets
+    `NO_RESULT` as an error; one that repeats an id within its message is left out. Where all answers of a message stand
+    right after it already, they stay in their own order (a program's log is given back as its program sends it); else
+    they stand in the order of the calls. Messages without anything in them are left out. The given contents are not
+    changed. Repairing what was repaired changes nothing.
+    """
+
+    def __init__(self, contents: Iterable[Content]) -> None:
+        self._contents = contents
+        self._pairs = _pair(contents)
+
+    def __iter__(self) -> Iterator[Content]:
+        return self.told(Repairs())
+
+    def told(self, repairs: Repairs) -> Iterator[Content]:
+        """The same; what was changed is counted."""
+        pairs = self._pairs
+        if pairs.repeated:
+            repairs.leave_out("repeated call", len(pairs.repeated))
+        repairs.dropped += len(pairs.lost)
+        left_out = pairs.astray | pairs.lost | pairs.repeated
+        for at, given in enumerate(self._contents):
+            content = _named(at, given)
+            rest = content.parts
+            if left_out:
+                rest = [part for k, part in enumerate(content.parts) if (at, k) not in left_out]
+            if not _is_empty(rest):
+                yield content if len(rest) == len(content.parts) else _with(content, rest)
+            elif _is_empty(content.parts):
+                repairs.leave_out("empty message")
+            if at in pairs.steps:
+                yield from _answers(pairs.steps[at], repairs)
 
 
 def _named(at: int, content: Content) -> Content:
@@ -87,56 +109,77 @@ def _named(at: int, content: Content) -> Content:
     return _with(content, parts)
 
 
-def _pair(contents: list[Content]) -> _Pairs:
+def _pair(contents: Iterable[Content]) -> _Pairs:
+    """Which result belongs to which call: only what is out of order is remembered of a step that has its answers."""
     pairs = _Pairs()
     newest: dict[str, tuple[_Step, int]] = {}
-    for at, content in enumerate(contents):
+    last: _Step | None = None
+    for at, given in enumerate(contents):
+        content = _named(at, given)
+        step: _Step | None = None
+        here: list[_Place] = []
+        mine = True
         for k, part in enumerate(content.parts):
             if isinstance(part, Call):
-                step = pairs.steps.setdefault(at, _Step(at, [], []))
+                step = step or _Step(at, [], [], [])
                 if any(call.id == part.id for call in step.calls):
                     pairs.repeated.add((at, k))
                     continue
                 newest[part.id] = (step, len(step.calls))
                 step.calls.append(part)
                 step.answers.append(None)
-            elif isinstance(part, Result) and part.id in newest:
-                step, which = newest[part.id]
-                if step.answers[which] is None:
-                    step.answers[which] = (at, k)
-                    pairs.taken.add((at, k))
+            elif isinstance(part, Result):
+                answered, which = newest.get(part.id, (None, 0))
+                if answered is None or answered.answers[which] is not None:
+                    pairs.lost.add((at, k))
+                    continue
+                answered.answers[which] = content, part
+                answered.places.append((at, k))
+                here.append((at, k))
+                mine = mine and answered is last
+                if not answered.near:
+                    pairs.astray.add((at, k))
+        if last is not None and last.near:
+            _behind(pairs, last, content, here, mine=mine)
+            if last.near and last.whole:
+                for call in last.calls:  # a second answer to it is one to none
+                    newest.pop(call.id, None)
+                last = None
+        if step is not None:
+            if step.places:  # what answers a call does not stand in the message that makes it
+                _far(pairs, step)
+            last = step
+    if last is not None and last.near:
+        _far(pairs, last)
     return pairs
 
 
-def _in_place(contents: list[Content], step: _Step, taken: set[_Place]) -> list[_Place]:
-    """The places of the step's answers where all of them stand right after it, nothing but results between; else []."""
-    found: list[_Place] = []
-    for at in range(step.at + 1, len(contents)):
-        content = contents[at]
-        here = [(at, k) for k, part in enumerate(content.parts) if isinstance(part, Result) and (at, k) in taken]
-        speaks = content.role in ASSISTANT_ROLES or any(isinstance(part, Call) for part in content.parts)
-        more = any(not isinstance(part, Result) for part in content.parts)
-        if speaks or any(place not in step.answers for place in here) or (more and not here):
-            return []
-        found += here
-        if len(found) == len(step.calls):
-            return found
-        if more:
-            return []
-    return []
+def _behind(pairs: _Pairs, step: _Step, content: Content, here: list[_Place], *, mine: bool) -> None:
+    """A content behind a step: whether nothing but results of it stands there still."""
+    speaks = content.role in ASSISTANT_ROLES or any(isinstance(part, Call) for part in content.parts)
+    more = any(not isinstance(part, Result) for part in content.parts)
+    if speaks or not mine or (more and not (here and step.whole)):
+        _far(pairs, step)
 
 
-def _answers(contents: list[Content], step: _Step, repairs: Repairs) -> Iterator[Content]:
+def _far(pairs: _Pairs, step: _Step) -> None:
+    """The answers of a step are written behind it, wherever they stand."""
+    step.near = False
+    pairs.steps[step.at] = step
+    pairs.astray.update(step.places)
+
+
+def _answers(step: _Step, repairs: Repairs) -> Iterator[Content]:
     """The answers of a step in the order of its calls, each in a content of its own."""
-    for call, place in zip(step.calls, step.answers, strict=True):
-        if place is None:
+    for call, answer in zip(step.calls, step.answers, strict=True):
+        if answer is None:
             repairs.made += 1
             yield Content("tool", [Result(call.id, NO_RESULT, True)])
             continue
-        content = contents[place[0]]
+        content, result = answer
         role = "tool" if content.role in ASSISTANT_ROLES else content.role
         alone = len(content.parts) == 1 and role == content.role
-        yield content if alone else Content(role, [content.parts[place[1]]], content.name, content.rows)
+        yield content if alone else Content(role, [result], content.name, content.rows)
 
 
 def _with(content: Content, parts: list[Part]) -> Content:

@@ -6,15 +6,17 @@ message after their calls, thinking goes back unchanged, no blank text. What had
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from ctxkit.core.integrity import repair
+from ctxkit.core.integrity import Paired
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
-from ctxkit.errors import NothingToSend
 from ctxkit.formats.bodies import (
     NO_CONTENT,
+    Body,
     Ids,
     arguments,
     clean,
@@ -25,6 +27,7 @@ from ctxkit.formats.bodies import (
     speaker,
     tool_name,
     unsaid_name,
+    written,
 )
 from ctxkit.formats.carried import RESULT_KINDS, SERVER_ANSWERS, SERVER_CALLS, SERVER_KINDS, USER_KINDS, carried
 
@@ -42,37 +45,33 @@ class _Turn(msgspec.Struct):
     rest: list[Block] = []
 
 
-def write(contents: list[Content], *, model: str = "", as_sent: bool = False) -> tuple[dict[str, Any], Repairs]:
-    """The body, and what was changed to make it valid. Raises NothingToSend where no message is left.
+def write(contents: Iterable[Content], *, model: str = "", as_sent: bool = False) -> tuple[dict[str, Any], Repairs]:
+    """The body, and what was changed to make it valid. Raises NothingToSend where no message is left."""
+    repairs = Repairs()
+    return body(contents, repairs, model=model, as_sent=as_sent).value, repairs
+
+
+def body(contents: Iterable[Content], repairs: Repairs, *, model: str = "", as_sent: bool = False) -> Body:
+    """The same piece by piece; `contents` are gone through twice, and not held.
 
     `as_sent`: the contents are what the log's own program would send to this provider (`claude_code/wire.py`), so its
     thinking and the order of blocks in a message stay as they are, be they as the documentation says or not.
     """
-    contents, repairs = repair(contents)
     writer = _Writer(repairs, as_sent)
-    preamble = 0
-    while preamble < len(contents) and speaker(contents[preamble]) == "system":
-        preamble += 1
-    system = [text for content in contents[:preamble] if (text := writer.system(content))]
-    turns: list[_Turn] = []
-    for content in contents[preamble:]:
-        turn = writer.turn(content)
-        if not (turn.first or turn.rest):
-            repairs.leave_out("empty message")
-        elif turns and turns[-1].role == turn.role:
-            if turn.rest and turn.rest[0]["type"] in _THINKING:  # what two messages thought is not one thought
-                turns[-1].rest = writer.without_bare_thinking(turns[-1].rest)
-            turns[-1].first += turn.first
-            turns[-1].rest += turn.rest
-        else:
-            turns.append(turn)
-    messages = writer.finish(turns)
-    if not messages:
-        raise NothingToSend("nothing to send: the context has no message for anthropic")
-    body: dict[str, Any] = {"model": model} if model else {}
+    coming = Paired(contents).told(repairs)
+    system: list[str] = []
+    first: list[Content] = []
+    for content in coming:
+        if speaker(content) != "system":
+            first.append(content)
+            break
+        if text := writer.system(content):
+            system.append(text)
+    head: dict[str, Any] = {"model": model} if model else {}
     if system:
-        body["system"] = "\n\n".join(system)
-    return clean(body | {"messages": messages}), repairs
+        head["system"] = "\n\n".join(system)
+    items = map(written, writer.finish(writer.turns(chain(first, coming))))
+    return Body(head, "messages", items, "nothing to send: the context has no message for anthropic")
 
 
 class _Writer:
@@ -103,24 +102,46 @@ class _Writer:
                 (turn.first if self._as_sent and has_result else turn.rest).append(block)
         return turn
 
-    def finish(self, turns: list[_Turn]) -> list[dict[str, Any]]:
+    def turns(self, contents: Iterable[Content]) -> Iterator[_Turn]:
+        """The messages of the contents, what one side says in one."""
+        last: _Turn | None = None
+        for content in contents:
+            turn = self.turn(content)
+            if not (turn.first or turn.rest):
+                self._repairs.leave_out("empty message")
+            elif last is not None and last.role == turn.role:
+                if turn.rest and turn.rest[0]["type"] in _THINKING:  # what two messages thought is not one thought
+                    last.rest = self.without_bare_thinking(last.rest)
+                last.first += turn.first
+                last.rest += turn.rest
+            else:
+                if last is not None:
+                    yield last
+                last = turn
+        if last is not None:
+            yield last
+
+    def finish(self, turns: Iterable[_Turn]) -> Iterator[dict[str, Any]]:
         """The messages: no thinking at an end, the first the user's, no white space where the model is to go on."""
-        out: list[dict[str, Any]] = []
+        last: dict[str, Any] | None = None
         for turn in turns:
             blocks = turn.first + self.without_bare_thinking(turn.rest)
-            if blocks and out and out[-1]["role"] == turn.role:
-                out[-1]["content"] += blocks
+            if blocks and last is not None and last["role"] == turn.role:
+                last["content"] += blocks
             elif blocks:
-                out.append({"role": turn.role, "content": blocks})
-        if out and out[-1]["role"] == "assistant" and out[-1]["content"][-1]["type"] == "text":  # a prefill
-            last = out[-1]["content"][-1]
-            if last["text"] != (stripped := last["text"].rstrip()):
-                last["text"] = stripped
+                if last is not None:
+                    yield last
+                elif turn.role == "assistant":
+                    yield {"role": "user", "content": [{"type": "text", "text": NO_CONTENT}]}
+                    self._repairs.put_in("first message of the user")
+                last = {"role": turn.role, "content": blocks}
+        if last is not None and last["role"] == "assistant" and last["content"][-1]["type"] == "text":  # a prefill
+            end = last["content"][-1]
+            if end["text"] != (stripped := end["text"].rstrip()):
+                end["text"] = stripped
                 self._repairs.leave_out("white space at the end")
-        if out and out[0]["role"] == "assistant":
-            out.insert(0, {"role": "user", "content": [{"type": "text", "text": NO_CONTENT}]})
-            self._repairs.put_in("first message of the user")
-        return out
+        if last is not None:
+            yield last
 
     def _said(self, part: Part) -> Block | None:
         """A block of an assistant message."""

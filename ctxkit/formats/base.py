@@ -127,12 +127,12 @@ class Format(Protocol):
         """Whether a message stands in a request as the log has it; not where the program has its own words for it."""
         return True
 
-    def handed(self, contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
+    def handed(self, contents: Sequence[Content], answered: frozenset[str]) -> tuple[Sequence[Content | None], Repairs]:
         """A context as it goes on to another program's log: message by message, without what is sent to no model.
 
         None in place of what does not go on at all (failed responses, API errors). `answered` as of `sent`.
         """
-        return list(contents), Repairs()
+        return contents, Repairs()
 
     def proofs(self, log: Noted) -> Proofs | None:
         """What the program's own notes of its requests prove of the context; None where a log holds no such notes."""

@@ -11,10 +11,15 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from ctxkit.core.integrity import ASSISTANT_ROLES
+from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result
+from ctxkit.errors import NothingToSend
 
 NO_CONTENT = "(no content)"
 """What stands where the first message has to be the user's and is not."""
@@ -30,7 +35,87 @@ _BYTES = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _LINK = re.compile(r"https?://[^\s\x00-\x1f\x7f]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+PIECE = 1 << 16
+"""Bytes of a body that are written at once, about."""
+
 T = TypeVar("T")
+
+
+class Again(Iterable[T]):
+    """What can be gone through as often as it is asked for: `make` begins anew."""
+
+    def __init__(self, make: Callable[[], Iterator[T]]) -> None:
+        self._make = make
+
+    def __iter__(self) -> Iterator[T]:
+        return self._make()
+
+
+class Body(msgspec.Struct):
+    """The body of a request, made piece by piece: `head`, then under `key` a list of `items`, each as JSON.
+
+    `late`: what is put into the items once all are made, with its places: bytes from the start of the first item.
+    `count`: items made so far. Raises NothingToSend, with the words `empty`, where there is no item.
+    """
+
+    head: dict[str, Any]
+    key: str
+    items: Iterable[bytes]
+    empty: str
+    late: Callable[[], tuple[Sequence[int], bytes]] = lambda: ((), b"")
+    count: int = 0
+
+    @property
+    def start(self) -> bytes:
+        """What stands before the first item."""
+        head = written(self.head)[:-1] + b"," * bool(self.head)
+        return head + b'"' + self.key.encode("ascii") + b'":['
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes of the body, but for what comes late: of many items at once."""
+        for batch in batches(self.items, PIECE):
+            yield (b"," if self.count else self.start) + b",".join(batch)
+            self.count += len(batch)
+        if not self.count:
+            raise NothingToSend(self.empty)
+        yield b"]}"
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The body as an object."""
+        made = bytearray(b"".join(self.pieces()))
+        places, words = self.late()
+        for place in reversed(places):
+            at = len(self.start) + place
+            made[at:at] = words
+        found: dict[str, Any] = json.loads(made)
+        return found
+
+
+def batches(items: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
+    """The items in lists of about so many bytes."""
+    batch: list[bytes] = []
+    held = 0
+    for item in items:
+        batch.append(item)
+        held += len(item)
+        if held >= size:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
+
+
+def written(value: Any) -> bytes:
+    """`value` as JSON that every API takes: as `clean` has it."""
+    try:
+        text = dumps(value)
+    except ValueError:
+        text = dumps(clean(value))
+    else:
+        if "\\ud" in text:  # half a character, perhaps
+            text = dumps(clean(value))
+    return text.encode("ascii")
 
 
 def speaker(content: Content) -> str:

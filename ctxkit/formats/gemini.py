@@ -8,26 +8,28 @@ What had to be changed is counted. The model is in the path of the request, so i
 from __future__ import annotations
 
 import re
+from array import array
+from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from ctxkit.core.integrity import repair
+from ctxkit.core.integrity import Paired
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
-from ctxkit.errors import NothingToSend
 from ctxkit.formats.bodies import (
     NO_CONTENT,
+    Body,
     Ids,
     arguments,
-    clean,
     is_base64_text,
     kind_of,
     signature_of,
     speaker,
     tool_name,
     unsaid_name,
+    written,
 )
 from ctxkit.formats.gemini_media import file_of, media_of
 
@@ -50,21 +52,26 @@ class _Turn(msgspec.Struct):
     answers: bool = False
 
 
-def write(contents: list[Content], *, model: str = "") -> tuple[Json, Repairs]:
+def write(contents: Iterable[Content], *, model: str = "") -> tuple[Json, Repairs]:
     """The body, and what was changed to make it valid for `model`. Raises NothingToSend where no message is left."""
-    contents, repairs = repair(contents)
+    repairs = Repairs()
+    return body(contents, repairs, model=model).value, repairs
+
+
+def body(contents: Iterable[Content], repairs: Repairs, *, model: str = "") -> Body:
+    """The same piece by piece; `contents` are gone through twice, and not held."""
     writer = _Writer(repairs, _NO_SIGNATURES.search(model) is None)
-    preamble = 0
-    while preamble < len(contents) and speaker(contents[preamble]) == "system":
-        preamble += 1
-    system = [part for content in contents[:preamble] for part in writer.system(content)]
-    for content in contents[preamble:]:
-        writer.add(content)
-    turns = writer.finish()
-    if not turns:
-        raise NothingToSend("nothing to send: the context has no message for gemini")
-    body: Json = {"systemInstruction": {"parts": system}} if system else {}
-    return clean(body | {"contents": [{"role": turn.role, "parts": turn.parts} for turn in turns]}), repairs
+    coming = Paired(contents).told(repairs)
+    system: list[Json] = []
+    first: list[Content] = []
+    for content in coming:
+        if speaker(content) != "system":
+            first.append(content)
+            break
+        system += writer.system(content)
+    head: Json = {"systemInstruction": {"parts": system}} if system else {}
+    items = writer.items(chain(first, coming))
+    return Body(head, "contents", items, "nothing to send: the context has no message for gemini", writer.signatures)
 
 
 class _Writer:
@@ -73,7 +80,8 @@ class _Writer:
         self._recent = recent
         self._ids = Ids(_LONGEST_ID)
         self._names: dict[str, str] = {}
-        self._turns: list[_Turn] = []
+        self._unsigned = array("q")
+        """Where calls end that lack a signature, which those behind the user's last words must have."""
 
     def system(self, content: Content) -> list[Json]:
         """The words of a message of the preamble."""
@@ -85,49 +93,57 @@ class _Writer:
                 self._leave_out(part)
         return words
 
-    def add(self, content: Content) -> None:
-        """The parts of one content; a later system message is told by the user, as there is no such role."""
-        unsaid_name(content, self._repairs)
-        if speaker(content) == "assistant":
-            made = self._put("model", [one for part in content.parts for one in self._said(part)])
-        else:
-            answers = [self._response(part) for part in content.parts if isinstance(part, Result)]
-            words = [one for part in content.parts for one in self._asked(part)]
-            made = self._put("user", answers, answers=True) + self._put("user", words)
-        if not made:
-            self._repairs.leave_out("empty message")
-
-    def finish(self) -> list[_Turn]:
-        """The contents: the first the user's, responses in the order of the calls, calls of now with a signature."""
-        turns = self._turns
-        for turn, then in pairwise(turns):
-            calls = [part["functionCall"]["id"] for part in turn.parts if "functionCall" in part]
+    def items(self, contents: Iterable[Content]) -> Iterator[bytes]:
+        """The contents as they are written: the first the user's, responses in the order of the calls."""
+        done, calls = 0, list[str]()
+        for turn in self._turns(contents):
+            if not done and turn.role == "model":
+                item = written({"role": "user", "parts": [{"text": NO_CONTENT}]})
+                self._repairs.put_in("first message of the user")
+                yield item
+                done = len(item) + 1
             if calls:
-                then.parts.sort(key=partial(_place, calls))
-        if turns and turns[0].role == "model":
-            turns.insert(0, _Turn("user", [{"text": NO_CONTENT}]))
-            self._repairs.put_in("first message of the user")
-        if self._recent:
-            asked = max((at for at, turn in enumerate(turns) if turn.role == "user" and not turn.answers), default=0)
-            for turn in turns[asked:]:
-                self._sign(turn)
-        return turns
+                turn.parts.sort(key=partial(_place, calls))
+            calls = [part["functionCall"]["id"] for part in turn.parts if "functionCall" in part]
+            if turn.role == "user" and not turn.answers:
+                self._unsigned = array("q")
+            item = written({"role": turn.role, "parts": turn.parts})
+            at = next((n for n, part in enumerate(turn.parts) if "functionCall" in part), None)
+            if at is not None and "thoughtSignature" not in turn.parts[at]:
+                behind = sum(len(written(part)) + 1 for part in turn.parts[at + 1 :])
+                self._unsigned.append(done + len(item) - behind - len(b"}]}"))
+            yield item
+            done += len(item) + 1
 
-    def _put(self, role: str, parts: list[Json], answers: bool = False) -> int:
-        """Adds parts to the last content, if they may stand there, else to a new one; gives their number."""
-        last = self._turns[-1] if self._turns else None
-        if parts and last is not None and last.role == role and last.answers == answers:
-            last.parts += parts
-        elif parts:
-            self._turns.append(_Turn(role, parts, answers))
-        return len(parts)
+    def signatures(self) -> tuple[array[int], bytes]:
+        """What the provider's documentation gives for calls of now that never had a signature, and where it goes."""
+        if self._recent and self._unsigned:
+            self._repairs.put_in("thought signature that says there is none", len(self._unsigned))
+            return self._unsigned, b',"thoughtSignature":' + written(NO_SIGNATURE)
+        return array("q"), b""
 
-    def _sign(self, turn: _Turn) -> None:
-        """The first call of a step must have a signature; the documentation gives one for calls that never had any."""
-        first = next((part for part in turn.parts if "functionCall" in part), None)
-        if first is not None and "thoughtSignature" not in first:
-            first["thoughtSignature"] = NO_SIGNATURE
-            self._repairs.put_in("thought signature that says there is none")
+    def _turns(self, contents: Iterable[Content]) -> Iterator[_Turn]:
+        """Contents in the making; a later system message is told by the user, as there is no such role."""
+        last: _Turn | None = None
+        for content in contents:
+            unsaid_name(content, self._repairs)
+            if speaker(content) == "assistant":
+                made = [_Turn("model", [one for part in content.parts for one in self._said(part)])]
+            else:
+                answers = [self._response(part) for part in content.parts if isinstance(part, Result)]
+                words = [one for part in content.parts for one in self._asked(part)]
+                made = [_Turn("user", answers, answers=True), _Turn("user", words)]
+            if not any(turn.parts for turn in made):
+                self._repairs.leave_out("empty message")
+            for turn in made:
+                if turn.parts and last is not None and (last.role, last.answers) == (turn.role, turn.answers):
+                    last.parts += turn.parts
+                elif turn.parts:
+                    if last is not None:
+                        yield last
+                    last = turn
+        if last is not None:
+            yield last
 
     def _said(self, part: Part) -> list[Json]:
         """A part of the model's."""

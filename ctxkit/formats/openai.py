@@ -7,14 +7,16 @@ message that makes it, arguments are JSON text, tool messages hold text. What ha
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
-from ctxkit.core.integrity import repair
+from ctxkit.core.integrity import Paired
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
-from ctxkit.errors import NothingToSend
 from ctxkit.formats.bodies import (
     SYSTEM_ROLES,
+    Again,
+    Body,
     Ids,
     arguments,
     clean,
@@ -26,6 +28,7 @@ from ctxkit.formats.bodies import (
     speaker,
     tool_name,
     unsaid_name,
+    written,
 )
 from ctxkit.formats.chat_parts import arguments_of
 
@@ -37,15 +40,20 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 Json = dict[str, Any]
 
 
-def write(contents: list[Content], *, model: str = "") -> tuple[Json, Repairs]:
+def write(contents: Iterable[Content], *, model: str = "") -> tuple[Json, Repairs]:
     """The body, and what was changed to make it valid. Raises NothingToSend where no message is left."""
-    contents, repairs = repair([one for content in contents for one in _divided(content)])
+    repairs = Repairs()
+    return body(contents, repairs, model=model).value, repairs
+
+
+def body(contents: Iterable[Content], repairs: Repairs, *, model: str = "") -> Body:
+    """The same piece by piece; `contents` are gone through twice, and not held."""
     writer = _Writer(repairs)
-    messages = [message for content in contents for message in writer.messages(content)]
-    if not messages:
-        raise NothingToSend("nothing to send: the context has no message for openai")
-    body: Json = {"model": model} if model else {}
-    return clean(body | {"messages": messages}), repairs
+    paired = Paired(Again(lambda: (one for content in contents for one in _divided(content)))).told(repairs)
+    items = (written(message) for content in paired for message in writer.messages(content))
+    return Body(
+        {"model": model} if model else {}, "messages", items, "nothing to send: the context has no message for openai"
+    )
 
 
 class _Writer:

@@ -7,6 +7,7 @@ Pipeline: `core/integrity.py` has paired calls and results; `formats/responses.p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -52,16 +53,22 @@ class Items:
         self._known = known
         self._kinds: dict[str, str] = dict(known)
         """Id of a call in the log -> kind of the newest item that is that call."""
-        self._worded: set[str] = set()
-        """Ids of calls that words answer, which not every kind of call takes."""
+        self._coming: Iterable[Content] = ()
 
     def expect(self, contents: Iterable[Content]) -> None:
         """Told what is to come, so that calls whose answer is no item of their kind are made as calls of a function."""
-        for content in contents:
+        self._coming = contents
+
+    @cached_property
+    def _worded(self) -> set[str]:
+        """Ids of calls that words answer, which not every kind of call takes: looked for once one asks."""
+        found: set[str] = set()
+        for content in self._coming:
             for part in content.parts:
                 raw = (isinstance(part, Result) and part.raw) or {}
                 if isinstance(part, Result) and not (str(raw.get("type")) in KINDS and self._kept(raw)):
-                    self._worded.add(part.id)
+                    found.add(part.id)
+        return found
 
     def of(self, content: Content) -> list[Json]:
         """The items of one message: as they stand where they come from such items and are whole; else made anew."""
@@ -226,26 +233,37 @@ class Items:
         yield {"type": "message", "role": role, "content": words[0]["text"] if alone else words}
 
 
-def followed(items: list[Json], repairs: Repairs) -> list[Json]:
+def followed(items: Iterable[Json], repairs: Repairs) -> Iterator[Json]:
     """The items without reasoning that nothing of the model follows on, which OpenAI refuses."""
-    kept: list[Json] = []
-    for item in reversed(items):
+    thoughts: list[Json] = []
+    for item in items:
         if item["type"] == "reasoning":
-            after = kept[-1] if kept else {"type": "message", "role": "user"}
-            if after["type"].endswith("_output") or after.get("role", "assistant") != "assistant":
-                repairs.leave_out("reasoning without what followed on it")
-                continue
-        kept.append(item)
-    return kept[::-1]
+            thoughts.append(item)
+            continue
+        if item["type"].endswith("_output") or item.get("role", "assistant") != "assistant":
+            _thought_in_vain(thoughts, repairs)
+        else:
+            yield from thoughts
+        thoughts = []
+        yield item
+    _thought_in_vain(thoughts, repairs)
 
 
-def permitted(items: list[Json], repairs: Repairs) -> list[Json]:
-    """The items without permissions for calls of a server (`mcp_approval_response`) that nothing asks for any more."""
-    asked = {item.get("id") for item in items if item["type"] == "mcp_approval_request"}
-    kept = [item for item in items if not _permits(item) or item["approval_request_id"] in asked]
-    if len(kept) < len(items):
-        repairs.leave_out("mcp_approval_response", len(items) - len(kept))
-    return kept
+def _thought_in_vain(thoughts: list[Json], repairs: Repairs) -> None:
+    if thoughts:
+        repairs.leave_out("reasoning without what followed on it", len(thoughts))
+
+
+def permitted(items: Iterable[Json], repairs: Repairs) -> Iterator[Json]:
+    """The items without permissions for calls of a server (`mcp_approval_response`) that nothing asks for."""
+    asked: set[Any] = set()
+    for item in items:
+        if item["type"] == "mcp_approval_request":
+            asked.add(item.get("id"))
+        if _permits(item) and item["approval_request_id"] not in asked:
+            repairs.leave_out("mcp_approval_response")
+        else:
+            yield item
 
 
 def _permits(item: Json) -> bool:

@@ -6,29 +6,34 @@ had to be changed is counted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from ctxkit.core.integrity import repair
+from ctxkit.core.integrity import Paired
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.errors import NothingToSend
+from ctxkit.formats.bodies import Body, written
 from ctxkit.formats.response_items import Items, followed, permitted
 
 PROGRAM = "codex"
 """The program whose own requests these are: what it sends, goes out as it sends it."""
 
 
-def write(contents: list[Content], *, model: str = "", as_sent: bool = False) -> tuple[dict[str, Any], Repairs]:
-    """The body, and what was changed to make it valid. Raises NothingToSend where no item is left.
+def write(contents: Iterable[Content], *, model: str = "", as_sent: bool = False) -> tuple[dict[str, Any], Repairs]:
+    """The body, and what was changed to make it valid. Raises NothingToSend where no item is left."""
+    repairs = Repairs()
+    return body(contents, repairs, model=model, as_sent=as_sent).value, repairs
+
+
+def body(contents: Iterable[Content], repairs: Repairs, *, model: str = "", as_sent: bool = False) -> Body:
+    """The same piece by piece; `contents` are gone through twice, a third time where calls ask for it, and not held.
 
     `as_sent`: the context is what the log's program sends; its reasoning stays where it is, also where nothing follows.
     """
-    contents, repairs = repair(contents)
     made = Items(repairs)
-    made.expect(contents)
-    items = permitted([item for content in contents for item in made.of(content)], repairs)
+    paired = Paired(contents)
+    made.expect(paired)
+    items = permitted((item for content in paired.told(repairs) for item in made.of(content)), repairs)
     if not as_sent:
         items = followed(items, repairs)
-    if not items:
-        raise NothingToSend("nothing to send: the context has no item for responses")
-    body: dict[str, Any] = {"model": model} if model else {}
-    return body | {"input": items}, repairs
+    empty = "nothing to send: the context has no item for responses"
+    return Body({"model": model} if model else {}, "input", map(written, items), empty)

@@ -35,9 +35,9 @@ def test_reasoning_goes_with_what_follows_it() -> None:
     """More reasoning may stand between; an output or the user's words may not."""
     for after in ([], [ASKED], [OUTPUT]):
         repairs = Repairs()
-        assert followed([THOUGHT, THOUGHT, *after], repairs) == after
+        assert list(followed([THOUGHT, THOUGHT, *after], repairs)) == after
         assert repairs.left_out == {"reasoning without what followed on it": 2}
-    assert followed([THOUGHT, THOUGHT, SAID], Repairs()) == [THOUGHT, THOUGHT, SAID]
+    assert list(followed([THOUGHT, THOUGHT, SAID], Repairs())) == [THOUGHT, THOUGHT, SAID]
 
 
 def test_a_message_of_one_text_has_no_id() -> None:

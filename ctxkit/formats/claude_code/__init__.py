@@ -81,11 +81,11 @@ class ClaudeCode(Format):
         """Not attachments, local commands and notifications: Claude Code words and places them itself."""
         return all(row.get("type") in ("user", "assistant") and "origin" not in row for row in content.rows)
 
-    def handed(self, contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
+    def handed(self, contents: Sequence[Content], answered: frozenset[str]) -> tuple[Sequence[Content | None], Repairs]:
         """Without API errors, and rows whose calls were never answered."""
         from ctxkit.formats.claude_code.wire import handed
 
-        return handed(contents, answered)
+        return handed(list(contents), answered)
 
     def proofs(self, log: Noted) -> Proofs | None:
         """The requests that Claude Code noted (TRUTH rule 13), beside the context that the log gives."""

@@ -66,11 +66,11 @@ class Pi(Format):
 
         return repair(contents, model)
 
-    def handed(self, contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
+    def handed(self, contents: Sequence[Content], answered: frozenset[str]) -> tuple[Sequence[Content | None], Repairs]:
         """Without responses that failed or were aborted, and blank ones."""
         from ctxkit.formats.pi.wire import handed
 
-        return handed(contents)
+        return handed(list(contents))
 
     def write(self, context: Sequence[Kept], session: NewSession) -> Written:
         """A new session."""
