@@ -20,9 +20,10 @@ docs:
 bench *args:
     python -m tests.bench {{args}}
 
-# How well tokens are told, against what providers counted of recorded sessions; --write puts it into docs/tokens.md
-bench-tokens:
-    python -m tests.bench.usage
+# How well tokens are told, against what providers counted of recorded sessions, and what a forget leaves (--forget: that
+# alone); --write puts it into docs/tokens.md
+bench-tokens *args:
+    python -m tests.bench.usage {{args}}
 
 # `status` on large logs, cold beside tiktoken and warm beside a read; --write: the table in docs/performance.md
 bench-status *args:

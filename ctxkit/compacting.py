@@ -21,9 +21,9 @@ from ctxkit.core.ops import Compact, Undo
 from ctxkit.core.select import Selection
 from ctxkit.core.times import written
 from ctxkit.core.usage import Figures
-from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Usage
 from ctxkit.hooks import Hooks
+from ctxkit.limits import context_limit
 from ctxkit.policies.compact.candidates import FEWEST, Keep
 from ctxkit.policies.decision import Decision
 from ctxkit.store.config import key_of
@@ -109,7 +109,7 @@ def compact(log: Log, asked: Asked) -> Decision:
 def _decided(log: Log, asked: Asked, began: float) -> Decision:
     wish = wish_of(log, asked)
     cool(log, asked, wish)
-    if asked.is_bare and log.config["limit"] is None and Counting(log).limit is None:
+    if asked.is_bare and context_limit(log).tokens is None:
         text = "no limit is known, so neither is whether the context is full: nothing was changed"
         raise BadConfig(text, "--target 30% (or --budget N) compacts anyway; `limit` or `model` in the config")
     base = whole(log)

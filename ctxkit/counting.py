@@ -18,7 +18,7 @@ from ctxkit.opened import OpenedLog, words
 from ctxkit.rowcounts import RowCounts
 from ctxkit.tokens.cache import Cache, digest
 from ctxkit.tokens.counter import Counter, counter
-from ctxkit.tokens.models import limit
+from ctxkit.tokens.models import bare
 
 PER_MESSAGE = 4
 """Tokens around a message: its role and its ends, as OpenAI counts them; others are near it."""
@@ -64,19 +64,10 @@ class Counting:
         """What counts."""
         return counter(self.log.config["counter"], self.model)
 
-    @cached_property
-    def limit(self) -> int | None:
-        """What the log's program notes of the model's limit, else what is known of the model; None: nothing."""
-        return self._noted or limit(self.model)
-
     @property
-    def limit_from(self) -> str:
-        """Where the limit is from."""
-        return f"the log, of model {self.model}" if self._noted else f"model {self.model}"
-
-    @cached_property
-    def _noted(self) -> int | None:
-        return self.log.noted_limit() if self.model == self.log.model else None
+    def is_own(self) -> bool:
+        """Whether that is the model that spoke: what was counted in the log says nothing of another one."""
+        return bare(self.model) == bare(self.log.model)
 
     def of(self, names: Iterable[Name]) -> int:
         """Tokens of these messages together."""

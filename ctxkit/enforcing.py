@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from ctxkit.core.usage import Figures, Fit
-from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
 from ctxkit.formats.chat import content_of
+from ctxkit.limits import context_limit
 from ctxkit.trimming import Asked, Trimming, look
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def fit(log: Log, asked: Asked, origin: str, budget: int | None = None) -> Figur
 
     Raises DoesNotFit, BadConfig where no limit is known.
     """
-    if asked.budget is None and log.config["limit"] is None and Counting(log).limit is None:
+    if asked.budget is None and context_limit(log).tokens is None:
         text = f"budget.enforce ({origin}) needs a limit, and neither the config nor the log's model names one"
         raise BadConfig(f"{text}: nothing was printed", f"{LIMIT}; --max-tokens N for once, or off")
     try:

@@ -16,6 +16,7 @@ from ctxkit.core.jsontext import digest
 from ctxkit.core.names import Name, Names
 from ctxkit.core.select import Selection, exchange_of, step_of
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched
+from ctxkit.limits import context_limit
 from ctxkit.policies import meaning
 from ctxkit.policies.meaning import Offer
 from ctxkit.tokens.models import limit
@@ -122,9 +123,7 @@ class Meaning:
         return meaning.parts(groups, [sum(len(one.text) for one in some) for some in groups], count)
 
     def _percent(self, shown: Sequence[Name]) -> float | None:
-        from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
-
-        most = self.log.config["limit"] or Counting(self.log).limit
+        most = context_limit(self.log).tokens
         return 100 * sum(self._tokens(shown)) / most if most else None
 
     def _tokens(self, shown: Sequence[Name]) -> Sequence[float]:

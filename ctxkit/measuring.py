@@ -18,6 +18,7 @@ from ctxkit.core.names import Name
 from ctxkit.core.state import State
 from ctxkit.core.usage import Figures, Measured, whole
 from ctxkit.counting import Counting
+from ctxkit.limits import context_limit
 from ctxkit.opened import OpenedLog
 from ctxkit.recorded import Session
 from ctxkit.tokens.models import named
@@ -30,7 +31,7 @@ class Measuring:
 
     def __init__(self, counting: Counting) -> None:
         self.counting = counting
-        session = Session(counting) if counting.model == counting.log.model else None
+        session = Session(counting) if counting.is_own else None
         taught = session is not None and (session.steps or (session.earlier and session.overhead is not None))
         self._session = session if taught else None
         self._places = session.places if session is not None and taught else {}
@@ -195,8 +196,8 @@ class Measuring:
 
     def _estimated(self, tokens: int) -> Measured:
         counter, known = self.counting.counter, named(self.counting.model)
-        own = counter.exact and (known.base, known.factor) == (counter.base, 1.0)
-        return Measured(tokens, counter.name, trust="exact" if own else "guess")
+        own = counter.plain and (known.base, known.factor) == (counter.base, 1.0)
+        return Measured(tokens, counter.name, trust="encoding" if own else "guess")
 
 
 def measure(counting: Counting, names: Sequence[Name]) -> Measured:
@@ -218,7 +219,7 @@ def change(log: OpenedLog, after: State) -> Figures:
         one.tokens + added(counting, one), other.tokens + added(then, other),
         (other if other.estimated else one).counter, len(shown), len(shown - names),
         len(names - shown), sum(name in names and name in shown for name in stubs),
-        limit=log.config["limit"] or counting.limit,
+        limit=context_limit(log).tokens,
     )  # fmt: skip
 
 

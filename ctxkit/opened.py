@@ -332,6 +332,14 @@ class OpenedLog:
         beside = self.transcript.counts.get(n)
         return usage(self._rows([(message.offset, message.size), *message.more] if beside is None else [beside]))
 
+    def reply(self, n: int) -> tuple[Usage | None, str]:
+        """What the provider counted of reply n, and the model that its rows name, or ""."""
+        message = self._held(n)
+        rows = self._rows([(message.offset, message.size), *message.more])
+        held = (one for row in rows for one in (row, row.get("message")) if isinstance(one, dict))
+        model = next((name for one in held if isinstance(name := one.get("model"), str)), "")
+        return (self.usage(n) if n in self.transcript.counts else usage(rows)), model
+
     def noted_limit(self) -> int | None:
         """Tokens that the program itself took for the limit of its newest request; None where it notes none."""
         noted = self.transcript.counts

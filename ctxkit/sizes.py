@@ -24,6 +24,7 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.core.usage import Figures, whole
 from ctxkit.core.walk import Walk
 from ctxkit.counting import Counting
+from ctxkit.limits import context_limit
 from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import growing
@@ -81,7 +82,7 @@ class OpSizes:
             sizes.look(walk.play(one))
             yield Change(one, before, sizes.size)
         if walk is not None:
-            limit = self.log.config["limit"] or self.measuring.counting.limit
+            limit = context_limit(self.log).tokens
             self.log.tell(Figures(sizes.size.tokens, sizes.size.tokens, self.counter, sizes.size.messages, limit=limit))
 
     def _seen(self, transcript: Transcript) -> Iterator[Transcript]:

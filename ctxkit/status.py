@@ -21,6 +21,7 @@ from ctxkit.core.transcript import MAIN
 from ctxkit.core.usage import Beside, Figures, Measured
 from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
+from ctxkit.limits import context_limit, stated_limit
 from ctxkit.opened import OpenedLog
 from ctxkit.parameters import Held, Parameters, parameters
 from ctxkit.thinking import unsent
@@ -36,9 +37,9 @@ PLACES = 5
 class Budget(msgspec.Struct, frozen=True):
     """Tokens. `used` and `counter` are None where nothing was counted; what follows from a limit, where none is known.
 
-    `available`: limit − reserve − used, not below 0; `over`: how much of it is missing. `percent`: used of the limit;
-    `level`: where that lies between `status.yellow` and `status.red`; red where anything is missing. `measured`: what
-    of it the provider counted; without what is put around the messages. `beside`: what is sent besides them, as far as
+    `available`: limit − reserve − used, not below 0; `over`: how much more than the limit is used. `percent`: used of
+    the limit; `level`: where that lies between `status.yellow` and `status.red`. `measured`: what of it the provider
+    counted; without what is put around the messages. `beside`: what is sent besides them, as far as
     it is not within the provider's count a part of `used`.
     """
 
@@ -180,16 +181,14 @@ def budget(
     model's. `trouble` is told of a file with tools that is missing.
     """
     config = log.config
-    held = Held(limit, "flag") if limit is not None else Held(config["limit"], config.origin("limit"))
     if not tokens:
-        return Budget(None, None, held, config["reserve"])
+        return Budget(None, None, Held(*stated_limit(log, limit)), config["reserve"])
+    held = Held(*context_limit(log, limit))
     from ctxkit.around import beside, tools_of
     from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measuring import measure
 
     counting = Counting(log)
-    if held.value is None and counting.limit is not None:
-        held = Held(counting.limit, counting.limit_from)
     names = log.listed()
     measured = measure(counting, names)
     try:
@@ -208,8 +207,8 @@ def budget(
     left = held.value - config["reserve"] - counted
     percent = 100 * counted / held.value
     return Budget(
-        counted, counter, held, config["reserve"], max(0, left), max(0, -left), round(percent, 2),
-        "red" if left < 0 else level(percent, config["status.yellow"], config["status.red"]), measured, more,
+        counted, counter, held, config["reserve"], max(0, left), max(0, counted - held.value), round(percent, 2),
+        level(percent, config["status.yellow"], config["status.red"]), measured, more,
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from ctxkit.core.untyped import Kind
 from ctxkit.core.usage import Beside, Figures
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
+from ctxkit.limits import context_limit
 from ctxkit.measuring import Measuring
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.trim import Plan, Rank, Unit, plan
@@ -161,10 +162,14 @@ class Trimming:
             raise BadConfig(text, "a smaller `reserve` in the config, or --max-tokens N")
         return self.limit - max(reserve, reply)
 
+    @cached_property
+    def _limit(self) -> int | None:
+        return context_limit(self.log).tokens
+
     @property
     def limit(self) -> int | None:
         """Tokens that the model takes, where that is known."""
-        return self.told.limit or self.log.config["limit"] or self.counting.limit
+        return self.told.limit or self._limit
 
     def plan(self) -> Plan:
         """What fits, with what stands around it then. Raises DoesNotFit where nothing does."""

@@ -82,27 +82,6 @@ def test_many_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_model_is_the_configs_or_the_logs() -> None:
-    """Its limit is known by its name."""
+    """And the encoding is the model's."""
     log = Log.open(io.BytesIO(SMALL), env={"CTXKIT_MODEL": "gpt-4o"})
-    assert (Counting(log).model, Counting(log).limit, Counting(log).counter.name) == ("gpt-4o", 128_000, "o200k_base")
-
-
-def test_the_limit_that_the_log_notes(tmp_path: Path) -> None:
-    """A Codex session has that of its own window; another model's is what is known of that."""
-    info = {
-        "last_token_usage": {"input_tokens": 9, "cached_input_tokens": 0, "output_tokens": 2},
-        "model_context_window": 99_000,
-    }
-    rows = [
-        {"type": "session_meta", "payload": {"id": "0", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/"}},
-        {"type": "turn_context", "payload": {"model": "gpt-5.5"}},
-        *({"type": "response_item",
-           "payload": {"type": "message", "role": role, "content": [{"type": f"{kind}_text", "text": "a"}]}}
-          for role, kind in (("user", "input"), ("assistant", "output"))),
-        {"type": "event_msg", "payload": {"type": "token_count", "info": info}},
-    ]  # fmt: skip
-    path = tmp_path / "rollout.jsonl"
-    path.write_bytes(lines(*rows))
-    own, other = Counting(Log.open(path)), Counting(Log.open(path, env={"CTXKIT_MODEL": "gpt-4o"}))
-    assert (own.limit, own.limit_from) == (99_000, "the log, of model gpt-5.5")
-    assert (other.limit, other.limit_from) == (128_000, "model gpt-4o")
+    assert (Counting(log).model, Counting(log).counter.name) == ("gpt-4o", "o200k_base")

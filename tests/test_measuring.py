@@ -81,14 +81,14 @@ def test_another_model_is_counted_for_itself() -> None:
     ("raw", "env", "trust"),
     [
         (chat((1000, 20)), {}, "exact"), (chat((1000, 20), None), {}, "calibrated"), (SMALL, {}, "guess"),
-        (SMALL, {"CTXKIT_MODEL": "gpt-4o"}, "exact"), (SMALL, {"CTXKIT_MODEL": "claude-opus-4-5"}, "guess"),
+        (SMALL, {"CTXKIT_MODEL": "gpt-4o"}, "encoding"), (SMALL, {"CTXKIT_MODEL": "claude-opus-4-5"}, "guess"),
         (SMALL, {"CTXKIT_MODEL": "claude-opus-4-5", "CTXKIT_COUNTER": "o200k_base"}, "guess"),
-        (SMALL, {"CTXKIT_MODEL": "gpt-4o", "CTXKIT_COUNTER": "o200k_base"}, "exact"),
+        (SMALL, {"CTXKIT_MODEL": "gpt-4o", "CTXKIT_COUNTER": "o200k_base"}, "encoding"),
         (SMALL, {"CTXKIT_MODEL": "gpt-4o", "CTXKIT_COUNTER": "cl100k_base"}, "guess"),
     ],
 )  # fmt: skip
 def test_trust(raw: bytes, env: dict[str, str], trust: str) -> None:
-    """Exact by the provider or by the model's own tokenizer; what was asked for by name is not the model's own."""
+    """Exact is said of the provider's count alone; what was asked for by name is not the model's own encoding."""
     log = Log.open(io.BytesIO(raw), env=env)
     assert measure(Counting(log), log.names()).trust == trust
 
@@ -191,3 +191,37 @@ def test_looking_back() -> None:
     log.at = op.id
     assert measure(Counting(log), log.names()) == measure(Counting(then), then.names())
     assert Session(Counting(log)).own == Session(Counting(then)).own
+
+
+def opencode(*sizes: int) -> bytes:
+    """Replies of one session, each with a call and its result in it, whose requests had so many tokens."""
+    found: list[dict[str, Any]] = []
+    for n, size in enumerate(sizes):
+        tokens = {
+            "total": size + 40,
+            "input": 7,
+            "output": 30,
+            "reasoning": 10,
+            "cache": {"read": size - 7, "write": 0},
+        }
+        state = {"status": "completed", "input": {"path": "a"}, "output": "a line of a file\n" * 100}
+        parts = [
+            {"type": "text", "text": "I read."},
+            {"type": "tool", "tool": "read", "callID": f"c{n}", "state": state},
+        ]
+        found.append({"info": {"id": f"u{n}", "role": "user"}, "parts": [{"type": "text", "text": "read it " * 20}]})
+        info = {"id": f"m{n}", "role": "assistant", "modelID": "claude-sonnet-4-5", "tokens": tokens}
+        found.append({"info": info, "parts": parts})
+    return lines({"info": {"id": "ses_1"}, "document": True}, *found)
+
+
+def test_opencode() -> None:
+    """Its counts are read; a result that stands in a reply came after its request, and is estimated."""
+    found, _ = of(opencode(9000, 9700, 10_400))
+    assert (found.known, found.at) == (10_440, 6) and 600 < found.estimated < 800 and found.trust == "calibrated"
+
+
+def test_a_reply_that_was_counted_while_it_streamed() -> None:
+    """Its request is the provider's count; its own words are an estimate, and nothing is called exact."""
+    found, _ = of(chat((1000, 20), (1300, 1)))
+    assert found.known == 1300 and found.estimated > 5 and found.trust == "calibrated"

@@ -35,7 +35,9 @@ def of(raw: bytes, env: dict[str, str] | None = None, **asked: int | bool) -> St
         ({}, 10_000, (10_000, "flag", 5761, 0, 1.43, "green")),
         ({"CTXKIT_LIMIT": "5000"}, None, (5000, "CTXKIT_LIMIT", 761, 0, 2.86, "green")),
         ({"CTXKIT_LIMIT": "5000", "CTXKIT_RESERVE": "0"}, 190, (190, "flag", 47, 0, 75.26, "yellow")),
-        ({}, 143, (143, "flag", 0, 4096, 100.0, "red")),
+        ({}, 143, (143, "flag", 0, 0, 100.0, "red")),
+        ({}, 4000, (4000, "flag", 0, 0, 3.58, "green")),
+        ({}, 100, (100, "flag", 0, 43, 143.0, "red")),
     ],
 )
 def test_budget(env: dict[str, str], limit: int | None, expected: tuple[object, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.labelled import Span, room, rows
@@ -18,7 +19,7 @@ WIDEST = 40
 """Cells of the bar at most."""
 SMALLEST = 0.1
 """Percent of error that is still told by its figure."""
-FULL, EMPTY = "█", "░"
+FULL, EMPTY, RESERVED = "█", "░", "▒"
 
 
 def lines(found: Status, width: int) -> Iterator[list[Span]]:
@@ -97,9 +98,11 @@ def brief(number: int | None) -> str:
 
 
 def bar(tokens: Budget, size: int) -> str:
-    """How full the context is, in `size` cells."""
+    """How full the context is, in `size` cells, the last ones those of the reserve."""
     filled = min(size, round((tokens.percent or 0) * size / 100))
-    return FULL * filled + EMPTY * (size - filled)
+    reserved = ceil(size * tokens.reserve / tokens.limit.value) if tokens.limit.value else 0
+    reserved = min(size - filled, reserved)
+    return FULL * filled + EMPTY * (size - filled - reserved) + RESERVED * reserved
 
 
 def _log(found: Status) -> list[list[Span]]:
@@ -131,23 +134,23 @@ def _tokens(tokens: Budget, width: int) -> Iterator[list[Span]]:
 
 
 def _trust(tokens: Budget) -> Iterator[list[Span]]:
-    """What of it is exact, calibrated or a guess; of a session that was counted, how well that went so far."""
+    """Who counted it; of a session that was counted, how well our estimates went so far."""
     found = tokens.measured
     if found is None or not found.tokens:
         return
     if not found.is_counted:
-        exact = "exact: by the model's own encoding"
-        yield [exact if found.trust == "exact" else "a guess: no reply here says what its provider counted"]
+        own = "by the model's own encoding; no reply here says what its provider counted"
+        yield [own if found.trust == "encoding" else "a guess: no reply here says what its provider counted"]
         return
-    parts = ["exact: all of it by the provider"]
+    parts = ["exact: counted by the provider"]
     if found.known is None:
         parts = ["calibrated: nothing was counted since the compaction"]
     elif found.trust != "exact":
-        first = f"calibrated {found.known:,}, an export's" if found.retold else f"exact {found.known:,} by the provider"
-        parts = [first, f"calibrated {found.estimated:+,}"]
+        whose = "by an export" if found.retold else "counted by the provider"
+        parts = [f"{found.known:,} {whose}, {found.estimated:+,} estimated"]
     if found.error is not None:
         off = f"{found.error:.1f}" if found.error >= SMALLEST else f"<{SMALLEST}"
-        parts.append(f"one request ahead {off} % off so far (median)")
+        parts.append(f"our estimates in this session were off by {off} % (median)")
     yield [" · ".join(parts)]
 
 

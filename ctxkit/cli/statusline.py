@@ -20,7 +20,7 @@ from ctxkit.errors import UnknownFormat
 from ctxkit.log import Log
 from ctxkit.store.config import Setting
 from ctxkit.store.source import Source
-from ctxkit.tokens.models import limit
+from ctxkit.tokens.models import LARGE, MILLION, bare, limit
 
 KEY = "transcript_path"
 LARGEST = 1 << 20
@@ -28,8 +28,7 @@ LARGEST = 1 << 20
 RECORD = ("role", "type", "ctxkit", "messages", "payload")
 """What records of logs have, and it has not."""
 ORIGIN = "statusLine"
-WIDE, MILLION = "[1m]", 1_000_000
-"""How the id of a model says that its window is a million tokens, where no size is given."""
+PROGRAM = "claude-code"
 
 
 class Told(NamedTuple):
@@ -61,9 +60,9 @@ def told(raw: bytes) -> Told | None:
     path, model, window = found[KEY], _under(found, "model"), _under(found, "context_window")
     name, size = model.get("id"), window.get("context_window_size")
     name = name if isinstance(name, str) else ""
-    size = figure(size) or (MILLION if name.endswith(WIDE) else limit(name.removesuffix(WIDE)))
+    size = figure(size) or (MILLION if name.endswith(LARGE) else None)
     transcript = os.path.expanduser(path) if isinstance(path, str) and "\0" not in path else ""
-    return Told(transcript, name.removesuffix(WIDE), size)
+    return Told(transcript, bare(name), size)
 
 
 def target(log: str, reading: Reading, looking: Looking, thread: str | None) -> tuple[Log, bool]:
@@ -80,6 +79,8 @@ def target(log: str, reading: Reading, looking: Looking, thread: str | None) -> 
         meant = opened(said.transcript, reading, looking, command="status", report=False, thread=thread)
     else:
         meant = Log.open(io.BytesIO(b""))
+    if not meant.messages:
+        said = said._replace(size=said.size or limit(said.model, PROGRAM))
     _settle(meant, said)
     return meant, True
 

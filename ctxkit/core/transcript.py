@@ -42,6 +42,17 @@ class Cut(msgspec.Struct):
     after: int = 0
 
 
+class Compaction(msgspec.Struct, frozen=True):
+    """What the program noted of a compaction of its own, at row `row`: the tokens before it, whether nobody asked for
+    it, and the model that spoke then.
+    """
+
+    row: int
+    tokens: int
+    automatic: bool
+    model: str
+
+
 MAIN = "main"
 """How the default view of another program's log is named where a thread is asked for."""
 
@@ -71,6 +82,7 @@ class Transcript(msgspec.Struct):
     """The log, read. `row_of[n - 1]` is the row that opened message n (0-based, non-op rows only).
 
     `counts`: rows with what the provider counted, where they are no rows of a message, by the message they tell of.
+    `compactions`: those of the program that noted how large its context was.
     """
 
     format: str
@@ -82,6 +94,7 @@ class Transcript(msgspec.Struct):
     view: View | None = None
     model: str = ""
     counts: dict[int, Span] = {}
+    compactions: list[Compaction] = []
 
 
 def standing(held: Sequence[int], cuts: Sequence[Cut], row_of: Sequence[int]) -> Iterator[int]:

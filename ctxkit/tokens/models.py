@@ -7,6 +7,7 @@ tokens that a request may have, the reply's among them where the provider counts
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,6 +96,9 @@ TYPICAL = {"claude": 1.22, "claude-5": 1.55, "claude-opus-4-7": 1.55}
 """By family: the factor as it was measured, where MODELS has a higher one, so that hardly anything is told too low."""
 UNKNOWN = Model("", "unknown model", "o200k_base", 1.25, None)
 """Conservative: no tokenizer in use is much coarser."""
+PROGRAMS = {"claude-code": ("Claude Code", 200_000)}
+"""Format -> its program, and the window that this gives a model, unless a larger one is named."""
+MILLION = 1_000_000
 LARGE = "[1m]"
 """Behind a name of a Claude model: with a window of a million, as Claude Code writes it."""
 
@@ -103,13 +107,33 @@ def named(model: str) -> Model:
     """What is known of a model; UNKNOWN for other names, "" among them. `anthropic/claude-…` is `claude-…`."""
     name = bare(model)
     found = next((known for known in MODELS if re.search(rf"(?:^|[^a-z0-9])(?:{known.pattern})", name)), UNKNOWN)
-    return found._replace(limit=1_000_000) if model.lower().endswith(LARGE) and found is not UNKNOWN else found
+    return found._replace(limit=MILLION) if model.lower().endswith(LARGE) and found is not UNKNOWN else found
 
 
-def limit(model: str) -> int | None:
-    """The model's limit in tokens: ours, else litellm's; None where nobody knows it."""
+def limit(model: str, program: str = "") -> int | None:
+    """The model's limit in tokens, in the program of a format: ours, else litellm's; None where nobody knows it."""
     known = named(model)
-    return known.limit if known is not UNKNOWN or not model else _litellm(model)
+    if known is UNKNOWN and model:
+        return _litellm(model)
+    if known.limit is None or program not in PROGRAMS or model.lower().endswith(LARGE):
+        return known.limit
+    return min(known.limit, PROGRAMS[program][1])
+
+
+def windows(model: str) -> Sequence[int]:
+    """The windows that hosts give a model, the smallest first."""
+    known = named(model)
+    if known.limit is None:
+        return ()
+    smaller = PROGRAMS["claude-code"][1]
+    if known.family.startswith("claude") and known.limit >= smaller:
+        return smaller, MILLION
+    return (known.limit,)
+
+
+def bare(model: str) -> str:
+    """A model's name without the window that is named behind it."""
+    return model[: -len(LARGE)] if model.lower().endswith(LARGE) else model
 
 
 def bare(model: str) -> str:

@@ -3,6 +3,10 @@
 For each reply whose usage is recorded, the session is read as it stood right before it, and `measure` is asked what the
 request came to; then the same for requests 5 and 20 calls later, with what the session had taught until then. The truth
 is what the provider counted. Beside it: "no change", and characters / 2.7 on top of the last count.
+
+Then what ops take out: for pairs of replies a < z, what `status` says after `forget a-(z-1)`, against what the provider
+counted: the context now, less what the second request had more than the first. And sessions that are exported after a
+trim, by what they say themselves.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -22,11 +27,15 @@ from ctxkit.core.context import entry
 from ctxkit.core.messages import Message
 from ctxkit.core.usage import Measured, Usage
 from ctxkit.counting import Counting
+from ctxkit.errors import DoesNotFit
+from ctxkit.formats.base import SessionFormat
 from ctxkit.log import Log
 from ctxkit.measuring import measure
+from ctxkit.opened import OpenedLog
 from ctxkit.recorded import Session
 from ctxkit.tokens.calibration import Calibration
 from tests.shared import HERE, SHARED
+from tests.test_figures import after_forgetting, counted, pairs
 
 PAGE = HERE.parent / "docs/tokens.md"
 BEGIN, END = "<!-- written by `just bench-tokens --write` -->\n", "<!-- end -->\n"
@@ -34,6 +43,11 @@ FOLDERS = ("claude-code", "codex", "pi", "mini-swe-agent")
 AHEAD = (1, 5, 20)
 BIG = 1000
 """Tokens from which an increment is looked at by itself."""
+PAIRS = 20
+"""Of replies, a session."""
+SHARES = (0.75, 0.5, 0.25)
+"""Of the context, that it is trimmed to."""
+FORGOTTEN = "<!-- what a forget leaves, written by `just bench-tokens --write` -->\n", "<!-- end of forget -->\n"
 GROWN = 10_000
 """Tokens that a session must have grown by, where nothing but the estimate of its messages is compared."""
 
@@ -67,19 +81,88 @@ def main() -> int:
     """Measure, print, and with --write put the tables into docs/tokens.md; 2 where the sessions are not at hand."""
     parser = argparse.ArgumentParser(prog="just bench-tokens", description=__doc__)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/tokens.md")
+    parser.add_argument("--forget", action="store_true", help="only what `status` says after a forget, and a trim")
     asked = parser.parse_args()
     files = [path for name in FOLDERS for path in sorted((SHARED / "transcripts" / name).glob("*.json*"))]
     if not files:
         print("the shared transcripts are not here")
         return 2
-    found = [list(calls(path)) for path in files]
-    text = "\n".join([*ahead(found), "", *steps(found), "", *compacted(found), "", *alone(found)]) + "\n"
-    print(text)
-    if asked.write:
-        page = PAGE.read_text(encoding="utf-8")
-        page = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-        PAGE.write_text(page, encoding="utf-8")
+    tables = [(forgotten(files), FORGOTTEN)]
+    if not asked.forget:
+        found = [list(calls(path)) for path in files]
+        tables.append(([*ahead(found), "", *steps(found), "", *compacted(found), "", *alone(found)], (BEGIN, END)))
+    for lines, (begin, end) in tables:
+        text = "\n".join(lines) + "\n"
+        print(text, flush=True)
+        if asked.write:
+            page = PAGE.read_text(encoding="utf-8")
+            page = re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{text}\n{end}", page, flags=re.S)  # noqa: B023
+            PAGE.write_text(page, encoding="utf-8")
     return 0
+
+
+def forgotten(files: Sequence[Path]) -> Iterator[str]:
+    """One table: how far `status` after a forget is from the provider's difference of two requests; `hidden`: where
+    just these two counts are kept from ctxkit.
+    """
+    yield "| session | compactions | pairs | too low, worst | off, median | hidden, median | trims | over budget |"
+    yield "|---|---|---|---|---|---|---|---|"
+    every: list[float] = []
+    every_hidden: list[float] = []
+    trims = over = 0
+    for path in files:
+        log = _log(path if path.suffix == ".jsonl" else io.BytesIO(path.read_bytes()))
+        now = log.status().tokens.used or 0
+        found, hidden = [], []
+        for a, z in pairs(log, counted(log), PAIRS):
+            truth = now - (z[1].request - a[1].request)
+            said = after_forgetting(log, a[0], z[0])
+            with _hidden({a[0], z[0]}):
+                guessed = after_forgetting(log, a[0], z[0])
+            if said is not None and guessed is not None:
+                found.append((said - truth) / truth)
+                hidden.append(abs(guessed - truth) / truth)
+        if not found:
+            continue
+        cuts = len(log.transcript.view.cuts) if log.transcript.view is not None else 0
+        tried, large = _trims(path, log, now)
+        every, every_hidden, trims, over = every + found, every_hidden + hidden, trims + tried, over + large
+        yield _row(path.name.partition(".")[0], str(cuts), found, hidden, tried, large)
+    yield _row("all", "", every, every_hidden, trims, over)
+
+
+def _row(name: str, cuts: str, found: Sequence[float], hidden: Sequence[float], tried: int, large: int) -> str:
+    low, off = -100 * min(0.0, *found), _percent([abs(one) for one in found], 0.5)
+    return f"| {name} | {cuts} | {len(found)} | {low:.1f} % | {off} | {_percent(hidden, 0.5)} | {tried} | {large} |"
+
+
+@contextmanager
+def _hidden(some: set[int]) -> Iterator[None]:
+    """Nothing is said of what was counted of these replies, as long as it lasts."""
+    real = OpenedLog.usage
+    OpenedLog.usage = lambda log, n: None if n in some else real(log, n)  # type: ignore[method-assign]  # put back below
+    try:
+        yield
+    finally:
+        OpenedLog.usage = real  # type: ignore[method-assign]  # as it was
+
+
+def _trims(path: Path, log: Log, now: int) -> tuple[int, int]:
+    """Sessions that were exported after a trim, and how many of them say that they are over its budget."""
+    tried = over = 0
+    if not isinstance(log.opening.format, SessionFormat):
+        return 0, 0
+    for share in SHARES:
+        trimmed = Log.open(io.BytesIO(path.read_bytes()), env={})
+        budget = int(now * share)
+        try:
+            trimmed.trim(budget)
+        except DoesNotFit:
+            continue
+        made = b"".join(trimmed.session(log.opening.format.name).pieces)
+        tried += 1
+        over += (Log.open(io.BytesIO(made), env={}).status().tokens.used or 0) > budget
+    return tried, over
 
 
 def calls(path: Path) -> Iterator[Call]:

@@ -58,8 +58,11 @@ def test_short(changed: dict[str, Any], width: int, expected: str) -> None:
 
 @pytest.mark.parametrize(("percent", "expected"), [(0, 0), (1, 0), (50, 5), (94, 9), (100, 10), (300, 10)])
 def test_bar(percent: float, expected: int) -> None:
-    """Never longer than it is."""
-    assert gauge.bar(made(percent=percent).tokens, 10) == "█" * expected + "░" * (10 - expected)
+    """Never longer than it is; the reserve is its last part, as far as it is not used."""
+    found = made(percent=percent)
+    assert found.tokens.limit.value is not None and 0 < found.tokens.reserve < found.tokens.limit.value / 10
+    reserved = min(1, 10 - expected)
+    assert gauge.bar(found.tokens, 10) == "█" * expected + "░" * (10 - expected - reserved) + "▒" * reserved
 
 
 @pytest.mark.parametrize(
@@ -74,15 +77,16 @@ def test_brief(number: int | None, expected: str) -> None:
 @pytest.mark.parametrize(
     ("measured", "expected"),
     [
-        (Measured(9, "x", known=9, at=3, trust="exact"), "exact: all of it by the provider"),
+        (Measured(9, "x", known=9, at=3, trust="exact"), "exact: counted by the provider"),
         (Measured(9, "x", known=9, at=3, trust="exact", error=0.0),
-         "exact: all of it by the provider · one request ahead <0.1 % off so far (median)"),
+         "exact: counted by the provider · our estimates in this session were off by <0.1 % (median)"),
         (Measured(9, "x", known=81_220, at=3, estimated=1203, trust="calibrated", error=0.38),
-         "exact 81,220 by the provider · calibrated +1,203 · one request ahead 0.4 % off so far (median)"),
-        (Measured(9, "x", known=81_220, at=3, estimated=-1203, trust="calibrated", error=123.4),
-         "exact 81,220 by the provider · calibrated -1,203 · one request ahead 123.4 % off so far (median)"),
+         "81,220 counted by the provider, +1,203 estimated · our estimates in this session were off by 0.4 % (median)"),
+        (Measured(9, "x", known=81_220, at=3, estimated=-1203, trust="calibrated", error=9.4),
+         "81,220 counted by the provider, -1,203 estimated · our estimates in this session were off by 9.4 % (median)"),
         (Measured(9, "x", overhead=4, trust="calibrated"), "calibrated: nothing was counted since the compaction"),
-        (Measured(9, "x", trust="exact"), "exact: by the model's own encoding"),
+        (Measured(9, "x", trust="encoding"),
+         "by the model's own encoding; no reply here says what its provider counted"),
         (Measured(9, "x"), "a guess: no reply here says what its provider counted"),
         (Measured(0, "x"), ""), (None, ""),
     ],
@@ -92,7 +96,7 @@ def test_trust(measured: Measured | None, expected: str) -> None:
     for changed in ({}, {"percent": None}):
         found = made(measured=measured, **changed)
         said = [text(line).strip() for line in gauge.lines(found, 120)]
-        told = [line for line in said if line.startswith(("exact", "calibrated", "a guess"))]
+        told = [line for line in said if line.startswith(("exact", "calibrated", "a guess", "81,", "by "))]
         assert told == ([expected] if expected else [])
 
 

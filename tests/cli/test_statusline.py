@@ -39,7 +39,7 @@ def asked(path: object = "/no/such/session.jsonl", **more: Any) -> bytes:
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ({}, Told("/t", "claude-opus-4-5", 200_000)),
+        ({}, Told("/t", "claude-opus-4-5", None)),
         ({"context_window": {"context_window_size": 9, "current_usage": None}}, Told("/t", "claude-opus-4-5", 9)),
         ({"model": {"id": "claude-opus-4-5[1m]"}}, Told("/t", "claude-opus-4-5", 1_000_000)),
         ({"model": {"id": "nobody-knows"}}, Told("/t", "nobody-knows", None)),
@@ -48,8 +48,8 @@ def asked(path: object = "/no/such/session.jsonl", **more: Any) -> bytes:
         ({"model": {}, "context_window": {"context_window_size": 0}}, Told("/t", "", None)),
         ({"model": {}, "context_window": {"context_window_size": True}}, Told("/t", "", None)),
         ({"model": {}, "context_window": {"context_window_size": 10**400}}, Told("/t", "", None)),
-        ({"transcript_path": None}, Told("", "claude-opus-4-5", 200_000)),
-        ({"transcript_path": "~nobody\0/x"}, Told("", "claude-opus-4-5", 200_000)),
+        ({"transcript_path": None}, Told("", "claude-opus-4-5", None)),
+        ({"transcript_path": "~nobody\0/x"}, Told("", "claude-opus-4-5", None)),
     ],
 )  # fmt: skip
 def test_told(more: dict[str, Any], expected: Told) -> None:
@@ -95,7 +95,7 @@ def test_what_the_user_set_is_first(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = tmp_path / "s.jsonl"
     path.write_bytes(FOREIGN + lines(REPLY))
     other = asked(str(path), model={"id": "claude-opus-5"})
-    assert "101,000 / 1,000,000" in good("status", "--short", stdin=other).text
+    assert "101,000 / 200,000" in good("status", "--short", stdin=other).text
     assert "101,000 / 300,000" in good("status", "--short", "--limit", "300k", stdin=other).text
     monkeypatch.setenv("CTXKIT_LIMIT", "400000")
     assert "101,000 / 400,000" in good("status", "--short", stdin=other).text
@@ -106,7 +106,7 @@ def test_a_session_that_has_not_begun(tmp_path: Path) -> None:
     empty = tmp_path / "s.jsonl"
     empty.write_bytes(b"")
     for path in ("/no/such/session.jsonl", str(empty), "", None):
-        ran = good("status", "--short", stdin=asked(path))
+        ran = good("status", "--short", stdin=asked(path, model={"id": "claude-opus-4-6"}))
         assert ran.text == "\x1b[2mnew session · 200,000 tokens\x1b[0m\n" and ran.err == "", path
 
 

@@ -13,6 +13,7 @@ ANTHROPIC = {
     "input_tokens": 10, "cache_creation_input_tokens": 500, "cache_read_input_tokens": 4000, "output_tokens": 7,
 }  # fmt: skip
 OPENAI = {"prompt_tokens": 1742, "completion_tokens": 93, "prompt_tokens_details": {"cached_tokens": 1000}}
+OPENCODE = {"total": 117, "input": 9, "output": 5, "reasoning": 2, "cache": {"read": 100, "write": 1}}
 CODEX = {"input_tokens": 17790, "cached_input_tokens": 2432, "output_tokens": 232, "reasoning_output_tokens": 66}
 
 
@@ -31,6 +32,11 @@ CODEX = {"input_tokens": 17790, "cached_input_tokens": 2432, "output_tokens": 23
         ({"message": {"usage": {"input": 3, "output": 191, "cacheRead": 20, "cacheWrite": 1684}}}, (1707, 191)),
         ({"tokens": {"input": 90, "output": 5, "cached": 40, "thoughts": 6, "tool": 0, "total": 101}}, (90, 11)),
         ({"tokens": {"input": 9, "output": 5, "reasoning": 2, "cache": {"read": 100, "write": 1}}}, (110, 7)),
+        ({"info": {"tokens": OPENCODE}, "parts": [{"type": "text"}]}, (110, 7)),
+        (
+            {"info": {"tokens": OPENCODE}, "parts": [{"tokens": {**OPENCODE, "input": 3}}, {"tokens": OPENCODE}]},
+            (104, 13),
+        ),
     ],
 )
 def test_shapes(row: dict[str, Any], expected: tuple[int, ...]) -> None:
@@ -82,19 +88,27 @@ def test_told_anew(row: dict[str, Any], request_: int) -> None:
     """The request is what was said, the reply what it was; sums agree, and what is cached is no more than all."""
     row = json.loads(json.dumps(row))
     before = usage([row])
-    retell(row, request_)
-    after = usage([row])
-    assert before is not None and after == Usage(request_, before.reply, before.passing, True)
+    assert before is not None
+    retell(row, before._replace(request=request_))
+    assert usage([row]) == Usage(request_, before.reply, before.passing, True)
     text = json.dumps(row)
     assert "iterations" not in text and all(part >= 0 for part in _integers(row))
     totals = [value for key, value in _pairs(row) if key in ("total_tokens", "totalTokens", "total")]
     assert totals in ([], [request_ + before.reply])
 
 
+def test_a_reply_told_anew() -> None:
+    """Codex's count of a reply that is gone is made that of the one that is left."""
+    row = {"payload": {"info": {"last_token_usage": {**CODEX, "total_tokens": 18022}}}}
+    retell(row, Usage(900, 30, 20))
+    assert usage([row]) == Usage(900, 30, 20, True)
+    assert row["payload"]["info"]["last_token_usage"]["total_tokens"] == 930
+
+
 def test_where_nothing_was_counted_nothing_is_told() -> None:
     """A row without usage stays as it is."""
     row = {"message": {"usage": {"input_tokens": 0, "output_tokens": 0}}, "usage": "much"}
-    retell(row, 5)
+    retell(row, Usage(5, 1))
     assert row == {"message": {"usage": {"input_tokens": 0, "output_tokens": 0}}, "usage": "much"}
 
 

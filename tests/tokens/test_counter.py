@@ -23,7 +23,7 @@ from ctxkit.tokens.counter import Counter, counter
 def test_name(asked: str, model: str, name: str, exact: bool) -> None:
     """The name is the encoding where it is the model's own or was asked for, else it says estimate."""
     found = counter(asked, model)
-    assert (found.name, found.exact) == (name, exact)
+    assert (found.name, found.plain) == (name, exact)
 
 
 def test_an_encoding_counts_as_tiktoken_does() -> None:
@@ -48,4 +48,4 @@ def test_damaged_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranks, "_files", lambda name, url: iter(()))
     assert found.name == "o200k_base"
     assert found.counts(["hello world"]) == [2]
-    assert (found.name, found.exact) == ("estimate, pieces", False)
+    assert (found.name, found.plain) == ("estimate, pieces", False)

@@ -90,7 +90,7 @@ def test_a_text_that_tiktoken_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Counter("cl100k_base")
     monkeypatch.setattr(encodings.encoding("cl100k_base"), "_ordinary", panics)
     assert found.counts(["hello world"]) == [2]
-    assert (found.name, found.exact) == ("estimate, pieces", False)
+    assert (found.name, found.plain) == ("estimate, pieces", False)
 
 
 def test_fast(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ never depends on a later row, so that an op fits wherever it was appended.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import Any
@@ -16,7 +17,8 @@ import msgspec
 
 from ctxkit.core.messages import Message
 from ctxkit.core.oplines import OpCollector
-from ctxkit.core.transcript import Transcript
+from ctxkit.core.transcript import Compaction, Transcript
+from ctxkit.core.usage import figure
 from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code.attachments import is_sent
 from ctxkit.formats.claude_code.chain import Chain, Preserved
@@ -52,6 +54,8 @@ class ClaudeReader:
         self.links = Links()
         """The rows of the chain so far."""
         self._preserved: dict[int, Preserved] = {}
+        self._compactions: list[tuple[int, int, bool]] = []
+        """Row, tokens before it, and whether nobody asked for it, of each compaction that says so."""
         self.responses: dict[int, str] = {}
         """Message number -> the id of the response it is of."""
         self._answers: dict[str, int] = {}
@@ -94,8 +98,15 @@ class ClaudeReader:
         for one in (view, *view.threads.values()):
             one.model = next((self._models[n] for n in reversed(one.order) if n in self._models), "")
         return Transcript(
-            NAME, messages, array("q", self._row_of), self._rows, list(self._ops.ops), [], view=view, model=view.model
-        )
+            NAME, messages, array("q", self._row_of), self._rows, list(self._ops.ops), [], view=view, model=view.model,
+            compactions=[Compaction(*one, self._model_at(one[0])) for one in self._compactions],
+        )  # fmt: skip
+
+    def _model_at(self, row: int) -> str:
+        """The model that spoke before a row; in a file that begins there, the first behind it."""
+        spoke = [n for n in self._models if self.messages[n - 1].thread is None]
+        before = bisect_left(spoke, row, key=lambda n: self._row_of[n - 1])
+        return self._models[spoke[max(0, before - 1)]] if spoke else ""
 
     @property
     def tree(self) -> Chain:
@@ -129,7 +140,7 @@ class ClaudeReader:
                 if row.subtype == "compact_boundary" and links.kinds[i] == _SYSTEM:
                     links.kinds[i] = _BOUNDARY
                     links.places[i] = (place, line)
-                    self._boundary(i, row)
+                    self._boundary(i, place, row)
         self._open(first, kinds, uuids, *columns[:4])
 
     def _open(
@@ -239,11 +250,13 @@ class ClaudeReader:
         else:
             self._ends.setdefault(message.n, _last(message))
 
-    def _boundary(self, i: int, row: ClaudeRow) -> None:
-        """Remember what the compaction at row i says that it preserved."""
+    def _boundary(self, i: int, place: int, row: ClaudeRow) -> None:
+        """Remember what the compaction at link i, row `place`, says: how large the context was, what it preserved."""
         meta = value(row.compactMetadata)
         if not isinstance(meta, dict):
             return
+        if (tokens := figure(meta.get("preTokens"))) and i not in self.links.threads:
+            self._compactions.append((place, tokens, meta.get("trigger") == "auto"))
         listed, segment = _dict(meta.get("preservedMessages")), _dict(meta.get("preservedSegment"))
         known = listed.get("uuids")
         uuids = [u for u in known if isinstance(u, str)] if isinstance(known, list) else None
