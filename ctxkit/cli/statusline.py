@@ -20,7 +20,7 @@ from ctxkit.errors import UnknownFormat
 from ctxkit.log import Log
 from ctxkit.store.config import Setting
 from ctxkit.store.source import Source
-from ctxkit.tokens.models import LARGE, MILLION, bare, limit
+from ctxkit.tokens.models import LARGE, MILLION, limit
 
 KEY = "transcript_path"
 LARGEST = 1 << 20
@@ -62,7 +62,7 @@ def told(raw: bytes) -> Told | None:
     name = name if isinstance(name, str) else ""
     size = figure(size) or (MILLION if name.endswith(LARGE) else None)
     transcript = os.path.expanduser(path) if isinstance(path, str) and "\0" not in path else ""
-    return Told(transcript, bare(name), size)
+    return Told(transcript, name.removesuffix(LARGE), size)
 
 
 def target(log: str, reading: Reading, looking: Looking, thread: str | None) -> tuple[Log, bool]:

@@ -132,11 +132,6 @@ def windows(model: str) -> Sequence[int]:
 
 
 def bare(model: str) -> str:
-    """A model's name without the window that is named behind it."""
-    return model[: -len(LARGE)] if model.lower().endswith(LARGE) else model
-
-
-def bare(model: str) -> str:
     """A name as makers write it, small, with - for each dot: without host, folder and region; Claude's kind first."""
     name = model.lower().removesuffix(LARGE).rpartition("/")[2].strip()
     name = re.sub(r"(?<=\d)p(?=\d)|[._ ]", "-", name)
