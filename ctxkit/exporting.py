@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import msgspec
@@ -20,10 +20,12 @@ from ctxkit.core.context import windowed
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
-from ctxkit.errors import NothingToSend
-from ctxkit.formats.bodies import PIECE, Again, batches
+from ctxkit.errors import NothingToSend, Usage
+from ctxkit.formats.base import Noted, Prefix
+from ctxkit.formats.bodies import PIECE, Again, batches, written
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import Progress
+from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.spool import Spool
 from ctxkit.tokens.preserved import binds
 
@@ -34,6 +36,7 @@ _NO_CHANGE = (Mark, Protect, Unprotect, Undo)
 """Ops that leave the context as it is; an undone op is void by itself."""
 
 
+THINKING = ("thinking", "redacted_thinking")
 UNSENT = "has nothing in its context that its program sends to a model"
 """Why nothing of a context goes out."""
 
@@ -92,11 +95,12 @@ class Contents(Sequence[Content]):
 
 def export(
     log: OpenedLog, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
-    keep_thinking: bool = False, progress: Progress | None = None,
+    keep_thinking: bool = False, with_tools: bool = False, progress: Progress | None = None,
 ) -> Exported:  # fmt: skip
     """The context of `log` for `to` (chat, openai, responses, anthropic, gemini).
 
-    Raises NothingToSend where there is nothing. `assembly`, `status`, `keep_thinking`, `progress`: as of `Log.export`.
+    Raises NothingToSend where there is nothing. `assembly`, `status`, `keep_thinking`, `with_tools`, `progress`: as of
+    `Log.export`.
     """
     stands = Contents(log, progress)
     if not stands:
@@ -132,11 +136,13 @@ def export(
         from ctxkit.formats import anthropic
 
         as_sent = sent is not None and untouched(log)
+        if with_tools:
+            return _with_tools(log, stands, contents, repairs, model, as_sent=as_sent, put_in=put_in)
         kept, why = None, NO_REQUEST
         if binds(model):
             kept = set[str]()
             if keep_thinking and put_in:
-                why = "what is put around the messages was not there"
+                why = PUT_IN
             elif keep_thinking:
                 kept, why = _kept_thinking(log, stands, contents, as_sent=as_sent)
         thought, counts = contents, chain([repairs], iter(Repairs, None))  # gone through twice, and counted once
@@ -184,6 +190,79 @@ def _with_thinking(
 
 NO_REQUEST = "the request has not the system prompt and tools that they were made with"
 """Why a request has no thinking of a model that binds it."""
+PUT_IN = "what is put around the messages was not there"
+
+
+def _with_tools(
+    log: OpenedLog, stood: Sequence[Content], contents: Iterable[Content], repairs: Repairs, model: str, *,
+    as_sent: bool, put_in: bool,
+) -> Exported:  # fmt: skip
+    """A request with the system prompt and the tools that the log notes, and the messages as they were sent.
+
+    `stood`: the context; `contents`: what is sent of it. Of a model that binds its thinking that stays which was made
+    behind the same bytes. Raises Usage where nothing is noted.
+    """
+    from ctxkit.formats import anthropic
+
+    change = thinking.first_change(log) if binds(model) else None
+    prefix = _noted(log, stood if change is None else islice(stood, change.place))
+    why = PUT_IN if put_in else "the log does not note their request" if change is None else change.why
+    choices: list[set[str] | None] = [set(prefix.kept) if not put_in else set(), set()] if binds(model) else [None]
+    for kept in choices:
+        counts = chain([more := Repairs()], iter(Repairs, None))
+        left = Again(lambda: _with_thinking(contents, kept, why, log.model, model, next(counts)))  # noqa: B023  # at once
+        body = anthropic.body(left, more, model=model, as_sent=as_sent).value
+        if not kept or _begun(body, prefix, kept):
+            break
+    messages, words = body.pop("messages"), body.pop("system", "")
+    own = [{"type": "text", "text": prefix.system}] if isinstance(prefix.system, str) else prefix.system
+    system = [*own, *([{"type": "text", "text": words}] if words else [])]
+    body |= ({"system": system} if system else {}) | ({"tools": prefix.tools} if prefix.tools else {})
+    spool = Spool([written(body | {"messages": messages}), b"\n"])
+    return Exported(spool, joined(repairs, more), len(messages))
+
+
+def _noted(log: OpenedLog, contents: Iterable[Content]) -> Prefix:
+    """The newest request that one of `contents` answers, as the log notes it. Raises Usage where none is noted."""
+    source = log.opening.laid_out
+    found = log.opening.format.prefix(
+        Noted(source.size, source.read, lambda row: read_blocks(source, row, [])), contents
+    )
+    if found is None:
+        text = f"{log.opening.name} does not note the system prompt and tools of its requests: nothing was exported"
+        raise Usage(text, "without --with-tools; Claude Code notes them from 2.1.329 on")
+    return found
+
+
+def _begun(body: dict[str, Any], prefix: Prefix, kept: set[str]) -> bool:
+    """Puts the messages that were sent in place of those before the answer that they got; whether that is possible.
+
+    `kept`: signatures of the thinking that stays.
+    """
+    messages = body["messages"]
+    place = next((at for at, one in enumerate(messages) if not prefix.answer.isdisjoint(_marks(one["content"]))), -1)
+    begun = [_thinned(one, kept) for one in prefix.messages]
+    if place < 0 or messages[place]["role"] != "assistant" or not all(one["content"] for one in begun):
+        return False
+    body["messages"] = [*begun, *messages[place:]]
+    return True
+
+
+def _marks(blocks: Any) -> Iterator[str]:
+    """Signatures of thinking and ids of calls among the blocks of a message."""
+    for block in blocks if isinstance(blocks, list) else ():
+        found = block.get("signature") or block.get("data") or (block.get("id") if block["type"] == "tool_use" else "")
+        if isinstance(found, str) and found:
+            yield found
+
+
+def _thinned(message: dict[str, Any], kept: set[str]) -> dict[str, Any]:
+    """A message with that of its thinking alone that stays."""
+    content = message["content"]
+    if not isinstance(content, list):
+        return message
+    rest = [one for one in content if one.get("type") not in THINKING or not kept.isdisjoint(_marks([one]))]
+    return {**message, "content": rest}
 
 
 def _kept_thinking(

@@ -321,24 +321,27 @@ class Log(CommittingLog):
 
     def export(
         self, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
-        keep_thinking: bool = False, fit_images: bool = False, progress: Progress | None = None,
+        keep_thinking: bool = False, with_tools: bool = False, fit_images: bool = False,
+        progress: Progress | None = None,
     ) -> Exported:  # fmt: skip
         """The context for `to`: chat, openai, responses, anthropic or gemini.
 
         Raises NothingToSend, and what `assembled` raises.
         A provider gets what is assembled around it too, unless `assembly` is False; `status` as in `assembled`.
         `keep_thinking`: of a model that binds its thinking, that before the first change stays; the caller sends the
-        system prompt and the tools that it was made with. `fit_images`: the oldest pictures beyond what the provider
-        takes are left out; without it the result's `refused` says what it takes not. `progress`: told how many messages
-        are read, and of how many.
+        system prompt and the tools that it was made with. `with_tools`: for anthropic, those are put into the request,
+        where the log notes them; thinking that was made behind the same bytes stays. `fit_images`: the oldest pictures
+        beyond what the provider takes are left out; without it the result's `refused` says what it takes not.
+        `progress`: told how many messages are read, and of how many.
         """
         from ctxkit.exporting import export
         from ctxkit.images import fitted
 
         def make(log: Log) -> Exported:
             return export(
-                log, to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking, progress=progress
-            )
+                log, to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,
+                with_tools=with_tools, progress=progress,
+            )  # fmt: skip
 
         return fitted(self, to, model, make, fit=fit_images)
 

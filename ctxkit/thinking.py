@@ -114,7 +114,7 @@ def unsent(log: OpenedLog) -> Unsent | None:
     change = first_change(log)
     if change is None:
         return None
-    behind = (one for one in islice(log.entries(), change.place, None) if one.role == "assistant" and one.stub is None)
+    behind = (one for one in islice(log.entries(), change.place, None) if one.role == "assistant")
     count = {one.name: found for one in behind if (found := len(blocks(log.full(one))))}
     return Unsent(count, change.why) if count else None
 

@@ -62,6 +62,9 @@ def command(
         bool | None,
         typer.Option("--fit-images/--no-fit-images", help="Leave out the oldest images beyond the provider's limits."),
     ] = None,
+    with_tools: Annotated[
+        bool, typer.Option("--with-tools", help="For anthropic: the session's own system prompt and tools, if noted.")
+    ] = False,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
     skip_unknown: Annotated[
@@ -86,7 +89,8 @@ def command(
     From Fable and Mythos 5.1, and Opus, Sonnet and Haiku 5.5 on, thinking is bound to all that stood before it: system
     prompt, tools, messages. The provider refuses it behind anything else. So a request for such a model has none, and a
     session has none from the first changed message on; how much went is told on stderr. --keep-thinking leaves what
-    stands before the first change in a request: send the system prompt and tools that it was made with. With the beta
+    stands before the first change in a request: send the system prompt and tools that it was made with. --with-tools
+    puts them in, where the session notes them (Claude Code from 2.1.329 on), with the messages as sent. With the beta
     "thinking-binding-controls" (-2026-08-01 behind it, in the header anthropic-beta) and "block_binding":
     {"prefix_mismatch_behavior": "drop_block"} in "thinking" the provider drops what does not fit instead of refusing.
 
@@ -113,8 +117,9 @@ def command(
     for flag, given in (("--keep-id", keep_id), ("--recount", recount)):
         if given and to not in SESSIONS:
             raise Usage(f"{flag} is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
-    if keep_thinking and to is not To.anthropic:
-        raise Usage(f"--keep-thinking is for a request of anthropic, not for {to.value}", "leave it out")
+    for flag, given in (("--keep-thinking", keep_thinking), ("--with-tools", with_tools)):
+        if given and to is not To.anthropic:
+            raise Usage(f"{flag} is for a request of anthropic, not for {to.value}", "leave it out")
 
     own = target.opening.format.name == to.value and to in SESSIONS
 
@@ -125,8 +130,8 @@ def command(
                     to.value, keep_id=keep_id, recount=recount, model=model, fit_images=fits, progress=step
                 )  # fmt: skip
             return log.export(
-                to.value, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking, fit_images=fits,
-                progress=step,
+                to.value, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,
+                with_tools=with_tools, fit_images=fits, progress=step,
             )  # fmt: skip
 
     room = fitting(target, max_tokens, sending)

@@ -134,6 +134,10 @@ class Format(Protocol):
         """
         return contents, Repairs()
 
+    def prefix(self, log: Noted, contents: Iterable[Content]) -> Prefix | None:
+        """The newest noted request that one of `contents` answers; None where no system prompt and tools are noted."""
+        return None
+
     def proofs(self, log: Noted) -> Proofs | None:
         """What the program's own notes of its requests prove of the context; None where a log holds no such notes."""
         return None
@@ -177,6 +181,20 @@ class Noted(msgspec.Struct):
     size: int
     read: Callable[[int, int], bytes]
     blocks: Callable[[type[Row]], Iterable[Block]]
+
+
+class Prefix(msgspec.Struct):
+    """A request as its program noted it. `system`, `tools`: as sent, with the `messages`, where the log holds them all.
+
+    `kept`: signatures of thinking that was made behind the same bytes, in order; `answer`: signatures and ids of calls
+    of the answer that the request got, which stands right behind the messages.
+    """
+
+    system: Any
+    tools: Any
+    messages: list[dict[str, Any]] = []
+    kept: list[str] = []
+    answer: set[str] = set()
 
 
 class NewSession(msgspec.Struct):

@@ -238,6 +238,9 @@ def renamed(raw: bytes, model: str) -> bytes:
         if isinstance(message, dict) and message.get("model") not in (None, "<synthetic>"):
             message["model"] = model
             line = json.dumps(row).encode() + b"\n"
+        elif isinstance(row, dict) and isinstance(row.get("params"), dict) and "model" in row["params"]:
+            row["params"]["model"] = model
+            line = json.dumps(row).encode() + b"\n"
         lines.append(line)
     return b"".join(lines)
 
@@ -257,7 +260,12 @@ def hash_of(message: Row) -> str:
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     content = [{k: v for k, v in block.items() if k != "cache_control"} for block in content]
-    plain = json.dumps({**message, "content": content}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashed({**message, "content": content})
+
+
+def hashed(value: Any) -> str:
+    """The hash of any value."""
+    plain = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -272,7 +280,7 @@ def broken_as_noted(body: Row, raw: bytes) -> list[str]:
         for key in filter(None, map(signature, blocks(message))):
             shape, hashes = lists.get(by.get(key) or "", (None, None))
             own = shapes.get(shape, {}) if shape else {}
-            same = all((body.get(k) or []) == (own.get(k) or []) for k in ("system", "tools"))
+            same = hashed(own) == shape and all((body.get(k) or []) == (own.get(k) or []) for k in ("system", "tools"))
             if hashes != here[:n] or not same:
                 wrong.append(key)
     return wrong

@@ -7,11 +7,11 @@ are rows that open no message, unknown fields are never read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Edited, Format, Kept, NewSession, Noted, Proofs, Row, Ties, Written
+from ctxkit.formats.base import Edited, Format, Kept, NewSession, Noted, Prefix, Proofs, Row, Ties, Written
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow
@@ -96,6 +96,16 @@ class ClaudeCode(Format):
         from ctxkit.formats.claude_code.proofs import prove
 
         return prove(log)
+
+    def prefix(self, log: Noted, contents: Iterable[Content]) -> Prefix | None:
+        """The newest noted request that one of `contents` answers, with its system prompt and tools."""
+        from ctxkit.formats.claude_code.requests import noted
+
+        if not noted(log.read, log.size):
+            return None
+        from ctxkit.formats.claude_code.prefixes import prefix
+
+        return prefix(log, contents)
 
     def write(self, context: Sequence[Kept], session: NewSession) -> Written:
         """A new session."""

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from ctxkit.formats.base import Disproof, Noted, Proofs, Unproved
 from ctxkit.formats.claude_code.copies import gives, is_all_loose, is_loose, made_up
-from ctxkit.formats.claude_code.hashing import message_hash
+from ctxkit.formats.claude_code.hashing import LOOSE, message_hash
 from ctxkit.formats.claude_code.histories import History, Tree, Turn, Wrong, turns_of
 from ctxkit.formats.claude_code.pieces import Piece
 from ctxkit.formats.claude_code.placing import Placed, Style, turn
 from ctxkit.formats.claude_code.requests import ProofRow, Records, Request
 from ctxkit.formats.claude_code.wire import plain_name
 
+Json = dict[str, Any]
 _LISTS = 16
 """So many requests are kept with all their hashes, for those that go on from them."""
 _OVER_AGAIN = 20
@@ -35,7 +37,7 @@ def prove(log: Noted) -> Proofs:
     for kept in records.damaged():
         words = f"its {kept.field} does not have the hash that it is kept under ({kept.hash[:12] or 'none'})"
         proofs.wrong.append(Disproof(kept.line, "damaged-copy", words))
-    prover = _Prover(records)
+    prover = Prover(records)
     told: set[str] = set()
     for request in records.requests:
         sent = prover.sent(request)
@@ -79,9 +81,12 @@ def _why(request: Request, last: Turn) -> str:
     return "no answer to it is in the log, so that its place is not known"
 
 
-class _Prover:
-    def __init__(self, records: Records) -> None:
+class Prover:
+    """Holds the log's histories beside what was noted. `keep`: messages stay at hand, by their hashes."""
+
+    def __init__(self, records: Records, *, keep: bool = False) -> None:
         self.records = records
+        self.kept: dict[str, Json] | None = {} if keep else None
         self.tree = Tree(records)
         self.histories: dict[tuple[str, str], History] = {}
         self.styles: dict[str, Style] = {}
@@ -116,6 +121,13 @@ class _Prover:
             if len(self.lists) > _LISTS:
                 del self.lists[next(iter(self.lists))]
         return hashes
+
+    def message(self, hash: str) -> Json | None:
+        """A message that was judged as sent, or of which there is a copy; None where the log does not give it."""
+        found = (self.kept or {}).get(hash) or self.records.blob(hash)
+        if found is None or not isinstance(found.get("content"), list):
+            return found
+        return {**found, "content": [{k: v for k, v in block.items() if k != LOOSE} for block in found["content"]]}
 
     def judge(self, request: Request, sent: list[str]) -> tuple[History, Wrong | None]:
         """The history of a request, its turns beside what was sent, and what was sent behind them that is not good."""
@@ -220,6 +232,8 @@ class _Prover:
                     break
                 at, given = at + 1, given + 1
             if at < len(sent) and sent[at] == own:
+                if self.kept is not None:
+                    self.kept[own] = message.json
                 at += 1
                 continue
             copy = self.records.blob(sent[at]) if at < len(sent) else None

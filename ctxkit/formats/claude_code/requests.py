@@ -40,6 +40,7 @@ class Request(msgspec.Struct):
     """A request as noted. `links`: how many chain rows stood before it; `answer`: index of its answer's first, or -1.
 
     `base`: the request whose first `keep` messages it begins with, "" for none. `cut`: what was sent was cut down.
+    `shape`: the hash of its system prompt and tools.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Request(msgspec.Struct):
     cut: bool
     answer: int = -1
     fault: str = ""
+    shape: str = ""
 
 
 class Kept(msgspec.Struct):
@@ -132,6 +134,12 @@ class Records:
         message = self._row(span).get("message") if span is not None else None
         return message if isinstance(message, dict) and message_hash(message) == hash else None
 
+    def shape(self, hash: str | None) -> dict[str, Any] | None:
+        """System prompt and tools under this hash; None: the newest that are noted."""
+        named = [kept for kept in self.kept if kept.field == "shape" and hash in (None, kept.hash)]
+        found = self._row(named[-1].span).get("shape") if named else None
+        return found if isinstance(found, dict) else None
+
     def row(self, link: int) -> dict[str, Any]:
         """A row of the chain in full."""
         return self._row(self.spans[link])
@@ -160,7 +168,7 @@ def _request(row: ProofRow, line: int, links: int, names: dict[str, str]) -> Req
     tail, params = value(row.tail), value(row.params)
     found = Request(
         text(row.id), line, links, text(row.base), row.keep if type(row.keep) is int else 0, [],
-        text(params.get("model")) if isinstance(params, dict) else "", bool(value(row.cut)),
+        text(params.get("model")) if isinstance(params, dict) else "", bool(value(row.cut)), shape=text(row.shapeHash),
     )  # fmt: skip
     if not isinstance(tail, list) or not all(isinstance(one, str) for one in tail):
         found.fault = "its row names no messages"

@@ -1,0 +1,96 @@
+"""What stood before an answer, as Claude Code noted its request: system prompt, tools, every message by its hash.
+
+Pipeline: contents of a context up to its first change -> the newest request that one of them answers -> its messages,
+each proved by its hash (`proofs.py`) -> `exporting.py`. Thinking fits a request that begins with the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ctxkit.core.messages import Content
+from ctxkit.formats.base import Noted, Prefix
+from ctxkit.formats.claude_code.content import THINKING
+from ctxkit.formats.claude_code.hashing import message_hash, value_hash
+from ctxkit.formats.claude_code.proofs import Prover
+from ctxkit.formats.claude_code.requests import ProofRow, Records, Request
+from ctxkit.formats.claude_code.rows import text
+
+Json = dict[str, Any]
+
+
+def prefix(log: Noted, contents: Iterable[Content]) -> Prefix | None:
+    """The newest request that one of `contents` answers, as it was sent; None where no system prompt is noted.
+
+    Without such a request, or where the log does not hold all of it as it was sent, there are the newest system prompt
+    and tools, and no messages.
+    """
+    records = Records(log.blocks(ProofRow), log.read)
+    by, marks = _answers(contents)
+    chosen = next((one for one in reversed(records.requests) if one.id in marks), None)
+    shape = records.shape(chosen.shape if chosen is not None else None)
+    if shape is None:
+        return None
+    found = Prefix(shape.get("system") or [], shape.get("tools") or [])
+    if chosen is None or value_hash(shape) != chosen.shape:
+        return found
+    prover = Prover(records, keep=True)
+    lists: dict[str, list[str]] = {}
+    for request in records.requests:
+        sent = prover.sent(request)
+        if not request.fault:
+            lists[request.id] = sent
+            prover.judge(request, sent)
+        if request is chosen:
+            break
+    messages = [prover.message(one) for one in lists.get(chosen.id, ())]
+    if not messages or not all(messages):
+        return found
+    shapes = {request.id: request.shape for request in records.requests}
+    found.messages = [message for message in messages if message is not None]
+    found.kept = _fitting(found.messages, chosen, by, lists, shapes)
+    found.answer = marks[chosen.id]
+    return found
+
+
+def _answers(contents: Iterable[Content]) -> tuple[dict[str, str], dict[str, set[str]]]:
+    """Signature -> the request that its block answers; request -> signatures and ids of calls of its answer."""
+    by: dict[str, str] = {}
+    marks: dict[str, set[str]] = {}
+    for content in contents:
+        for row in content.rows:
+            message, request = row.get("message"), text(row.get("requestRef"))
+            blocks = message.get("content") if isinstance(message, dict) else None
+            for block in blocks if isinstance(blocks, list) and request else ():
+                if (mark := signature(block)) or (mark := text(block.get("id"))):
+                    marks.setdefault(request, set()).add(mark)
+                if signature(block):
+                    by[signature(block)] = request
+    return by, marks
+
+
+def _fitting(
+    messages: list[Json], chosen: Request, by: dict[str, str], lists: dict[str, list[str]], shapes: dict[str, str]
+) -> list[str]:
+    """The signatures of the thinking that was made behind the same bytes, up to the first that was not; then those of
+    the answer itself.
+    """
+    kept: list[str] = []
+    hashes = list(map(message_hash, messages))
+    for place, message in enumerate(messages):
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            if (mark := signature(block)) or block.get("type") in THINKING:
+                request = by.get(mark, "")
+                if lists.get(request) != hashes[:place] or shapes.get(request) != chosen.shape:
+                    return kept
+                kept.append(mark)
+    return [*kept, *(mark for mark, request in by.items() if request == chosen.id)]
+
+
+def signature(block: Any) -> str:
+    """What a block of thinking is known by; "" for any other."""
+    if not isinstance(block, dict) or block.get("type") not in THINKING:
+        return ""
+    return text(block.get("signature")) or text(block.get("data"))
