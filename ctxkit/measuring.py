@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from itertools import islice
 from math import ceil
 
 from ctxkit.around import added
@@ -21,7 +22,9 @@ from ctxkit.counting import Counting
 from ctxkit.limits import context_limit
 from ctxkit.opened import OpenedLog
 from ctxkit.recorded import Session
+from ctxkit.thinking import first_change, without
 from ctxkit.tokens.models import named
+from ctxkit.tokens.preserved import binds
 
 
 class Measuring:
@@ -35,6 +38,7 @@ class Measuring:
         taught = session is not None and (session.steps or (session.earlier and session.overhead is not None))
         self._session = session if taught else None
         self._places = session.places if session is not None and taught else {}
+        self._thoughts: dict[int, float] = {}
 
     @property
     def is_taught(self) -> bool:
@@ -51,7 +55,7 @@ class Measuring:
         """The size of the context `names`."""
         session = self._session
         if session is None:
-            return self._estimated(sum(self.counting.counted(names)))
+            return self._estimated(round(sum(self.counting.counted(names)) - self._unsent(names)))
         known, error = session.told if session.steps else None, session.calibration.error
         tokens = whole(self._tokens(session, names))
         moved = tokens - (known if known is not None else round(session.end))
@@ -73,7 +77,26 @@ class Measuring:
                 gone += session.increments.between(expected, place)
             if place >= 0:
                 expected = place + 1
-        return session.end - gone + sum(came)
+        return session.end - gone + sum(came) - self._unsent(names)
+
+    def _unsent(self, names: Sequence[Name]) -> float:
+        """Tokens of the thinking of the context `names` that is not sent: it is bound to what stood before it."""
+        log = self.counting.log
+        change = first_change(log, names) if binds(log.model) else None
+        if change is None:
+            return 0.0
+        messages = log.messages
+        behind = (name for name in islice(names, change.place, None) if isinstance(name, int))
+        return sum(self.thinking(n) for n in behind if messages[n - 1].role == "assistant")
+
+    def thinking(self, n: int) -> float:
+        """Tokens of the thinking of message n."""
+        if n not in self._thoughts:
+            content = self.counting.log.content(n)
+            rest = without(content)
+            mine = 0.0 if rest is content else self.as_read([n])[0] - self.instead(n, rest)
+            self._thoughts[n] = max(0.0, mine)
+        return self._thoughts[n]
 
     def requests(self, context: Sequence[tuple[Name | None, Content | None]]) -> Iterator[tuple[int, float]]:
         """Place in `context` -> tokens of the request up to there, of each message that stands as it was counted.
@@ -117,7 +140,7 @@ class Measuring:
         if self._session is not None:
             return self.of(names), self.each(names)
         counted = list(self.counting.counted(names))
-        return self._estimated(sum(counted)), counted
+        return self._estimated(round(sum(counted) - self._unsent(names))), counted
 
     def each(self, names: Sequence[Name]) -> Sequence[float]:
         """Tokens of each message as it stands."""

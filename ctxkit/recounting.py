@@ -8,13 +8,13 @@ says what `status` said of the log.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO
 
 from ctxkit.core.jsontext import dumps, loads
-from ctxkit.core.messages import Content, Span
+from ctxkit.core.messages import Span
 from ctxkit.core.usage import Usage, retell, usage, whole
 from ctxkit.formats.base import Kept
-from ctxkit.thinking import without
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog
@@ -56,11 +56,6 @@ def recounted(log: OpenedLog, context: Sequence[Kept], stream: BinaryIO) -> Iter
         yield dumps(row).encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _written(log: OpenedLog, kept: Kept) -> Content | None:
-    """What a message says now; None where it stands as it is."""
-    return without(log.content(kept.n)) if kept.bare else kept.content
-
-
 def _told(log: OpenedLog, context: Sequence[Kept]) -> dict[int, tuple[Usage, Usage]]:
     """Place in `context` -> what was counted there, and what that comes to now: of each reply that stands as it was
     counted.
@@ -70,9 +65,12 @@ def _told(log: OpenedLog, context: Sequence[Kept]) -> dict[int, tuple[Usage, Usa
 
     found: dict[int, tuple[Usage, Usage]] = {}
     measuring = Measuring(Counting(log, log.model))
-    for place, request in measuring.requests([(kept.n or None, _written(log, kept)) for kept in context]):
+    thoughts = [measuring.thinking(kept.n) if kept.bare else 0.0 for kept in context]
+    left = list(accumulate(thoughts, initial=0.0))
+    for place, request in measuring.requests([(kept.n or None, kept.content) for kept in context]):
         n = context[place].n
         had = log.usage(n) if log.messages[n - 1].role == "assistant" else None
         if had is not None:
-            found[place] = had, had._replace(request=max(1, whole(request)))
+            reply = max(1, whole(had.reply - thoughts[place])) if thoughts[place] else had.reply
+            found[place] = had, had._replace(request=max(1, whole(request - left[place])), reply=reply)
     return found

@@ -7,7 +7,7 @@ which anything there is another, so from the first changed place on no thinking 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -29,13 +29,15 @@ class Change(msgspec.Struct, frozen=True):
     why: str
 
 
-def first_change(log: OpenedLog) -> Change | None:
-    """The first place at which the context of `log` is not what its program or caller had sent; None where it is.
+def first_change(log: OpenedLog, shown: Sequence[Name] | None = None) -> Change | None:
+    """The first place at which the context of `log`, or the context `shown`, is not what its program had sent; None
+    where it is.
 
     Ops, windows and filters change it, and so does the log's own program: a compaction that kept messages puts its
     summary before them.
     """
-    state, own, shown = log.state(), log.own(), log.listed()
+    state, own = log.state(), log.own()
+    shown = log.listed() if shown is None else shown
     stubs, kept = state.board.stubs, _kept_by_program(log)
     for place, name in enumerate(shown):
         before = own[place] if place < len(own) else 0

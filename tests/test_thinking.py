@@ -271,6 +271,19 @@ def test_no_bound_thinking_behind_a_change(name: str) -> None:
     assert found and [case for case in found if case.broken] == []
 
 
+@pytest.mark.parametrize("name", ["35-entire-cjk.jsonl", "37-agentv-small.jsonl"])
+def test_status_counts_what_its_program_sends(name: str) -> None:
+    """Without what is left out: the figure is that of the session which it goes on with."""
+    data = (shared("transcripts/claude-code") / name).read_bytes()
+    log, older = opened(renamed(data, MODELS[0])), opened(renamed(data, "claude-opus-5"))
+    for one in (log, older):
+        one.forget(str([entry.name for entry in one.entries() if entry.role == "assistant"][1]))
+    told, written = log.status(), opened(b"".join(log.session("claude-code").pieces)).status()
+    used, exported, full = (one.tokens.used or 0 for one in (told, written, older.status()))
+    assert told.thinking is not None and written.thinking is None
+    assert abs(used - exported) <= 1 and used < full
+
+
 def test_the_validator_sees_a_change() -> None:
     """A word that changed, a block that was left out, an order that is another: all behind it are told."""
     raw = talk()
