@@ -70,11 +70,26 @@ def _bytes(some: Iterable[Picture]) -> int:
 def wrong(log: OpenedLog) -> Iterator[tuple[Picture | None, str]]:
     """Why the provider of the log's own model would refuse its context for its pictures, with the first of them."""
     found = pictures(log)
-    program = log.opening.format.name
-    limits = limits_of(log, program if program in TARGETS else "", "", found)
+    limits = own_limits(log, found)
     if found and limits is not None:
         for one in refusals(found, limits):
             yield (one.pictures[0] if one.pictures else None), words(one, limits, found)
+
+
+def beyond(log: OpenedLog) -> list[Picture]:
+    """The pictures to leave out so that the provider of the log's own model takes the others."""
+    found = pictures(log)
+    limits = own_limits(log, found) if found else None
+    if limits is None:
+        return []
+    over = _bytes(found) - (limits.request or _bytes(found))
+    return too_many(found, limits, max(0, over))
+
+
+def own_limits(log: OpenedLog, found: Sequence[Picture]) -> ImageLimits | None:
+    """What the provider takes that the log's own program, or the model that it names, asks."""
+    program = log.opening.format.name
+    return limits_of(log, program if program in TARGETS else "", "", found)
 
 
 def limits_of(log: OpenedLog, to: str, model: str, found: Sequence[Picture]) -> ImageLimits | None:
@@ -144,14 +159,19 @@ def without(log: Log, out: Sequence[Picture]) -> Log:
     """The log as it would be looked at without these pictures."""
     if not out:
         return log
+    seen = log.seen_at(log.state())
+    at = log.here() if log.at is None else At(messages=log.state().count)
+    seen.look_through(Forget(at=at, v=PARTS_VERSION, ids="", parts=parts_of(out)))
+    return seen
+
+
+def parts_of(out: Iterable[Picture]) -> dict[str, list[Index]]:
+    """The pictures as an op names them."""
     parts: dict[str, list[Index]] = {}
     for one in out:
         if one.place is not None:
             parts.setdefault(str(one.name), []).append(one.place)
-    seen = log.seen_at(log.state())
-    at = log.here() if log.at is None else At(messages=log.state().count)
-    seen.look_through(Forget(at=at, v=PARTS_VERSION, ids="", parts=parts))
-    return seen
+    return parts
 
 
 def _may_be_large(log: OpenedLog, limits: ImageLimits) -> bool:

@@ -135,7 +135,7 @@ class Log(CommittingLog):
     def trim(
         self, max_tokens: int | None = None, *, keep: int | None = None, keep_results: int | None = None,
         exclude_tools: Iterable[str] = (), clear_at_least: int = 0, clear_inputs: bool | None = None,
-        overflow: str | None = None, assembly: bool = True,
+        overflow: str | None = None, assembly: bool = True, fit_images: bool = True,
     ) -> Op | None:  # fmt: skip
         """Make the context fit `max_tokens`, else the limit less the reserve. None where it fits.
 
@@ -143,13 +143,15 @@ class Log(CommittingLog):
         config says); `exclude_tools`: whose calls and results are not shortened; `clear_at_least`: tokens to save, once
         anything is cut; `clear_inputs`: shorten the arguments of old calls too (None: as the config says); `overflow`:
         a provider's refusal, whose figures count; `assembly`: what is put around the messages has its room in the
-        budget. Raises DoesNotFit, BadConfig where no limit is known, NoRefusal.
+        budget; `fit_images`: the oldest pictures beyond what the provider takes are left out. Raises DoesNotFit,
+        BadConfig where no limit is known, NoRefusal.
         """
         from ctxkit.trimming import Asked, trim
 
         asked = Asked(
-            max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, clear_inputs, overflow, assembly
-        )
+            max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, clear_inputs, overflow, assembly,
+            images=fit_images,
+        )  # fmt: skip
         return self.commit("trim", lambda: trim(self, asked))
 
     def compact(

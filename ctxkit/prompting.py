@@ -49,14 +49,15 @@ class Prompt(msgspec.Struct, frozen=True):
 def build_final_prompt(
     messages: Sequence[Mapping[str, Any]] | Held, *, to: To = "openai", enforce: bool | None = None,
     limit: int | None = None, reserve: int | None = None, assembly: bool = True, status: str | None = None,
-    keep_thinking: bool = False, **options: Unpack[Options],
+    keep_thinking: bool = False, fit_images: bool | None = None, **options: Unpack[Options],
 ) -> Prompt:  # fmt: skip
     """What `ctxkit export --to` would print of a log, or of `messages`: system prompt, docs and thread status of the
     config, the context through its windows, made valid for the provider.
 
     `enforce`: make it fit the budget; None: where the config's `budget.enforce` says so. `assembly`, `status`,
-    `keep_thinking`: as of `Log.export`. Raises DoesNotFit, NothingToSend, UnknownOp; BadConfig where it is to fit and
-    no limit is known; BadMessage, BadTools, Usage; of a log what `Log.open` raises.
+    `keep_thinking`, `fit_images`: as of `Log.export`; pictures are fitted by default where the context is. Raises
+    DoesNotFit, NothingToSend, UnknownOp; BadConfig where it is to fit and no limit is known; BadMessage, BadTools,
+    Usage; of a log what `Log.open` raises.
     """
     log, held = opened(messages, {**expected(options, Options), "limit": limit, "reserve": reserve}, windows=True)
     log.known_ops()
@@ -64,10 +65,12 @@ def build_final_prompt(
 
     def made(seen: Log) -> Exported:
         return seen.export(
-            to, model=options.get("model", ""), assembly=placed, status=status, keep_thinking=keep_thinking
-        )
+            to, model=options.get("model", ""), assembly=placed, status=status, keep_thinking=keep_thinking,
+            fit_images=fits if fit_images is None else fit_images,
+        )  # fmt: skip
 
-    if log.config["budget.enforce"] if enforce is None else enforce:
+    fits = log.config["budget.enforce"] if enforce is None else enforce
+    if fits:
         origin = "argument" if enforce else log.config.origin("budget.enforce")
         with as_arguments():
             log, exported = within(log, wished(None, options, held, assembly=placed, status=status), made, origin)
@@ -85,7 +88,7 @@ def build_final_prompt(
         budget=None if known is None else known - counted.reserve, limit=known, reserve=counted.reserve,
         counter=counter, truncated=log.fitted is not None and bool(log.fitted.op),
         dropped_count=cut.dropped if cut else 0, stubbed_count=cut.stubbed if cut else 0,
-        notes=tuple(_notes(log, told(exported.repairs))),
+        notes=tuple(_notes(log, [*told(exported.repairs), *exported.refused])),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import names as through
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
-from ctxkit.core.ops import At, Trim
+from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Index, Trim
 from ctxkit.core.untyped import Kind
 from ctxkit.core.usage import Beside, Figures
 from ctxkit.counting import Counting
@@ -64,6 +64,7 @@ class Asked(msgspec.Struct, frozen=True):
     refusal: str | None = None
     assembly: bool = True
     status: str | None = None
+    images: bool = False
 
     def __post_init__(self) -> None:
         """Raises Usage for a number that is none: a plan for NaN tokens would never be done."""
@@ -110,6 +111,10 @@ class Trimming:
         """Tokens of the context as it is."""
         self.fixed = self.total - sum(self.tokens.values())
         """Tokens that are there whatever leaves: system prompt, tools, and what else is sent with the messages."""
+        self.parts: dict[str, list[Index]] = {}
+        """Pictures that the provider does not take with the others: they are out of the log that is looked at."""
+        self.before = self.total
+        """Tokens before pictures were left out, too."""
 
     def _whole(self, sizes: Sequence[float]) -> dict[Name, int]:
         return {name: int(size * self.scale) for name, size in zip(self.names, sizes, strict=True)}
@@ -241,7 +246,7 @@ class Trimming:
     def figures(self, made: Plan | None = None) -> Figures:
         """What was counted, and what `made` makes of it; without it the context as it is."""
         return Figures(
-            self.total, self.total if made is None else self.after(made), self.then.counter,
+            self.before, self.before if made is None else self.after(made), self.then.counter,
             len(self.shown), len(self._dropped(made)) if made else 0, self.came if made else 0,
             len(made.stubs) if made else 0, budget=self.budget, limit=self.limit, beyond=self.hidden,
             left=self.left if made else None,
@@ -295,7 +300,7 @@ def trim(log: Log, asked: Asked) -> Decision:
 
 def look(log: Log, asked: Asked) -> tuple[Decision, Figures]:
     """The same, and what was counted."""
-    found = Trimming(log, asked)
+    found = _without_images(log, asked)
     log.tell(found.figures())  # whether or not it can be made to fit
     made = found.plan()
     if made.dropped and log.config["trim.summarize"]:
@@ -303,6 +308,21 @@ def look(log: Log, asked: Asked) -> tuple[Decision, Figures]:
     figures = found.figures(made)
     log.tell(figures)
     return told(found, made, as_op(found, made)), figures
+
+
+def _without_images(log: Log, asked: Asked) -> Trimming:
+    """The context to trim: without the pictures for which the provider would refuse it, where that is asked.
+
+    A summary of what is dropped is an op that takes no parts: `export` leaves these pictures out.
+    """
+    from ctxkit.images import beyond, parts_of, without  # brings the writers
+
+    out = beyond(log) if asked.images and not log.config["trim.summarize"] else []
+    if not out:
+        return Trimming(log, asked)
+    found = Trimming(without(log, out), asked)
+    found.parts, found.before = parts_of(out), Trimming(log, asked).total
+    return found
 
 
 def _summarized(found: Trimming, made: Plan) -> tuple[Decision, Figures]:
@@ -324,21 +344,28 @@ def _summarized(found: Trimming, made: Plan) -> tuple[Decision, Figures]:
 
 def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
     """A plan in words, with its op."""
-    total, counter, lost = found.total, found.then.counter, found.lost(made)
+    total, counter, lost = found.before, found.then.counter, found.lost(made)
+    out = sum(map(len, found.parts.values()))
+    pictures = [f"{out:,} image{'s' * (out != 1)} left out, which the provider does not take"] * bool(out)
+    if lost is None and out:
+        said = f"Trimmed ({total:,} → {found.after(made):,} tokens, {counter}): {pictures[0]}."
+        return Decision(op, said, found.notes())
     if lost is None:
         said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
         return Decision(None, said, found.notes())
     note = f"first change at message {found.state.label(lost[0])}: {lost[1]:,} cached tokens behind it are lost"
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
+    parts += pictures
     said = f"Trimmed ({total:,} → {found.after(made):,} tokens, {counter}): {', '.join(parts)}."
     return Decision(op, said, [*found.notes(), note])
 
 
 def as_op(found: Trimming, made: Plan) -> Trim | None:
     """The op that does what a plan says; None where it changes nothing. Looking back, one that is never appended."""
-    if not made.reasons:
+    if not made.reasons and not found.parts:
         return None
     return Trim(
+        v=PARTS_VERSION if found.parts else VERSION, parts=found.parts,
         at=found.log.here() if found.log.at is None else At(messages=found.state.count),
         ids=str(Names.of(made.dropped)), stubs={str(name): stub for name, stub in made.stubs.items()},
         reasons={str(name): reason for name, reason in made.reasons.items()}, budget=found.budget,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.images import ImageLimits
+from ctxkit.core.ops import Trim
 from ctxkit.errors import CtxkitError, NothingToSend
 from ctxkit.log import Log
 from ctxkit.tokens import image_limits
@@ -122,6 +123,29 @@ def test_over_a_budget(tmp_path: Path) -> None:
     made = log.export("anthropic", fit_images=True)
     assert image_rules.faults(next(iter(made.values)), "anthropic") == []
     assert before < 44 and len(log.names()) == before and made.count <= before
+
+
+@pytest.mark.parametrize("tokens", [1_000_000, 20_000])
+def test_trim(tokens: int, tmp_path: Path) -> None:
+    """A trim leaves out what the provider does not take, too; what it says is what is there then; an undo takes it
+    back.
+    """
+    path = pictures.in_results(tmp_path / "log.jsonl", CASES["22 of 2400 px"])
+    log = Log.open(path)
+    before = list(log.export("anthropic").values)
+    op = log.trim(tokens)
+    assert isinstance(op, Trim) and op.v == 2 and len(op.parts) == 2 and bool(op.stubs or op.ids) == (tokens < 30_000)
+    assert "2 images left out, which the provider does not take" in log.said
+    log = Log.open(path)
+    assert log.export("anthropic").refused == [] and log.check() == []
+    assert image_rules.faults(body(log, "anthropic"), "anthropic") == []
+    assert op.before is not None and op.after is not None and (op.after.tokens or 0) <= tokens
+    assert log.status().tokens.used == op.after.tokens
+    assert log.trim(tokens) is None
+    log.undo()
+    assert list(log.export("anthropic").values) == before
+    op = log.trim(1_000_000, fit_images=False)
+    assert op is None
 
 
 OPS = (

@@ -164,7 +164,7 @@ def what(state: State, entry: LedgerEntry) -> str:
             short = f"{len(stubs)} shortened" if isinstance(stubs, dict) and stubs else ""
             parts = body.get("parts")
             if isinstance(parts, dict) and parts:
-                short = f"parts of {_ids(state, ','.join(parts))}"
+                short = ", ".join(filter(None, (short, f"parts of {_ids(state, ','.join(parts))}")))
             how = str(body["strategy"]) if entry.name == "compact" and body.get("strategy") is not None else ""
             return ", ".join(filter(None, (_ids(state, str(body.get("ids", ""))), short, how)))
 

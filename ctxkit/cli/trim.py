@@ -42,6 +42,10 @@ def command(
     no_assembly: Annotated[
         bool, typer.Option("--no-assembly", help="No room for system prompt, docs and thread status of the config.")
     ] = False,
+    fit_images: Annotated[
+        bool,
+        typer.Option("--fit-images/--no-fit-images", help="Whether images beyond the provider's limits are left out."),
+    ] = True,
     sending: Sending,
     reading: Reading,
     writing: Writing,
@@ -54,6 +58,8 @@ def command(
     protected messages and the current task never go. A step is never split, and each cut has its reason:
     `ctxkit why LOG N`. Where it fits already nothing is appended; where it cannot fit: exit 1, and in a pipe nothing
     comes out, so that nothing too large goes on.
+
+    Images for which the provider would refuse the context are left out, the oldest first; their messages stay.
     """
 
     def action(target: Log) -> Op | None:
@@ -62,7 +68,7 @@ def command(
         return target.trim(
             tokens("--max-tokens", max_tokens), keep=keep, keep_results=keep_results, exclude_tools=exclude_tool or (),
             clear_at_least=tokens("--clear-at-least", clear_at_least) or 0, clear_inputs=clear_inputs or None,
-            overflow=told, assembly=not no_assembly,
+            overflow=told, assembly=not no_assembly, fit_images=fit_images,
         )  # fmt: skip
 
     write(log, reading, writing, "trim", action)

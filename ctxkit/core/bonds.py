@@ -26,8 +26,8 @@ def concerns(what: LedgerEntry | Cut) -> Names | None:
     match what.op:
         case Compact(ids=ids, stubs=stubs):
             return joined([Names.parse(ids), *map(Names.parse, stubs), Names(items=(ItemName(what.id, 1),))])
-        case Trim(ids=ids, stubs=stubs):
-            return joined([Names.parse(ids), *map(Names.parse, stubs)])
+        case Trim(ids=ids, stubs=stubs, parts=parts):
+            return joined([Names.parse(ids), *map(Names.parse, stubs), *map(Names.parse, parts)])
         case Forget(ids=ids, planning=planning, parts=parts):
             return joined([Names.parse(ids), Names.parse(planning), *map(Names.parse, parts)])
         case Recall(ids=ids) | Protect(ids=ids) | Unprotect(ids=ids):

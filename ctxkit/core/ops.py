@@ -16,7 +16,7 @@ from ctxkit.core.names import Names
 VERSION = 1
 """Of an op that says no other."""
 PARTS_VERSION = 2
-"""Of a forget that leaves parts out: an older ctxkit, which would forget nothing, refuses it."""
+"""Of a forget or trim that leaves parts out: an older ctxkit, which would leave out none, refuses it."""
 SUM_DIGITS = 16
 
 Index = int | tuple[int, int]
@@ -155,9 +155,10 @@ class Compact(Op, tag="compact"):
 
 
 class Trim(Op, tag="trim"):
-    """Drops `ids` and shortens `stubs` to fit a budget in tokens of `counter`."""
+    """Drops `ids` and shortens `stubs` to fit a budget in tokens of `counter`; `parts`: as of forget."""
 
     ids: str
+    parts: dict[str, list[Index]] = {}
     stubs: dict[str, Any] = {}
     reasons: dict[str, str] = {}
     budget: int | None = None
@@ -224,7 +225,7 @@ def parse(body: dict[str, Any]) -> Op | None:
     """
     kind = BY_NAME.get(body["ctxkit"])
     version = body.get("v", VERSION)
-    newest = PARTS_VERSION if kind is Forget else VERSION
+    newest = PARTS_VERSION if kind in (Forget, Trim) else VERSION
     if kind is None or (isinstance(version, int) and version > newest):
         return None
     try:

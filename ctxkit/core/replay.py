@@ -18,6 +18,7 @@ from ctxkit.core.ops import (
     Compact,
     Edit,
     Forget,
+    Index,
     Interrupted,
     Mark,
     Op,
@@ -183,6 +184,7 @@ class Fold:
             case Trim():
                 self.board.take_out(Out(source, "trim", _names(op.ids, at)))
                 self.stubs(op.stubs, at)
+                self.leave_out(op.parts, at)
             case Edit(items=items):
                 self.boundary(source, at, NOTHING, spare_preamble=False, kind="edit")
                 self.enter(entry, op, items)
@@ -252,9 +254,7 @@ class Fold:
     def forget(self, source: int, op: Forget) -> None:
         """`ids` are taken as recorded; forgetting a summary by name forgets what it tells (settled details 8, 9)."""
         at = op.at.messages
-        for text, parts in op.parts.items():
-            for name in _names(text, at):
-                self.board.leave_out(name, parts)
+        self.leave_out(op.parts, at)
         names = _names(op.ids, at) | _names(op.planning, at)
         for name in names.items & self.board.telling.keys():
             names = names | self.board.telling[name].tells
@@ -310,6 +310,12 @@ class Fold:
             message = {"role": "user", "content": op.text}
             board.bring(Item(ItemName(entry.id, 1), source, "user", message, tells=tells, summary=True))
             board.enter([ItemName(entry.id, 1)], [(place, sub, index, offset - 1)], None)
+
+    def leave_out(self, parts: dict[str, list[Index]], at: int) -> None:
+        """Parts of messages that stay."""
+        for text, places in parts.items():
+            for name in _names(text, at):
+                self.board.leave_out(name, places)
 
     def stubs(self, stubs: dict[str, object], at: int) -> None:
         for text, content in stubs.items():

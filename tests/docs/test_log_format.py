@@ -29,7 +29,7 @@ FOLDED: dict[str, set[str]] = {
     "unprotect": {"ids"},
     "window": {"seconds", "agent"},
     "compact": {"ids", "text", "stubs"},
-    "trim": {"ids", "stubs"},
+    "trim": {"ids", "parts", "stubs"},
     "edit": {"items"},
     "restore": {"items", "mode"},
     "undo": {"op"},
