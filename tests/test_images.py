@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from ctxkit.log import Log
 from ctxkit.tokens import image_limits
 from tests import pictures
 from tests.shared import transcripts
-from tests.validators import image_rules
+from tests.validators import image_rules, prefixes
 
 SMALL = pictures.block(pictures.png(10, 10))
 CASES: dict[str, list[dict[str, Any]]] = {
@@ -184,13 +185,33 @@ def pictured() -> list[Path]:
     return [path for path in transcripts(*kinds, under=8_000_000) if any(s in path.read_bytes() for s in signs)]
 
 
+def tighten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on no provider takes more than TIGHT."""
+    for name in ("ANTHROPIC", "LARGE_WINDOW", "OPENAI", "GEMINI"):
+        monkeypatch.setattr(image_limits, name, TIGHT)
+
+
+def test_thinking_behind_a_picture(tmp_path: Path) -> None:
+    """A picture that is left out changes what stood before: thinking that is bound to it does not go out."""
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    for large in (True, False):
+        shown = [pictures.block(pictures.png(9000 if large else 90, 9)), SMALL]
+        path = pictures.in_results(tmp_path / f"{large}.jsonl", shown, model="claude-opus-5-5")
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        rows[3]["message"]["content"].insert(0, thought)
+        raw = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        log = Log.open(io.BytesIO(raw), env={})
+        assert len(prefixes.thoughts_of_body(body(log, "anthropic", keep_thinking=True))) == 1
+        sent = body(log, "anthropic", fit_images=True, keep_thinking=True)
+        assert prefixes.broken_in_body(sent, raw) == [] and len(prefixes.thoughts_of_body(sent)) == (not large)
+        session = b"".join(log.session("claude-code", fit_images=True).pieces)
+        assert prefixes.broken_in_session(session, prefixes.made(raw)) == ([], int(not large))
+
+
 @pytest.mark.parametrize("path", pictured(), ids=lambda path: path.name)
 def test_real_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every writer, after ops: one picture of at most 300 pixels is sent, where a provider takes no more."""
-    monkeypatch.setattr(image_limits, "ANTHROPIC", TIGHT)
-    monkeypatch.setattr(image_limits, "LARGE_WINDOW", TIGHT)
-    monkeypatch.setattr(image_limits, "OPENAI", TIGHT)
-    monkeypatch.setattr(image_limits, "GEMINI", TIGHT)
+    tighten(monkeypatch)
     for log in sampled(path, SAMPLES):
         for to in (*PROVIDERS, *SESSIONS):
             try:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import pictures
 from tests.cli.runner import ROOT, SMALL, call, ctxkit, good, lines, message, small
 
 
@@ -199,3 +200,27 @@ def test_counts_of_another_context(tmp_path: Path, counted: bool) -> None:
     good("forget", path, "4-7")
     assert said not in good("export", path, "--to", "claude-code").err
     assert (said in good("export", path, "--to", "claude-code", "--no-recount").err) is counted
+
+
+def test_pictures_that_the_provider_refuses(tmp_path: Path) -> None:
+    """Said with the limit and the messages, and printed all the same; left out and counted where that is asked, in a
+    file and in a pipe; a budget asks for it by itself. `check` finds it.
+    """
+    path = pictures.chat(tmp_path / "log.jsonl", [pictures.block(pictures.png(2400, 2400))] * 22)
+    refused = (
+        "ctxkit: anthropic would refuse the request for the 22 images: more than 2,000 pixels a side, in a request "
+        "with more than 20 images (messages 1, 3, 5, 7, 9, …)"
+    )
+    ran = good("export", path, "--to", "anthropic")
+    assert f"{refused}; --fit-images leaves out the oldest\n" in ran.err and ran.out.count(b'"image"') == 22
+    ran = ctxkit("check", path)
+    assert ran.code == 1 and b"log.jsonl: message 1: refused-images: anthropic would refuse" in ran.out
+    for args, stdin in ((("-",), path.read_bytes()), ((path,), b"")):
+        ran = good("export", *args, "--to", "anthropic", "--fit-images", stdin=stdin)
+        assert "not sent: 2 × image beyond what the provider takes\n" in ran.err and "refuse" not in ran.err
+        assert ran.out.count(b'"image"') == 20 and ran.out.count(b"[image left out]") == 2
+    ran = good("export", path, "--to", "claude-code", "--max-tokens", "1M")
+    assert "not sent: 2 × image beyond what the provider takes\n" in ran.err
+    ran = good("export", path, "--to", "anthropic", "--max-tokens", "1M", "--no-fit-images")
+    assert refused in ran.err
+    assert good("log", path).out == b""

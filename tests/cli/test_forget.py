@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+from tests import pictures
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, ops, shown, small
 
 
@@ -60,3 +62,21 @@ def test_foreign(tmp_path: Path) -> None:
     good("forget", path, "3")
     assert path.read_bytes() == FOREIGN and shown(path) == [1, 2]
     assert len(ops(tmp_path / "s.jsonl.ctxkit" / "ops.jsonl")) == 1
+
+
+def test_parts(tmp_path: Path) -> None:
+    """--images of all is shown first and needs --yes in a script, of numbers it is not; the messages stay."""
+    path = pictures.chat(tmp_path / "log.jsonl", [pictures.block(pictures.png(9, 9))] * 3)
+    ran = ctxkit("forget", path, "--images")
+    assert ran.code == 2 and "Parts of these leave the context:\n" in ran.err and "3 parts of 3 messages, " in ran.err
+    ran = good("forget", path, "1-2", "--images")
+    assert ran.err.startswith("Left out 1 image of 1 (1 message stays).\n")
+    assert "1 part left out" in good("show", path, "1").text and "parts of 1 " in good("log", path).text
+    assert "1 part of it left out by op 1\n" in good("why", path, "1").text
+    ran = good("forget", path, "--larger-than", "50B", "--images", "--yes")
+    assert "Left out 2 images of 3,5 (2 messages stay).\n" in ran.err
+    assert ctxkit("forget", path, "--images", "--yes").code == 1
+    assert ctxkit("forget", path, "--larger-than", "much", "--yes").code == 2
+    assert "--images --larger-than 50B" in json.dumps(good("log", path, "--json").values)
+    good("undo", path)
+    assert "image/png" in good("show", path, "5").text
