@@ -328,7 +328,7 @@ def _refuse_other_format(name: str, format: Format, source: Source) -> None:
     """Raises UnknownFormat where a log without a message does not look like the format that was asked for."""
     head = _head(source)
     if head and not format.detect(head):
-        seen = _sightings().refused(head[0], "its first record has").message
+        seen = _sightings().seen(head[0], "its first record has")
         text = f"{name} is no log of the format {format.name}: it has no message of that format; {seen}"
         raise UnknownFormat(text, "without --from it is told by its content")
 

@@ -75,6 +75,12 @@ def refused(record: dict[str, Any], what: str) -> UnknownFormat:
     return _error(*_of_record(record, what))
 
 
+def seen(record: dict[str, Any], what: str) -> str:
+    """The same in words within a sentence."""
+    words, _, keys = _of_record(record, what)
+    return f"{keys}: it looks like {words}" if words else keys
+
+
 def refused_file(raw: bytes) -> UnknownFormat | None:
     """The error for a file that holds not one record on a line of its own; None where nothing can be told."""
     if raw.lstrip()[:1] not in (b"{", b"["):

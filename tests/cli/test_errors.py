@@ -99,6 +99,7 @@ def world(folder: Path) -> None:
         "future.jsonl": lines(*two, op("frobnicate", "x1", 2)),
         "other.jsonl": lines({"event": "click", "x": 1}),
         "items.jsonl": lines({"type": "reasoning", "summary": []}, {"type": "function_call", "name": "f"}),
+        "kiro.json": lines({"sessionId": "s", "workspaceDirectory": "/w", "history": []}),
         "item.jsonl": lines({"type": "function_call", "name": "f"}),
         "notes.txt": b"buy milk\ncall the bank\n",
         "many.json": json.dumps([{"messages": [m]} for m in two]).encode(),
