@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from functools import cached_property
 from itertools import groupby, islice
 from typing import Any, NamedTuple, Protocol
 
@@ -208,7 +209,7 @@ class _Room:
         """What may leave, highest rank first, the newest first. What opens an exchange comes along with the newest step
         of it that fits, as nothing else answers it.
         """
-        for (rank, _), found in groupby(self._ranked(), key=lambda one: (one[0], self.units[one[1]].exchange)):
+        for (rank, _), found in groupby(self._ranked, key=lambda one: (one[0], self.units[one[1]].exchange)):
             run = [place for _, place in found]
             opening = [place for place in run if self.units[place].opens] if rank <= Rank.LATEST else []
             steps = [place for place in run if place not in opening] if opening else run
@@ -217,6 +218,7 @@ class _Room:
             for place in steps:
                 yield [place] if not opening or opening[0] in self.stays else [*opening, place]
 
+    @cached_property
     def _ranked(self) -> list[tuple[Rank, int]]:
         """Ranks and places of what may leave, highest first. A summary that is most of the context has a lower one: it
         would else take all that came after it along.
@@ -229,7 +231,7 @@ class _Room:
         return sorted(found, reverse=True)
 
     def _gone(self) -> Iterator[int]:
-        return (place for _, place in self._ranked() if place not in self.stays)
+        return (place for _, place in self._ranked if place not in self.stays)
 
     def _take(self, run: list[int]) -> None:
         """Keep these where they fit, once what is large and older, or they themselves, are shortened."""
