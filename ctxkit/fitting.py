@@ -50,8 +50,8 @@ class Counted(TypedDict, total=False):
 
 class Options(Counted, total=False):
     """`model`: else the one that the config or the messages name. What may go is said as to `ctxkit trim`, and is as
-    the config has it where it is left out. `keep`: newest exchanges that stay while anything older can go;
-    `keep_results`: newest results that are not shortened; `exclude_tools`: tools whose results are not;
+    the config has it where it is left out. `keep`: newest exchanges that go after all older ones;
+    `keep_results`: newest results that are not shortened for their age; `exclude_tools`: tools whose results are not;
     `clear_at_least`: tokens to save at least, once anything is cut; `clear_inputs`: the arguments of old calls are
     shortened too.
     """

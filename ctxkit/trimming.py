@@ -385,7 +385,10 @@ def _told(refusal: str | None) -> Overflow:
 
 
 def _too_large(found: Trimming) -> str:
-    sizes = {rank: sum(unit.tokens for unit in found.units if unit.rank == rank) for rank in sorted(ROOM, reverse=True)}
+    sizes = dict.fromkeys(sorted(ROOM, reverse=True), 0)
+    for place, unit in enumerate(found.units):
+        if unit.rank in sizes:  # a long first message counts as it would be shortened
+            sizes[unit.rank] += unit.tokens - sum(cut.saves for cut in found._shortening.large(place))
     parts = [f"{ROOM[rank]} {size:,}" for rank, size in sizes.items() if size]
     if found.fixed:
         parts.append(f"what is sent besides messages {found.fixed:,}")

@@ -57,9 +57,11 @@ def test_a_run_of_300_steps() -> None:
         assert kept[:2] == [1, 2] and kept[2:] == list(range(603 - len(kept) + 2, 603))
 
 
-@pytest.mark.parametrize("name", ["reference", "step", "kept"])
+@pytest.mark.parametrize("name", ["reference", "step", "kept", "oldest", "answer", "room"])
 def test_what_is_wrong_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checks can fail: a size that is too large, a step that is split, a task that is gone."""
+    """The checks can fail: a size that is too large, a step that is split, a task or an answer that is gone, a dumber
+    trim that keeps more, a room that is left empty.
+    """
     path = Path(__file__).parent.parent / "fixtures/guide/session.jsonl"
     file = File(Case(path, None))
     budget = file.total // 2
@@ -69,7 +71,16 @@ def test_what_is_wrong_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     elif name == "step":
         pair = next(step for step in file.steps if len(step) > 1)
         monkeypatch.setattr(file.state.steps, "members", lambda n: [*pair, *file.names])
-    else:
+    elif name == "kept":
         file.kept = set(file.names)
+    elif name == "oldest":
+        monkeypatch.setattr(File, "oldest_first", lambda *_: budget + 1)
+    elif name == "answer":
+        log = file.trimmed(budget)
+        assert log is not None
+        file.answer = next(tuple(step) for step in file.steps if not {*step}.intersection(log.names()))
+    else:
+        monkeypatch.setattr("tests.trims.counted", lambda contents: budget // 2)
+        monkeypatch.setattr(File, "oldest_first", lambda *_: 0)
     with pytest.raises(Wrong):
         checked(file, budget)

@@ -133,17 +133,29 @@ class File:
         self.contents = contents_of(self.log)
         self.sizes = {name: counted([content]) for name, content in zip(self.names, self.contents, strict=True)}
         self.total = sum(self.sizes.values())
-        units: dict[int, list[Name]] = {}
-        leader = 0
-        for place, name in enumerate(self.names):
-            if not self._printed(place):  # what a command printed is of the step that ran it
-                leader = self.state.steps.leader(name) if isinstance(name, int) else 0
-            units.setdefault(leader, []).append(name)
-        self.steps = list(units.values())
+        self.steps = list(self._steps())
         self.first = next((n for n in self.names if self.state.is_first(n)), None)
         asked = [n for n, c in zip(self.names, self.contents, strict=True) if self._asks(n, c)]
         self.task = asked[-1] if asked else None
         self.kept = {n for n, c in zip(self.names, self.contents, strict=True) if self._stays(n, c)}
+
+    def _steps(self) -> Iterable[list[Name]]:
+        """Messages that leave together: those with the same ids of calls, copies too; what a command printed is of the
+        step that ran it.
+        """
+        steps: dict[int, list[Name]] = {}
+        of: dict[str, int] = {}
+        last = 0
+        for place, (name, content) in enumerate(zip(self.names, self.contents, strict=True)):
+            ids = [part.id for part in content.parts if isinstance(part, Call | Result)]
+            found = sorted({of[one] for one in ids if one in of} | ({last} if self._printed(place) else set()))
+            last = found[0] if found else place
+            for other in found[1:]:
+                steps[last] += steps.pop(other)
+                of = {one: last if step == other else step for one, step in of.items()}
+            steps.setdefault(last, []).append(name)
+            of.update(dict.fromkeys(ids, last))
+        return steps.values()
 
     def _asks(self, name: Name, content: Content) -> bool:
         opens = isinstance(name, int) and self.log.messages[name - 1].opens

@@ -19,10 +19,11 @@ def command(
     *,
     max_tokens: MaxTokens = None,
     keep: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Newest exchanges that stay while anything older can go.")
+        int | None, typer.Option(metavar="N", min=0, help="Newest exchanges that go after all older ones.")
     ] = None,
     keep_results: Annotated[
-        int | None, typer.Option("--keep-results", metavar="N", min=0, help="Newest results that are not shortened.")
+        int | None,
+        typer.Option("--keep-results", metavar="N", min=0, help="Newest results that are not shortened for age."),
     ] = None,
     exclude_tool: Annotated[
         list[str] | None,
