@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ctxkit import Log
 from ctxkit.core.integrity import ASSISTANT_ROLES
-from ctxkit.core.messages import Call, Content, Text
+from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Trim
 from ctxkit.core.state import PREAMBLE_ROLES
@@ -147,7 +147,7 @@ class File:
         of: dict[str, int] = {}
         last = 0
         for place, (name, content) in enumerate(zip(self.names, self.contents, strict=True)):
-            ids = [part.id for part in content.parts if isinstance(part, Call | Result)]
+            ids = [part.id for part in content.parts if isinstance(part, Call | Result) and part.id]
             found = sorted({of[one] for one in ids if one in of} | ({last} if self._printed(place) else set()))
             last = found[0] if found else place
             for other in found[1:]:
