@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ctxkit.chain import findings as chain
 from ctxkit.core.findings import Finding
 from ctxkit.core.fit import dangling, faults
 from ctxkit.core.ledger import LedgerEntry
@@ -29,7 +30,8 @@ def check(log: OpenedLog, proved: Proofs | None = None, *, notes: bool = False) 
     requests = (proofs(log) if proved is None else proved).wrong
     wrong = [Finding(f"line {one.line}", one.code, one.text, one.line) for one in requests]
     beside = [one for one in surroundings(log) if notes or not one.note]
-    return [*_lines(log), *_ops(log), *_pairs(log), *_images(log), *wrong, *beside]
+    linked = [one for one in chain(log) if notes or not one.note]
+    return [*_lines(log), *_ops(log), *linked, *_pairs(log), *_images(log), *wrong, *beside]
 
 
 def damage(log: OpenedLog) -> list[Finding]:

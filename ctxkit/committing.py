@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ctxkit.appending import AppendingLog, OpsCame
+from ctxkit.core.chain import head
 from ctxkit.core.ops import Clear, Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
 from ctxkit.core.usage import Figures
@@ -113,6 +114,7 @@ class CommittingLog(AppendingLog):
         """Stamp, size and append one op. Raises OpsCame, and what `append` raises."""
         before = self.state()
         op = self.stamp(decided, self.op_id)
+        op.prev = head(self.ledger.entries)
         if op.name not in ("mark", "protect", "unprotect", "window"):
             after = self.state_with(op)
             self.weigh(after)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import msgspec
 
+from ctxkit.core.chain import Break, breaks
 from ctxkit.core.context import Entry, Lens, entries, entry, listed, shown_names
 from ctxkit.core.head import Head
 from ctxkit.core.identity import identity
@@ -151,6 +152,16 @@ class OpenedLog:
         if self._ledger is None:
             self._ledger = build(self.transcript)
         return self._ledger
+
+    def breaks(self) -> list[Break]:
+        """Where the chain of its ops does not hold, and nobody accepted that (REPLAY 61). Raises ReadFailed."""
+        found = breaks(self.ledger.entries)
+        if not found:
+            return found
+        from ctxkit.store.accepted import accepted
+
+        known = accepted(self.opening.sidecar)
+        return [one for one in found if one.key not in known]
 
     def state(self) -> State:
         """The state of the log, or as it was at op `at`. Raises Misfit, DamagedOp, NoSuchOp."""

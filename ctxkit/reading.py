@@ -169,7 +169,7 @@ def read_source(
         if progress is not None:
             progress(blocks.offset, laid_out.size)
     transcript = reader.finish()
-    transcript.damage = damage
+    transcript.damage = _both(damage, transcript)
     _refuse_other_text(name, transcript, laid_out, asked=format != AUTO)
     if format == format_.name and not transcript.messages and transcript.rows:
         _refuse_other_format(name, format_, laid_out)
@@ -286,12 +286,19 @@ def reread(opening: Opening) -> Opening:
     for block in blocks:
         opening.reader.feed(block)
     transcript = opening.reader.finish()
-    transcript.damage = damage
+    transcript.damage = _both(damage, transcript)
     found = msgspec.structs.replace(
         opening, source=source, laid_out=source, transcript=transcript, next_line=blocks.line
     )  # fmt: skip
     _merge_sidecar(found)
     return found
+
+
+def _both(damage: list[Damage], transcript: Transcript) -> list[Damage]:
+    """Damage of lines, and of what the reader found in them, each once, in order."""
+    if not transcript.damage:
+        return damage
+    return sorted(dict.fromkeys([*damage, *transcript.damage]), key=lambda one: (one.line, one.offset))
 
 
 def _ends_line(source: Source, offset: int) -> bool:
@@ -453,6 +460,9 @@ def _merge_sidecar(opening: Opening) -> None:
             for i, row in enumerate(block.rows):
                 if isinstance(row.ctxkit, str):
                     collector.add(block, i, transcript.rows, len(transcript.messages))
+                else:
+                    text = "no op of ctxkit's: it has no effect"
+                    damage.append(Damage(block.lines[i], block.offsets[i], "not-an-op", text))
         opening.sidecar_size = source.size
     for op in collector.ops:
         op.sidecar = True

@@ -12,7 +12,10 @@ from io import BytesIO
 
 import msgspec
 
+from ctxkit.core.chain import FIRST, link
+from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Damage
+from ctxkit.core.ops import checksum
 from ctxkit.core.spelling import MENDS, closings, strict
 from ctxkit.errors import CtxkitError, UnknownFormat
 from ctxkit.formats import containers
@@ -97,6 +100,9 @@ class _Copy:
         self._made = made
         self._damage = sorted(damage, key=lambda one: one.offset)
         self._offsets = [one.offset for one in self._damage]
+        self._last = FIRST
+        """Digest of the newest op of the copy, so far."""
+        self._ids: set[str] = set()
 
     def pieces(self) -> Iterator[bytes]:
         """The records, and what is blank between them."""
@@ -109,6 +115,8 @@ class _Copy:
                 hidden = self._made.ranges and not self._made.records and not self._held
                 if hidden and containers.may_be(record + b"\n"):
                     raise UnknownFormat(f"{self._source.name}: {_ANOTHER}: nothing was written", _EXPORT)
+                if isinstance(block.rows[i].ctxkit, str):
+                    record = self._linked(record, block.offsets[i], len(raw), block.lines[i])
                 if codes:
                     self._tell(block.offsets[i], len(raw), block.lines[i], "mended", codes[0], _mends(codes))
                 yield record
@@ -116,6 +124,23 @@ class _Copy:
                 line = block.lines[i] + raw.count(b"\n")
                 self._made.records += 1
         yield self._between(end, self._source.size, line, first=not self._made.records, last=True)
+
+    def _linked(self, record: bytes, offset: int, size: int, line: int) -> bytes:
+        """An op as it stands; where the one before it is another in the copy, it names that one, and is sealed anew."""
+        body = loads(record)
+        key = body.get("id") if isinstance(body, dict) else None
+        if not isinstance(body, dict) or (isinstance(key, str) and key in self._ids):
+            return record
+        if isinstance(key, str):
+            self._ids.add(key)
+        sound = "prev" in body and body.get("sum") == checksum(body)
+        if sound and body["prev"] != self._last:
+            body["prev"] = self._last
+            body["sum"] = checksum(body)
+            record = dumps(body).encode("ascii")
+            self._tell(offset, size, line, "mended", "chain", "an op before it is damaged or gone: it names another")
+        self._last = link(body)
+        return record
 
     def _between(self, start: int, end: int, line: int, *, first: bool, last: bool) -> bytes:
         """What the copy has of the bytes between two records, or before the first one, or after the last."""

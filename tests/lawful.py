@@ -249,7 +249,9 @@ def copied(log: Log) -> bytes:
 
 def ops(log: Log) -> list[dict[str, Any]]:
     """The ops of a log in replay order, without what tells where they were typed."""
-    return [{key: value for key, value in e.body.items() if key not in ("by", "sum")} for e in log.ledger.entries]
+    return [
+        {key: value for key, value in e.body.items() if key not in ("by", "prev", "sum")} for e in log.ledger.entries
+    ]
 
 
 def context(log: Log) -> list[str]:

@@ -56,7 +56,7 @@ def test_what_an_op_says(asked: dict[str, Any], keys: set[str]) -> None:
     log = opened()
     log.compact(**asked)
     body = log.ledger.entries[-1].body
-    assert body.keys() - {"ctxkit", "v", "id", "ts", "at", "before", "after", "by", "sum"} == keys
+    assert body.keys() - {"ctxkit", "v", "id", "ts", "at", "before", "after", "by", "prev", "sum"} == keys
     gone = set(range(1, 43)) - set(log.names())
     assert gone == set(Names.parse(body["ids"])) and all(n + 1 in gone for n in gone if isinstance(n, int) and n % 2)
     assert ("text" in keys) == any(not isinstance(name, int) for name in log.names())

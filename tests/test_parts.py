@@ -188,6 +188,6 @@ def test_a_stream(tmp_path: Path) -> None:
     piped = b"".join(log.copy_out())
     Log.open(path).forget(images=True)
     mine, theirs = (json.loads(text.splitlines()[-1]) for text in (piped, path.read_bytes()))
-    for key in ("id", "ts", "sum", "by"):
+    for key in ("id", "ts", "prev", "sum", "by"):
         mine.pop(key), theirs.pop(key)
     assert mine == theirs

@@ -73,7 +73,7 @@ def comparable(log: bytes) -> list[Any]:
             for key in ("op", "to"):
                 if key in body:
                     body[key] = numbers[body[key]]
-            body = {key: value for key, value in body.items() if key not in ("id", "ts", "by", "sum")}
+            body = {key: value for key, value in body.items() if key not in ("id", "ts", "by", "prev", "sum")}
         elif line not in CHAT:
             body.pop("ts", None)  # of a message that was added
         found.append(body)

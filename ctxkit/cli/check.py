@@ -3,32 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 import msgspec
+import typer
 
+from ctxkit.chain import head as head_of
+from ctxkit.chain import proved
 from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
-from ctxkit.errors import ExitCode
+from ctxkit.errors import ExitCode, Usage
 from ctxkit.formats.base import Proofs
+from ctxkit.log import Log
 
 _REASONS = 8
 """So many reasons why requests are not proved are named."""
 
 
 @takes(Reading)
-def command(log: LogArgument = "-", *, reading: Reading) -> int:
+def command(
+    log: LogArgument = "-",
+    *,
+    head: Annotated[
+        str | None, typer.Option(metavar="HEAD", help="Compare with a head that an earlier check printed.")
+    ] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Note the breaks of the chain of ops as known: looks are silent then.")
+    ] = False,
+    reading: Reading,
+) -> int:
     """Look for damage: in lines, ops, calls and their results, snapshots and config; and for copies beside the log.
 
     Ops that do not fit are found too, and calls and results without each other. Copies are those that programs leave
     which synchronise folders: what differs is told. Where the log's own program noted the hashes of the messages that
     it sent, its context is proved by them. Exit 0: nothing was found, notes apart; 1: what was found is printed, a line
-    each. Nothing is changed, ever.
+    each. The log is never changed.
+
+    Each op names the one before it. The head that is printed vouches for all ops and for the records before the newest
+    one: kept elsewhere, and given to --head, it shows that ops are gone or that a record was changed.
     """
     target = opened(log, reading, command="check", report=False, tolerant=True)
     proofs = target.proofs()
+    if accept:
+        _accept(target)
     told = target.check(proofs, notes=True)
+    since = None
+    if head is not None:
+        since, wrong = proved(target, head)
+        told += wrong
     for finding in told:
         if reading.json:
             io.out_json(msgspec.to_builtins(finding))
@@ -42,12 +66,32 @@ def command(log: LogArgument = "-", *, reading: Reading) -> int:
     elif proofs.requests:
         for line in _proved(proofs):
             io.out(line, hang=2)
+    now = head_of(target)
+    if now is not None and reading.json:
+        io.out_json({"head": str(now), "ops": len(target.ledger.entries)})
+    elif now is not None:
+        io.out(f"head: {now}", hang=2)
     io.flush()
+    if since is not None:
+        came = len(target.ledger.entries) - since.number
+        io.say(f"the head is that of op {since.number} ({since.name}); {render.count(came, 'op')} came since")
     findings = [one for one in told if not one.note]
     notes = f", {render.count(len(told) - len(findings), 'note')}" if len(told) > len(findings) else ""
     ops, messages = render.count(len(target.ledger.entries), "op"), render.count(len(target.messages), "message")
     io.say(f"{messages}, {ops}: {render.count(len(findings), 'problem') if findings else 'nothing'} found{notes}")
     return int(ExitCode.NO) if findings else int(ExitCode.DONE)
+
+
+def _accept(log: Log) -> None:
+    """Note the breaks there are in the sidecar. Raises Usage for a stream, and what writing there raises."""
+    sidecar, found = log.opening.sidecar, log.breaks()
+    if sidecar is None:
+        raise Usage("a stream has no sidecar to note a break in: nothing was changed", "name a log, or --sidecar DIR")
+    if found:
+        from ctxkit.store.accepted import accept
+
+        accept(sidecar, [one.key for one in found])
+    io.say(f"{render.count(len(found), 'break')} of the chain accepted")
 
 
 def _proved(proofs: Proofs) -> Iterator[str]:

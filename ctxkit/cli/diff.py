@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ctxkit.chain import parting
 from ctxkit.cli import io, render
 from ctxkit.cli.differences import as_json, lines, stat
 from ctxkit.cli.params import LogArgument, Reading, takes
@@ -75,6 +76,8 @@ def command(
     for name, warning in dict.fromkeys(warnings):
         among = "standard input" if name == "-" else name
         io.warn(f"{among}: {warning}" if names[0] != names[1] else warning)
+    if not found.one_log and (parted := parting(found.a.log, found.b.log)):
+        io.say(parted)
     io.say(_summary(found))
     return int(ExitCode.NO) if found.differs else int(ExitCode.DONE)
 

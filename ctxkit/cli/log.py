@@ -11,6 +11,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
+from ctxkit.core.chain import link
 from ctxkit.core.kept import SHORT
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
@@ -107,9 +108,16 @@ def as_json(state: State, entry: LedgerEntry) -> dict[str, Any]:
     """The op as it stands in the log, and what is known of it; keys of that name in the op give way.
 
     `ended`: what took its effect away although no undo voids it: a rewind, or a later op; null while it has one.
+    `digest`: of the op, as the next one names it: the first half of the head that `check` prints.
     """
     ended = None if entry.void else state.ended.get(entry.number)
-    own = {"number": entry.number, "void": entry.void, "voided_by": entry.voided_by or None, "ended": ended}
+    own = {
+        "number": entry.number,
+        "void": entry.void,
+        "voided_by": entry.voided_by or None,
+        "ended": ended,
+        "digest": link(entry.body),
+    }
     return {**own, **entry.body, **own}
 
 

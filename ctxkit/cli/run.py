@@ -22,7 +22,7 @@ from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.core.transcript import MAIN
-from ctxkit.errors import BadTools, CtxkitError, DoesNotFit, ExitCode, NoSuchLog, UnknownAgent, Usage
+from ctxkit.errors import BadTools, CtxkitError, DamagedOp, DoesNotFit, ExitCode, NoSuchLog, UnknownAgent, Usage
 from ctxkit.log import Log
 from ctxkit.opened import NOW
 from ctxkit.store.folder import SIDECAR
@@ -85,7 +85,20 @@ def opened(
         io.warn(notice)
     if report:
         _report(found)
+        _linked(found, strict=reading.strict)
     return found
+
+
+def _linked(log: Log, *, strict: bool) -> None:
+    """Say where the chain of ops does not hold. Raises DamagedOp where that is not to be looked past."""
+    found = log.breaks()
+    if not found:
+        return
+    one, more = found[0], f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    text = f"op {one.op} ({one.name}) {one.text}{more}"
+    if strict:
+        raise DamagedOp(f"{log.opening.name}: {text}", "ctxkit check explains; leave out --strict to go on")
+    io.warn(f"{text}: ctxkit check explains")
 
 
 def _of_agent(log: Log, thread: str, agents: dict[str, Path], reading: Reading) -> Path | None:

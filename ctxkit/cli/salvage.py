@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from ctxkit.chain import head
 from ctxkit.cli import io, render
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
@@ -58,6 +59,10 @@ def command(
             io.say(_line(target.opening.name, one))
     io.flush()
     io.say(_summary(output, made))
+    if (before := head(target)) is not None:
+        io.say(f"head of {target.opening.name}: {before}")
+        if output != "-":
+            io.say(f"head of {output}: {head(Log.open(output))}")
     _sidecar(target, output)
 
 

@@ -37,6 +37,8 @@ def faults(
     said = entry.body.get("sum")
     if said is not None and said != _sum(entry):
         return DamagedOp, "is damaged: its sum does not match"
+    if said is None and "prev" in entry.body:
+        return DamagedOp, "is damaged: it names the op before it, and has no sum"
     op = entry.op
     if op is None or isinstance(op, Interrupted):
         return None

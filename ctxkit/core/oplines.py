@@ -5,10 +5,14 @@ Pipeline: every format's `Reader.feed` hands op rows over here; `core/ledger.py`
 
 from __future__ import annotations
 
+import re
 from typing import Any, Protocol
 
 from ctxkit.core.jsontext import loads
 from ctxkit.core.transcript import OpLine
+
+_CAPITAL = re.compile(rb"(?<!\\)(?:\\\\)*\\u[0-9a-f]{0,3}[A-F]")
+"""An escape with a capital digit. ctxkit writes small ones: that is the one bit whose flip leaves an op's sum right."""
 
 
 class _Lines(Protocol):
@@ -38,10 +42,11 @@ class OpCollector:
         An op whose values cannot be read (nested too deeply) keeps its name only: the ledger then finds no valid op
         in it, which is said, and nothing is applied.
         """
+        raw = block.raw(i)
         try:
-            body = loads(block.raw(i))
+            body = loads(raw)
         except ValueError:
             body = None
         if not isinstance(body, dict):
             body = {"ctxkit": block.rows[i].ctxkit}
-        self.ops.append(OpLine(body, rows, messages, block.lines[i]))
+        self.ops.append(OpLine(body, rows, messages, block.lines[i], respelled=_CAPITAL.search(raw) is not None))

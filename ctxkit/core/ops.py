@@ -40,7 +40,9 @@ class Count(msgspec.Struct, omit_defaults=True):
 
 
 class Op(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
-    """The envelope of every op. `id` is unique and minted before the write; `ts` ISO UTC; `sum` guards the rest."""
+    """The envelope of every op. `id` is unique and minted before the write; `ts` ISO UTC; `prev` is the digest
+    of the op before it (`core/chain.py`); `sum` guards the rest.
+    """
 
     at: At
     id: str = ""
@@ -49,6 +51,7 @@ class Op(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
     by: dict[str, Any] | None = None
     before: Count | None = None
     after: Count | None = None
+    prev: str | None = None
     sum: str | None = None
 
     @property
@@ -259,7 +262,7 @@ def to_body(op: Op) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(op)
     found.pop("sum", None)
     head = ("ctxkit", "v", "id", "ts", "at")
-    tail = ("before", "after", "by")
+    tail = ("before", "after", "by", "prev")
     body: dict[str, Any] = {"v": op.v}
     body = {key: {**body, **found}[key] for key in head if key in found or key == "v"}
     body.update({key: value for key, value in found.items() if key not in head and key not in tail})

@@ -18,7 +18,7 @@ class OpLine(msgspec.Struct):
     """An op as it stands in the log: its JSON object and its place.
 
     `rows` and `messages`: how many non-op rows and messages stand before it. `line` is 1-based, 0 in a sidecar
-    that is merged. `sidecar`: it comes from `ops.jsonl`.
+    that is merged. `sidecar`: it comes from `ops.jsonl`. `respelled`: its line is not spelled as ctxkit writes it.
     """
 
     body: dict[str, Any]
@@ -26,6 +26,7 @@ class OpLine(msgspec.Struct):
     messages: int
     line: int = 0
     sidecar: bool = False
+    respelled: bool = False
 
 
 class Cut(msgspec.Struct):

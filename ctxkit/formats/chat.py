@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
+from ctxkit.core.chain import resembles_op
 from ctxkit.core.jsontext import loads
-from ctxkit.core.messages import Call, Content, Message, Result
+from ctxkit.core.messages import Call, Content, Damage, Message, Result
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.shapes import NoObject
 from ctxkit.core.transcript import Transcript
@@ -34,6 +35,8 @@ _first_byte = Struct("c").unpack_from
 _PLAIN = frozenset({(b'"',), (b"n",)})
 """How content begins that holds no parts: text, or null."""
 _LIST = (b"[",)
+_ENVELOPE = b'"at":{'
+"""In every op that ctxkit writes."""
 _LINKS = ("tool_use", "tool_result", "tool_call")
 """Types of parts that make a call or answer one."""
 
@@ -125,6 +128,7 @@ class ChatReader:
     def __init__(self, name: str) -> None:
         self._name = name
         self._messages = Columns()
+        self._damage: list[Damage] = []
         self._others = array("q")  # for each row that is no message and no op, how many messages stand before it
         self._ops = OpCollector()
         self._model = ""
@@ -152,7 +156,11 @@ class ChatReader:
                 self._ops.add(block, i, len(self._messages) + len(self._others), len(self._messages))
             elif not isinstance(row.role, str):
                 self._part(block, columns, done, i)
-                self._others.append(len(self._messages))
+                if _ENVELOPE in (raw := block.raw(i)) and _damaged_op(raw):
+                    text = "an op whose key `ctxkit` is damaged: it has no effect"
+                    self._damage.append(Damage(block.lines[i], block.offsets[i], "damaged-key", text))
+                else:
+                    self._others.append(len(self._messages))
             else:
                 continue
             done = i + 1
@@ -242,14 +250,16 @@ class ChatReader:
         return self._words[word] if isinstance(word, str) else None
 
     def finish(self) -> Transcript:
-        """The transcript of all that was fed; `damage` is left empty for the caller."""
+        """The transcript of all that was fed; `damage`: ops that are none any more, the rest is the caller's."""
         count, rows = len(self._messages), len(self._messages) + len(self._others)
         row_of: Sequence[int] = range(count)
         if self._others:
             borders = [0, *self._others, count]
             runs = (range(low + k, high + k) for k, (low, high) in enumerate(pairwise(borders)))
             row_of = array("q", chain.from_iterable(runs))
-        return Transcript(self._name, self._messages, row_of, rows, self._ops.ops, [], None, self._model)
+        return Transcript(
+            self._name, self._messages, row_of, rows, self._ops.ops, list(self._damage), None, self._model
+        )
 
     def _link(self, row: ChatRow, n: int) -> None:
         """Take the calls that message n makes and answers, from its parts as `content` reads them.
@@ -299,3 +309,12 @@ def _columns(rows: Sequence[Any]) -> Table:
 def _used(column: tuple[Any, ...]) -> bool:
     """Whether any row has this field."""
     return column.count(None) < len(column)
+
+
+def _damaged_op(raw: bytes) -> bool:
+    """Whether a record without a role is an op whose key was damaged."""
+    try:
+        record = loads(raw)
+    except ValueError:
+        return False
+    return isinstance(record, dict) and resembles_op(record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,14 @@ from tests.formats.claude_code.noting import raw, worked
 
 
 def test_sound(tmp_path: Path) -> None:
-    """Exit 0, nothing on stdout, what was looked at on stderr."""
-    path = small(tmp_path, marks=["a"])
+    """Exit 0, the head alone on stdout, what was looked at on stderr; nothing at all of a log without ops."""
+    path = small(tmp_path)
+    assert (good("check", path).out, good("check", path).err) == (b"", "11 messages, 0 ops: nothing found\n")
+    good("mark", path, "a")
     ran = good("check", path)
-    assert (ran.out, ran.err) == (b"", "11 messages, 1 op: nothing found\n")
+    assert re.fullmatch(r"head: [0-9a-f]{64}-[0-9a-f]{64}\n", ran.text)
+    assert ran.err == "11 messages, 1 op: nothing found\n"
+    assert good("check", path, "--json").values == [{"head": ran.text[6:-1], "ops": 1}]
 
 
 def test_findings(tmp_path: Path) -> None:
@@ -37,8 +42,9 @@ def test_findings(tmp_path: Path) -> None:
     found = [line.removeprefix(f"{path}: ").split(": ")[:2] for line in ran.text.splitlines()]
     assert ran.code == 1
     assert found == [["line 1", "not-json"], ["op 1", "misfit"], ["op 2", "damaged-op"], ["op 3", "unknown-op"],
-                     ["op 4", "dangling-op"], ["message 2", "no-result"], ["message 3", "no-call"]]  # fmt: skip
-    assert ran.err == "4 messages, 4 ops: 7 problems found\n"
+                     ["op 4", "dangling-op"], ["ops 1-4", "unchained"], ["message 2", "no-result"],
+                     ["message 3", "no-call"]]  # fmt: skip
+    assert ran.err == "4 messages, 4 ops: 7 problems found, 1 note\n"
     values = ctxkit("check", path, "--json").values
     assert [[value["where"], value["code"]] for value in values] == found
     assert path.read_bytes() == before
@@ -72,12 +78,13 @@ def test_proofs(tmp_path: Path) -> None:
         {"requests": 9, "proved": 9, "messages": 116, "given": 0, "unproved": []}
     ]
     good("forget", path, "3")
-    assert good("check", path).text == ran.text
+    assert good("check", path).text.splitlines()[:-1] == ran.text.splitlines()
     path.write_bytes(raw("talk").replace(b"Both at once.", b"None at all."))
     ran = ctxkit("check", path)
-    first, *_, last = ran.text.splitlines()
+    first, *_, last, head = ran.text.splitlines()
     assert ran.code == 1
     assert first.startswith(f"{path}: line 34: not-as-sent: request ")
+    assert head.startswith("head: ")
     assert last == "proved: 3 of 9 requests, 35 messages"
 
 

@@ -55,7 +55,7 @@ def session() -> bytes:
 
 def bare(op: dict[str, Any]) -> dict[str, Any]:
     """What of an op is the same in a file and in a pipe (law 3)."""
-    return {key: value for key, value in op.items() if key not in ("id", "ts", "by", "sum")}
+    return {key: value for key, value in op.items() if key not in ("id", "ts", "by", "prev", "sum")}
 
 
 def test_words(log: Path) -> None:

@@ -74,7 +74,7 @@ def test_file_and_pipe_agree(tmp_path: Path) -> None:
     assert pipe.startswith(SMALL) and file.startswith(SMALL)
     own = [{key: value for key, value in json.loads(raw.splitlines()[-1]).items()} for raw in (file, pipe)]
     for body in own:
-        for key in ("id", "ts", "by", "sum"):
+        for key in ("id", "ts", "by", "prev", "sum"):
             del body[key]
     assert own[0] == own[1] and own[0]["ctxkit"] == "edit"
     ran = ctxkit("edit", "-", "--apply", "/dev/null", stdin=SMALL)

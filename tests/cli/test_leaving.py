@@ -115,7 +115,7 @@ UNSEEN = (
     ("window", "2h"), ("restore", "latest", "--replace", "--yes"), ("checkpoint",),
 )  # fmt: skip
 """What writes without a figure in it."""
-OWN = {"id", "ts", "by", "sum", "op", "snapshot", "mark"}
+OWN = {"id", "ts", "by", "prev", "sum", "op", "snapshot", "mark"}
 """Keys in which two ops that do the same differ."""
 
 

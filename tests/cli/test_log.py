@@ -45,7 +45,7 @@ def test_json(tmp_path: Path) -> None:
     path = small(tmp_path, marks=["a"])
     good("undo", path)
     first, second = good("log", path, "--json").values
-    assert first == {"number": 1, "void": True, "voided_by": 2, "ended": None, **ops(path)[0]}
+    assert first == {"number": 1, "void": True, "voided_by": 2, "ended": None, **ops(path)[0], "digest": second["prev"]}
     assert (second["number"], second["void"], second["voided_by"], second["ctxkit"]) == (2, False, None, "undo")
 
 

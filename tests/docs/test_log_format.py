@@ -56,6 +56,7 @@ ENVELOPE = {
     "by": "`args`: the command line as given; `version`: of ctxkit",
     "before": "size of the context before",
     "after": "size of the context after",
+    "prev": "digest of the op before it: 64 hex digits; empty for the first",
     "sum": "16 hex digits",
 }
 AT = {
@@ -174,7 +175,8 @@ def _is_code(value: object) -> bool:
 def test_damage_codes() -> None:
     """The page has the codes that the code reports, all of them and no others."""
     places = [*(ROOT / "ctxkit/store").glob("*.py"), ROOT / "ctxkit/core/ledger.py", ROOT / "ctxkit/checking.py"]
-    places.append(ROOT / "ctxkit/surroundings.py")
+    places += [ROOT / "ctxkit/surroundings.py", ROOT / "ctxkit/chain.py", ROOT / "ctxkit/reading.py"]
+    places.append(ROOT / "ctxkit/formats/chat.py")
     places.append(ROOT / "ctxkit/formats/claude_code/proofs.py")
     places += [ROOT / "ctxkit/soundness.py", ROOT / "ctxkit/formats/mending.py"]
     found = set().union(*map(codes_in, places))

@@ -1,0 +1,122 @@
+"""The head of a log, which vouches for all of its ops and for the records that they were written after; and what is
+wrong with the chain of its ops.
+
+Two digests: of the newest op, which names the one before it, and so on; and of all bytes that are not ops, up to the
+rows that the log had when that op was written (REPLAY 61). Kept elsewhere, it shows that the newest ops are gone, or
+that a record was changed, which the log itself cannot show.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+
+import msgspec
+
+from ctxkit.core import chain
+from ctxkit.core.findings import Finding
+from ctxkit.core.ledger import LedgerEntry
+from ctxkit.errors import Usage
+from ctxkit.formats.base import Row
+from ctxkit.opened import OpenedLog
+from ctxkit.store.accepted import accepted
+from ctxkit.store.jsonl import read_blocks
+
+SHORTEST = 16
+"""Hex digits of each digest that a head must have at least to be compared."""
+_HEAD = re.compile(rf"([0-9a-f]{{{SHORTEST},64}})-([0-9a-f]{{{SHORTEST},64}})")
+
+
+class Head(msgspec.Struct, frozen=True):
+    """`op`: digest of the newest op, `records`: of the records up to its place; 64 hex digits each."""
+
+    op: str
+    records: str
+
+    def __str__(self) -> str:
+        return f"{self.op}-{self.records}"
+
+
+def head(log: OpenedLog) -> Head | None:
+    """The head of a log as it is; None where it has no ops that are chained. Reads the records up to the newest op."""
+    entries = log.ledger.entries
+    if not chain.is_chained(entries):
+        return None
+    return Head(chain.head(entries), _records(log, entries[-1]))
+
+
+def proved(log: OpenedLog, text: str) -> tuple[LedgerEntry | None, list[Finding]]:
+    """The op that a head was taken after, and what speaks against the log going on from there. Raises Usage."""
+    told = _HEAD.fullmatch(text.strip())
+    if told is None:
+        raise Usage(f"{text!r} is no head", "two digests joined by -, as `ctxkit check LOG` prints them")
+    op, records = told[1], told[2]
+    entry = next((one for one in reversed(log.ledger.entries) if chain.link(one.body).startswith(op)), None)
+    if entry is None:
+        return None, [
+            Finding("head", "head", "the log has no op of this head: its newest ops are gone, or were changed")
+        ]
+    if not _records(log, entry).startswith(records):
+        text = f"a record before op {entry.number} is not what it was when this head was taken"
+        return entry, [Finding("head", "head", text)]
+    return entry, []
+
+
+def findings(log: OpenedLog) -> Iterator[Finding]:
+    """Breaks of the chain, accepted ones as notes; ops that are not chained, and a file of ops that holds none."""
+    entries, opening = log.ledger.entries, log.opening
+    known = accepted(opening.sidecar)
+    for one in chain.breaks(entries):
+        is_known = one.key in known
+        text = f"{one.name} {one.text}" + (" (accepted)" if is_known else "")
+        yield Finding(f"op {one.op}", "chain", text, note=is_known)
+    for entry in entries:
+        if entry.line.respelled and "prev" in entry.body:
+            yield Finding(
+                f"op {entry.number}", "respelled", f"{entry.name} says the same, in other bytes than were written"
+            )
+    old = sum(1 for _ in takewhile(lambda entry: "prev" not in entry.body, entries))
+    if old:
+        text = "written by an older ctxkit, which did not name the op before: no change of them shows"
+        yield Finding("op 1" if old == 1 else f"ops 1-{old}", "unchained", text, note=True)
+    beside = opening.sidecar
+    if beside is None or beside.ignored or opening.in_place or any(entry.line.sidecar for entry in entries):
+        return
+    if beside.ops_size() is not None:
+        yield Finding(beside.ops_path.name, "no-ops", "is there and holds no op: were they taken out?")
+
+
+def parting(one: OpenedLog, other: OpenedLog) -> str:
+    """Up to which op two copies of a log are the same, in words; "" where they are, or where they share none."""
+    ours, theirs = one.ledger.entries, other.ledger.entries
+    pairs = zip(ours, theirs, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: chain.link(pair[0].body) == chain.link(pair[1].body), pairs))
+    if not same or same == len(ours) == len(theirs):
+        return ""
+    last = ours[same - 1]
+    return f"ops: the same up to op {last.number} ({last.name}); then {len(ours) - same} and {len(theirs) - same}"
+
+
+def _records(log: OpenedLog, entry: LedgerEntry) -> str:
+    """The digest of all bytes that are not ops, up to the row after which the op was written."""
+    rows = entry.op.at.rows if entry.op is not None and entry.op.at.rows is not None else entry.place
+    source, found = log.opening.laid_out, hashlib.sha256()
+    at = row = 0
+    for block in read_blocks(source, Row, []) if rows else ():
+        for i, record in enumerate(block.rows):
+            start, end = block.offsets[i], block.offsets[i] + block.sizes[i] + 1
+            if isinstance(record.ctxkit, str):
+                for piece in source.chunks(at, start):
+                    found.update(piece)
+                at = end
+                continue
+            row += 1
+            if row == rows:
+                for piece in source.chunks(at, min(end, source.size)):
+                    found.update(piece)
+                return found.hexdigest()
+    for piece in source.chunks(at):
+        found.update(piece)
+    return found.hexdigest()
