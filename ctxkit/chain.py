@@ -1,5 +1,4 @@
-"""The head of a log, which vouches for all of its ops and for the records that they were written after; and what is
-wrong with the chain of its ops.
+"""The head of a log, which vouches for its ops and records; and what is wrong with the chain of its ops.
 
 Two digests: of the newest op, which names the one before it, and so on; and of all bytes that are not ops, up to the
 rows that the log had when that op was written (REPLAY 61). Kept elsewhere, it shows that the newest ops are gone, or
