@@ -24,14 +24,15 @@ from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Usage
-from ctxkit.exporting import UNSENT, joined, nothing
+from ctxkit.exporting import UNSENT, Contents, joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Kept, NewSession, Row, SessionFormat, Written
-from ctxkit.formats.bodies import speaker
+from ctxkit.formats.bodies import Again, batched, speaker
 from ctxkit.reading import limited
 from ctxkit.recounting import recounted
 from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.source import Window
+from ctxkit.store.spool import Spool
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog
@@ -71,11 +72,9 @@ def session(
     stamp = iso(int(log.clock()))
     made = NewSession("" if keep_id else unique(), stamp, os.getcwd(), model or log.model, unique)
     if not own:
-        context, repairs = _contents(log, progress)
-        if not context:
-            raise nothing(log, UNSENT)
-        _foreign(log, context, made.model, repairs)
-        written = target.write(context, made)
+        handed, repairs = log.opening.format.handed(Contents(log, progress), log.answered)
+        written = target.write(_foreign(_contents(log, handed, repairs), made.model, repairs), made)
+        written.pieces = Spool(batched(written.pieces))
         written.repairs = joined(repairs, written.repairs)
         return written
     repairs = Repairs()
@@ -116,34 +115,37 @@ def _bare(log: OpenedLog, edited: Edited, model: str, repairs: Repairs) -> None:
         edited.context[:] = [kept for at, kept in enumerate(edited.context) if at not in gone]
 
 
-def _contents(log: OpenedLog, progress: Progress | None) -> tuple[list[Kept], Repairs]:
+class _Timed(Content):
+    """A message with its time, ISO. What is made of one has none."""
+
+    ts: str | None = None
+
+
+def _contents(log: OpenedLog, handed: Sequence[Content | None], repairs: Repairs) -> Iterator[Kept]:
     """The context in full, pairs whole, each message with its time; what was made up has that of what it follows."""
-    entries = list(log.entries())
-    contents: list[Content] = []
-    for place, entry in enumerate(entries, start=1):
-        contents.append(log.full(entry))
-        if progress is not None:
-            progress(place, len(entries))
-    handed, unsent = log.opening.format.handed(contents, log.answered)
-    times = {id(one): _time(log, entry.name) for one, entry in zip(handed, entries, strict=True)}
-    repaired, repairs = integrity.repair([one for one in handed if one is not None])
-    repairs = joined(unsent, repairs)
-    found: list[Kept] = []
+
+    def timed() -> Iterator[Content]:
+        for one, name in zip(handed, log.listed(), strict=True):
+            if one is not None:
+                yield _Timed(one.role, one.parts, one.name, one.rows, _time(log, name))
+
     when: str | None = None
-    for content in repaired:
-        when = times.get(id(content), when)
-        found.append(Kept(0, content, when))
-    return found, repairs
+    content = None
+    for content in integrity.Paired(Again(timed)).told(repairs):
+        when = content.ts if isinstance(content, _Timed) else when
+        yield Kept(0, content, when)
+    if content is None:
+        raise nothing(log, UNSENT)
 
 
-def _foreign(log: OpenedLog, context: list[Kept], model: str, repairs: Repairs) -> None:
+def _foreign(context: Iterable[Kept], model: str, repairs: Repairs) -> Iterator[Kept]:
     """Another program sends another system prompt and other tools: thinking that is bound goes."""
     for kept in context:
-        if kept.content is None or not (found := thinking.blocks(kept.content)):
-            continue
-        if thinking.is_bound(kept.content, model):
+        found = thinking.blocks(kept.content) if kept.content is not None else []
+        if kept.content is not None and found and thinking.is_bound(kept.content, model):
             repairs.tell_of_thinking("left out: another program sends another system prompt and tools", len(found))
             kept.content = thinking.without(kept.content)
+        yield kept
 
 
 def _time(log: OpenedLog, name: Name) -> str | None:

@@ -249,7 +249,8 @@ class Edited(msgspec.Struct):
 
 
 class Written(msgspec.Struct):
-    """A session file: `pieces` are its bytes, whole lines all together. `refused`: as of `Exported`.
+    """A session file: `pieces` are its bytes, whole lines all together; where they are made as they are asked for,
+    `repairs`, `count` and `keys` are known when all are. `refused`: as of `Exported`.
 
     `id`: its session's id; `name`: what its program calls the file; `count`: messages in the context. `keys`: the
     `Message.key` of each message of its context in order, of which reading it must give one list; none: its words.
@@ -268,7 +269,7 @@ class Written(msgspec.Struct):
 class SessionFormat(Format, Protocol):
     """A format whose files another program goes on with, and that ctxkit writes."""
 
-    def write(self, context: Sequence[Kept], session: NewSession) -> Written:
+    def write(self, context: Iterable[Kept], session: NewSession) -> Written:
         """A new session from contents of whatever format (`n` says nothing); calls and results are paired already."""
 
     def rewrite(self, edited: Edited, session: NewSession) -> Written:

@@ -106,6 +106,11 @@ def batches(items: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
         yield batch
 
 
+def batched(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in larger pieces."""
+    return map(b"".join, batches(pieces, PIECE))
+
+
 def written(value: Any) -> bytes:
     """`value` as JSON that every API takes: as `clean` has it."""
     try:

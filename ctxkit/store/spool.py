@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 
 from ctxkit.errors import WriteFailed
 
-IN_MEMORY = 8 << 20
+IN_MEMORY = 2 << 20
 """Bytes that are kept in memory; more go into a temporary file that its owner alone can read, and no path leads to."""
 CHUNK = 1 << 20
 
@@ -39,6 +39,9 @@ class Spool:
     def put_in(self, places: Sequence[int], words: bytes) -> None:
         """What is put in between at these places, which are ascending."""
         self._late = places, words
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.pieces()
 
     def pieces(self) -> Iterator[bytes]:
         """All of it, from the start."""

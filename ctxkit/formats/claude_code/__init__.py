@@ -107,7 +107,7 @@ class ClaudeCode(Format):
 
         return prefix(log, contents)
 
-    def write(self, context: Sequence[Kept], session: NewSession) -> Written:
+    def write(self, context: Iterable[Kept], session: NewSession) -> Written:
         """A new session."""
         from ctxkit.formats.claude_code.sessions import write
 

@@ -6,7 +6,7 @@ needs type, uuid, parentUuid, sessionId, timestamp and message (TRUTH rule 1); t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ctxkit.core.jsontext import dumps
@@ -24,20 +24,23 @@ _CARRIED = {"document", "search_result"}
 _ENDED = {True: "tool_use", False: "end_turn"}
 
 
-def write(context: Sequence[Kept], session: NewSession) -> Written:
+def write(context: Iterable[Kept], session: NewSession) -> Written:
     """A new session: a chain of rows, one per message."""
-    repairs = Repairs()
-    rows: list[bytes] = []
-    keys: list[str] = []
+    written = Written(session.id, f"{session.id}.jsonl", (), Repairs(), 0, [[]])
+    written.pieces = _rows(context, session, written)
+    return written
+
+
+def _rows(context: Iterable[Kept], session: NewSession, written: Written) -> Iterator[bytes]:
     parent: str | None = None
+    [keys] = written.keys
     for kept in context:
-        row = row_of(kept.content or Content("user", []), session, repairs, parent=parent, ts=kept.ts)
-        if row is None:
-            continue
-        parent = row["uuid"]
-        keys.append(row["uuid"])
-        rows.append(line(row))
-    return Written(session.id, f"{session.id}.jsonl", rows, repairs, len(rows), [keys])
+        row = row_of(kept.content or Content("user", []), session, written.repairs, parent=parent, ts=kept.ts)
+        if row is not None:
+            parent = row["uuid"]
+            keys.append(row["uuid"])
+            written.count += 1
+            yield line(row)
 
 
 def line(row: dict[str, Any]) -> bytes:

@@ -5,7 +5,7 @@ Pipeline: `formats/registry.py` lists `FORMAT`. What Codex sends on resume was r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
@@ -48,7 +48,7 @@ class Codex(Format):
         """The message in full."""
         return content_of(message, rows)
 
-    def write(self, context: Sequence[Kept], session: NewSession) -> Written:
+    def write(self, context: Iterable[Kept], session: NewSession) -> Written:
         """A new session."""
         from ctxkit.formats.codex.sessions import write
 

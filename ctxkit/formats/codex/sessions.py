@@ -6,7 +6,8 @@ needs a `session_meta` with an id and a model provider, then response items; the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ctxkit.core.jsontext import dumps
@@ -21,20 +22,30 @@ PROVIDER = "openai"
 Json = dict[str, Any]
 
 
-def write(context: Sequence[Kept], session: NewSession) -> Written:
+def write(context: Iterable[Kept], session: NewSession) -> Written:
     """A new session: what it says of itself, then the items of each message."""
-    repairs = Repairs()
-    made = Items(repairs, session=True)
-    items: list[tuple[str, Json]] = []
-    for kept in context:
-        listed = items_of(made, kept.content or Content("user", []), repairs)
-        items += [(kept.ts or session.time, item) for item in listed]
-    stay = {id(item) for item in followed([item for _, item in items], repairs)}
-    lines = [meta(session)]
-    for ts, item in items:
-        if id(item) in stay:
-            lines += _lines(ts, item)
-    return Written(session.id, file_name(session), lines, repairs, len(context))
+    written = Written(session.id, file_name(session), (), Repairs(), 0)
+    written.pieces = _rows(context, session, written)
+    return written
+
+
+def _rows(context: Iterable[Kept], session: NewSession, written: Written) -> Iterator[bytes]:
+    repairs, times = written.repairs, deque[tuple[str, Json]]()
+
+    def items() -> Iterator[Json]:
+        made = Items(repairs, session=True)
+        for kept in context:
+            written.count += 1
+            for item in items_of(made, kept.content or Content("user", []), repairs):
+                times.append((kept.ts or session.time, item))
+                yield item
+
+    yield meta(session)
+    for item in followed(items(), repairs):
+        ts, one = times.popleft()
+        while one is not item:  # left out
+            ts, one = times.popleft()
+        yield from _lines(ts, item)
 
 
 def items_of(made: Items, content: Content, repairs: Repairs) -> list[Json]:

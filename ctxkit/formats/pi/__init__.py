@@ -5,7 +5,7 @@ Pipeline: `formats/registry.py` lists `FORMAT`. What pi sends on resume was reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
@@ -72,7 +72,7 @@ class Pi(Format):
 
         return handed(list(contents))
 
-    def write(self, context: Sequence[Kept], session: NewSession) -> Written:
+    def write(self, context: Iterable[Kept], session: NewSession) -> Written:
         """A new session."""
         from ctxkit.formats.pi.sessions import write
 

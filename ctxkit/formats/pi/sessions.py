@@ -6,7 +6,7 @@ session is a header of version 3 and a tree of entries, here a chain.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ctxkit.core.jsontext import dumps
@@ -109,17 +109,22 @@ class Entries:
         return None
 
 
-def write(context: Sequence[Kept], session: NewSession) -> Written:
+def write(context: Iterable[Kept], session: NewSession) -> Written:
     """A new session: a header, and a chain of entries."""
-    repairs = Repairs()
-    entries = Entries(session, repairs, {}, ())
-    lines = [line(header(session))]
+    written = Written(session.id, file_name(session), (), Repairs(), 0)
+    written.pieces = _rows(context, session, written)
+    return written
+
+
+def _rows(context: Iterable[Kept], session: NewSession, written: Written) -> Iterator[bytes]:
+    entries = Entries(session, written.repairs, {}, ())
+    yield line(header(session))
     parent: str | None = None
     for kept in context:
+        written.count += 1
         for entry in entries.of(kept, parent):
             parent = entry["id"]
-            lines.append(line(entry))
-    return Written(session.id, file_name(session), lines, repairs, len(context))
+            yield line(entry)
 
 
 def header(session: NewSession, *, named: bool = True) -> Json:

@@ -15,7 +15,9 @@ def made(*contents: Content) -> Written:
     """A session of these contents."""
     numbers = count(1)
     session = NewSession("S", "2026-11-21T10:20:30Z", "/src", "claude-x", lambda: f"{next(numbers) // 2:08}-rest")
-    return write([Kept(0, content, "2026-01-01T00:00:00Z") for content in contents], session)
+    written = write([Kept(0, content, "2026-01-01T00:00:00Z") for content in contents], session)
+    written.pieces = list(written.pieces)
+    return written
 
 
 def one(role: str, *parts: Part | str) -> Content:
