@@ -83,3 +83,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, also those that were not used yet."""
+    return sorted({*globals(), *__all__})

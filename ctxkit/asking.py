@@ -44,12 +44,19 @@ def model_of(log: Log, named: str | None, *, fast: bool = False) -> str:
     if named is not None and fast:
         raise Usage("--model and --fast name two models: nothing was changed", "leave one of them out")
     config = str(log.config["compact.fast_model"] if fast else log.config["compact.model"])
-    found = config if named is None else named
+    found = require_text("the model to ask", named, "NAME as openai/gpt-...; words of your own: summary=") or config
     if not found.strip():
         key = "compact.fast_model" if fast else "compact.model"
         hint = f"--model NAME, as openai/gpt-... or ollama/..., or ctxkit config --user set {key} NAME"
         raise BadConfig("no model is named that could be asked: nothing was changed", hint)
     return found.strip()
+
+
+def require_text(what: str, value: object, hint: str) -> str | None:
+    """A text that a program gave, or None. Raises Usage for a function, a path, or whatever else is no text."""
+    if value is None or isinstance(value, str):
+        return value
+    raise Usage(f"{what} must be a text, not of type {type(value).__name__}: nothing was changed", hint)
 
 
 class Asking:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxkit.asking import MODEL, model_of
+from ctxkit.asking import MODEL, model_of, require_text
 from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, whole
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import NOTHING, Names
@@ -162,6 +162,7 @@ def wish_of(log: Log, asked: Asked) -> Wish:
         raise Usage("no model is asked for that: nothing was changed", f"--model and --fast are for --strategy {MODEL}")
     if asked.summary is not None:
         strategy = GIVEN
+        require_text("the summary", asked.summary, "summary=TEXT; a model is named: summary_model=NAME")
         if not asked.summary.strip():
             raise BadSummary("the summary is empty: nothing was changed", "what stands for the messages, as text")
     elif strategy not in STRATEGIES:

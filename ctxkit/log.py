@@ -192,9 +192,10 @@ class Log(CommittingLog):
         `compact` (default: made by rules, unless the config's `compact.strategy` is llm); where that fails they say so.
         Raises NothingChanges for an empty context, CannotCreate, NoPermission, Locked, Usage, BadConfig.
         """
-        from ctxkit.asking import teller
+        from ctxkit.asking import require_text, teller
         from ctxkit.keeping import Taken, keep, take
 
+        require_text("the summary", summary, "summary=TEXT; a model is named: summary_model=NAME")
         asked = teller(self, summary_model, fast=fast, given=summary is not None, hooks=hooks)
         kept = keep(self, description, tags=tags, all=all, summary=asked or summary)
         return Taken(kept) if self.opening.path is None else take(self, kept)

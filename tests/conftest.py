@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from hypothesis import settings
@@ -18,6 +20,12 @@ from ctxkit.store import append
 settings.register_profile("same", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("same")
+
+# Programs that tests start and interrupt inherit an ignored Ctrl-C (`nohup pytest`, some runners), and then never end.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+BOUND = 600
+"""Seconds after which a test hangs: ten times what the longest takes on an idle machine."""
 
 CLEARED = ("CTXKIT_", "XDG_", "EDITOR", "VISUAL", "PAGER", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "LC_", "LANGUAGE")
 KEPT = ("CTXKIT_SHARED",)  # where the transcripts for tests are: see tests/shared.py
@@ -55,6 +63,20 @@ def clean_environment(_homes: Path) -> Iterator[None]:
     os.environ.clear()
     os.environ.update(before)
     time.tzset()
+
+
+def _hangs(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"the test takes over {BOUND} s")
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    """No test hangs for ever: a failure names it."""
+    before = signal.signal(signal.SIGALRM, _hangs)
+    signal.alarm(BOUND)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True)

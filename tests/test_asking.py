@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
@@ -21,6 +22,7 @@ from ctxkit.hooks import Hooks
 from ctxkit.policies.compact.story import LONGEST
 from ctxkit.summarize import Answer
 from tests.core.test_redaction import SHAPES
+from tests.lawful import as_bytes
 from tests.stub import KEY, Says, Script, asked, pointed, stub
 from tests.test_summarize import ANTHROPIC, OPENAI, TOO_LONG
 
@@ -335,3 +337,15 @@ def test_no_canary_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(op, Compact) and op.model and op.text and f"{keys[0][:4]}…[redacted" in op.text
     assert [key for key in keys if key[-12:] in made.sent] == [] and made.sent.count("…[redacted") >= len(keys)
     assert keys[0] not in op.text.split("\n\n")[0]
+
+
+def test_what_must_be_a_text() -> None:
+    """A function in the place of a model's name, or of a summary, is refused in words."""
+    messages = [{"role": "user", "content": "words " * 99}] * 6
+    for call in (
+        lambda: summarize_context(messages, summary_model=len),  # type: ignore[arg-type]
+        lambda: Log.open(io.BytesIO(as_bytes(messages)), env={}).snapshot(summary=len),  # type: ignore[arg-type]
+        lambda: Log.open(io.BytesIO(as_bytes(messages)), env={}).compact(summary=len),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(Usage, match="must be a text, not of type builtin_function"):
+            call()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,16 @@ def test_a_runaway_pattern_is_stopped(tmp_path: Path) -> None:
     with pytest.raises(BadPattern, match="too slow"):
         log.forget(grep=EVIL)
     assert (tmp_path / "chat.jsonl").read_bytes() == before
+
+
+def test_many_slow_messages_are_one_slow_pattern(tmp_path: Path) -> None:
+    """The deadline is for the command: messages that each stay below it do not add up to ten times as much."""
+    log = log_of(tmp_path, *["a" * 21 + "!"] * 200)
+    log.limit = Deadline(EVIL, 0.2)
+    began = time.process_time()
+    with pytest.raises(BadPattern, match="too slow"):
+        log.forget(grep=EVIL)
+    assert time.process_time() - began < 20  # each takes some tenths of a second: all of them a minute
 
 
 def test_the_timer_is_off_after_a_selection(tmp_path: Path) -> None:
