@@ -69,7 +69,7 @@ class Measuring:
 
     def _tokens(self, session: Session, names: Sequence[Name]) -> float:
         """Tokens of the context `names`, with all that is sent besides."""
-        places = list(self._in_place((name, None) for name in names))
+        places = list(self._in_place(names))
         came = self.each([name for name, place in zip(names, places, strict=True) if place < 0])
         gone, expected = 0.0, 0
         for place in (*places, len(self._places)):
@@ -99,36 +99,39 @@ class Measuring:
         return self._thoughts[n]
 
     def requests(self, context: Sequence[tuple[Name | None, Content | None]]) -> Iterator[tuple[int, float]]:
-        """Place in `context` -> tokens of the request up to there, of each message that stands as it was counted.
-
-        `context`: names, and what stands for them where that was made; what has no name is new.
+        """Place in `context` -> tokens of the request up to there, of each reply up to the newest counted one that
+        stands behind the one before as it did. `context`: names, None for a new message, and what stands for them
+        where that was made.
         """
         session = self._session
         if session is None:
             return
-        places = list(self._in_place(context))
-        moved, expected = 0.0, 0
-        for at, (place, (name, made)) in enumerate(zip(places, context, strict=True)):
-            if place < 0:
+        before, messages, moved, expected = session.increments.before, self.counting.log.state().messages, 0.0, 0
+        for at, (name, made) in enumerate(context):
+            place = self._places.get(name, -1) if isinstance(name, int) else -1
+            if place < expected:
                 moved += self._made(name, made)
                 continue
             if place > expected:
-                moved -= session.increments.between(expected, place)
-            yield at, session.increments.before(place) + moved
+                moved -= before(place) - before(expected)
+            if isinstance(name, int) and messages[name - 1].role == "assistant":
+                yield at, before(place) + moved
             expected = place + 1
+            if made is not None and name is not None:
+                moved += self.instead(name, made) - session.increments.between(place, expected)
 
     def _made(self, name: Name | None, made: Content | None) -> float:
         if made is not None:
             return self.instead(name, made)
         return 0.0 if name is None else sum(self.each([name]))
 
-    def _in_place(self, context: Iterable[tuple[Name | None, Content | None]]) -> Iterator[int]:
+    def _in_place(self, names: Iterable[Name]) -> Iterator[int]:
         """The place of each message among those that were counted, where it stands behind the one before as it did;
         else -1.
         """
         stubs, expected = self.counting.log.state().board.stubs, 0
-        for name, made in context:
-            place = self._places.get(name, -1) if isinstance(name, int) and made is None and name not in stubs else -1
+        for name in names:
+            place = self._places.get(name, -1) if isinstance(name, int) and name not in stubs else -1
             if place >= expected:
                 expected = place + 1
                 yield place

@@ -69,7 +69,7 @@ def _told(log: OpenedLog, context: Sequence[Kept]) -> dict[int, tuple[Usage, Usa
     left = list(accumulate(thoughts, initial=0.0))
     for place, request in measuring.requests([(kept.n or None, kept.content) for kept in context]):
         n = context[place].n
-        had = log.usage(n) if log.messages[n - 1].role == "assistant" else None
+        had = log.usage(n)
         if had is not None:
             reply = max(1, whole(had.reply - thoughts[place])) if thoughts[place] else had.reply
             found[place] = had, had._replace(request=max(1, whole(request - left[place])), reply=reply)

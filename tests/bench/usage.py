@@ -132,7 +132,7 @@ def forgotten(files: Sequence[Path]) -> Iterator[str]:
 
 
 def _row(name: str, cuts: str, found: Sequence[float], hidden: Sequence[float], tried: int, large: int) -> str:
-    low, off = -100 * min(0.0, *found), _percent([abs(one) for one in found], 0.5)
+    low, off = 100 * max(0.0, *(-one for one in found)), _percent([abs(one) for one in found], 0.5)
     return f"| {name} | {cuts} | {len(found)} | {low:.1f} % | {off} | {_percent(hidden, 0.5)} | {tried} | {large} |"
 
 
