@@ -7,6 +7,7 @@ request with ctxkit's context of the same file, block by block. Linux only; hund
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import sys
 from collections import Counter
@@ -44,6 +45,7 @@ def main() -> int:
     """Resume what was asked for; 0: equal or explained, 1: something differs, 2: nothing could be run."""
     parser = argparse.ArgumentParser(prog="just resume", description=__doc__)
     parser.add_argument("--agent", action="append", choices=AGENTS, help="only this one; can be repeated")
+    parser.add_argument("--version", default="*", metavar="GLOB", help="only such a version (default *)")
     parser.add_argument("--file", default="*", metavar="GLOB", help="only sessions with such a name (default *)")
     parser.add_argument("--cache", type=Path, default=cache(), help="where agents are installed (default %(default)s)")
     parser.add_argument("--edited", action="store_true", help="resume exports, after ops and of other formats")
@@ -58,16 +60,19 @@ def main() -> int:
     for agent in AGENTS.values():
         if (asked.agent and agent.name not in asked.agent) or (asked.edited and agent.name in exports.OTHERS):
             continue
-        try:
-            installed = install(agent, asked.cache)
-        except CannotInstallError as why:
-            print(f"{agent.name}: not installed: {why}")
-            missing += 1
-            continue
-        found = list(edited(installed, asked.file, asked.edit) if asked.edited else judged(installed, asked.file))
-        ran += len(found)
-        failed += sum(bool(one.first) for _, one in found)
-        summary += table(installed, found, edited=asked.edited)
+        for version in agent.versions[-1:] if asked.edited else agent.versions:
+            if not fnmatch(version, asked.version):
+                continue
+            try:
+                installed = install(agent, asked.cache, version)
+            except CannotInstallError as why:
+                print(f"{agent.name} {version}: not installed: {why}")
+                missing += 1
+                continue
+            found = list(edited(installed, asked.file, asked.edit) if asked.edited else judged(installed, asked.file))
+            ran += len(found)
+            failed += sum(bool(one.first) for _, one in found)
+            summary += table(installed, found, edited=asked.edited)
     print("\n" + "\n".join([*(EDITED_HEAD if asked.edited else HEAD), *summary]))
     if asked.write and ran:
         page = PAGE.read_text(encoding="utf-8")
@@ -103,8 +108,9 @@ def judged(installed: Installed, pattern: str) -> Iterator[tuple[str, Compared]]
 
 def edited(installed: Installed, pattern: str, edit: str) -> Iterator[tuple[str, Compared]]:
     """Resume each export; a line each is printed as it comes."""
+    sent = functools.cache(partial(blocks_of_file, installed))
     for export in exports.exports(installed.agent.name, pattern, edit):
-        found = exports.judge(installed.agent.name, export, partial(answer, installed, model=""))
+        found = exports.judge(installed.agent.name, export, partial(answer, installed, model=""), sent)
         if found is not None:
             found = explained(installed.agent.name, export, found)
             say(installed, f"{export.path.stem} {export.what}", found)
@@ -129,20 +135,38 @@ def say(installed: Installed, what: str, found: Compared) -> None:
 def judge(installed: Installed, path: Path) -> Compared:
     """One session: what the agent sends beside ctxkit's context."""
     model = MODELS.get(path.stem, "")
-    return answer(installed, path.read_bytes(), lambda: context(installed.agent.name, path, model), model)
+    ours = partial(context, installed.agent.name, path, model)
+    return answer(installed, path.read_bytes(), ours, lambda _: "", model=model)
 
 
-def answer(installed: Installed, session: bytes, ours: Callable[[], list[Block]], model: str) -> Compared:
-    """What the agent sends of `session`, beside ours."""
+def answer(
+    installed: Installed, session: bytes, ours: Callable[[], list[Block]], beside: Callable[[list[Block]], str],
+    *, model: str,
+) -> Compared:  # fmt: skip
+    """What the agent sends of `session`, beside ours; where they are equal `beside` says what else is wrong."""
     try:
-        body = resume(installed, session, model)
+        sent = blocks_of(installed, session, model)
     except NotResumedError as why:
         return Compared(0, f"not resumed: {why}")
+    found = compared(sent, ours())
+    found.first = found.first or beside(sent)
+    return found
+
+
+def blocks_of(installed: Installed, session: bytes, model: str = "") -> list[Block]:
+    """What the agent sends of a session. Raises NotResumedError."""
+    body = resume(installed, session, model)
     if installed.agent.name == "codex":
-        sent = responses(body["input"], str(body.get("client_metadata", {}).get("root_turn_id", "")))
-    else:
-        sent = gemini(body["contents"]) if "contents" in body else anthropic(body["messages"])
-    return compared(sent, ours())
+        return list(responses(body["input"], str(body.get("client_metadata", {}).get("root_turn_id", ""))))
+    return list(gemini(body["contents"]) if "contents" in body else anthropic(body["messages"]))
+
+
+def blocks_of_file(installed: Installed, path: Path) -> list[Block]:
+    """The same of a file; nothing where it is not resumed."""
+    try:
+        return blocks_of(installed, path.read_bytes())
+    except NotResumedError:
+        return []
 
 
 def table(installed: Installed, found: list[tuple[str, Compared]], *, edited: bool) -> list[str]:

@@ -31,13 +31,20 @@ class Settled:
 
 @dataclass(frozen=True)
 class Agent:
-    """`version`: the one whose requests were recorded. `also`: further packages it needs."""
+    """`version`: the one whose requests were recorded; `newest`: a later one that is asked too. `also`: further
+    packages it needs."""
 
     name: str
     package: str
     version: str
     program: str
     also: tuple[tuple[str, str], ...] = ()
+    newest: str = ""
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """All that are asked, the newest last."""
+        return (self.version, self.newest) if self.newest else (self.version,)
 
     def settle(self, home: Path, session: bytes, place: Path, model: str = "") -> Settled:
         """Put a session into `home`; `place`: where the agent is installed."""
@@ -137,11 +144,14 @@ _SETTLE = {"claude-code": _claude_code, "codex": _codex, "pi": _pi, "gemini-cli"
 AGENTS = {
     agent.name: agent
     for agent in (
-        Agent("claude-code", "@anthropic-ai/claude-code", "2.1.329", "@anthropic-ai/claude-code-linux-*/claude"),
+        Agent(
+            "claude-code", "@anthropic-ai/claude-code", "2.1.329", "@anthropic-ai/claude-code-linux-*/claude",
+            newest="2.1.330",
+        ),
         Agent("codex", "@openai/codex", "0.169.0", "@openai/codex-linux-*/vendor/*/bin/codex"),
         Agent(
             "pi", "@earendil-works/pi-coding-agent", "0.87.1", "@earendil-works/pi-coding-agent/dist/bundle/cli.js",
-            (NODE,),
+            (NODE,), newest="1.5.2",
         ),
         Agent("gemini-cli", "@google/gemini-cli", "0.61.0", "@google/gemini-cli/bundle/gemini.js", (NODE,)),
     )

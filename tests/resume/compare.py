@@ -6,10 +6,10 @@ Nothing of a transcript comes out of here: kinds, places and counts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.resume.blocks import CUT, Block
+from tests.resume.blocks import CUT, Block, fold
 
 
 @dataclass
@@ -48,6 +48,40 @@ def compared(sent: Iterable[Block], ours: Iterable[Block]) -> Compared:
     wanted, got = (f"{side[same].role} {side[same].kind}" if same < len(side) else "the end" for side in sides)
     lengths = f"{len(theirs)} blocks" if len(theirs) == len(mine) else f"{len(theirs)} and {len(mine)} blocks"
     return Compared(len(theirs), f"block {same}: agent {wanted}, ctxkit {got} ({lengths})", ruled)
+
+
+def of_the_source(before: Sequence[Block], after: Sequence[Block], chosen: Iterable[str], brought: str) -> str:
+    """Where what an agent sends of an edited session is not what it sent of the unedited one, less what an op took.
+
+    `chosen`: the strings of the messages that are in the context still; `brought`: all words that ops brought in. Empty
+    where every block is the source's or an op's, and all of the source that was chosen is there.
+    """
+    was, now = ("\n".join(_words(block) for block in side if not block.rule) for side in (before, after))
+    for number, block in enumerate(block for block in after if not block.rule):
+        words = _words(block)
+        if words in was or CUT.search(words) or (block.key and block.key in brought):
+            continue
+        if not _made_of(words, was, brought):
+            return f"block {number} ({block.role} {block.kind}) is neither the source's nor an op's"
+    for words, count in Counter(fold(one) for one in chosen).items():
+        if len(words) >= LONG and now.count(words) < min(count, was.count(words)):
+            times = f"{was.count(words)} times, the edited one {now.count(words)}"
+            return f"the source sends {len(words)} characters {times}"
+    return ""
+
+
+LONG = 40
+"""Characters of words that are looked for as often as they were said; shorter ones stand in others."""
+
+
+def _words(block: Block) -> str:
+    """All that a block says, white space folded."""
+    return fold(block.body or block.key)
+
+
+def _made_of(words: str, was: str, brought: str) -> bool:
+    """Whether each word is the source's or an op's: messages that met are one."""
+    return words in brought or all(piece in was or piece in brought for piece in words.split(" ") if len(piece) > 3)
 
 
 def without_unpaired(sent: Iterable[Block]) -> list[Block]:

@@ -13,6 +13,16 @@ from ctxkit.formats.anthropic import write
 from tests.resume.blocks import ABORTED, MADE_RESULTS, Block, anthropic, as_json, fold, gemini, without_nulls
 
 
+class _Any:
+    """Every tool: an agent sends the definitions of its own along."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+ANY = _Any()
+
+
 def context(agent: str, session: Path, model: str = "") -> list[Block]:
     """The blocks of the context of `session`, in the form in which `agent` would send them."""
     return context_of(agent, Log.open(session), model)
@@ -29,7 +39,7 @@ def context_of(agent: str, log: Log, model: str = "") -> list[Block]:
     contents = [log.full(entry) for entry in log.entries()]
     own = log.opening.format.sent(contents, log.answered, model)  # after ops too: what the program makes of the history
     try:
-        body, _ = write(own[0] if own else contents, as_sent=own is not None)
+        body, _ = write(own[0] if own else contents, as_sent=own is not None, tools=ANY)
     except NothingToSend:
         return []
     return list(anthropic(body["messages"]))

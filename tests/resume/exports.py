@@ -11,13 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 from ctxkit import Log
 from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, NothingToSend
+from tests.lossless import chosen
 from tests.resume.agents import AGENTS
-from tests.resume.blocks import Block
-from tests.resume.compare import Compared
+from tests.resume.blocks import Block, fold
+from tests.resume.compare import Compared, of_the_source
 from tests.resume.contexts import context, context_of
 from tests.resume.edits import EDITS
 from tests.shared import HERE, SHARED
@@ -29,8 +31,10 @@ OTHERS = {
 }
 """Formats that ctxkit does not write as sessions: where their fixtures are."""
 
-Answer = Callable[[bytes, Callable[[], list[Block]]], Compared]
-"""What the agent sends of a session, compared with ours."""
+Answer = Callable[[bytes, Callable[[], list[Block]], Callable[[list[Block]], str]], Compared]
+"""What the agent sends of a session, compared with ours; and then looked at by itself."""
+Sent = Callable[[Path], list[Block]]
+"""What the agent sends of a session file."""
 
 
 @dataclass
@@ -63,8 +67,11 @@ def exports(agent: str, pattern: str, edit: str = "*") -> Iterator[Export]:
             yield from (Export(path, f"from {other}", EDITS["nothing"], own=False) for path in sessions(other, pattern))
 
 
-def judge(agent: str, export: Export, answer: Answer) -> Compared | None:
-    """One export, resumed; None where the session has nothing that such an edit could be about."""
+def judge(agent: str, export: Export, answer: Answer, source: Sent) -> Compared | None:
+    """One export, resumed; None where the session has nothing that such an edit could be about.
+
+    Of the agent's own format it is compared with what the agent sends of the session before the edit, too (`source`).
+    """
     with tempfile.TemporaryDirectory(prefix="ctxkit-edit-") as folder:
         copy = Path(folder) / export.path.name
         copy.write_bytes(export.path.read_bytes())
@@ -81,10 +88,25 @@ def judge(agent: str, export: Export, answer: Answer) -> Compared | None:
         except CtxkitError as why:
             return Compared(0, f"ctxkit refused: {why}")
         if export.own:
-            return answer(written, lambda: context_of(agent, log))
+            return answer(written, lambda: context_of(agent, log), partial(_beside_source, source, export.path, log))
         made = Path(folder) / "written.jsonl"
         made.write_bytes(written)
-        return answer(written, lambda: context(agent, made))
+        return answer(written, lambda: context(agent, made), lambda _: "")
+
+
+def _beside_source(source: Sent, path: Path, log: Log, after: list[Block]) -> str:
+    """What of the source is not there, or is not of it."""
+    told = dict(chosen(log))
+    own = set(log.own())
+    brought: list[str] = []
+    for entry in log.entries():
+        n = entry.name if isinstance(entry.name, int) else 0
+        if n not in own or entry.stub is not None:  # an op's own words, or what it gave back of the file
+            brought += (word for thing in told[str(entry.name)] for word in thing.words)
+        if n and n not in own:
+            brought += (*log.messages[n - 1].calls, *log.messages[n - 1].results)
+    strings = [word for found in told.values() for thing in found for word in thing.words]
+    return of_the_source(source(path), after, strings, fold(" ".join(brought)))
 
 
 NOTHING = "ctxkit: nothing left to send"

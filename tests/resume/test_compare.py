@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.resume.blocks import Block
-from tests.resume.compare import compared, cut
+from tests.resume.compare import compared, cut, of_the_source
 
 ASK = Block("user", "text", "list the files")
 CALL = Block("assistant", "tool_use", "t1", "ls{}")
@@ -71,3 +71,28 @@ def test_a_cut_result_has_the_start_and_the_end_of_the_whole(sent: str, same: bo
     whole = replace(RESULT, body="one two three four five six seven eight nine ten")
     assert cut(replace(RESULT, body=sent), whole) is same
     assert not cut(replace(RESULT, key="t2", body=sent), whole)
+
+
+LINE = "what was asked for at some length, so that it is looked for"
+SAID = [
+    Block("user", "text", LINE),
+    Block("assistant", "text", "short"),
+    Block("assistant", "tool_use", "c1", "Read{}"),
+]
+
+
+@pytest.mark.parametrize(
+    ("after", "chosen", "brought", "expected"),
+    [
+        (SAID, [LINE, "short"], "", ""),
+        (SAID[1:], ["short"], "", ""),
+        (SAID[1:], [LINE], "", f"the source sends {len(LINE)} characters 1 times, the edited one 0"),
+        ([*SAID, Block("user", "text", "In short")], [], "In short: all went well", ""),
+        ([*SAID, Block("user", "text", "Invented")], [], "", "block 3 (user text) is neither the source's nor an op's"),
+        ([*SAID, Block("assistant", "tool_use", "c2", "Write{}")], [], "c2", ""),
+        ([*SAID, Block("user", "text", "Invented", rule="reminder")], [], "", ""),
+    ],
+)  # fmt: skip
+def test_beside_the_source(after: list[Block], chosen: list[str], brought: str, expected: str) -> None:
+    """What the agent sent of the session before the edit, less what the op took, with what it brought."""
+    assert of_the_source(SAID, after, chosen, brought) == expected

@@ -34,10 +34,15 @@ def test_a_part_of_them() -> None:
     assert [export.what for export in exports("codex", "no-base", "re*")] == ["rewind", "remember", "recall"]
 
 
-def sent(session: bytes, ours: Callable[[], list[Block]]) -> Compared:
+def sent(session: bytes, ours: Callable[[], list[Block]], _: Callable[[list[Block]], str]) -> Compared:
     """Instead of an agent: the session is one, and we have something of it."""
     assert session.startswith(b'{"')
     return Compared(len(ours()), "")
+
+
+def source(path: Path) -> list[Block]:
+    """Instead of an agent that resumes the session as it is."""
+    raise AssertionError(path)
 
 
 def test_an_export_is_judged() -> None:
@@ -46,20 +51,20 @@ def test_an_export_is_judged() -> None:
     whole = len(context("codex", FIXTURES / "truth-codex/no-base.jsonl"))
     for agent, export, blocks in (("codex", *own, whole - 1), ("pi", *other, whole)):
         assert isinstance(export, Export)
-        assert judge(agent, export, sent) == Compared(blocks, "")
+        assert judge(agent, export, sent, source) == Compared(blocks, "")
 
 
 def test_an_edit_that_has_nothing_to_do_is_left_out() -> None:
     """A session without parallel calls has no part in their figures."""
     [export] = exports("codex", "no-base", "forget of one result")
-    assert judge("codex", export, sent) is None
+    assert judge("codex", export, sent, source) is None
 
 
 def test_nothing_left_to_send_is_counted() -> None:
     """A session of which an op leaves nothing is not written."""
     [export] = exports("codex", "no-base", "nothing")
     export.edit = _forget_all
-    found = judge("codex", export, sent)
+    found = judge("codex", export, sent, source)
     assert found is not None and (found.blocks, found.ruled) == (0, {NOTHING: 1})
 
 

@@ -45,10 +45,10 @@ def test_an_agent_that_cannot_be_installed(edited: bool, monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "argv", ["resume", "--agent", "pi", "--agent", "codex", *(["--edited"] if edited else [])])
     run = {"judged": mock.DEFAULT, "edited": mock.DEFAULT, "install": mock.DEFAULT}
     with mock.patch.multiple(main, **run) as mocks:
-        mocks["install"].side_effect = [CannotInstallError("no network"), PI]
+        mocks["install"].side_effect = [CannotInstallError("no network"), PI, PI]
         mocks["judged"].return_value = mocks["edited"].return_value = [("forget", EQUAL)]
         assert main.main() == 1
-        mocks["install"].side_effect = [PI, PI]
+        mocks["install"].side_effect = [PI, PI, PI]
         assert main.main() == 0
 
 
