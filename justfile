@@ -108,3 +108,7 @@ kills *args:
 # Every sequence of ops on the real files with pictures, through every writer: what is sent is inside the limits
 images:
     python -m tests.pictures
+
+# No word is lost between a log and what is sent unsaid: all real files, targets and random ops (minutes); --count: more
+lossless *args:
+    python -m tests.lossless {{args}}

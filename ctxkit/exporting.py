@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -31,6 +31,7 @@ from ctxkit.tokens.preserved import binds
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
+    from ctxkit.formats.base import Format
 
 _NO_CHANGE = (Mark, Protect, Unprotect, Undo)
 """Ops that leave the context as it is; an undone op is void by itself."""
@@ -95,12 +96,12 @@ class Contents(Sequence[Content]):
 
 def export(
     log: OpenedLog, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
-    keep_thinking: bool = False, with_tools: bool = False, progress: Progress | None = None,
+    keep_thinking: bool = False, with_tools: bool = False, tools: Container[str] = frozenset(),
+    progress: Progress | None = None,
 ) -> Exported:  # fmt: skip
     """The context of `log` for `to` (chat, openai, responses, anthropic, gemini).
 
-    Raises NothingToSend where there is nothing. `assembly`, `status`, `keep_thinking`, `with_tools`, `progress`: as of
-    `Log.export`.
+    Raises NothingToSend where there is nothing. `assembly`, `status` and what follows: as of `Log.export`.
     """
     stands = Contents(log, progress)
     if not stands:
@@ -112,6 +113,8 @@ def export(
     sent = None if log.native else log.opening.format.sent(list(stands), log.answered, model)
     if sent is not None:
         contents, repairs = sent
+    heard, unheard = contents, chain([repairs], iter(Repairs, None))  # gone through twice, and counted once
+    contents = Again(lambda: _voiced(log.opening.format, heard, next(unheard)))
     put_in = False
     if assembly:
         around, inner = log.assembled(status), contents
@@ -147,7 +150,7 @@ def export(
                 kept, why = _kept_thinking(log, stands, contents, as_sent=as_sent)
         thought, counts = contents, chain([repairs], iter(Repairs, None))  # gone through twice, and counted once
         contents = Again(lambda: _with_thinking(thought, kept, why, log.model, model, next(counts)))
-        body = anthropic.body(contents, repairs, model=model, as_sent=as_sent)
+        body = anthropic.body(contents, repairs, model=model, as_sent=as_sent, tools=tools)
     spool = Spool(body.pieces())
     places, words = body.late()
     spool.put_in(array("q", (len(body.start) + place for place in places)), words)
@@ -168,6 +171,11 @@ def _lines(log: OpenedLog, contents: Sequence[Content]) -> Exported:
     if not found.count:
         raise nothing(log, UNSENT)
     return found
+
+
+def _voiced(program: Format, contents: Iterable[Content], repairs: Repairs) -> Iterator[Content]:
+    """The contents in roles that models know, without what is never sent."""
+    return (one for content in contents if (one := program.voiced(content, repairs)) is not None)
 
 
 def _placed(around: Assembly, contents: Iterable[Content]) -> Iterator[Content]:
@@ -206,12 +214,13 @@ def _with_tools(
 
     change = thinking.first_change(log) if binds(model) else None
     prefix = _noted(log, stood if change is None else islice(stood, change.place))
+    names = {tool.get("name") for tool in prefix.tools or () if isinstance(tool, dict)}
     why = PUT_IN if put_in else "the log does not note their request" if change is None else change.why
     choices: list[set[str] | None] = [set(prefix.kept) if not put_in else set(), set()] if binds(model) else [None]
     for kept in choices:
         counts = chain([more := Repairs()], iter(Repairs, None))
         left = Again(lambda: _with_thinking(contents, kept, why, log.model, model, next(counts)))  # noqa: B023  # at once
-        body = anthropic.body(left, more, model=model, as_sent=as_sent).value
+        body = anthropic.body(left, more, model=model, as_sent=as_sent, tools=names).value
         if not kept or _begun(body, prefix, kept):
             break
     messages, words = body.pop("messages"), body.pop("system", "")

@@ -7,7 +7,7 @@ appends it durably, and returns it; None where the wished state holds already. `
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -325,6 +325,7 @@ class Log(CommittingLog):
     def export(
         self, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
         keep_thinking: bool = False, with_tools: bool = False, fit_images: bool = False,
+        tools: Container[str] = frozenset(),
         progress: Progress | None = None,
     ) -> Exported:  # fmt: skip
         """The context for `to`: chat, openai, responses, anthropic or gemini.
@@ -335,7 +336,8 @@ class Log(CommittingLog):
         system prompt and the tools that it was made with. `with_tools`: for anthropic, those are put into the request,
         where the log notes them; thinking that was made behind the same bytes stays. `fit_images`: the oldest pictures
         beyond what the provider takes are left out; without it the result's `refused` says what it takes not.
-        `progress`: told how many messages are read, and of how many.
+        `tools`: names of the tools whose definitions the caller sends along: to Anthropic, what a search found of
+        others is told in words. `progress`: told how many messages are read, and of how many.
         """
         from ctxkit.exporting import export
         from ctxkit.images import fitted
@@ -343,26 +345,31 @@ class Log(CommittingLog):
         def make(log: Log) -> Exported:
             return export(
                 log, to, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,
-                with_tools=with_tools, progress=progress,
+                with_tools=with_tools, tools=tools, progress=progress,
             )  # fmt: skip
 
         return fitted(self, to, model, make, fit=fit_images)
 
     def session(
         self, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "", fit_images: bool = False,
+        instructions: bool = False,
         progress: Progress | None = None,
     ) -> Written:  # fmt: skip
         """The context as a session file that the program of format `to` goes on with. Raises NothingToSend, Usage.
 
         In the log's own format every record that stays keeps its bytes, but for ids. `keep_id`: the session's too.
         Where ops changed the context, its replies say what their requests come to now; `recount=False`: what they said.
-        `model`: who is said to have spoken where the log does not say. `fit_images`, `progress` as in `export`.
+        `model`: who is said to have spoken where the log does not say. `instructions`: what the log's own program told
+        its model (its system prompt, its sandbox's rules) goes along to another program. `fit_images`, `progress` as in
+        `export`.
         """
         from ctxkit.images import fitted
         from ctxkit.sessions import session
 
         def make(log: Log) -> Written:
-            return session(log, to, keep_id=keep_id, recount=recount, model=model, progress=progress)
+            return session(
+                log, to, keep_id=keep_id, recount=recount, model=model, instructions=instructions, progress=progress
+            )
 
         return fitted(self, to, model, make, fit=fit_images)
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from ctxkit.calls import Calls
 from ctxkit.core import untyped
 from ctxkit.core.context import entry
-from ctxkit.core.integrity import ASSISTANT_ROLES as SPEAKS
 from ctxkit.core.messages import Call, Content, Message, Result, Text
 from ctxkit.core.names import Name, Names
+from ctxkit.core.roles import ASSISTANT as SPEAKS
 from ctxkit.core.select import opens
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.untyped import Kind

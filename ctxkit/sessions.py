@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
@@ -26,7 +26,7 @@ from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Usage
 from ctxkit.exporting import UNSENT, Contents, joined, nothing
 from ctxkit.formats import registry
-from ctxkit.formats.base import Block, Edited, Kept, NewSession, Row, SessionFormat, Written
+from ctxkit.formats.base import Block, Edited, Format, Kept, NewSession, Row, SessionFormat, Written
 from ctxkit.formats.bodies import Again, batched, speaker
 from ctxkit.reading import limited
 from ctxkit.recounting import recounted
@@ -48,14 +48,14 @@ def fresh() -> str:
 
 def session(
     log: OpenedLog, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "",
-    unique: Callable[[], str] = fresh,
+    instructions: bool = False, unique: Callable[[], str] = fresh,
     progress: Progress | None = None,
 ) -> Written:  # fmt: skip
     """The context of `log` as a session file of format `to`. `unique` gives new ids.
 
     `keep_id`: its session keeps its id; `recount`: its replies tell what their requests come to now, where the context
-    is another one than was counted; False: they keep what they said. Both are for a session of the same format. Raises
-    Usage.
+    is another one than was counted; False: they keep what they said. Both are for a session of the same format.
+    `instructions`: what the log's program told its model goes to another program too. Raises Usage.
     """
     target = registry.by_name(to)
     if not isinstance(target, SessionFormat):
@@ -73,7 +73,8 @@ def session(
     made = NewSession("" if keep_id else unique(), stamp, os.getcwd(), model or log.model, unique)
     if not own:
         handed, repairs = log.opening.format.handed(Contents(log, progress), log.answered)
-        written = target.write(_foreign(_contents(log, handed, repairs), made.model, repairs), made)
+        context = _contents(log, handed, repairs, instructions=instructions)
+        written = target.write(_foreign(context, made.model, repairs), made)
         written.pieces = Spool(batched(written.pieces))
         written.repairs = joined(repairs, written.repairs)
         return written
@@ -121,13 +122,23 @@ class _Timed(Content):
     ts: str | None = None
 
 
-def _contents(log: OpenedLog, handed: Sequence[Content | None], repairs: Repairs) -> Iterator[Kept]:
-    """The context in full, pairs whole, each message with its time; what was made up has that of what it follows."""
+def _contents(
+    log: OpenedLog, handed: Sequence[Content | None], repairs: Repairs, *, instructions: bool
+) -> Iterator[Kept]:
+    """The context in full, pairs whole, each message with its time; what was made up has that of what it follows.
+
+    `instructions`: what the log's program told its model goes along.
+    """
+    program = log.opening.format
+    counts = chain([repairs], iter(Repairs, None))  # gone through twice, and counted once
 
     def timed() -> Iterator[Content]:
+        counted = next(counts)
         for one, name in zip(handed, log.listed(), strict=True):
-            if one is not None:
-                yield _Timed(one.role, one.parts, one.name, one.rows, _time(log, name))
+            own = one if one is None or instructions else _own_words(program, one, counted)
+            said = None if own is None else program.voiced(own, counted)
+            if said is not None:
+                yield _Timed(said.role, said.parts, said.name, said.rows, _time(log, name))
 
     when: str | None = None
     content = None
@@ -146,6 +157,17 @@ def _foreign(context: Iterable[Kept], model: str, repairs: Repairs) -> Iterator[
             repairs.tell_of_thinking("left out: another program sends another system prompt and tools", len(found))
             kept.content = thinking.without(kept.content)
         yield kept
+
+
+def _own_words(program: Format, content: Content, repairs: Repairs) -> Content | None:
+    """A content without what its program told its model in it; None where that is all of it."""
+    rest = [part for part in content.parts if not program.instructs(content, part)]
+    if len(rest) == len(content.parts):
+        return content
+    repairs.leave_out(
+        f"instructions of {program.name} (--with-instructions keeps them)", len(content.parts) - len(rest)
+    )
+    return Content(content.role, rest, content.name) if rest else None
 
 
 def _time(log: OpenedLog, name: Name) -> str | None:

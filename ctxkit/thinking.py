@@ -15,7 +15,7 @@ import msgspec
 
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.names import Name
-from ctxkit.formats.bodies import SYSTEM_ROLES
+from ctxkit.core.roles import SYSTEM
 from ctxkit.opened import OpenedLog
 from ctxkit.tokens.preserved import binds, reads
 
@@ -153,7 +153,7 @@ def departure(stood: Iterable[Content | None], body: Mapping[str, Any]) -> int:
     sent = (one for message in body["messages"] for block in message["content"] for one in _said_in(block))
     place = 0
     for place, content in enumerate(stood):
-        for part in content.parts if content is not None and content.role not in SYSTEM_ROLES else ():
+        for part in content.parts if content is not None and content.role not in SYSTEM else ():
             told = _said(part)
             if told is not None and told != next(sent, None):
                 return place

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.core import integrity
+from ctxkit.core import integrity, roles
 from ctxkit.core.jsontext import canonical, dumps
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.errors import NothingToSend, UnknownFormat
@@ -37,7 +37,7 @@ ran: Counter[str] = Counter()
 def told(contents: Iterable[Content]) -> Iterator[tuple[str, ...]]:
     """Whose words, which words, calls and results, in order; of a message that has both, the results first."""
     for content in contents:
-        mine = content.role in integrity.ASSISTANT_ROLES or any(isinstance(part, Call) for part in content.parts)
+        mine = content.role in roles.ASSISTANT or any(isinstance(part, Call) for part in content.parts)
         for part in sorted(content.parts, key=lambda part: not isinstance(part, Result)):
             match part:
                 case Text(text=words) if words:

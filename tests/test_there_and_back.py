@@ -57,7 +57,7 @@ THERE += [(a, b, name) for name, (a, _) in EXCHANGES.items() for b in LOSSES]
 def into(log: Log, to: str) -> Log:
     """The log in another format, read again."""
     if to in SESSIONS:
-        return opened(b"".join(log.session(to).pieces))
+        return opened(b"".join(log.session(to, instructions=True).pieces))
     values = log.export(to).values if to == "chat" else log.export(to, assembly=False).values
     return opened(b"".join(dumps(value).encode("ascii") + b"\n" for value in values))
 

@@ -16,6 +16,7 @@ import pytest
 from ctxkit import Log
 from tests.formats.claude_code.digests import from_log
 from tests.formats.claude_code.test_truth import ASKED_FOR, BLANK, PROBES, REQUESTS
+from tests.resume.contexts import ANY
 from tests.shared import SHARED
 
 Row = tuple[str, int, str]
@@ -26,7 +27,7 @@ REAL = sorted((SHARED / "truth/claude-code").glob("*.json"))
 
 def compared(name: str, session: Path, digest: list[list[Any]], *, strip: bool, model: str = "") -> Row:
     """The export of one session beside its recording. `digest` rows: role, kind, key, content, origin, hint."""
-    body = next(iter(Log.open(session).export("anthropic", model=model).values))
+    body = next(iter(Log.open(session).export("anthropic", model=model, tools=ANY).values))
     messages = [
         {**message, "content": message["content"] if isinstance(message["content"], list) else [
             {"type": "text", "text": message["content"]}]}

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
-from ctxkit.core.integrity import ASSISTANT_ROLES
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Trim
+from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.untyped import Kind, kind
 from ctxkit.counting import PER_MESSAGE, _beside, _said
@@ -163,7 +163,7 @@ class File:
 
     def _printed(self, place: int) -> bool:
         """Whether a message in the user's role is what a command printed that the words before it ran."""
-        if not place or self.contents[place].role != "user" or self.contents[place - 1].role not in ASSISTANT_ROLES:
+        if not place or self.contents[place].role != "user" or self.contents[place - 1].role not in ASSISTANT:
             return False
         ran = any(isinstance(row.get("action"), str) for row in self.contents[place - 1].rows)
         return ran or kind(self.contents[place]) == Kind.OBSERVATION
@@ -177,7 +177,7 @@ class File:
         """The last message of the model that is words alone, with its step."""
         found = [
             n for n, c in zip(self.names, self.contents, strict=True)
-            if c.role in ASSISTANT_ROLES and any(isinstance(part, Text) and part.text.strip() for part in c.parts)
+            if c.role in ASSISTANT and any(isinstance(part, Text) and part.text.strip() for part in c.parts)
             and not any(isinstance(part, Call) for part in c.parts)
         ]  # fmt: skip
         return next((tuple(step) for step in self.steps if found and found[-1] in step), ())

@@ -65,6 +65,9 @@ def command(
     with_tools: Annotated[
         bool, typer.Option("--with-tools", help="For anthropic: the session's own system prompt and tools, if noted.")
     ] = False,
+    with_instructions: Annotated[
+        bool, typer.Option("--with-instructions", help="What the log's program told its model goes along too.")
+    ] = False,
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this agent, or of none.")] = None,
     thread: Annotated[str | None, typer.Option(metavar="NAME", help="Messages of this thread, or of none.")] = None,
     skip_unknown: Annotated[
@@ -85,6 +88,8 @@ def command(
     keeps its bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
     Programs compact by what the newest reply says that its request had: after ops it says what `status` does;
     --no-recount leaves it as it was.
+    What the log's own program told its model (system prompt, sandbox, tools) stays behind and is counted, as the next
+    program has its own: --with-instructions takes it along.
 
     From Fable and Mythos 5.1, and Opus, Sonnet and Haiku 5.5 on, thinking is bound to all that stood before it: system
     prompt, tools, messages. The provider refuses it behind anything else. So a request for such a model has none, and a
@@ -114,7 +119,8 @@ def command(
     assembly, status = assembly_of(target, assembling)
     if model:
         target.config.set_flags({"model": model})
-    for flag, given in (("--keep-id", keep_id), ("--recount", recount)):
+    flags = (("--keep-id", keep_id), ("--recount", recount), ("--with-instructions", with_instructions))
+    for flag, given in flags:
         if given and to not in SESSIONS:
             raise Usage(f"{flag} is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
     for flag, given in (("--keep-thinking", keep_thinking), ("--with-tools", with_tools)):
@@ -127,7 +133,8 @@ def command(
         with io.progress(f"exporting {log.opening.name}", "messages") as step:
             if to in SESSIONS:
                 return log.session(
-                    to.value, keep_id=keep_id, recount=recount, model=model, fit_images=fits, progress=step
+                    to.value, keep_id=keep_id, recount=recount, model=model, instructions=with_instructions,
+                    fit_images=fits, progress=step,
                 )  # fmt: skip
             return log.export(
                 to.value, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,

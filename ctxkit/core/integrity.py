@@ -11,13 +11,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ctxkit.core.messages import Call, Content, Part, Repairs, Result, Text
+from ctxkit.core.roles import side
 
 NO_RESULT = "[no result recorded]"
 """What stands where a result should."""
-
-ASSISTANT_ROLES = frozenset({"assistant", "ai", "model", "gpt", "bot"})
-"""Roles that the model speaks in; logs differ."""
-
 
 _Place = tuple[int, int]
 """Number of the content, number of the part in it; both from 0."""
@@ -156,7 +153,7 @@ def _pair(contents: Iterable[Content]) -> _Pairs:
 
 def _behind(pairs: _Pairs, step: _Step, content: Content, here: list[_Place], *, mine: bool) -> None:
     """A content behind a step: whether nothing but results of it stands there still."""
-    speaks = content.role in ASSISTANT_ROLES or any(isinstance(part, Call) for part in content.parts)
+    speaks = side(content.role) == "assistant" or any(isinstance(part, Call) for part in content.parts)
     more = any(not isinstance(part, Result) for part in content.parts)
     if speaks or not mine or (more and not (here and step.whole)):
         _far(pairs, step)
@@ -177,7 +174,7 @@ def _answers(step: _Step, repairs: Repairs) -> Iterator[Content]:
             yield Content("tool", [Result(call.id, NO_RESULT, True)])
             continue
         content, result = answer
-        role = "tool" if content.role in ASSISTANT_ROLES else content.role
+        role = "tool" if side(content.role) == "assistant" else content.role
         alone = len(content.parts) == 1 and role == content.role
         yield content if alone else Content(role, [result], content.name, content.rows)
 

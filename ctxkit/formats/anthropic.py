@@ -6,7 +6,7 @@ message after their calls, thinking goes back unchanged, no blank text. What had
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -20,6 +20,7 @@ from ctxkit.formats.bodies import (
     Ids,
     arguments,
     clean,
+    instead_of,
     is_base64,
     is_url,
     kind_of,
@@ -45,19 +46,25 @@ class _Turn(msgspec.Struct):
     rest: list[Block] = []
 
 
-def write(contents: Iterable[Content], *, model: str = "", as_sent: bool = False) -> tuple[dict[str, Any], Repairs]:
+def write(
+    contents: Iterable[Content], *, model: str = "", as_sent: bool = False, tools: Container[str] = frozenset()
+) -> tuple[dict[str, Any], Repairs]:
     """The body, and what was changed to make it valid. Raises NothingToSend where no message is left."""
     repairs = Repairs()
-    return body(contents, repairs, model=model, as_sent=as_sent).value, repairs
+    return body(contents, repairs, model=model, as_sent=as_sent, tools=tools).value, repairs
 
 
-def body(contents: Iterable[Content], repairs: Repairs, *, model: str = "", as_sent: bool = False) -> Body:
+def body(
+    contents: Iterable[Content], repairs: Repairs, *, model: str = "", as_sent: bool = False,
+    tools: Container[str] = frozenset(),
+) -> Body:  # fmt: skip
     """The same piece by piece; `contents` are gone through twice, and not held.
 
     `as_sent`: the contents are what the log's own program would send to this provider (`claude_code/wire.py`), so its
-    thinking and the order of blocks in a message stay as they are, be they as the documentation says or not.
+    thinking and the order of blocks in a message stay as they are, be they as the documentation says or not. `tools`:
+    names of the tools whose definitions go along: what a search found of others is told in words.
     """
-    writer = _Writer(repairs, as_sent)
+    writer = _Writer(repairs, as_sent, tools)
     coming = Paired(contents).told(repairs)
     system: list[str] = []
     first: list[Content] = []
@@ -75,8 +82,9 @@ def body(contents: Iterable[Content], repairs: Repairs, *, model: str = "", as_s
 
 
 class _Writer:
-    def __init__(self, repairs: Repairs, as_sent: bool) -> None:
+    def __init__(self, repairs: Repairs, as_sent: bool, tools: Container[str]) -> None:
         self._repairs = repairs
+        self._tools = tools
         self._as_sent = as_sent
         self._ids = Ids(_LONGEST_ID)
 
@@ -236,10 +244,12 @@ class _Writer:
                 return self._text(part)
             case Image() if not words_only:
                 return self._image(part)
+            case Other("tool_reference", raw) if raw.get("tool_name") not in self._tools:
+                pass  # refused where no definition of that tool goes along
             case Other(_, raw) if not words_only and (block := carried(raw, RESULT_KINDS)):
                 return block
         self._leave_out(part)
-        return {"type": "text", "text": f"[{kind_of(part)}]"}
+        return {"type": "text", "text": instead_of(part)}
 
     def _server_pairs(self, blocks: list[Block]) -> list[Block]:
         """Without calls of the provider's own tools whose result does not follow in the message, and the other way."""

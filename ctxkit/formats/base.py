@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from ctxkit.core.messages import Content, Message, Repairs, Text
+from ctxkit.core.messages import Content, Message, Part, Repairs, Text
 from ctxkit.core.transcript import Transcript
 
 
@@ -137,6 +137,17 @@ class Format(Protocol):
     def prefix(self, log: Noted, contents: Iterable[Content]) -> Prefix | None:
         """The newest noted request that one of `contents` answers; None where no system prompt and tools are noted."""
         return None
+
+    def voiced(self, content: Content, repairs: Repairs) -> Content | None:
+        """A message in a role that models know; None for what is never sent. Both are counted."""
+        return content
+
+    def instructs(self, content: Content, part: Part) -> bool:
+        """Whether a part of a message is what the program itself tells its model: how to work, with what, and where.
+
+        Nobody typed it, and it is not true of another program.
+        """
+        return False
 
     def proofs(self, log: Noted) -> Proofs | None:
         """What the program's own notes of its requests prove of the context; None where a log holds no such notes."""

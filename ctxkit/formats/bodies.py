@@ -16,15 +16,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ctxkit.core.integrity import ASSISTANT_ROLES
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result
+from ctxkit.core.roles import side
 from ctxkit.errors import NothingToSend
 
 NO_CONTENT = "(no content)"
 """What stands where the first message has to be the user's and is not."""
 
-SYSTEM_ROLES = frozenset({"system", "developer"})
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """What both providers take."""
 
@@ -129,9 +128,8 @@ def speaker(content: Content) -> str:
         return "assistant"
     if any(isinstance(part, Result) for part in content.parts):
         return "user"
-    if content.role in SYSTEM_ROLES:
-        return "system"
-    return "assistant" if content.role in ASSISTANT_ROLES else "user"
+    found = side(content.role)
+    return found if found in ("system", "assistant") else "user"
 
 
 class Ids:
@@ -227,6 +225,13 @@ def is_url(url: str, *, secure: bool = False) -> bool:
 def kind_of(part: Part) -> str:
     """What a part is called in the counts."""
     return part.kind if isinstance(part, Other) else type(part).__name__.lower()
+
+
+def instead_of(part: Part) -> str:
+    """The words that stand for a part that has no place: its kind, or the tool that a search found."""
+    if isinstance(part, Other) and isinstance(name := part.raw.get("tool_name"), str):
+        return f"[tool found: {name}]"
+    return f"[{kind_of(part)}]"
 
 
 def clean(value: T, replace_surrogates: bool = True) -> T:

@@ -17,14 +17,16 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
+from ctxkit.core import roles
 from ctxkit.core.chain import resembles_op
 from ctxkit.core.jsontext import loads
-from ctxkit.core.messages import Call, Content, Damage, Message, Result
+from ctxkit.core.messages import Call, Content, Damage, Message, Repairs, Result
 from ctxkit.core.oplines import OpCollector
+from ctxkit.core.roles import RESULTS
 from ctxkit.core.shapes import NoObject
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Format, Row
-from ctxkit.formats.chat_parts import RESULT_ROLES, parts_of
+from ctxkit.formats.chat_parts import parts_of
 from ctxkit.formats.columns import Columns, Function, Made
 from ctxkit.formats.foreign import is_message
 
@@ -90,6 +92,10 @@ class ChatFormat(Format):
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full; `rows` holds its one record."""
         return content_of(rows[0], message.calls, message.results)
+
+    def voiced(self, content: Content, repairs: Repairs) -> Content | None:
+        """Logs call roles as they like."""
+        return roles.voiced(content, repairs)
 
 
 def content_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequence[str] = ()) -> Content:
@@ -192,7 +198,7 @@ class ChatReader:
         if links is None:
             return False
         calls = columns["tool_calls"]  # empty where there are none
-        answering = list(map(RESULT_ROLES.__contains__, roles))
+        answering = list(map(RESULTS.__contains__, roles))
         answers = list(compress(columns["tool_call_id"], answering))
         try:
             made = _decode_calls(b"\n".join(filter(None, calls)))
@@ -229,7 +235,7 @@ class ChatReader:
                 key = part.tool_use_id if part.type == "tool_result" else part.id
                 if part.type == "tool_call" or not key or type(key) is not str:
                     return None
-                if columns["tool_calls"][at] or roles[at] in RESULT_ROLES:
+                if columns["tool_calls"][at] or roles[at] in RESULTS:
                     return None
                 calls, results = found.setdefault(numbers[at], ([], []))
                 if part.type == "tool_result":
@@ -268,7 +274,7 @@ class ChatReader:
         with such calls (of its name, where it has one) that has none yet: so rows come here in file order.
         """
         plain = _first_byte(row.content) in _PLAIN and not row.tool_calls and row.function_call is None
-        if plain and row.role not in RESULT_ROLES:
+        if plain and row.role not in RESULTS:
             return
         record = {"role": row.role, "tool_call_id": row.tool_call_id, "tool_call_ids": row.tool_call_ids}
         record["function_call"] = row.function_call

@@ -12,8 +12,9 @@ from typing import Any
 
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.roles import RESULTS
 from ctxkit.formats.bodies import clean
-from ctxkit.formats.chat_parts import RESULT_ROLES, part_of, parts_of
+from ctxkit.formats.chat_parts import part_of, parts_of
 from ctxkit.formats.response_kinds import is_item
 
 _CONTENT_KEYS = (
@@ -51,7 +52,7 @@ def _line(content: Content) -> Json:
         return kept | {"role": content.role} | _body(content.role, content.parts)
     alone = len(content.parts) == 1 and isinstance(content.parts[0], Result)
     role = "tool" if alone else content.role
-    if role in RESULT_ROLES and not any(isinstance(part, Result) for part in content.parts):
+    if role in RESULTS and not any(isinstance(part, Result) for part in content.parts):
         role = "user"  # its words would be read as an answer
     line: Json = {"role": role} | _body(role, content.parts)
     if isinstance(ts := record.get("timestamp", record.get("ts")), str | int | float):
@@ -63,7 +64,7 @@ def _line(content: Content) -> Json:
 
 def _body(role: str, parts: list[Part]) -> Json:
     """`content` and what stands beside it. Read back, it gives the same parts in the same order."""
-    if role in RESULT_ROLES and len(parts) == 1 and isinstance(result := parts[0], Result):
+    if role in RESULTS and len(parts) == 1 and isinstance(result := parts[0], Result):
         said = result.content if isinstance(result.content, str) else [_block(part) for part in result.content]
         body: Json = {"tool_call_id": result.id, "content": said}
         return body | {"is_error": True} if result.is_error else body

@@ -11,9 +11,7 @@ from typing import Any
 
 from ctxkit.core.jsontext import loads, spelled
 from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
-
-RESULT_ROLES = frozenset({"tool", "function"})
-"""Roles whose whole content answers a call; "function" is OpenAI's older name."""
+from ctxkit.core.roles import RESULTS
 
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _REASONING_KEYS = ("reasoning_content", "reasoning")
@@ -27,7 +25,7 @@ def parts_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequenc
             parts.append(Thinking(text, {key: text}))
             break
     body = _body(record.get("content"))
-    if record.get("role") in RESULT_ROLES and not any(isinstance(part, Result) for part in body):
+    if record.get("role") in RESULTS and not any(isinstance(part, Result) for part in body):
         first, *others = answered(record)
         parts.append(Result(first, _answer(record.get("content")), _is_true(record)))
         parts += [Result(one, "", False) for one in others]

@@ -23,6 +23,7 @@ from ctxkit.formats.bodies import (
     Body,
     Ids,
     arguments,
+    instead_of,
     is_base64_text,
     kind_of,
     signature_of,
@@ -200,7 +201,7 @@ class _Writer:
                 words.append(part.text)
             else:
                 self._leave_out(part)
-                words.append(f"[{kind_of(part)}]")
+                words.append(instead_of(part))
         identity = self._ids.answer(result.id)
         response: Json = {
             "id": identity,

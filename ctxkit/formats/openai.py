@@ -10,16 +10,17 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from ctxkit.core import roles
 from ctxkit.core.integrity import Paired
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
 from ctxkit.formats.bodies import (
-    SYSTEM_ROLES,
     Again,
     Body,
     Ids,
     arguments,
     clean,
+    instead_of,
     is_base64,
     is_base64_text,
     is_url,
@@ -74,7 +75,7 @@ class _Writer:
             if not made:
                 self._repairs.leave_out("empty message")
             return made
-        role = content.role if side == "system" and content.role in SYSTEM_ROLES else side
+        role = content.role if side == "system" and content.role in roles.SYSTEM else side
         message: Json = {"role": role, "content": _joined(words)}
         if content.name and _NAME.fullmatch(content.name):
             message["name"] = content.name
@@ -133,7 +134,7 @@ class _Writer:
                     words += [{"type": "text", "text": part.text}] if part.text else []
                 else:
                     self._leave_out(part)
-                    words.append({"type": "text", "text": f"[{kind_of(part)}]"})
+                    words.append({"type": "text", "text": instead_of(part)})
             content = _joined(words) or ""
         return {"role": "tool", "tool_call_id": self._ids.answer(result.id), "content": content}
 

@@ -11,14 +11,15 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from ctxkit.core import roles
 from ctxkit.core.integrity import NO_RESULT
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.formats.bodies import (
-    SYSTEM_ROLES,
     Ids,
     arguments,
     clean,
+    instead_of,
     is_base64,
     is_url,
     kind_of,
@@ -75,6 +76,7 @@ class Items:
         own = [item_of(row) for row in content.rows]
         held = [part for item in own for part in parts_of(item)] if own and str(own[0].get("type")) in KINDS else []
         if held and held == content.parts and all(self._stays(item) for item in own):
+            unsaid_name(content, self._repairs)
             found = [self._again(item, item.get("call_id", "")) for item in own]
         else:
             found = list(self._made(content))
@@ -221,14 +223,14 @@ class Items:
                     continue
             self._repairs.leave_out(kind_of(part))
             if named or (side == "user" and isinstance(part, Image)):
-                found.append({"type": "input_text", "text": f"[{kind_of(part)}]"})
+                found.append({"type": "input_text", "text": instead_of(part)})
         return found
 
     def _said(self, words: list[Json], content: Content, side: str) -> Iterator[Json]:
         """The message with these words, if there are any."""
         if not words:
             return
-        role = content.role if side == "system" and content.role in SYSTEM_ROLES else side
+        role = content.role if side == "system" and content.role in roles.SYSTEM else side
         alone = not self._session and len(words) == 1 and "text" in words[0]
         yield {"type": "message", "role": role, "content": words[0]["text"] if alone else words}
 

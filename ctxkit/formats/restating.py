@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ctxkit.core.messages import Call, Content, Result, Text
-from ctxkit.formats.chat_parts import RESULT_ROLES, answered
+from ctxkit.core.roles import RESULTS
+from ctxkit.formats.chat_parts import answered
 from ctxkit.formats.response_kinds import CALLS, KINDS
 
 Json = Mapping[str, Any]
@@ -72,7 +73,7 @@ class Restating:
         if isinstance(content, str):
             found["content"] = self._texts.get(content, content)
         blocks = content if isinstance(content, list) else []
-        if record.get("role") in RESULT_ROLES and not any(_type(block) == "tool_result" for block in blocks):
+        if record.get("role") in RESULTS and not any(_type(block) == "tool_result" for block in blocks):
             words = self._results.next(answered(record)[0])
             return found if words is None else {**found, "content": words}
         if blocks:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.integrity import ASSISTANT_ROLES, NO_RESULT, repair
+from ctxkit.core.integrity import NO_RESULT, repair
 from ctxkit.core.messages import Call, Content, Result, Text
+from ctxkit.core.roles import ASSISTANT
 
 
 def build(words: str) -> list[Content]:
@@ -125,7 +126,7 @@ def test_nothing_is_ever_unpaired(contents: list[Content]) -> None:
         results = [part.id for part in content.parts if isinstance(part, Result)]
         for one in results:
             due.remove(one)  # fails for a result without its call
-        assert not (results and content.role in ASSISTANT_ROLES)
+        assert not (results and content.role in ASSISTANT)
         if calls:
             assert not due
             assert len(set(calls)) == len(calls)

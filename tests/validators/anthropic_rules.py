@@ -69,9 +69,22 @@ def problems(body: dict[str, Any], *, prefill: bool = True) -> list[str]:
             found.append(f"{n}: role {message['role']!r}")
         else:
             found += [f"{n}: {text}" for text in _content(message["role"], message["content"])]
+    found += _references(body)
     if not found and not prefill and messages[-1]["role"] == "assistant":
         found.append("this model does not support assistant message prefill")
     return found or _order(messages)
+
+
+def _references(body: dict[str, Any]) -> list[str]:
+    """Tools that results name without a definition in the body."""
+    defined = {tool.get("name") for tool in body.get("tools") or ()}
+    blocks = [
+        b for m in body["messages"] if isinstance(m, dict) and isinstance(m.get("content"), list) for b in m["content"]
+    ]
+    inner = [b.get("content") for b in blocks if isinstance(b, dict) and b.get("type") == "tool_result"]
+    held = [b for content in inner if isinstance(content, list) for b in content if isinstance(b, dict)]
+    named = [b.get("tool_name") for b in held if b.get("type") == "tool_reference"]
+    return [f"tool reference {name!r} not found in available tools" for name in named if name not in defined]
 
 
 def _json(body: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ctxkit.core.messages import Content, Message, Repairs
+from ctxkit.core.messages import Content, Message, Part, Repairs
 from ctxkit.formats.base import Edited, Format, Kept, NewSession, Noted, Prefix, Proofs, Row, Ties, Written
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
@@ -86,6 +86,12 @@ class ClaudeCode(Format):
         from ctxkit.formats.claude_code.wire import handed
 
         return handed(list(contents), answered)
+
+    def instructs(self, content: Content, part: Part) -> bool:
+        """Attachments that tell of its own tools, agents, skills and modes."""
+        from ctxkit.formats.claude_code.attachments import OWN, kind_of
+
+        return bool(content.rows) and all(kind_of(row) in OWN for row in content.rows)
 
     def proofs(self, log: Noted) -> Proofs | None:
         """The requests that Claude Code noted (TRUTH rule 13), beside the context that the log gives."""

@@ -21,6 +21,20 @@ SENT = {
 """The kinds that Claude Code 2.1.329 sends (TRUTH rule 11). Part of the numbering: a change needs a new op version."""
 
 
+OWN = {
+    *("deferred_tools_delta", "agent_listing_delta", "mcp_instructions_delta", "skill_listing", "plan_mode"),
+    *("plan_mode_exit", "critical_system_reminder", "output_style", "task_reminder", "environment", "model"),
+    *("total_tokens_reminder", "auto_mode", "todo_reminder", "session_context"),
+}
+"""The kinds that tell a model how to work with this very program; what others hold is the user's, or of the work."""
+
+
+def kind_of(row: dict[str, Any]) -> str:
+    """The kind of an attachment row, "" for any other row."""
+    found = row.get("attachment") if row.get("type") == "attachment" else None
+    return text(found.get("type")) if isinstance(found, dict) else ""
+
+
 def is_sent(row: ClaudeRow) -> bool:
     """Whether the model is sent this attachment row. hook_success counts with content, at two hook events only."""
     if filled(row.rendered):

@@ -21,13 +21,21 @@ _KNOWN = {"text", "image", "document", "search_result", "server_tool_use", "cont
 TOOLS = frozenset({
     "Agent", "Bash", "CronCreate", "CronDelete", "CronList", "DeferredToolPlaceholder", "Edit", "EnterWorktree",
     "ExitWorktree", "ListAgents", "Monitor", "NotebookEdit", "Read", "ReportFindings", "ScheduleWakeup", "SendMessage",
-    "Skill", "TaskStop", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write",
+    "Skill", "TaskStop", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write", "Task", "KillShell",
 })  # fmt: skip
-"""What a resumed session of 2.1.329 has of itself: no tools of servers, none of a terminal."""
+"""What a resumed session has of itself, whatever its model: no tools of servers, none of a terminal. `Task` and
+`KillShell` are older names of two of them."""
+TASKS = frozenset({"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"})
+"""What it has beside them with the models of `_WITH_TASKS`."""
+_WITH_TASKS = re.compile(r"(^|[./])claude-(opus-4[-.][5-7]|sonnet-4[-.][56]|haiku-4[-.]5)($|[@:[]|-(\d{8}|v\d))")
+"""Seen of 2.1.329 and 2.1.330, of every model that they know: `python -m tests.resume.probes tools` asks them."""
+OLD_FIELDS = frozenset({"type", "recipient", "content", "request_id", "approve"})
+"""Fields of SendMessage that are not sent where `to` and `message` are both there: seen of 2.1.330."""
 DEFAULT = "claude-opus-5-5"
 """What 2.1.329 goes on with where the session's model is retired or none that it knows."""
 _CURRENT = re.compile(
-    r"(^|[./])claude-(opus-(4[-.][5-8]|5|5[-.]5)|sonnet-(4[-.][5-6]|5|5[-.]5)|haiku-(4|5)[-.]5|(fable|mythos)-(5|5[-.][12]))($|[@:[]|-(\d{8}|v\d))"
+    r"(^|[./])claude-(opus-(4[-.][5-8]|5|5[-.]5)|sonnet-(4[-.][5-6]|5|5[-.]5)|haiku-(4[-.]5|5[-.]5)|(fable|mythos)-5([-.][12])?)"
+    r"($|[@:[]|-(\d{8}|v\d))"
 )
 """The models that it knows."""
 NO_TOOLS = "[Tool references removed - tools no longer available]"
@@ -78,17 +86,24 @@ def pieces_of(contents: list[Content], model: str, repairs: Repairs) -> list[Pie
     return pieces
 
 
-def without_unknown_tools(piece: Piece) -> Piece:
+def tools_of(model: str) -> frozenset[str]:
+    """The tools that a resumed session has of itself with a model."""
+    return TOOLS | TASKS if _WITH_TASKS.search(model) else TOOLS
+
+
+def without_unknown_tools(piece: Piece, tools: frozenset[str], repairs: Repairs) -> Piece:
     """A piece without what searches found of tools that a resumed session does not have of itself (rule 12)."""
-    blocks = [_known_tools(block) if block.get("type") == "tool_result" else block for block in piece.blocks]
+    blocks = [_known_tools(b, tools, repairs) if b.get("type") == "tool_result" else b for b in piece.blocks]
     return msgspec.structs.replace(piece, blocks=blocks)
 
 
-def _known_tools(block: dict[str, Any]) -> dict[str, Any]:
+def _known_tools(block: dict[str, Any], tools: frozenset[str], repairs: Repairs) -> dict[str, Any]:
     content = block.get("content")
     if not isinstance(content, list):
         return block
-    kept = [p for p in content if p.get("type") != "tool_reference" or p.get("tool_name") in TOOLS]
+    kept = [p for p in content if p.get("type") != "tool_reference" or p.get("tool_name") in tools]
+    if len(kept) < len(content):
+        repairs.leave_out("tool_reference to a tool that a resumed session does not have", len(content) - len(kept))
     return block if len(kept) == len(content) else {**block, "content": kept or [{"type": "text", "text": NO_TOOLS}]}
 
 
@@ -157,7 +172,7 @@ def _clean(block: dict[str, Any], assistant: bool, repairs: Repairs) -> dict[str
     """A block as it is sent: renamed tools, no block types or places that the provider does not know."""
     kind = text(block.get("type"))
     if kind == "tool_use" and assistant and isinstance(block.get("id"), str):
-        return _call(block)
+        return _call(block, repairs)
     if kind == "tool_result" and not assistant and isinstance(block.get("tool_use_id"), str):
         return _answer(block, repairs)
     if kind in THINKING and assistant:
@@ -170,7 +185,7 @@ def _clean(block: dict[str, Any], assistant: bool, repairs: Repairs) -> dict[str
     return None
 
 
-def _call(block: dict[str, Any]) -> dict[str, Any]:
+def _call(block: dict[str, Any], repairs: Repairs) -> dict[str, Any]:
     """A tool call with today's names (rule 12) and an object as input, which the provider requires."""
     given = block.get("input")
     sent = given
@@ -182,9 +197,11 @@ def _call(block: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(sent, dict):
         sent = {} if sent is None else {"arguments": sent}
     name = block.get("name")
-    if name == "SendMessage":
-        sent = {key: item for key, item in sent.items() if key not in ("type", "recipient", "content")}
+    if name == "SendMessage" and "to" in sent and "message" in sent and (old := OLD_FIELDS & sent.keys()):
+        repairs.leave_out("older field of SendMessage beside the newer ones", len(old))
+        sent = {key: item for key, item in sent.items() if key not in old}
     if name == "Task":
+        repairs.put_in("today's name of a tool (Agent for Task)")
         name = "Agent"
     return block if sent == given and name == block.get("name") else {**block, "name": name, "input": sent}
 
@@ -209,7 +226,7 @@ def _own(part: Part, repairs: Repairs) -> list[dict[str, Any]]:
         case Text():
             return [{"type": "text", "text": part.text}]
         case Call():
-            return [_call({"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments})]
+            return [_call({"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}, repairs)]
         case Result():
             content: Any = part.content
             if not isinstance(content, str):

@@ -15,12 +15,14 @@ from ctxkit.core.messages import Content, Repairs
 from ctxkit.formats.claude_code.content import THINKING, blocks_of, part_of, unique_rows
 from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
 from ctxkit.formats.claude_code.pieces import (
+    DEFAULT,
     Piece,
     asked_model,
     is_blank,
     is_error,
     last_model,
     pieces_of,
+    tools_of,
     without_unknown_tools,
 )
 from ctxkit.formats.claude_code.rows import text
@@ -38,7 +40,8 @@ def repair(contents: list[Content], answered: frozenset[str], model: str = "") -
     """
     repairs = Repairs(left_out={})
     pieces = spoken(pieces_of(contents, model or last_model(contents), repairs), answered, model, repairs)
-    pieces = list(map(without_unknown_tools, pieces))
+    tools = tools_of(model or asked_model(pieces) or DEFAULT)
+    pieces = [without_unknown_tools(piece, tools, repairs) for piece in pieces]
     sent = pair(merge(pieces), answered, repairs)
     if sent and _ends_with_prompt(pieces, sent):
         sent.append(Sent("assistant", [{"type": "text", "text": NO_RESPONSE}]))

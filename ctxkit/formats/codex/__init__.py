@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ctxkit.core.messages import Content, Message
+from ctxkit.core.messages import Content, Message, Part, Text
 from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Ties, Written
 from ctxkit.formats.codex.content import content_of
 from ctxkit.formats.codex.reader import NAME, CodexReader
@@ -43,6 +43,13 @@ class Codex(Format):
         if record.get("type") != "session_meta" or not isinstance(meta, dict):
             return None
         return Ties.of(session=meta.get("id"))
+
+    def instructs(self, content: Content, part: Part) -> bool:
+        """What the developer says (the sandbox's rules, modes, skills), and where the program ran."""
+        from ctxkit.formats.codex.fragments import is_environment
+
+        said = isinstance(part, Text) and is_environment(part.text)
+        return content.role == "developer" or (content.role == "user" and said)
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

@@ -17,7 +17,14 @@ NO_SUMMARY = "(no summary available)"
 
 def content_of(message: Message, rows: list[dict[str, Any]]) -> Content:
     """The message's content."""
-    return Content(message.role, [part for row in rows for part in parts_of(item_of(row))], rows=rows)
+    return Content(message.role, [part for row in rows for part in parts_of(item_of(row))], _author(rows), rows)
+
+
+def _author(rows: list[dict[str, Any]]) -> str | None:
+    """Who speaks in a message of another agent."""
+    item = rows[0].get("payload", rows[0]) if len(rows) == 1 else None
+    author = item.get("author") if isinstance(item, dict) and item.get("type") == "agent_message" else None
+    return author if isinstance(author, str) else None
 
 
 def item_of(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What Codex puts into its history by itself, told from the words of people by the tags around it.
 
-Pipeline: `reader.py` asks of each message of a user or developer -> `history.py` counts turns by it. Source: what Codex
+Pipeline: `reader.py` asks of each message of a user or developer -> `history.py` counts turns by it; a session for
+another program goes without it. Source: what Codex
 0.169.0 was seen to take back with a turn, and to leave.
 """
 
@@ -37,6 +38,12 @@ SUMMARY = "Another language model started to solve this problem and produced a s
 def is_own(pieces: Sequence[Piece]) -> bool:
     """Whether a message in the user's role is Codex's own: one piece of it is enough."""
     return any(isinstance(piece.text, str) and _is_fragment(piece.text.strip()) for piece in pieces)
+
+
+def is_environment(words: str) -> bool:
+    """Whether words in the user's role tell where Codex runs: folder, shell, date."""
+    low = words.strip().lower()
+    return low.startswith(_FRAMES[0][0]) and low.endswith(_FRAMES[0][1])
 
 
 def goes_with_turn(pieces: Sequence[Piece]) -> bool:

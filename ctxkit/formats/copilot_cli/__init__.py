@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctxkit.core.messages import Content, Message
+from ctxkit.core.messages import Content, Message, Part
 from ctxkit.formats.base import Format, Row, Ties
 from ctxkit.formats.copilot_cli.content import content_of
 from ctxkit.formats.copilot_cli.reader import NAME, CopilotReader
@@ -49,6 +49,10 @@ class CopilotCli(Format):
         found = content.rows[0].get("data") if content.rows and content.role == "user" else None
         words = found.get("content") if isinstance(found, dict) else None
         return words if isinstance(words, str) and words else super().typed(content)
+
+    def instructs(self, content: Content, part: Part) -> bool:
+        """What stands under its own name: "You are the GitHub Copilot CLI"."""
+        return content.role == "system"
 
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full."""

@@ -13,7 +13,7 @@ from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.times import seconds
 from ctxkit.formats.base import Kept, NewSession, Written
-from ctxkit.formats.bodies import Ids, arguments, clean, is_base64, kind_of, speaker, unsaid_name
+from ctxkit.formats.bodies import Ids, arguments, clean, instead_of, is_base64, kind_of, speaker, unsaid_name
 
 VERSION = 3
 _LONGEST_ID = 64
@@ -149,7 +149,7 @@ def file_name(session: NewSession) -> str:
 
 
 def _instead(part: Part) -> str:
-    return "" if isinstance(part, Text) else f"[{kind_of(part)}]"
+    return "" if isinstance(part, Text) else instead_of(part)
 
 
 def _model(content: Content) -> str:

@@ -43,6 +43,8 @@ def repair(contents: list[Content], model: str) -> tuple[list[Content], Repairs]
         source = _source(content)
         same = source[-1] == model if model else source == asked
         parts = [sent for part in content.parts if (sent := _sent(part, ids, same=same)) is not None]
+        if len(parts) < len(content.parts):
+            repairs.leave_out("thinking of another model", len(content.parts) - len(parts))
         if content.role == "assistant":
             parts = [part for part in parts if not (isinstance(part, Text) and not part.text.strip())]
             if not parts:

@@ -24,30 +24,34 @@ def pieces(row: dict[str, Any], model: str = "") -> tuple[list[Piece], Repairs]:
 
 
 def test_old_tools_have_their_new_names() -> None:
-    """Task is Agent; SendMessage lost three fields; an input that is no object becomes one."""
+    """Task is Agent, and said; SendMessage loses older fields beside the newer alone; what is no object becomes one."""
     calls = [
         {"type": "tool_use", "id": "A", "name": "Task", "input": {"type": 1}},
         {
             "type": "tool_use",
             "id": "B",
             "name": "SendMessage",
-            "input": {"to": 1, "type": 1, "recipient": 1, "content": 1},
+            "input": {"to": 1, "message": 1, "type": 1, "recipient": 1, "content": 1, "approve": 1, "reason": 1},
         },
+        {"type": "tool_use", "id": "F", "name": "SendMessage", "input": {"to": 1, "type": 1, "content": "hello"}},
         {"type": "tool_use", "id": "C", "name": "Bash", "input": '{"command": "ls"}'},
         {"type": "tool_use", "id": "D", "name": "Bash", "input": "ls"},
         {"type": "tool_use", "id": "E", "name": "Bash"},
     ]
     raw = log(Q, assistant("a", "q", calls))
     contents = [content(raw, m) for m in read(raw).messages]
-    messages, _ = repair(contents, frozenset())
+    messages, repairs = repair(contents, frozenset())
     assert [(b["name"], b["input"]) for b in map(block_of, messages[1].parts)] == [
         ("Agent", {"type": 1}),
-        ("SendMessage", {"to": 1}),
+        ("SendMessage", {"to": 1, "message": 1, "reason": 1}),
+        ("SendMessage", {"to": 1, "type": 1, "content": "hello"}),
         ("Bash", {"command": "ls"}),
         ("Bash", {"arguments": "ls"}),
         ("Bash", {}),
     ]
     assert contents[1].rows[0]["message"]["content"] == calls
+    assert repairs.left_out["older field of SendMessage beside the newer ones"] == 4
+    assert repairs.added == {"today's name of a tool (Agent for Task)": 1}
 
 
 def test_parts_without_rows_become_blocks() -> None:

@@ -1,0 +1,48 @@
+"""Roles: whose words a message has for a model, by what its log calls them.
+
+Pipeline: readers keep roles as they are written; writers ask `side`, and `voiced` settles what no provider knows. Pure.
+"""
+
+from __future__ import annotations
+
+from ctxkit.core.messages import Call, Content, Repairs, Result
+
+SIDES = {
+    "user": "user", "human": "user",
+    "assistant": "assistant", "ai": "assistant", "model": "assistant", "gpt": "assistant", "bot": "assistant",
+    "system": "system", "developer": "system",
+    "tool": "tool", "function": "tool",
+}  # fmt: skip
+"""What roles are called: by OpenAI, Anthropic, Google (model), LangChain (human, ai), ShareGPT (human, gpt), others."""
+UNSENT = frozenset({"exit"})
+"""Roles of what no model is sent: "exit" is mini-swe-agent's note of how a run ended, behind its last request."""
+
+
+def named(side: str) -> frozenset[str]:
+    """All roles of a side."""
+    return frozenset(role for role, of in SIDES.items() if of == side)
+
+
+ASSISTANT = named("assistant")
+SYSTEM = named("system")
+RESULTS = named("tool")
+"""Roles whose whole content answers a call; "function" is OpenAI's older name."""
+
+
+def side(role: str) -> str:
+    """Whose words a role stands for: user, assistant, system, tool; "" for a role that nobody else knows."""
+    return SIDES.get(role) or SIDES.get(role.lower(), "")
+
+
+def voiced(content: Content, repairs: Repairs) -> Content | None:
+    """A message of a chat log in a role that models know; None for what is never sent.
+
+    A role that nobody else knows becomes the user's, and its name that of the speaker.
+    """
+    if side(content.role) or any(isinstance(part, Call | Result) for part in content.parts):
+        return content
+    if content.role in UNSENT:
+        repairs.leave_out(f"message of the role {content.role}, which its program does not send")
+        return None
+    repairs.leave_out(f"role {content.role[:40]} (it is the user's, and the name of the speaker)")
+    return Content("user", content.parts, content.name or content.role, content.rows)
