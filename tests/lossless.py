@@ -357,6 +357,7 @@ def lost(log: Log, values: Iterable[Any], repairs: Repairs) -> list[str]:
             whole.add(name)
     counts = dict(repairs.left_out) | repairs.added
     counts["result without a call"] = repairs.dropped
+    counts |= {f"thinking {what}": count for what, count in repairs.thinking.items()}
     excused = sum(count for kind, count in counts.items() if WHOLE.search(kind))
     for name in sorted(away, key=lambda name: name not in whole)[:excused]:  # the same words may stand elsewhere too
         away.pop(name)
