@@ -214,7 +214,7 @@ def _with_tools(
 
     change = thinking.first_change(log) if binds(model) else None
     prefix = _noted(log, stood if change is None else islice(stood, change.place))
-    names = {tool.get("name") for tool in prefix.tools or () if isinstance(tool, dict)}
+    names = {str(tool.get("name")) for tool in prefix.tools or () if isinstance(tool, dict)}
     why = PUT_IN if put_in else "the log does not note their request" if change is None else change.why
     choices: list[set[str] | None] = [set(prefix.kept) if not put_in else set(), set()] if binds(model) else [None]
     for kept in choices:
