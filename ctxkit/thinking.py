@@ -38,7 +38,7 @@ def first_change(log: OpenedLog, shown: Sequence[Name] | None = None) -> Change 
     """
     state, own = log.state(), log.own()
     shown = log.listed() if shown is None else shown
-    stubs, kept = state.board.stubs, _kept_by_program(log)
+    stubs, kept = state.board.stubs, _kept_by_program(log, own)
     for place, name in enumerate(shown):
         before = own[place] if place < len(own) else 0
         if before == name and name not in stubs:
@@ -50,10 +50,9 @@ def first_change(log: OpenedLog, shown: Sequence[Name] | None = None) -> Change 
     return None
 
 
-def _kept_by_program(log: OpenedLog) -> int:
-    """The first message of the log's own context before which its program changed something after it came; 0: none."""
-    state = log.state()
-    transcript, own = state.transcript, log.own()
+def _kept_by_program(log: OpenedLog, own: Sequence[int]) -> int:
+    """The first message of the `own` context before which the log's program changed something later; 0: none."""
+    transcript = log.state().transcript
     if log.opening.format.edits:  # what a message was given later stands before those that came in between
         rows = transcript.messages
         for place, n in enumerate(own):

@@ -15,6 +15,12 @@ from typing import Any
 
 Row = dict[str, Any]
 KINDS = ("thinking", "redacted_thinking")
+SENT = {
+    "hook_success", "hook_additional_context", "hook_blocking_error", "nested_memory", "edited_text_file", "file",
+    "directory", "compact_file_reference", "deferred_tools_delta", "agent_listing_delta", "mcp_instructions_delta",
+    "skill_listing", "invoked_skills", "queued_command", "plan_mode", "plan_mode_exit", "critical_system_reminder",
+    "date_change", "opened_file_in_ide", "selected_lines_in_ide", "output_style",
+}  # fmt: skip
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
@@ -53,13 +59,23 @@ def digests(rows: list[Row]) -> dict[str, str]:
     found: dict[str, str] = {}
     seen = hashlib.sha256()
     for row in rows:
+        if row.get("type") == "system" and row.get("subtype") != "local_command":
+            continue  # it is on the screen, and never sent
         for block in blocks(row):
             if key := signature(block):
                 found.setdefault(key, seen.hexdigest())
             seen.update(_plain(block))
-        if "attachment" in row:
+        if _is_sent(row):
             seen.update(_plain(row["attachment"]))
     return found
+
+
+def _is_sent(row: Row) -> bool:
+    """Whether a row is an attachment that Claude Code sends: one of these kinds, or any that it rendered."""
+    body = row.get("attachment")
+    if not isinstance(body, dict):
+        return False
+    return bool(row.get("rendered")) or (body.get("type") in SENT and body.get("content") != "")
 
 
 def _plain(value: Any) -> bytes:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
 from ctxkit import Log
-from ctxkit.errors import Usage
+from ctxkit.errors import NothingToSend, Usage
+from tests.bound import KINDS
 from tests.formats.claude_code.noting import FILES, MODEL, Session, call, hash_of, lines, raw, result, rows, text
-from tests.lawful import opened
+from tests.lawful import Command, opened, tried
 from tests.validators.prefixes import broken_as_noted, hashed, noted, renamed, thoughts_of_body
 
 BOUND = "claude-opus-5-5"
@@ -143,3 +145,32 @@ def test_a_damaged_shape() -> None:
 def test_the_model_is_another() -> None:
     """The builder's own model is none that binds: the law is about those that do."""
     assert MODEL != BOUND
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_ops(seed: int) -> None:
+    """Whatever ops came before, no thinking stands behind another byte than the noted requests had."""
+    picked = random.Random(seed)
+    data = renamed(whole(raw(picked.choice(["talk", "old"]))) if seed % 2 else session(6, ("h",) * 7).bytes(), BOUND)
+    log = opened(data)
+    for _ in range(picked.randint(1, 3)):
+        first, more = picked.randrange(20), picked.choice([0, 0, 2])
+        tried(log, Command(picked.choice(KINDS), first, more, label="a", flag=picked.random() < 0.3))
+    try:
+        body, _ = exported(log)
+    except NothingToSend:
+        return
+    assert broken_as_noted(body, data) == []
+
+
+def test_the_program_worded_something_anew() -> None:
+    """What was thought behind other words than the newest request has goes, and all behind it."""
+    found = session()
+    found.sent[1] = {"role": "system", "content": "Today's date is 2026-01-02."}
+    found.say("and now?")
+    found.rows += [{"type": "api-request-blob", "hash": hash_of(one), "message": one} for one in found.sent]
+    found.ask(shapeHash=found.rows[0]["shapeHash"])
+    found.answer(thought("new"), text("as before"))
+    data = renamed(found.bytes(), BOUND)
+    body, _ = exported(opened(data))
+    assert broken_as_noted(body, data) == [] == thoughts_of_body(body)
