@@ -70,11 +70,11 @@ def test_candidates(spec: str, keep: Keep, budget: int, left: list[int]) -> None
     ("spec", "keep", "budget", "left"),
     [
         ("u9000* s20 s20", Keep(), 5000, {0: 4960}),  # the first message has what the others leave
-        ("u9000* s20 s9000", Keep(), 5000, {0: 2500}),  # but half of it, where they would have to be told
+        ("u9000* s20 s9000", Keep(), 5000, {0: 4000}),  # but four fifths of it, where they would have to be told
         ("u9000* s20 s9000", Keep(), 100, {0: LONG}),  # and so much in any case
         ("u1900* s20 s9000", Keep(), 100, {}),  # a shorter one is never shortened
         ("u9000! s20 s9000", Keep(), 100, {}),  # nor one that is protected
-        ("u10* s9000 u9000", Keep(), 10_010, {2: 6000}),  # what was typed last, too
+        ("u10* s9000 u9000", Keep(), 10_010, {2: 8000}),  # what was typed last, too
         ("u10* s9000 u9000", Keep(1), 10_010, {}),  # unless somebody says what is kept
         ("u10* s9000 s9000", Keep(), 10_010, {}),  # a step is told
         ("", Keep(), 100, {}),
