@@ -253,12 +253,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="just targets", description=__doc__)
     parser.add_argument("--only", default="", help="files with this in their name")
     parser.add_argument("--step", type=int, default=1, help="every so many percent from 12 % on")
+    parser.add_argument("--target", action="append", type=int, help="only this one, in percent; can be repeated")
     parser.add_argument("--largest", type=int, default=1 << 30, help="bytes of a file")
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS, help="of a file that holds many")
     parser.add_argument("--findings", action="store_true", help="only what was found by hand")
     parser.add_argument("--json", type=Path, help="what each target left, for other looks at it")
     asked = parser.parse_args()
-    targets = sorted({*range(1, 13), *range(12, 100, asked.step), 99})
+    targets = asked.target or sorted({*range(1, 13), *range(12, 100, asked.step), 99})
     start, broken, all_, worst, rises, kept = time.monotonic(), 0, 0, 0.0, 0, {}
     some: list[tuple[str, Callable[[], Log]]] = [*FINDINGS.items()]
     if not asked.findings:
