@@ -169,6 +169,8 @@ class Condensing:
         """What decides which words the messages have: of a message that is as the log has it, they are the same."""
         self.stubs: dict[Name, Any] = {}
         """What is shortened where it stands."""
+        self.parts = 0
+        """Messages that are kept, whole or in part, as no summary could tell so much of them as there is room for."""
         self.shortens = wish.shortens and wish.chosen is None and wish.strategy not in ("mask", GIVEN)
         if self.shortens:
             for place, room in rooms(self.units, wish.keep, share).items():
@@ -202,8 +204,9 @@ class Condensing:
 
     @property
     def is_worth(self) -> bool:
-        """Whether a summary is made: of a few short messages none is."""
-        return len(self.ids) >= FEWEST or (self.shortens and self.gone > LONG)
+        """Whether a summary is made: of a few short messages none is, but beside those of which a part is kept."""
+        many = len(self.ids)
+        return many >= FEWEST or (many > 0 and self.shortens and (many + self.parts >= FEWEST or self.gone > LONG))
 
     def _unshortened(self, name: Name) -> Content:
         """A message as it was before a compact shortened it; what other ops made of it stays so."""
@@ -369,7 +372,7 @@ class Condensing:
     def _fill(self) -> None:
         """Make room for more of the newest, where a summary that tells all of the older is shorter than its room."""
         near = max(GRAIN, NEAR * self.messages)
-        for _ in range(TRIES):
+        for _ in range(2 * TRIES):
             room, _ = self._room()
             told = self._told()
             if told is None or room - told <= near:
@@ -421,24 +424,31 @@ class Condensing:
         return begins
 
     def _keep_a_part(self, scale: float) -> bool:
-        """Of the newest unit that is replaced as much as there is room for: it is too long to stay whole. Whether any
-        of it is kept.
+        """Of the newest unit that is replaced as much as there is room for: it is too long to stay whole, or nothing
+        would be left to tell. Of an older one where it has no long texts. Whether any of it is kept, and a summary made
+        of others.
         """
-        last = self.places[-1] if self.places else -1
-        if last < 0 or self.units[last].told:
-            return False
-        others = self.places[:-1]
-        many, tokens = sum(len(self.units[place].names) for place in others), sum(
-            self.units[place].tokens for place in others
-        )  # fmt: skip
-        tells = many >= FEWEST or tokens > LONG
-        lines = scale * sum(full for place, full in self._full.items() if place != last)
-        older = max(lines, self._least(tokens, 0)) if tells else tokens
-        room = int(self.goal - self.stays - older)
-        if not (GRAIN < room < self.units[last].tokens and self._shorten(last, room)):
-            return False
-        self._choose(last)
-        return self.is_worth
+        full = self._full
+        lines = scale * sum(full.values())
+        for place in reversed(self.places):
+            unit = self.units[place]
+            if unit.told:
+                return False
+            others = self.gone - unit.tokens
+            many = len(self.ids) + self.parts
+            tells = len(self.places) > 1 and (many >= FEWEST or others > LONG)
+            older = max(lines - scale * full[place], self._least(others, 0)) if tells else others
+            room = int(self.goal - self.stays - older)
+            if room <= GRAIN:
+                continue
+            if room >= unit.tokens:
+                self.units[place] = unit._replace(stays=True)
+            elif not self._shorten(place, room):
+                continue
+            self.parts += len(unit.names)
+            self._choose(self.tail)
+            return self.is_worth
+        return False
 
     def without_tail(self, made: Condensed) -> int | None:
         """Tokens that would be left if no newest messages stayed, by rules; None where that is no less than `made`."""
