@@ -37,8 +37,10 @@ MODELS = {"p77c-model-arg-opus5": "claude-opus-5"}
 EXPLAINED = {
     ("claude-code", "42-*", "trim"): "words of a copied history in another order",
     ("pi", "ids-of-another-model", "rewind"): "no key for the model that is left",
+    ("pi 1.5.2", "thinking", ""): "thinking of another model is left out since, and was words in 0.87.1",
+    ("pi 1.5.2", "thinking-other-api", ""): "thinking of another model is left out since, and was words in 0.87.1",
 }
-"""Exports (agent, session, edit) that differ, and why: docs/formats.md has it at length."""
+"""What differs (agent, or agent and version, session, edit, "" for none), and why: docs/formats.md has it at length."""
 
 
 def main() -> int:
@@ -101,7 +103,7 @@ def status(ran: int, failed: int, missing: int) -> int:
 def judged(installed: Installed, pattern: str) -> Iterator[tuple[str, Compared]]:
     """Resume each session; a line each is printed as it comes."""
     for path in exports.sessions(installed.agent.name, pattern):
-        found = judge(installed, path)
+        found = explained(f"{installed.agent.name} {installed.version}", path, "", judge(installed, path))
         say(installed, path.stem, found)
         yield "", found
 
@@ -112,15 +114,15 @@ def edited(installed: Installed, pattern: str, edit: str) -> Iterator[tuple[str,
     for export in exports.exports(installed.agent.name, pattern, edit):
         found = exports.judge(installed.agent.name, export, partial(answer, installed, model=""), sent)
         if found is not None:
-            found = explained(installed.agent.name, export, found)
+            found = explained(installed.agent.name, export.path, export.what, found)
             say(installed, f"{export.path.stem} {export.what}", found)
             yield export.what, found
 
 
-def explained(agent: str, export: exports.Export, found: Compared) -> Compared:
+def explained(agent: str, path: Path, what: str, found: Compared) -> Compared:
     """The same without a difference that is known: neither equal nor a failure."""
     for (name, session, edit), why in EXPLAINED.items():
-        if found.first and (name, edit) == (agent, export.what) and fnmatch(export.path.stem, session):
+        if found.first and (name, edit) == (agent, what) and fnmatch(path.stem, session):
             return Compared(0, "", Counter({f"explained: {why}": 1}))
     return found
 

@@ -6,7 +6,7 @@ Nothing of a transcript comes out of here: kinds, places and counts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.resume.blocks import CUT, Block, fold
@@ -50,28 +50,35 @@ def compared(sent: Iterable[Block], ours: Iterable[Block]) -> Compared:
     return Compared(len(theirs), f"block {same}: agent {wanted}, ctxkit {got} ({lengths})", ruled)
 
 
-def of_the_source(before: Sequence[Block], after: Sequence[Block], chosen: Iterable[str], brought: str) -> str:
+def of_the_source(before: Sequence[Block], after: Sequence[Block], chosen: Container[str], brought: str) -> str:
     """Where what an agent sends of an edited session is not what it sent of the unedited one, less what an op took.
 
-    `chosen`: the strings of the messages that are in the context still; `brought`: all words that ops brought in. Empty
-    where every block is the source's or an op's, and all of the source that was chosen is there.
+    `chosen`: strings of the messages that are in the context still, and ids of calls and results whose other half is;
+    `brought`: all words that ops brought in. Empty where every block is the source's or an op's, and all of the source
+    that was chosen is there.
     """
-    was, now = ("\n".join(_words(block) for block in side if not block.rule) for side in (before, after))
+    was = "\n".join(_words(block) for block in before if not block.rule)
     for number, block in enumerate(block for block in after if not block.rule):
         words = _words(block)
         if words in was or CUT.search(words) or (block.key and block.key in brought):
             continue
         if not _made_of(words, was, brought):
             return f"block {number} ({block.role} {block.kind}) is neither the source's nor an op's"
-    for words, count in Counter(fold(one) for one in chosen).items():
-        if len(words) >= LONG and now.count(words) < min(count, was.count(words)):
-            times = f"{was.count(words)} times, the edited one {now.count(words)}"
-            return f"the source sends {len(words)} characters {times}"
+    left = Counter(map(_named, (block for block in before if not block.rule)))
+    left -= Counter(map(_named, (block for block in after if not block.rule)))
+    now = "\n".join(_words(block) for block in after)
+    for kind, words in left:
+        if kind != "text" and words in chosen:
+            return f"a {kind} of the source that was chosen is not there"
+        if kind == "text" and words in chosen and words not in now:
+            return f"a text of the source that was chosen is not there: {len(words)} characters"
     return ""
 
 
-LONG = 40
-"""Characters of words that are looked for as often as they were said; shorter ones stand in others."""
+def _named(block: Block) -> tuple[str, str]:
+    """What a block is known by: a call and a result by its id, else its words."""
+    by_id = block.kind in ("tool_use", "tool_result")
+    return (block.kind, block.key) if by_id else ("text", _words(block))
 
 
 def _words(block: Block) -> str:

@@ -105,8 +105,10 @@ def _beside_source(source: Sent, path: Path, log: Log, after: list[Block]) -> st
             brought += (word for thing in told[str(entry.name)] for word in thing.words)
         if n and n not in own:
             brought += (*log.messages[n - 1].calls, *log.messages[n - 1].results)
-    strings = [word for found in told.values() for thing in found for word in thing.words]
-    return of_the_source(source(path), after, strings, fold(" ".join(brought)))
+    held = [log.messages[n - 1] for n in log.listed() if isinstance(n, int)]
+    calls, results = ({one for message in held for one in getattr(message, what)} for what in ("calls", "results"))
+    strings = {fold(word) for found in told.values() for thing in found for word in thing.words}
+    return of_the_source(source(path), after, strings | (calls & results), fold(" ".join(brought)))
 
 
 NOTHING = "ctxkit: nothing left to send"

@@ -86,7 +86,9 @@ SAID = [
     [
         (SAID, [LINE, "short"], "", ""),
         (SAID[1:], ["short"], "", ""),
-        (SAID[1:], [LINE], "", f"the source sends {len(LINE)} characters 1 times, the edited one 0"),
+        (SAID[1:], [LINE], "", f"a text of the source that was chosen is not there: {len(LINE)} characters"),
+        (SAID[:2], [LINE, "c1"], "", "a tool_use of the source that was chosen is not there"),
+        (SAID[:2], [LINE], "", ""),
         ([*SAID, Block("user", "text", "In short")], [], "In short: all went well", ""),
         ([*SAID, Block("user", "text", "Invented")], [], "", "block 3 (user text) is neither the source's nor an op's"),
         ([*SAID, Block("assistant", "tool_use", "c2", "Write{}")], [], "c2", ""),

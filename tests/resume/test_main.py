@@ -12,8 +12,6 @@ import pytest
 from tests.resume import __main__ as main
 from tests.resume.agents import AGENTS
 from tests.resume.compare import Compared
-from tests.resume.edits import EDITS
-from tests.resume.exports import Export
 from tests.resume.install import CannotInstallError, Installed
 
 PI = Installed(AGENTS["pi"], "0.87.1", Path("somewhere"))
@@ -77,9 +75,9 @@ def test_rows_of_other_agents_stay(edited: bool) -> None:
 
 def test_a_known_difference() -> None:
     """It is no failure, and not equal either; the same session after another edit is judged as any."""
-    trim, forget = (Export(Path("42-copied.jsonl"), what, EDITS[what], own=True) for what in ("trim", "forget"))
-    found = main.explained("claude-code", trim, DIFFERENT)
+    path = Path("42-copied.jsonl")
+    found = main.explained("claude-code", path, "trim", DIFFERENT)
     assert (found.blocks, found.first, len(found.ruled)) == (0, "", 1)
-    assert main.explained("claude-code", trim, EQUAL) is EQUAL
-    assert main.explained("claude-code", forget, DIFFERENT) is DIFFERENT
-    assert main.explained("pi", trim, DIFFERENT) is DIFFERENT
+    assert main.explained("claude-code", path, "trim", EQUAL) is EQUAL
+    assert main.explained("claude-code", path, "forget", DIFFERENT) is DIFFERENT
+    assert main.explained("pi", path, "trim", DIFFERENT) is DIFFERENT
