@@ -17,6 +17,7 @@ from ctxkit.errors import NothingChanges, UnknownOp, Usage
 from ctxkit.log import Log
 from ctxkit.parts import Size, chosen, shown
 from tests import pictures
+from tests.shared import transcripts
 from tests.validators import image_rules
 
 BIG, LITTLE = pictures.block(pictures.png(90, 90, 40_000)), pictures.block(pictures.png(9, 9))
@@ -35,7 +36,24 @@ def everything(log: Log) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("write", [pictures.chat, pictures.in_results])
+def in_session_of(program: str) -> Any:
+    """Writes a session of this program, with each picture inside a result."""
+
+    def write(path: Path, shown: Any) -> Path:
+        made = Log.open(pictures.in_results(path.with_name("source.jsonl"), shown)).session(program)
+        path.write_bytes(b"".join(made.pieces))
+        return path
+
+    return write
+
+
+WRITERS = {
+    "chat": pictures.chat, "claude-code": pictures.in_results, "codex": in_session_of("codex"),
+    "pi": in_session_of("pi"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
 def test_images_leave_and_come_back(write: Any, tmp_path: Path) -> None:
     """No writer sends them; an undo, and a recall of the messages, give what was sent before, byte for byte."""
     path = write(tmp_path / "log.jsonl", [BIG, LITTLE, BIG])
@@ -191,3 +209,24 @@ def test_a_stream(tmp_path: Path) -> None:
     for key in ("id", "ts", "prev", "sum", "by"):
         mine.pop(key), theirs.pop(key)
     assert mine == theirs
+
+
+REAL = [path for path in transcripts("claude-code", "codex", under=2_500_000) if b'image"' in path.read_bytes()]
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+def test_real_files(path: Path) -> None:
+    """The pictures of real sessions leave, whatever is written; an undo gives the old bytes."""
+    log = Log.open(path)
+    log.dry_run = True
+    before = [list(log.export(to).values) for to in TARGETS[:5]]
+    if not any(list(image_rules.pictures_of(body)) for body in before[1:]):
+        pytest.skip("it has no pictures in its context")
+    op = log.forget(images=True)
+    assert op is not None
+    seen = log.seen_at(log.state())
+    key = seen.look_through(op)
+    for to in TARGETS[:5]:
+        assert not list(image_rules.pictures_of(list(seen.export(to).values))), to
+    seen.look_through(ops.Undo(at=log.here(), op=key))
+    assert [list(seen.export(to).values) for to in TARGETS[:5]] == before
