@@ -27,7 +27,7 @@ from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit.arrange import arranged
 from ctxkit.policies.edit.decide import Offer, decide, live, mistakes
-from ctxkit.policies.edit.draft import PREVIEW, Base, Block, Fold, Piece, draft
+from ctxkit.policies.edit.draft import PREVIEW, Base, Block, Fold, Piece, pieces
 from ctxkit.policies.edit.parse import Parsed, parse
 
 HARMLESS = frozenset({"mark", "protect", "unprotect", "window"})
@@ -44,14 +44,10 @@ class Editing:
         state, lens = log.state(), log.lens()
         self.state = state
         self.at = log.here() if base is None else At(base.messages, base.last, base.rows)
-        context = [name for name in order(state, lens) if self._had(name)]
+        self._context = [name for name in order(state, lens) if self._had(name)]
         self._standings = Standings(state, lens)
-        self._shown, chosen = set(context), set(names)
-        every = arranged(state, context, filter(self._had, editable(state)))
-        blocks = [(name, self._block(name)) for name in every if name in chosen]
-        self.offer = Offer(
-            {block.label: block for _, block in blocks}, {block.label: name for name, block in blocks}, context, every
-        )
+        self._shown, self._chosen = Names.of(self._context), Names.of(names)
+        self._every = arranged(state, self._context, filter(self._had, editable(state)))
         self._base = base
 
     @classmethod
@@ -70,20 +66,35 @@ class Editing:
         return cls(log, names)
 
     @cached_property
+    def offer(self) -> Offer:
+        """What is offered, all of it at hand."""
+        blocks = [(name, self._block(name)) for name in self._offered()]
+        named = {block.label: name for name, block in blocks}
+        return Offer({block.label: block for _, block in blocks}, named, self._context, self._every)
+
+    def _offered(self) -> Iterator[Name]:
+        return (name for name in self._every if name in self._chosen)
+
+    @cached_property
     def base(self) -> Base:
         """What the draft is of."""
         if self._base is not None:
             return self._base
-        ops, shown = self.log.ledger.entries, Names.of(self.offer.names.values())
+        ops, shown = self.log.ledger.entries, Names.of(self._offered())
+        inside = live(self.state.label(name) for name in self._offered() if name in self._shown)
         return Base(
             self.at.messages, self.at.rows or 0, len(ops), self.at.last or "", ops[-1].id if ops else "", str(shown),
-            self.offer.live,
+            inside,
         )  # fmt: skip
 
     @property
     def text(self) -> str:
         """The draft."""
-        return draft(self.log.opening.name, self.base, self.offer.blocks.values())
+        return "".join(self.pieces())
+
+    def pieces(self) -> Iterator[str]:
+        """The same bit by bit; no more than a message of it is held."""
+        return pieces(self.log.opening.name, self.base, map(self._block, self._offered()))
 
     def decide(self, parsed: Parsed) -> Decision:
         """What a draft asks for. Raises BadDraft with all its mistakes, NothingChanges where no message is left."""

@@ -19,7 +19,7 @@ SHARE = 0.4
 WHOLE = [
     *(("export", "--to", to) for to in ("chat", "openai", "responses", "anthropic", "gemini", "codex", "claude-code",
                                         "pi")),
-    ("checkpoint", "-m", "kept"),
+    ("edit", "--print"), ("checkpoint", "-m", "kept"),
 ]  # fmt: skip
 
 

@@ -13,8 +13,10 @@ from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing,
 from ctxkit.cli.run import CHANGED, asked, finish_reading, opened, words_given, write
 from ctxkit.core.ops import Op
 from ctxkit.errors import BadDraft, CtxkitError, ExitCode, Usage
+from ctxkit.formats.bodies import batched
 from ctxkit.log import Log
 from ctxkit.store.sidecar import Sidecar
+from ctxkit.store.spool import Spool
 
 LARGEST = 1 << 30
 """Bytes of a draft."""
@@ -95,9 +97,11 @@ def _keep(target: Log, beside: Sidecar, text: str, error: CtxkitError) -> None:
 
 
 def _print(target: Log, numbers: list[str] | None, selecting: Selecting, reading: Reading, only_context: bool) -> None:
-    text = target.draft(asked(target, numbers, selecting), only_context=only_context)
+    from ctxkit.editing import Editing
+
+    editing = Editing.of(target, asked(target, numbers, selecting), only_context=only_context)
     if reading.json:
-        io.out_json({"draft": text})
+        io.out_json({"draft": editing.text})
     else:
-        io.out_bytes([text.encode("utf-8")])
+        io.out_bytes(Spool(batched(piece.encode("utf-8") for piece in editing.pieces())))
     finish_reading(target)

@@ -10,17 +10,19 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence, Set
 
 from ctxkit.core.effects import Key
-from ctxkit.core.names import ItemName, Name
+from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.state import State
 
 
 def arranged(state: State, context: Sequence[Name], pool: Iterable[Name]) -> list[Name]:
     """The names of `context`, in this order, and between them the others of `pool`."""
-    shown = set(context)
+    shown = Names.of(context)
     others = [name for name in pool if name not in shown]
+    if not others:
+        return list(context)
     numbers = sorted({name for name in (*context, *others) if isinstance(name, int)})
     items = sorted(name for name in others if isinstance(name, ItemName))
-    known = shown | set(others)
+    known = {*context, *others}
     keys = sorted((state.key(name), str(name), name) for name in known & state.board.keys.keys()) if items else []
     behind: dict[Name | None, list[Name]] = {}
     for item in items:

@@ -6,12 +6,13 @@ What was not offered and is in the context stays, at its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import digest
+from ctxkit.core.jsontext import canonical
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Edit, Item
 from ctxkit.core.state import State
@@ -38,14 +39,21 @@ class Offer(msgspec.Struct, frozen=True):
     @property
     def live(self) -> str:
         """Digest of the offered messages that are in the context, in order."""
-        return live(self.blocks.values())
+        return live(block.label for block in self.blocks.values() if not block.out)
 
 
-def live(blocks: Any) -> str:
-    """Digest of the labels of those that are not commented out."""
-    return digest([block.label for block in blocks if not block.out])
+def live(labels: Iterable[str]) -> str:
+    """Digest of the labels of those that are not commented out: of their list, which is not held."""
+    found, between = hashlib.sha256(b"["), b""
+    for label in labels:
+        found.update(between + canonical(label))
+        between = b","
+    found.update(b"]")
+    return found.hexdigest()[:DIGITS]
 
 
+DIGITS = 12
+"""Of the digest of what is in the context."""
 Literal = Callable[[Name | None, Block | None], dict[str, Any]]
 """The record of a message: as it is shown (no block), as a block changes it, or (no name) a new one."""
 
@@ -114,7 +122,8 @@ def decide(state: State, at: At, offer: Offer, blocks: Sequence[Block], literal:
     kept = [block for block in blocks if not block.out]
     change = compared(offer, kept)
     told = list(_told(offer, kept))
-    if not change or (live(kept) == was and not change.changed and not change.new):
+    same = live(block.label for block in kept) == was
+    if not change or (same and not change.changed and not change.new):
         return Decision(None, UNCHANGED, told)
     found = list(merged(offer, kept))
     items = [_item(state, name, _different(offer, block), literal) for name, block in found]
