@@ -57,6 +57,10 @@ bench-sessions *args:
 bench-snapshots *args:
     python -m tests.bench.snapshots {{args}}
 
+# Peak memory of what writes a whole context, of logs of 1 GB (an hour); --size 100, --write: docs/performance.md
+bench-memory *args:
+    python -m tests.bench.memory {{args}}
+
 # What a checkpoint costs `clear` and `compact` of a long session, and `checkpoint --auto`; --write puts it into docs/performance.md
 bench-checkpoints *args:
     python -m tests.bench.checkpoints {{args}}
