@@ -136,7 +136,8 @@ def _plain(part: Part, said_by: str, loosely: bool) -> Atom:
             own = "reasoning" if openai else "gemini" if raw.get("thought") is True else "thinking"
             return ("thinking", words, own, raw.get("signature") or raw.get("thinkingSignature") or raw.get("data"))
         case Other(kind=kind, raw=raw):
-            return ("other", said_by, "file" if kind in FILES else kind)
+            found = ("other", said_by, "file" if kind in FILES else kind)
+            return (*found, raw.get("tool_name")) if kind == "tool_reference" else found
     return ("odd", said_by, type(part).__name__)
 
 
@@ -242,6 +243,7 @@ def _instead(atom: Atom, fate: str) -> list[Atom]:
     if fate == "kept":
         return [atom]
     name = atom[2] if atom[0] == "other" else atom[0]
+    name = f"tool found: {atom[3]}" if name == "tool_reference" else name
     return [("text", atom[1], f"[{name}]")] if fate == "named" else []
 
 

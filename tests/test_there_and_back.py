@@ -19,6 +19,7 @@ from tests.formats.opencode import logs as opencode
 from tests.formats.strategies import SOUND
 from tests.lawful import NOW, ROOT, opened
 from tests.losses import LOSSES, Atom, atoms, left
+from tests.resume.contexts import ANY
 from tests.shared import SHARED
 from tests.whole import context
 
@@ -58,7 +59,7 @@ def into(log: Log, to: str) -> Log:
     """The log in another format, read again."""
     if to in SESSIONS:
         return opened(b"".join(log.session(to, instructions=True).pieces))
-    values = log.export(to).values if to == "chat" else log.export(to, assembly=False).values
+    values = log.export(to).values if to == "chat" else log.export(to, assembly=False, tools=ANY).values
     return opened(b"".join(dumps(value).encode("ascii") + b"\n" for value in values))
 
 
@@ -69,6 +70,7 @@ def goes_on(log: Log, to: str, loosely: bool = False) -> list[Atom]:
         contents = sent[0]
     else:
         contents = [one for one in log.opening.format.handed(contents, log.answered)[0] if one is not None]
+    contents = [one for one in contents if one.role != "exit" or to == "chat"]  # which no model is sent
     return atoms(integrity.repair(contents)[0], loosely=loosely or to in REQUESTS)
 
 
