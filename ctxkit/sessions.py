@@ -90,11 +90,29 @@ def session(
     return written
 
 
+def _first_copy(log: OpenedLog, change: thinking.Change) -> thinking.Change:
+    """The first message before a `change` that makes a call again; the change itself where none does."""
+    made: set[str] = set()
+    for name in log.listed()[: change.place]:
+        calls = log.messages[name - 1].calls if isinstance(name, int) else ()
+        if not made.isdisjoint(calls):
+            first = next(at for at, one in enumerate(log.listed()) if _makes(log, one, calls))
+            return thinking.Change(first, f"message {log.state().label(name)} makes a call again")
+        made.update(calls)
+    return change
+
+
+def _makes(log: OpenedLog, name: Name, calls: tuple[str, ...]) -> bool:
+    return isinstance(name, int) and not set(calls).isdisjoint(log.messages[name - 1].calls)
+
+
 def _bare(log: OpenedLog, edited: Edited, model: str, repairs: Repairs) -> None:
     """Thinking that is bound to what stood before it goes from the first change on; what was nothing else is gone."""
     change = thinking.first_change(log)
     if change is None:
         return
+    if edited.moved:  # a chain that is written anew makes each call of a copied history once
+        change = _first_copy(log, change)
     before = set(log.listed()[: change.place])
     gone: set[int] = set()
     for at, kept in enumerate(edited.context):
