@@ -28,7 +28,7 @@ TOOLS = frozenset({
 TASKS = frozenset({"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"})
 """What it has beside them with the models of `_WITH_TASKS`."""
 _WITH_TASKS = re.compile(r"(^|[./])claude-(opus-4[-.][5-7]|sonnet-4[-.][56]|haiku-4[-.]5)($|[@:[]|-(\d{8}|v\d))")
-"""Seen of 2.1.329 and 2.1.330, of every model that they know: `python -m tests.resume.probes tools` asks them."""
+"""Seen of 2.1.329 and 2.1.330, of every model that they know: `python -m tests.resume.probes` asks them."""
 OLD_FIELDS = frozenset({"type", "recipient", "content", "request_id", "approve"})
 """Fields of SendMessage that are not sent where `to` and `message` are both there: seen of 2.1.330."""
 DEFAULT = "claude-opus-5-5"

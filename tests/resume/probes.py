@@ -1,0 +1,83 @@
+"""`python -m tests.resume.probes`: what Claude Code itself does with small sessions of ours, without ctxkit.
+
+The sources of two tables of ctxkit/formats/claude_code/pieces.py: which tools a resumed session has of itself, by
+model, and which fields of SendMessage are not sent. Linux only; no test of the suite.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from tests.resume.agents import AGENTS
+from tests.resume.install import Installed, cache, install
+from tests.resume.resuming import NotResumedError, resume
+
+TOOLS = (
+    "Agent", "Bash", "CronCreate", "CronDelete", "CronList", "DeferredToolPlaceholder", "Edit", "EnterWorktree",
+    "ExitWorktree", "Glob", "Grep", "KillShell", "ListAgents", "Monitor", "NotebookEdit", "Read", "ReportFindings",
+    "ScheduleWakeup", "SendMessage", "Skill", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
+    "TaskUpdate", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write", "mcp__a__b",
+)  # fmt: skip
+MODELS = (
+    "claude-opus-5-5", "claude-opus-5", "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-opus-4-5",
+    "claude-sonnet-5-5", "claude-sonnet-5", "claude-sonnet-4-6", "claude-sonnet-4-5", "claude-haiku-5-5",
+    "claude-haiku-4-5", "claude-fable-5", "claude-fable-5-1", "claude-fable-5-2", "claude-mythos-5-1",
+)  # fmt: skip
+OLD = {"type": "m", "recipient": "r", "content": "c", "request_id": "1", "approve": True, "reason": "x"}
+MESSAGES = (OLD, OLD | {"to": "r"}, OLD | {"message": "c"}, OLD | {"to": "r", "message": "c"})
+"""Inputs of SendMessage, without and with the newer fields."""
+
+
+def session(model: str, calls: list[tuple[str, Any, Any]]) -> bytes:
+    """A session with these calls: name, input, result."""
+    rows: list[dict[str, Any]] = []
+
+    def add(kind: str, message: dict[str, Any]) -> None:
+        number = len(rows) + 1
+        rows.append({
+            "type": kind, "uuid": f"00000000-0000-4000-8000-{number:012d}",
+            "parentUuid": rows[-1]["uuid"] if rows else None, "sessionId": "11111111-2222-4333-8444-555555555555",
+            "timestamp": f"2026-10-01T00:00:{number:02d}.000Z", "message": message,
+        })  # fmt: skip
+
+    add("user", {"role": "user", "content": "go"})
+    for at, (name, given, result) in enumerate(calls):
+        call = {"type": "tool_use", "id": f"toolu_{at}", "name": name, "input": given}
+        add("assistant", {"role": "assistant", "id": f"msg_{at}", "model": model, "content": [call]})
+        answer = {"type": "tool_result", "tool_use_id": f"toolu_{at}", "content": result}
+        add("user", {"role": "user", "content": [answer]})
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def blocks(installed: Installed, raw: bytes, kind: str) -> tuple[str, list[dict[str, Any]]]:
+    """The model of the request that the agent makes of a session, and its blocks of a kind."""
+    body = resume(installed, raw)
+    listed = [part for one in body["messages"] if isinstance(one["content"], list) for part in one["content"]]
+    return body["model"], [part for part in listed if part["type"] == kind]
+
+
+def main() -> int:
+    """Print what each model has, and what goes of each message."""
+    for version in AGENTS["claude-code"].versions:
+        installed = install(AGENTS["claude-code"], cache(), version)
+        found = [{"type": "tool_reference", "tool_name": name} for name in TOOLS]
+        for model in MODELS:
+            try:
+                asked, results = blocks(
+                    installed, session(model, [("ToolSearch", {"query": "x"}, found)]), "tool_result"
+                )
+            except NotResumedError as why:
+                print(f"{version} {model}: {why}")
+                continue
+            stays = {part.get("tool_name") for part in results[0]["content"]}
+            print(f"{version} {model} (asked: {asked}): without {sorted(set(TOOLS) - stays)}", flush=True)
+        _, calls = blocks(installed, session(MODELS[0], [("SendMessage", one, "ok") for one in MESSAGES]), "tool_use")
+        for given, call in zip(MESSAGES, calls, strict=True):
+            print(f"{version} SendMessage {sorted(given)}: without {sorted(set(given) - set(call['input']))}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
