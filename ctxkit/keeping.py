@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.checkpointing import shelf as shelf
-from ctxkit.core.context import Entry, entries, entry, shown_names, window_seconds
+from ctxkit.core.context import Entry, entry, listed, shown_names, window_seconds
 from ctxkit.core.kept import SHORT, Head, Held, Kept, Tokens, digests, identity, sealed
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
@@ -23,12 +24,13 @@ from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.opened import OpenedLog
-from ctxkit.policies.compact.source import Kind, Piece, all_pieces
+from ctxkit.policies.compact.source import Kind, Piece, Reader, all_pieces
 from ctxkit.policies.gist import FAILED, gist, shortened
 from ctxkit.policies.retention import expired
 from ctxkit.store.opening import require_file
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import Found, Snapshots, pieces
+from ctxkit.store.spool import Spooled
 
 LATEST = "latest"
 """What stands for the newest."""
@@ -71,24 +73,26 @@ def keep(
     if any(mark in description for mark in "\n\r"):
         raise Usage("a description is one line: nothing was kept", "put more into --summary")
     state, lens = log.state(), msgspec.structs.replace(log.lens(), agent=None, thread=None)
-    shown = [entry(state, name) for name in shown_names(state)] if all else list(entries(state, lens))
-    if not shown:
+    names = list(shown_names(state)) if all else listed(state, lens)
+    if not names:
         raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
-    names = [one.name for one in shown]
-    messages, held, contents = laid_out(log, names)
+    said = Said(state)
+    messages, held = laid_out(log, names, said.add if summary is None else None)
     words, digest = digests(messages, held)
     window = (window_seconds(state, lens, None) or None) if not all else None
-    times = [one.ts for one in held if one.ts is not None]
+    times = _ends(one.ts for one in held if one.ts is not None)
     name = identity(words, window, description)
     if callable(summary):
         known = log.opening.path is not None and any(
             one.head and one.head.session_id == name for one in shelf(log).found()
         )
-        summary = FAILED if known else summary(names, all_pieces(list(zip(names, contents, strict=True))))
+        summary = (
+            FAILED if known else summary(names, all_pieces((name, log.full(entry(state, name))) for name in names))
+        )
     head = Head(
         session_id=name, timestamp=iso(int(log.clock())), description=description,
-        summary=summed_up(state, names, contents) if summary is None else shortened(summary) or FAILED,
-        message_count=len(messages), window_start=times[0] if times else None, window_end=times[-1] if times else None,
+        summary=said.summary(len(names)) if summary is None else shortened(summary) or FAILED,
+        message_count=len(messages), window_start=times[0], window_end=times[1],
         window=window, tags=sorted(set(tags)), agents=_agents(messages), tokens=_tokens(log, names), model=model(log),
         log=None if log.opening.path is None else log.opening.path.name, at=at(log, state),
         prefix=prefix(log, state.count), digest=digest,
@@ -96,12 +100,25 @@ def keep(
     return Kept(head, sealed(head), messages, held)
 
 
-def laid_out(log: OpenedLog, names: Iterable[Name]) -> tuple[list[dict[str, Any]], list[Held], list[Content]]:
-    """Messages of a context as chat records, what each of them is, and their contents."""
+def laid_out(
+    log: OpenedLog, names: Iterable[Name], look: Callable[[Name, Content], None] | None = None
+) -> tuple[Sequence[dict[str, Any]], Sequence[Held]]:
+    """Messages of a context as chat records, and what each of them is. `look` is shown each.
+
+    Raises WriteFailed where there is no room for them in a temporary file.
+    """
     state = log.state()
-    shown = [entry(state, name) for name in names]
-    contents = [log.full(one) for one in shown]
-    return records(contents, shown), [_held(state, one) for one in shown], contents
+
+    def contents() -> Iterator[tuple[Content, Entry]]:
+        for name in names:
+            shown = entry(state, name)
+            content = log.full(shown)
+            if look is not None:
+                look(name, content)
+            yield content, shown
+
+    held = (msgspec.to_builtins(_held(state, entry(state, name))) for name in names)
+    return Spooled(records(contents()), dict), Spooled(held, lambda one: msgspec.convert(one, Held))
 
 
 def take(log: OpenedLog, kept: Kept) -> Taken:
@@ -173,15 +190,15 @@ def prune(there: Iterable[Found], now: float, keep: int, days: int) -> list[tupl
     return [(read[place][0], why) for place, why in expired([head for _, head in read], now, keep, days)]
 
 
-def records(contents: Sequence[Content], shown: Sequence[Entry]) -> list[dict[str, Any]]:
+def records(contents: Iterable[tuple[Content, Entry]]) -> Iterator[dict[str, Any]]:
     """The messages as chat records: each as it is written in a native log."""
     from ctxkit.formats.chat_lines import lines
 
-    made = list(lines(contents))
-    for record, one in zip(made, shown, strict=True):
-        if one.message is not None and one.message.agent is not None:
-            record.setdefault("agent", one.message.agent)
-    return made
+    for content, shown in contents:
+        [record] = lines([content])
+        if shown.message is not None and shown.message.agent is not None:
+            record.setdefault("agent", shown.message.agent)
+        yield record
 
 
 def model(log: OpenedLog) -> str:
@@ -242,7 +259,15 @@ def _held(state: State, one: Entry) -> Held:
     return Held(origin=one.name if isinstance(one.name, int) else str(one.name), ts=stamp, protected=one.protected)
 
 
-def _agents(messages: Sequence[dict[str, Any]]) -> list[str]:
+def _ends(times: Iterable[str]) -> tuple[str | None, str | None]:
+    """The first and the last of them."""
+    first = last = None
+    for last in times:
+        first = last if first is None else first
+    return first, last
+
+
+def _agents(messages: Iterable[dict[str, Any]]) -> list[str]:
     return sorted({agent for record in messages if isinstance(agent := record.get("agent"), str)})
 
 
@@ -254,15 +279,24 @@ def _tokens(log: OpenedLog, names: Sequence[Name]) -> Tokens:
     return Tokens(measured.tokens, measured.counter)
 
 
-def summed_up(state: State, names: Sequence[Name], contents: Sequence[Content]) -> str:
-    """A context in a few sentences, made by rules."""
-    made = all_pieces(list(zip(names, contents, strict=True)))
-    told = state.board.telling.keys()  # what tells others is nobody's words
-    made = [one._replace(kind=Kind.SUMMARY) if one.name in told else one for one in made]
-    room, first = READ, len(made)
-    while first and (room := room - len(made[first - 1].text)) >= 0:
-        first -= 1
-    return gist(made[first:] or made[-1:], len(names))
+class Said:
+    """What messages of a context say, gone through in order: of it the newest, for a few sentences."""
+
+    def __init__(self, state: State) -> None:
+        self._reader, self._pieces, self._size = Reader(), deque[Piece](), 0
+        self._told = state.board.telling.keys()  # what tells others is nobody's words
+
+    def add(self, name: Name, content: Content) -> None:
+        """The next message."""
+        for piece in self._reader.pieces(name, content):
+            self._pieces.append(piece._replace(kind=Kind.SUMMARY) if name in self._told else piece)
+            self._size += len(piece.text)
+        while self._size > READ and len(self._pieces) > 1:
+            self._size -= len(self._pieces.popleft().text)
+
+    def summary(self, count: int) -> str:
+        """The context of `count` messages in a few sentences, made by rules."""
+        return gist(self._pieces, count)
 
 
 def _nearest(word: str, heads: Sequence[Head]) -> str:

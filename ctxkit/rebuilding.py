@@ -11,7 +11,7 @@ from ctxkit.core.context import Lens, listed
 from ctxkit.core.kept import Head, Kept, Point, runs
 from ctxkit.core.replay import fold
 from ctxkit.errors import BadSnapshot
-from ctxkit.keeping import laid_out, summed_up
+from ctxkit.keeping import Said, laid_out
 from ctxkit.opened import OpenedLog
 from ctxkit.pinning import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
 
@@ -42,8 +42,9 @@ def rebuilt(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:
     else:
         raise _changed(log, head)
     past = log.seen_at(state)
-    records, held, contents = laid_out(past, names)
-    words = summed_up(state, names, contents) if summary else ""
+    said = Said(state)
+    records, held = laid_out(past, names, said.add if summary else None)
+    words = said.summary(len(names)) if summary else ""
     return Kept(msgspec.structs.replace(head, summary=words), kept.body, records, held)
 
 

@@ -137,7 +137,7 @@ def _as_it_is(log: OpenedLog, kept: Kept) -> frozenset[int]:
             continue
         message = log.messages[held.n - 1]
         shown = Entry(held.n, message.role, message, None, None, False)
-        [now] = records([log.content(held.n)], [shown])
+        [now] = records([(log.content(held.n), shown)])
         if canonical(now) == canonical(record):
             found.append(place)
     return frozenset(found)

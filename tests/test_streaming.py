@@ -12,6 +12,7 @@ import pytest
 from tests.bench.runs import once
 from tests.cli.runner import ROOT, call, lines, message
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 SIZE = 40
 """MB of words, in messages of 20 KB."""
 SHARE = 0.4
@@ -19,7 +20,7 @@ SHARE = 0.4
 WHOLE = [
     *(("export", "--to", to) for to in ("chat", "openai", "responses", "anthropic", "gemini", "codex", "claude-code",
                                         "pi")),
-    ("edit", "--print"), ("checkpoint", "-m", "kept"),
+    ("edit", "--print"), ("checkpoint", "-m", "kept"), ("snapshot",),
 ]  # fmt: skip
 
 
@@ -37,6 +38,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
                     message("user", f"{k} {text}"), message("assistant", text, tool_calls=[call("Read", f"c{k}")]),
                     message("tool", text, tool_call_id=f"c{k}"), message("assistant", text),
                 ))  # fmt: skip
+        once((sys.executable, "-m", "ctxkit", "status", str(path)), ENVIRONMENT)  # what counts takes memory of its own
         found.append(path)
     return found[0], found[1]
 
@@ -45,8 +47,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.mark.parametrize("words", WHOLE, ids=" ".join)
 def test_memory_does_not_grow_with_the_words(logs: tuple[Path, Path], words: tuple[str, ...]) -> None:
     """The peak on a log with many words, less that on the same with few."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    few, many = (once((sys.executable, "-m", "ctxkit", words[0], str(path), *words[1:]), environment) for path in logs)
+    few, many = (once((sys.executable, "-m", "ctxkit", words[0], str(path), *words[1:]), ENVIRONMENT) for path in logs)
     assert many.peak - few.peak < SHARE * SIZE
 
 

@@ -25,6 +25,7 @@ from ctxkit.store.lock import DEADLINE
 from ctxkit.store.opening import close, kind_of, open_regular
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
+from ctxkit.store.spool import Spooled
 
 FOLDER = "snapshots"
 SPLIT = b',\n"messages":['
@@ -178,10 +179,20 @@ def pieces(body: Mapping[str, Any], kept: Kept) -> Iterator[bytes]:
         yield start + b"}\n"
         return
     yield start + SPLIT + b"\n"
-    last = len(kept.messages) - 1
-    for place, record in enumerate(kept.messages):
-        yield dumps(record).encode("ascii") + (b",\n" if place < last else b"\n")
-    yield b'],\n"held":' + dumps(msgspec.to_builtins(list(kept.held))).encode("ascii") + b"}\n"
+    yield from _listed(kept.messages, b",\n")
+    yield b'\n],\n"held":['
+    yield from _listed(kept.held, b",")
+    yield b"]}\n"
+
+
+def _listed(values: Sequence[Any], between: bytes) -> Iterator[bytes]:
+    """These values as JSON, with `between` between any two."""
+    if isinstance(values, Spooled):
+        lines = values.lines()
+    else:
+        lines = (dumps(msgspec.to_builtins(value)).encode("ascii") for value in values)
+    for place, line in enumerate(lines):
+        yield between + line if place else line
 
 
 def is_snapshot(path: Path) -> bool:

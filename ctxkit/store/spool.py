@@ -5,14 +5,18 @@ What is printed goes through one: it is whole before its first byte leaves, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO, cast
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import eq
+from typing import Any, BinaryIO, Generic, TypeVar, cast, overload
 
+from ctxkit.core.jsontext import dumps, loads
 from ctxkit.errors import WriteFailed
 
 IN_MEMORY = 2 << 20
 """Bytes that are kept in memory; more go into a temporary file that its owner alone can read, and no path leads to."""
 CHUNK = 1 << 20
+T = TypeVar("T")
 
 
 class Spool:
@@ -48,12 +52,13 @@ class Spool:
         places, words = self._late
         at = 0
         for place in places:
-            yield from self._part(at, place)
+            yield from self.part(at, place)
             yield words
             at = place
-        yield from self._part(at, self.size)
+        yield from self.part(at, self.size)
 
-    def _part(self, start: int, end: int) -> Iterator[bytes]:
+    def part(self, start: int, end: int) -> Iterator[bytes]:
+        """What was written from `start` to `end`."""
         while start < end:
             self.stream.seek(start)
             piece = self.stream.read(min(CHUNK, end - start))
@@ -71,3 +76,39 @@ class Spool:
             held.append(rest)
         if any(held):
             yield b"".join(held)
+
+
+class Spooled(Sequence[T], Generic[T]):
+    """JSON values in a spool, each on a line of its own; a value is read when it is asked for."""
+
+    def __init__(self, values: Iterable[Any], made: Callable[[Any], T]) -> None:
+        """`made` makes of a JSON value what is given. Raises ValueError for what is no JSON, WriteFailed."""
+        self._spool, self._made = Spool(), made
+        self._ends = array("q", [0])
+        for value in values:
+            self._spool.write(dumps(value).encode("ascii") + b"\n")
+            self._ends.append(self._spool.size)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __iter__(self) -> Iterator[T]:
+        return (self._made(loads(line)) for line in self.lines())
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[T]: ...
+    def __getitem__(self, at: int | slice) -> T | list[T]:
+        places = range(len(self))[at]
+        return self._read(places) if isinstance(places, int) else [self._read(place) for place in places]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    def lines(self) -> Iterator[bytes]:
+        """The values as JSON."""
+        return self._spool.lines()
+
+    def _read(self, place: int) -> T:
+        return self._made(loads(b"".join(self._spool.part(self._ends[place], self._ends[place + 1]))))

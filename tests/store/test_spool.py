@@ -9,7 +9,7 @@ import pytest
 
 from ctxkit.errors import WriteFailed
 from ctxkit.store import spool
-from ctxkit.store.spool import Spool
+from ctxkit.store.spool import Spool, Spooled
 
 
 @pytest.mark.parametrize("room", [1, 1 << 20])
@@ -41,3 +41,17 @@ def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(made.stream, "write", full)
     with pytest.raises(WriteFailed, match="cannot keep the result in a temporary file: no space left on device"):
         made.write(b"a")
+
+
+@pytest.mark.parametrize("room", [0, 1 << 20])
+def test_values_are_read_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """In order, by place, and while others are being read."""
+    monkeypatch.setattr(spool, "IN_MEMORY", room)
+    monkeypatch.setattr(spool, "CHUNK", 5)
+    values = [{"a": "x" * n, "b": "\ud800\n"} for n in range(4)]
+    made = Spooled(iter(values), dict)
+    assert [(one, made[place], made[place - 4]) for place, one in enumerate(made)] == [(v, v, v) for v in values]
+    assert (len(made), made[1:3], list(reversed(made))) == (4, values[1:3], values[::-1])
+    assert made == values and made != values[1:] and made != [*values[1:], {}] and not Spooled([], dict)
+    with pytest.raises(IndexError):
+        made[4]

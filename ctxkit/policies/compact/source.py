@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -149,7 +149,7 @@ def _is_slash(content: Content) -> bool:
     return first.lstrip().startswith(("<command-name>", "<command-message>", "Base directory for this skill:"))
 
 
-def all_pieces(messages: Sequence[tuple[Name, Content]]) -> list[Piece]:
+def all_pieces(messages: Iterable[tuple[Name, Content]]) -> list[Piece]:
     """What these messages say, in order."""
     reader = Reader()
     return [piece for name, content in messages for piece in reader.pieces(name, content)]
