@@ -46,6 +46,10 @@ ANEW = {"compacted-ghost", "rollback-context", "rollback-developer", "compaction
 """Where a rollback, an earlier compaction, an empty list or a missing anchor is in the way: one message makes the
 history be written anew, of lines of the source, and what else went is counted."""
 
+BOUND = {"q27-unknown-model"}
+"""Sessions of a model that binds its thinking: behind what went, a row has none. An alias is the newest model."""
+_THOUGHT = re.compile(rb'{"type":"thinking"[^{}]*},?')
+
 WHOLE = "CTXKIT_EACH" in os.environ
 """Every message of big files, too: minutes."""
 FEW = 40
@@ -163,10 +167,10 @@ def test_one_message_forgotten(name: str, path: Path) -> None:
             assert error.code in (ExitCode.NO, ExitCode.USAGE)
             continue
         assert op is not None
-        only_gone(name, log, raw, sorted(Names.parse(op.ids).numbers), anew=path.stem in ANEW)
+        only_gone(name, log, raw, sorted(Names.parse(op.ids).numbers), anew=path.stem in ANEW, bound=path.stem in BOUND)
 
 
-def only_gone(name: str, log: Log, raw: bytes, numbers: list[int], *, anew: bool = False) -> None:
+def only_gone(name: str, log: Log, raw: bytes, numbers: list[int], *, anew: bool = False, bound: bool = False) -> None:
     """What was written is the source without the rows of these messages."""
     try:
         session = log.session(name, keep_id=True, recount=False)
@@ -203,7 +207,8 @@ def only_gone(name: str, log: Log, raw: bytes, numbers: list[int], *, anew: bool
         if name == "codex":
             shorter(before.raw, after.raw)
             continue
-        assert before.bare == after.bare, (numbers, before.raw[:300], after.raw[:300])
+        kept = _THOUGHT.sub(b"", before.bare) if bound and before.at > first else before.bare
+        assert kept == after.bare, (numbers, before.raw[:300], after.raw[:300])
         more += not before.links & (aims | missing)  # what hung on a row that is not there is bridged by time
     assert more <= JOINTS, (numbers, more)
 

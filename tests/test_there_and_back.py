@@ -36,6 +36,8 @@ def files(name: str, *more: str) -> list[Path]:
 
 AS_SENT = {("claude-code", "anthropic"), ("pi", "anthropic")}
 """What these programs send to Anthropic goes out as they send it, be it as documented or not."""
+BOUND = {"q27-unknown-model"}
+"""Sessions of a model that binds its thinking, which no other program's session has: an alias is the newest one."""
 AS_ITEMS = {("codex", "responses"), ("responses", "responses")}
 """Items of Responses go as they stand."""
 SOURCES = {
@@ -97,6 +99,8 @@ def test_there_and_back(a: str, b: str, path: Path | str) -> None:
     assert log.transcript.format == a
     loosely = b in REQUESTS
     first = goes_on(log, b)
+    if isinstance(path, Path) and path.stem in BOUND and b in SESSIONS:
+        first = [atom for atom in first if atom[0] != "thinking"]
     items = (a, b) in AS_ITEMS
     expected = left(first, b, items=items, as_sent=items) if (a, b) not in AS_SENT else first
     if not expected:

@@ -35,19 +35,20 @@ MODELS = {"p77c-model-arg-opus5": "claude-opus-5"}
 """Sessions that are resumed with a model other than their own."""
 
 EXPLAINED = {
-    ("claude-code", "42-*", "trim"): "words of a copied history in another order",
     ("pi", "ids-of-another-model", "rewind"): "no key for the model that is left",
-    ("pi 1.5.2", "thinking", ""): "thinking of another model is left out since, and was words in 0.87.1",
-    ("pi 1.5.2", "thinking-other-api", ""): "thinking of another model is left out since, and was words in 0.87.1",
+    ("pi 1.5.2", "thinking", "*"): "thinking of another model is left out since, and was words in 0.87.1",
+    ("pi 1.5.2", "thinking-other-api", "*"): "thinking of another model is left out since, and was words in 0.87.1",
 }
-"""What differs (agent, or agent and version, session, edit, "" for none), and why: docs/formats.md has it at length."""
+"""What differs (agent, or agent and version, session, edits, "" for none), and why: docs/formats.md says more."""
 
 
 def main() -> int:
     """Resume what was asked for; 0: equal or explained, 1: something differs, 2: nothing could be run."""
     parser = argparse.ArgumentParser(prog="just resume", description=__doc__)
     parser.add_argument("--agent", action="append", choices=AGENTS, help="only this one; can be repeated")
-    parser.add_argument("--version", default="*", metavar="GLOB", help="only such a version (default *)")
+    parser.add_argument(
+        "--version", default="*", metavar="GLOB", help="only such a version (default *; with --edited the newest)"
+    )
     parser.add_argument("--file", default="*", metavar="GLOB", help="only sessions with such a name (default *)")
     parser.add_argument("--cache", type=Path, default=cache(), help="where agents are installed (default %(default)s)")
     parser.add_argument("--edited", action="store_true", help="resume exports, after ops and of other formats")
@@ -62,7 +63,7 @@ def main() -> int:
     for agent in AGENTS.values():
         if (asked.agent and agent.name not in asked.agent) or (asked.edited and agent.name in exports.OTHERS):
             continue
-        for version in agent.versions[-1:] if asked.edited else agent.versions:
+        for version in agent.versions[-1:] if asked.edited and asked.version == "*" else agent.versions:
             if not fnmatch(version, asked.version):
                 continue
             try:
@@ -114,7 +115,7 @@ def edited(installed: Installed, pattern: str, edit: str) -> Iterator[tuple[str,
     for export in exports.exports(installed.agent.name, pattern, edit):
         found = exports.judge(installed.agent.name, export, partial(answer, installed, model=""), sent)
         if found is not None:
-            found = explained(installed.agent.name, export.path, export.what, found)
+            found = explained(f"{installed.agent.name} {installed.version}", export.path, export.what, found)
             say(installed, f"{export.path.stem} {export.what}", found)
             yield export.what, found
 
@@ -122,7 +123,8 @@ def edited(installed: Installed, pattern: str, edit: str) -> Iterator[tuple[str,
 def explained(agent: str, path: Path, what: str, found: Compared) -> Compared:
     """The same without a difference that is known: neither equal nor a failure."""
     for (name, session, edit), why in EXPLAINED.items():
-        if found.first and (name, edit) == (agent, what) and fnmatch(path.stem, session):
+        same = name in (agent, agent.partition(" ")[0]) and fnmatch(path.stem, session) and fnmatch(what, edit)
+        if found.first and same:
             return Compared(0, "", Counter({f"explained: {why}": 1}))
     return found
 

@@ -55,12 +55,13 @@ def of_the_source(before: Sequence[Block], after: Sequence[Block], chosen: Conta
 
     `chosen`: strings of the messages that are in the context still, and ids of calls and results whose other half is;
     `brought`: all words that ops brought in. Empty where every block is the source's or an op's, and all of the source
-    that was chosen is there.
+    that was chosen is there. What was chosen and not sent before may go: a late result, where what stood between went.
     """
+    before, after = without_unpaired(before), without_unpaired(after)
     was = "\n".join(_words(block) for block in before if not block.rule)
     for number, block in enumerate(block for block in after if not block.rule):
         words = _words(block)
-        if words in was or CUT.search(words) or (block.key and block.key in brought):
+        if words in was or words in chosen or CUT.search(words) or (block.key and block.key in brought):
             continue
         if not _made_of(words, was, brought):
             return f"block {number} ({block.role} {block.kind}) is neither the source's nor an op's"

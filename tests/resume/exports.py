@@ -79,6 +79,8 @@ def judge(agent: str, export: Export, answer: Answer, source: Sent) -> Compared 
             log = export.edit(copy)
         except (NothingMatched, NothingChanges):
             return None
+        except CtxkitError as why:
+            return Compared(0, f"ctxkit refused: {why}")
         if log is None:
             return None
         try:

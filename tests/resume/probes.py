@@ -1,7 +1,8 @@
-"""`python -m tests.resume.probes`: what Claude Code itself does with small sessions of ours, without ctxkit.
+"""`python -m tests.resume.probes`: what Claude Code and pi themselves do with small sessions of ours, without ctxkit.
 
-The sources of two tables of ctxkit/formats/claude_code/pieces.py: which tools a resumed session has of itself, by
-model, and which fields of SendMessage are not sent. Linux only; no test of the suite.
+The sources of two tables of ctxkit/formats/claude_code/pieces.py (which tools a resumed session has of itself, by
+model, and which fields of SendMessage are not sent), of where words and thinking between calls go, and of what
+docs/formats.md says of pi's models. Linux only; no test of the suite.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from typing import Any
 
 from tests.resume.agents import AGENTS
+from tests.resume.exports import FIXTURES
 from tests.resume.install import Installed, cache, install
 from tests.resume.resuming import NotResumedError, resume
 
@@ -25,6 +27,8 @@ MODELS = (
     "claude-sonnet-5-5", "claude-sonnet-5", "claude-sonnet-4-6", "claude-sonnet-4-5", "claude-haiku-5-5",
     "claude-haiku-4-5", "claude-fable-5", "claude-fable-5-1", "claude-fable-5-2", "claude-mythos-5-1",
 )  # fmt: skip
+FIXTURE = FIXTURES / "truth-pi/ids-of-another-model.jsonl"
+"""A call of OpenAI's, with an id that Anthropic does not take, then words of Anthropic's model."""
 OLD = {"type": "m", "recipient": "r", "content": "c", "request_id": "1", "approve": True, "reason": "x"}
 MESSAGES = (OLD, OLD | {"to": "r"}, OLD | {"message": "c"}, OLD | {"to": "r", "message": "c"})
 """Inputs of SendMessage, without and with the newer fields."""
@@ -58,8 +62,59 @@ def blocks(installed: Installed, raw: bytes, kind: str) -> tuple[str, list[dict[
     return body["model"], [part for part in listed if part["type"] == kind]
 
 
+def response(blocks: tuple[dict[str, Any], ...]) -> bytes:
+    """A session of one response with a row for each block, and the results of its calls."""
+    *rows, _ = session(MODELS[0], [("Bash", {}, "")]).splitlines()
+    said, asked = map(json.loads, rows[:2])
+    calls = dict.fromkeys(block["id"] for block in blocks if block["type"] == "tool_use")
+    given = ({"type": "tool_result", "tool_use_id": key, "content": "ok"} for key in calls)
+    made = [asked["message"] | {"content": [block]} for block in blocks]
+    made += [{"role": "user", "content": [block]} for block in given]
+    listed = [said]
+    for message in made:
+        uuid = f"00000000-0000-4000-8000-{len(listed) + 1:012d}"
+        kind = {"type": message["role"], "uuid": uuid, "parentUuid": listed[-1]["uuid"], "message": message}
+        listed.append(said | kind | {"timestamp": f"2026-10-01T00:00:{len(listed) + 1:02d}.000Z"})
+    return b"".join(json.dumps(row).encode() + b"\n" for row in listed)
+
+
+def copies() -> None:
+    """Print what Claude Code makes of a response whose copy stands behind it."""
+    calls = [{"type": "tool_use", "id": key, "name": "Bash", "input": {"command": "ls"}} for key in ("A", "B")]
+    thought = {"type": "thinking", "thinking": "thought", "signature": "c2lnbmF0dXJl"}
+    words = {"type": "text", "text": "words"}
+    for version in AGENTS["claude-code"].versions:
+        installed = install(AGENTS["claude-code"], cache(), version)
+        for between in (thought, words):
+            given = (thought, *calls, between, calls[0])
+            sent = resume(installed, response(given))["messages"]
+            kinds = [" ".join(map(_short, one["content"])) for one in sent if one["role"] == "assistant"]
+            print(f"{version} {' '.join(map(_short, given))}: {kinds}", flush=True)
+
+
+def _short(block: dict[str, Any]) -> str:
+    return str(block.get("id") or block["type"])
+
+
+def other_model() -> None:
+    """Print with which model pi goes on where a session names only one that it has no key for, and the ids of calls.
+
+    The rows of the fixture before the response of Anthropic's model: what a rewind to there leaves.
+    """
+    rows = FIXTURE.read_bytes().splitlines(keepends=True)
+    for version in AGENTS["pi"].versions:
+        installed = install(AGENTS["pi"], cache(), version)
+        for named in (rows, rows[:-1], [row for row in rows[:-1] if b'"model_change"' not in row]):
+            body = resume(installed, b"".join(named))
+            ids = [part["id"] for one in body["messages"] if isinstance(one["content"], list)
+                   for part in one["content"] if part["type"] == "tool_use"]  # fmt: skip
+            print(f"pi {version}, {len(named)} rows: asks {body['model']}, sends {ids}", flush=True)
+
+
 def main() -> int:
-    """Print what each model has, and what goes of each message."""
+    """Print what each model has, what goes of each message, and the order that a copied response is sent in."""
+    copies()
+    other_model()
     for version in AGENTS["claude-code"].versions:
         installed = install(AGENTS["claude-code"], cache(), version)
         found = [{"type": "tool_reference", "tool_name": name} for name in TOOLS]

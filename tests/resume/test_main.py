@@ -75,9 +75,13 @@ def test_rows_of_other_agents_stay(edited: bool) -> None:
 
 def test_a_known_difference() -> None:
     """It is no failure, and not equal either; the same session after another edit is judged as any."""
-    path = Path("42-copied.jsonl")
-    found = main.explained("claude-code", path, "trim", DIFFERENT)
+    path = Path("ids-of-another-model.jsonl")
+    found = main.explained("pi", path, "rewind", DIFFERENT)
     assert (found.blocks, found.first, len(found.ruled)) == (0, "", 1)
-    assert main.explained("claude-code", path, "trim", EQUAL) is EQUAL
+    assert main.explained("pi", path, "rewind", EQUAL) is EQUAL
     assert main.explained("claude-code", path, "forget", DIFFERENT) is DIFFERENT
     assert main.explained("pi", path, "trim", DIFFERENT) is DIFFERENT
+    path = Path("thinking.jsonl")
+    assert [main.explained(f"pi {version}", path, "trim", DIFFERENT).first for version in ("0.87.1", "1.5.2")] == [
+        "block 1", ""
+    ]  # fmt: skip

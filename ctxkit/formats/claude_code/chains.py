@@ -85,7 +85,7 @@ class _Anew:
         return self.edited.transcript.messages[kept.n - 1].calls if kept.n and kept.content is None else ()
 
     def lines(self, run: list[Kept], *, apart: bool) -> Iterator[bytes]:
-        """The rows of one message; of several that make the same calls, as one: what they say, then each call once.
+        """The rows of one message; of several that make the same calls, as one that makes each call once.
 
         `apart`: its response gets another id, or it would be one with what stands above.
         """
@@ -101,8 +101,6 @@ class _Anew:
                 yield line(row)
             return
         rows = [row for one in run for row in self._rows(one)]
-        if len(run) > 1:
-            rows.sort(key=lambda row: bool(_ids(row[1], "tool_use")))
         response = rows[0][1]["message"].get("id") if len(run) > 1 else None
         if apart:
             response = "msg_" + self.session.fresh().replace("-", "")

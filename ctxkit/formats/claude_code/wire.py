@@ -95,16 +95,16 @@ def merge(pieces: list[Piece]) -> list[Sent]:
     """Pieces as messages: rows of one response are one, neighbouring user rows are one (rule 5)."""
     sent: list[Sent] = []
     joined: set[int] = set()
-    open_responses: dict[str, int] = {}
+    opened: dict[str, int] = {}
     for piece in pieces:
         if piece.kind != "row" and all(map(is_blank, piece.blocks)):
             continue
         if piece.role == "user":
             if not piece.meta and any(b.get("type") != "tool_result" for b in piece.blocks):
-                open_responses.clear()  # a user's words end a response (p113)
+                opened.clear()  # a user's words end a response (p113)
             at = len(sent) - 1 if sent and sent[-1].role == "user" else -1
         else:
-            at = open_responses.setdefault(piece.response, len(sent)) if piece.response else -1
+            at = _open(piece, opened, len(sent))
         if not 0 <= at < len(sent):
             sent.append(Sent(piece.role, list(piece.blocks)))
             continue
@@ -120,6 +120,20 @@ def merge(pieces: list[Piece]) -> list[Sent]:
         elif message.role == "assistant" and _speaks_after_calls(message.blocks):
             message.blocks.sort(key=_is_call)
     return sent
+
+
+def _open(piece: Piece, opened: dict[str, int], last: int) -> int:
+    """The message that an assistant's piece belongs to, by its response; `last`: where it begins one.
+
+    What ctxkit brought in names no response: a call that it shortened, and that a copied history makes twice, belongs
+    to the response that makes that call.
+    """
+    calls = [text(block.get("id")) for block in piece.blocks if _is_call(block)]
+    known = calls if piece.kind == "own" else [piece.response]
+    at = next((opened[key] for key in known if key in opened), last)
+    for key in filter(None, (piece.response, *calls)):
+        opened.setdefault(key, at)
+    return at
 
 
 def _seam(last: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:

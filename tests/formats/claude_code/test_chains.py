@@ -91,7 +91,10 @@ def test_a_response_that_stands_twice() -> None:
 
 
 def test_a_history_that_was_copied_into_itself() -> None:
-    """Neighbours that make the same calls become one response that makes each once, and a call has one result."""
+    """Neighbours that make the same calls become one response that makes each once, and a call has one result.
+
+    The rows stand as they stood: Claude Code itself sends the calls behind the words.
+    """
     raw = log(
         user("q", None, "first"),
         assistant("a", "q", "words", response="m"),
@@ -108,6 +111,6 @@ def test_a_history_that_was_copied_into_itself() -> None:
     asked = one.session("claude-code")
     made = rows(b"".join(asked.pieces))
     assert problems(b"".join(asked.pieces)) == []
-    assert [row["uuid"] for row in made] == ["a", "c", "b", "r", "q"]
+    assert [row["uuid"] for row in made] == ["a", "b", "c", "r", "q"]
     assert {row["message"]["id"] for row in made if row["type"] == "assistant"} == {"m"}
     assert asked.repairs.left_out["repeated call"] == asked.repairs.left_out["repeated result"] == 1

@@ -245,6 +245,19 @@ def test_a_call_that_ctxkit_brought_in_is_kept() -> None:
     assert repairs == Repairs(made=1, left_out={})
 
 
+def test_a_call_of_a_copied_history_that_is_shortened_is_of_its_response() -> None:
+    """Its words go before the call that stands there already, and the call keeps its result."""
+    raw = log(Q, assistant("a", "q", call("A")), user("r", "a", [result("A")]), assistant("e", "r", "end"))
+    transcript = read(raw)
+    first, asked, given, end = (content(raw, transcript.messages[n - 1]) for n in context(transcript))
+    copy = Content("assistant", [Text("[shortened]"), Call("A", "Bash", {})])
+    messages, repairs = repair([first, asked, copy, given, end], frozenset({"A"}))
+    assert [short(m) for m in messages] == ["u: q", "a: [shortened] | +A", "u: -A=done", "a: end"]
+    assert repairs.left_out["repeated call"] == 1 and not repairs.made
+    messages, _ = repair([first, asked, given, Content("user", [Text("go on")]), copy, end], frozenset({"A"}))
+    assert [short(m) for m in messages][1] == "a: +A"
+
+
 def test_nothing_gives_nothing() -> None:
     """An empty context is no messages."""
     assert repair([], frozenset()) == ([], Repairs(left_out={}))
