@@ -205,7 +205,7 @@ def whole(body: Mapping[str, Any]) -> Kept:
                 Names.parse(one.origin)
     except (msgspec.ValidationError, ValueError) as error:
         raise ValueError(f"its `held` cannot be read: {error}") from error
-    if not isinstance(records, list) or not all(map(is_message, records)):
+    if not isinstance(records, Sequence) or isinstance(records, str) or not all(map(is_message, records)):
         raise ValueError("its messages cannot be read")
     if not len(records) == len(held) == head.message_count:
         raise ValueError(f"it holds {len(records)} messages, and its head says {head.message_count}")

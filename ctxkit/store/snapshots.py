@@ -25,7 +25,7 @@ from ctxkit.store.lock import DEADLINE
 from ctxkit.store.opening import close, kind_of, open_regular
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
-from ctxkit.store.spool import Spooled
+from ctxkit.store.spool import Spooled, lines_of
 
 FOLDER = "snapshots"
 SPLIT = b',\n"messages":['
@@ -221,7 +221,39 @@ def read(path: Path) -> Kept:
     with _opened(path) as source:
         if source.size > LARGEST:
             raise BadSnapshot(f"{path}: it has {source.size:,} bytes, which is too large: nothing was changed")
-        return parsed(source.read(0, source.size), str(path))
+        return _streamed(source) or parsed(source.read(0, source.size), str(path))
+
+
+def _streamed(source: Source) -> Kept | None:
+    """A snapshot that stands as it was written, line by line; its messages wait in a spool. None for any other file:
+    `parsed` says what is wrong with it, or takes it. Raises WriteFailed.
+    """
+    lines = lines_of(source.chunks(0, source.size))
+    start = next(lines, b"")
+    if not start.endswith(b",") or next(lines, b"") != SPLIT.rpartition(b"\n")[2]:
+        return None
+    try:
+        body = loads(start[:-1] + b"}")
+        messages = Spooled(_messages(lines), dict)
+        rest = loads(b"{" + b"\n".join(lines))
+        return whole({**body, "messages": messages, **rest}) if [*rest] == ["held"] else None
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def _messages(lines: Iterator[bytes]) -> Iterator[Any]:
+    """The messages of a file, up to the line that ends them. Raises ValueError where a line is none."""
+    more = True
+    for line in lines:
+        if line == b"],":
+            return
+        if not more:
+            break
+        more = line.endswith(b"},")
+        if not line.startswith(b"{") or not (more or line.endswith(b"}")):
+            break
+        yield loads(line[:-1] if more else line)
+    raise ValueError("it is no snapshot: its messages have no end")
 
 
 def parsed(raw: bytes, name: str) -> Kept:

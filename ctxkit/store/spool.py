@@ -67,15 +67,20 @@ class Spool:
 
     def lines(self) -> Iterator[bytes]:
         """Its lines."""
-        held: list[bytes] = []
-        for piece in self.pieces():
-            *whole, rest = piece.split(b"\n")
-            for line in whole:
-                yield b"".join([*held, line])
-                held = []
-            held.append(rest)
-        if any(held):
-            yield b"".join(held)
+        return lines_of(self.pieces())
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines in these pieces."""
+    held: list[bytes] = []
+    for piece in pieces:
+        *whole, rest = piece.split(b"\n")
+        for line in whole:
+            yield b"".join([*held, line])
+            held = []
+        held.append(rest)
+    if any(held):
+        yield b"".join(held)
 
 
 class Spooled(Sequence[T], Generic[T]):

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ctxkit.core.kept import Head, Held, Kept, digests, identity, sealed
@@ -16,7 +17,7 @@ from ctxkit.core.ops import At
 from ctxkit.errors import BadSnapshot, CannotCreate, NoPermission, WriteFailed
 from ctxkit.store import snapshots
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.snapshots import FIRST, Snapshots, looked_at, parsed, pieces, read
+from ctxkit.store.snapshots import FIRST, SPLIT, Snapshots, looked_at, parsed, pieces, read
 
 
 def made(text: str = "hi", minute: int = 0, description: str = "") -> Kept:
@@ -53,6 +54,28 @@ def test_a_file(tmp_path: Path) -> None:
     assert json.loads(path.read_bytes())["messages"] == list(kept.messages)
     assert [stat.S_IMODE(one.stat().st_mode) for one in (path, path.parent)] == [0o600, 0o700]
     assert read(path) == kept
+
+
+@pytest.mark.parametrize("byte", [b" ", b",", b"\n", b""])
+def test_line_by_line_is_read_what_the_whole_says(tmp_path: Path, byte: bytes) -> None:
+    """Whatever single byte is another one, or gone: the same snapshot, or the same words for what is wrong."""
+    messages, held = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], [Held(n=1), Held(n=2)]
+    words, digest = digests(messages, held)
+    head = msgspec.structs.replace(
+        made().head, session_id=identity(words, None, ""), at=At(messages=2), message_count=2, digest=digest
+    )
+    kept = Kept(head, sealed(head), messages, held)
+    whole, path = b"".join(pieces(kept.body, kept)), tmp_path / "kept.json"
+    for place in range(whole.index(SPLIT), len(whole)):
+        raw = whole[:place] + byte + whole[place + 1 :]
+        path.write_bytes(raw)
+        found = []
+        for take in (lambda: read(path), lambda: parsed(raw, str(path))):  # noqa: B023  # called at once
+            try:
+                found.append(take())
+            except BadSnapshot as error:
+                found.append(error.message)
+        assert found[0] == found[1], place
 
 
 def test_again(tmp_path: Path) -> None:
