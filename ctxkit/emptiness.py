@@ -15,6 +15,8 @@ LARGE = 200
 """Bytes of rows above which a message has room for words."""
 AT_EITHER_END = 64
 _AT_FIRST = 8
+KNOWN = frozenset({"role", "content", "ts", "name", "agent", "thread", "model", "tool_call_id"})
+"""Keys of a native message that hold no words but in `content`."""
 
 Read = Callable[[Message], Content | None]
 """Gives a message in full; None for one that cannot be read."""
@@ -50,7 +52,16 @@ def _says(message: Message, read: Read) -> bool:
     if message.calls or message.results:
         return True
     content = read(message)
-    return content is None or any(
+    if content is None or _is_blank(content):
+        return True
+    return any(
         bool(part.text.strip()) if isinstance(part, Text) else not (isinstance(part, Other) and part.kind == "unknown")
         for part in content.parts
+    )
+
+
+def _is_blank(content: Content) -> bool:
+    """Whether a message is read to its last key, and its owner wrote no words: it hides none."""
+    return any(
+        row.keys() <= KNOWN and (row.get("content") is None or isinstance(row["content"], str)) for row in content.rows
     )

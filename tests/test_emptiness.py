@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ctxkit.core.messages import Content, Message, Other, Part, Text, Thinking
@@ -55,3 +57,18 @@ def test_a_few_messages_are_read() -> None:
     assert len(of([SAYS] * 9000)[1]) < 10
     found, asked = of([[]] * 4000 + [SAYS] + [[]] * 4000)
     assert found == Silence(2 * AT_EITHER_END, 2 * AT_EITHER_END, False) and 4001 in asked
+
+
+@pytest.mark.parametrize(
+    ("record", "is_silent"),
+    [
+        ({"role": "user", "content": None, "agent": "x" * 300}, False),
+        ({"role": "user", "content": " \n" * 300, "ts": "2026-02-01"}, False),
+        ({"role": "user", "message": {"content": "x" * 300}}, True),
+        ({"role": "user", "content": [{"type": "odd", "words": "x" * 300}]}, True),
+    ],
+)
+def test_a_message_that_is_read_to_its_last_key(record: dict[str, Any], is_silent: bool) -> None:
+    """A native message without words hides none; one with another program's keys may."""
+    message = Message(1, 0, 300, "user")
+    assert (silence([message], lambda _: Content("user", [], None, [record])) is not None) == is_silent
