@@ -52,11 +52,17 @@ def proved(log: OpenedLog, text: str) -> tuple[LedgerEntry | None, list[Finding]
     if told is None:
         raise Usage(f"{text!r} is no head", "two digests joined by -, as `ctxkit check LOG` prints them")
     op, records = told[1], told[2]
-    entry = next((one for one in reversed(log.ledger.entries) if chain.link(one.body).startswith(op)), None)
+    entries = log.ledger.entries
+    links = chain.links(entries)
+    entry = next((one for one, own in zip(reversed(entries), reversed(links), strict=True) if own.startswith(op)), None)
     if entry is None:
         return None, [
             Finding("head", "head", "the log has no op of this head: its newest ops are gone, or were changed")
         ]
+    broken = next((one for one in chain.breaks(entries) if one.op <= entry.number), None)
+    if broken is not None:  # accepted or not: whoever writes the log can write what is accepted
+        text = f"the chain does not hold at op {broken.op}, which this head vouches for"
+        return entry, [Finding("head", "head", text)]
     if not _records(log, entry).startswith(records):
         text = f"a record before op {entry.number} is not what it was when this head was taken"
         return entry, [Finding("head", "head", text)]
@@ -102,18 +108,20 @@ def _records(log: OpenedLog, entry: LedgerEntry) -> str:
     """The digest of all bytes that are not ops, up to the row after which the op was written."""
     rows = entry.op.at.rows if entry.op is not None and entry.op.at.rows is not None else entry.place
     source, found = log.opening.laid_out, hashlib.sha256()
+    if not rows:
+        return found.hexdigest()
     at = row = 0
-    for block in read_blocks(source, Row, []) if rows else ():
+    for block in read_blocks(source, Row, []):
         for i, record in enumerate(block.rows):
-            start, end = block.offsets[i], block.offsets[i] + block.sizes[i] + 1
+            start, end = block.offsets[i], block.offsets[i] + block.sizes[i]
             if isinstance(record.ctxkit, str):
                 for piece in source.chunks(at, start):
                     found.update(piece)
-                at = end
+                at = min(end + 1, source.size)  # its line end
                 continue
             row += 1
             if row == rows:
-                for piece in source.chunks(at, min(end, source.size)):
+                for piece in source.chunks(at, end):
                     found.update(piece)
                 return found.hexdigest()
     for piece in source.chunks(at):

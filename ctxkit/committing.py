@@ -64,6 +64,8 @@ class CommittingLog(AppendingLog):
                 return self._append(op, recheck)
             except OpsCame:
                 self.refresh()
+            if (known := self._repeated(name)) is not None:  # the same, tried twice at once
+                return known
             if not left:
                 break
             if not decision.settled:
@@ -85,26 +87,29 @@ class CommittingLog(AppendingLog):
 
     def _moved_up(self, op: Op) -> Op:
         """A settled op, to stand behind the ops that came. One that puts a whole context in place keeps its point, as
-        later messages stay beside it: beside a foreign log, that point must not be before that of those ops.
+        later messages stay beside it.
         """
-        if not (isinstance(op, Edit) or (isinstance(op, Restore) and op.mode == "replace")):
-            return msgspec.structs.replace(op, at=self.here())
-        newest = self.ledger.entries[-1]
-        if newest.line.sidecar and newest.place > (op.at.rows or 0):
-            raise self._elsewhere("messages and other ops came")
-        return op
+        boundary = isinstance(op, Edit) or (isinstance(op, Restore) and op.mode == "replace")
+        return op if boundary else msgspec.structs.replace(op, at=self.here())
+
+    def _repeated(self, name: str) -> Op | None:
+        """The op with `op_id`, where the log has it already. Raises Usage where that is another command's."""
+        known = self.ledger.by_id.get(self.op_id) if self.op_id else None
+        if known is None:
+            return None
+        if known.op is None:
+            raise Usage(f"op id {self.op_id} is that of an op that cannot be read: nothing was appended", "another")
+        if known.name not in (name, ALSO.get(name)):
+            what = f"op id {self.op_id} is that of op {known.number}, a {known.name}"
+            raise Usage(f"{what}: nothing was appended", "an id is for one op and its retries")
+        self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()
+        return known.op
 
     def _decided(self, name: str, decide: Callable[[], Decision]) -> Decision | Op:
         """What is decided on the log as it was read; or the op with `op_id`, where it is there already."""
-        known = self.ledger.by_id.get(self.op_id) if self.op_id else None
+        known = self._repeated(name)
         if known is not None:
-            if known.op is None:
-                raise Usage(f"op id {self.op_id} is that of an op that cannot be read: nothing was appended", "another")
-            if known.name not in (name, ALSO.get(name)):
-                what = f"op id {self.op_id} is that of op {known.number}, a {known.name}"
-                raise Usage(f"{what}: nothing was appended", "an id is for one op and its retries")
-            self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()
-            return known.op
+            return known
         self.figures, self.warned = None, ()
         decision = decide()
         self.said, self.notes = decision.said, decision.notes

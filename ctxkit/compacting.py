@@ -277,7 +277,7 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
     if first is not None:
         lost = sum(found.base.tokens[name] for name in found.base.shown[first:] if name not in changed)
         where = state.label(found.base.shown[first])
-        notes.append(f"first change at message {where}: {lost:,} cached tokens behind it are lost")
+        notes.append(f"first change at message {where}: {max(0, lost):,} cached tokens behind it are lost")
     return notes
 
 

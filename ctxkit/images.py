@@ -96,7 +96,7 @@ def limits_of(log: OpenedLog, to: str, model: str, found: Sequence[Picture]) -> 
     """What the provider takes that this is written for: the target's, else the model's, else whose shape they have."""
     if to == "chat":
         return None
-    model = model or log.model
+    model = model or str(log.config["model"]) or log.model
     made_by = maker(model)
     if to in ("openai", "responses"):  # others' models are asked in these words too
         return image_limits(made_by or "openai", model)

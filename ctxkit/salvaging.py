@@ -139,7 +139,8 @@ class _Copy:
             body["sum"] = checksum(body)
             record = dumps(body).encode("ascii")
             self._tell(offset, size, line, "mended", "chain", "an op before it is damaged or gone: it names another")
-        self._last = link(body)
+        bare = body.get("ctxkit") == "interrupted" and "prev" not in body and self._last
+        self._last = link({**body, "prev": self._last} if bare else body)
         return record
 
     def _between(self, start: int, end: int, line: int, *, first: bool, last: bool) -> bytes:

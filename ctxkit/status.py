@@ -141,7 +141,7 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
         inside=tally.pop(IN),
         out=tally,
         marks=[LiveMark(m.label, m.number, m.op, m.position, state.count - m.position) for m in state.marks],
-        ops=sum(not entry.void for entry in state.ledger.entries),
+        ops=sum(not entry.void and entry.number not in state.ended for entry in state.ledger.entries),
         void=sum(entry.void for entry in state.ledger.entries),
         agents=named(state, "agent", standings.visible),
         threads=threads(state, standings.visible),

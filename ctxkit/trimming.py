@@ -353,7 +353,7 @@ def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
     if lost is None:
         said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
         return Decision(None, said, found.notes())
-    note = f"first change at message {found.state.label(lost[0])}: {lost[1]:,} cached tokens behind it are lost"
+    note = f"first change at message {found.state.label(lost[0])}: {max(0, lost[1]):,} cached tokens behind it are lost"
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
     parts += pictures
     said = f"Trimmed ({total:,} → {found.after(made):,} tokens, {counter}): {', '.join(parts)}."

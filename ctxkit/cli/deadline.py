@@ -13,7 +13,7 @@ from ctxkit.errors import BadPattern
 
 SECONDS = 2.0
 """Of processor time, so that a busy machine is no slow pattern, for all messages together."""
-HONEST = 0.05
+HONEST = 0.01
 """Seconds that a search of one message may take without counting: a megabyte through a simple pattern takes less."""
 
 

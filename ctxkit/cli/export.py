@@ -155,10 +155,12 @@ def command(
     _print(output, found)
     _report(found.repairs)
     for line in found.refused:
-        io.warn(line + ("" if fits else "; --fit-images leaves out the oldest"))
+        io.warn(line + ("" if fits else "; --fit-images leaves out what is too much"))
     if isinstance(found, Written):
         io.say(f"session {found.id}")
-        if recount is False and outdated(target, to.value):
+        if recount is not False and outdated(target, to.value):
+            io.say("the usage in its replies is estimated anew, for the context as it is now; --no-recount keeps it")
+        elif outdated(target, to.value):
             io.say("its replies keep what their provider counted, of the context before, as --no-recount asks")
     finish_reading(target, render.count(found.count, found.unit if isinstance(found, Exported) else "message"))
 

@@ -131,7 +131,8 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
         lost = round(sum(measuring.each([name for name in shown[first:] if name not in leaving])))
-        yield [f"first change at message {state.label(shown[first])}: {lost:,} cached tokens behind it are lost"]
+        where = state.label(shown[first])
+        yield [f"first change at message {where}: {max(0, lost):,} cached tokens behind it are lost"]
 
 
 def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Ink]]:

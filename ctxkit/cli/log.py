@@ -11,7 +11,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
-from ctxkit.core.chain import link
+from ctxkit.core.chain import links
 from ctxkit.core.kept import SHORT
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
@@ -45,16 +45,17 @@ def command(
     The number (or the id) is what `ctxkit undo LOG OP` and --at take. [undone by 7], [superseded by 7]: the op is no
     longer in force. --tokens replays the log: before and after of every op, also of one that was undone later, all
     counted by one counter, whatever was counted when it was written; before windows, and without system prompt and
-    tools. --json prints a JSON object per op.
+    tools. --json prints a JSON object per op; its `digest` is what the next op names, and half of a head of `check`.
     """
     target = opened(log, reading, looking, command="log")
     state = target.state()
     if tokens:
         _tokens(target, json=reading.json)
         return
+    digests = links(state.ledger.entries) if reading.json else []
     for entry in state.ledger.entries:
         if reading.json:
-            io.out_json(as_json(state, entry))
+            io.out_json({**as_json(state, entry), "digest": digests[entry.number - 1]})
         else:
             io.out(*line(state, entry), hang=5)
     finish_reading(target, _counted(state))
@@ -67,9 +68,11 @@ def _tokens(target: Log, *, json: bool) -> None:
     state, found = target.state(), OpSizes(target)
     changes = list(found)
     if json:
+        digests = links(state.ledger.entries)
         for change in changes:
             sizes = {key: size and size.tokens for key, size in (("before", change.before), ("after", change.after))}
-            io.out_json({**as_json(state, change.op), "tokens": {**sizes, "counter": found.counter}})
+            own = {**as_json(state, change.op), "digest": digests[change.op.number - 1]}
+            io.out_json({**own, "tokens": {**sizes, "counter": found.counter}})
     else:
         for spans in table(state, changes, render.breadth()):
             io.out(*spans, hang=5)
@@ -108,7 +111,6 @@ def as_json(state: State, entry: LedgerEntry) -> dict[str, Any]:
     """The op as it stands in the log, and what is known of it; keys of that name in the op give way.
 
     `ended`: what took its effect away although no undo voids it: a rewind, or a later op; null while it has one.
-    `digest`: of the op, as the next one names it: the first half of the head that `check` prints.
     """
     ended = None if entry.void else state.ended.get(entry.number)
     own = {
@@ -116,7 +118,6 @@ def as_json(state: State, entry: LedgerEntry) -> dict[str, Any]:
         "void": entry.void,
         "voided_by": entry.voided_by or None,
         "ended": ended,
-        "digest": link(entry.body),
     }
     return {**own, **entry.body, **own}
 

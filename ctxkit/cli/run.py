@@ -85,6 +85,7 @@ def opened(
         io.warn(notice)
     if report:
         _report(found)
+    if report or command == "status":
         _linked(found, strict=reading.strict)
     return found
 

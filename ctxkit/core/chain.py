@@ -55,9 +55,23 @@ def link(body: Mapping[str, Any]) -> str:
         return ""
 
 
+def links(entries: Iterable[LedgerEntry]) -> list[str]:
+    """The digest of each op, as the next one names it.
+
+    A line `interrupted` of another program has no `prev`: its digest is that of the line with the `prev` that it would
+    have, or nothing would vouch for the ops before it.
+    """
+    found: list[str] = []
+    for entry in entries:
+        bare = isinstance(entry.op, Interrupted) and "prev" not in entry.body and found
+        found.append(link({**entry.body, "prev": found[-1]} if bare else entry.body))
+    return found
+
+
 def head(entries: Sequence[LedgerEntry]) -> str:
     """The digest of the newest op."""
-    return link(entries[-1].body) if entries else FIRST
+    last = next((k for k in range(len(entries) - 1, -1, -1) if "prev" in entries[k].body), 0)
+    return links(entries[last:])[-1] if entries else FIRST
 
 
 def is_chained(entries: Iterable[LedgerEntry]) -> bool:
@@ -71,18 +85,19 @@ def breaks(entries: Sequence[LedgerEntry]) -> list[Break]:
     A line `interrupted` of another program needs no `prev`; the next op names it all the same.
     """
     found: list[Break] = []
-    chained = False
-    for before, entry in zip([None, *entries], entries, strict=False):
+    if not is_chained(entries):
+        return found
+    chained, own = False, links(entries)
+    for before, mine, entry in zip([FIRST, *own], own, entries, strict=False):
         said = entry.body.get("prev")
         if not chained and "prev" not in entry.body:
             continue
         if "prev" not in entry.body and isinstance(entry.op, Interrupted):
             continue
         chained = True
-        expected = FIRST if before is None else link(before.body)
-        if said != expected:
+        if said != before:
             text = said if isinstance(said, str) or said is None else str(said)
-            found.append(Break(entry.number, entry.name, text, expected, link(entry.body)))
+            found.append(Break(entry.number, entry.name, text, before, mine))
     return found
 
 

@@ -207,6 +207,7 @@ class Fold:
                 self.drop(item.name, source)
         gone = Names(Ranges.span(1, at), self.board.items) - spared
         self.take_out(Out(source, kind, gone, boundary=True), kept=keep)
+        state.ended.update({mark.number: f"ended by {kind} {source}" for mark in state.marks})
         state.marks.clear()
 
     def window(self, source: int, op: Window) -> None:
@@ -241,14 +242,17 @@ class Fold:
         ]
         self.take_out(Out(entry.number, "rewind", Names(Ranges.span(position + 1, op.at.messages), late)))
         while state.marks and state.marks[-1].number > target.number:
-            state.marks.pop()
+            state.ended[state.marks.pop().number] = f"ended by rewind {entry.number}"
 
     def _entered_after(self, item: Item, position: int) -> bool:
         """Whether what an item was made from is above `position`, or nothing: it stays where that stays (REPLAY 58)."""
+        while not isinstance(item.origin, int):  # of an edit of an edit of …
+            origin = None if item.origin is None else self.board.items.get(item.origin)
+            if origin is None:
+                break
+            item = origin
         if isinstance(item.origin, int):
             return item.origin > position
-        if item.origin is not None and (origin := self.board.items.get(item.origin)) is not None:
-            return self._entered_after(origin, position)
         return not item.tells.meets(Names(Ranges.span(1, position)))
 
     def forget(self, source: int, op: Forget) -> None:

@@ -254,13 +254,16 @@ class State:
 
     def original(self, name: Name) -> float | None:
         """The time that is shown and that --since and --until compare."""
-        if isinstance(name, int):
-            return self.times.of(name)
-        item = self.board.items.get(name)
-        if item is None:
-            return None
-        if item.ts is None and item.origin is not None:
-            return self.original(item.origin)
+        item = None
+        while not isinstance(name, int):  # of an edit of an edit of …
+            item = self.board.items.get(name)
+            if item is None:
+                return None
+            if item.ts is not None or item.origin is None:
+                break
+            name = item.origin
+        if isinstance(name, int) or item is None:
+            return self.times.of(name) if isinstance(name, int) else None
         return self.effective(name) if item.ts is None else written(item.ts)
 
     @cached_property

@@ -9,7 +9,6 @@ import msgspec
 
 from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import Op
-from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import State
 
 
@@ -41,7 +40,10 @@ def named(op: Op) -> Names:
         found = found | Names.parse(getattr(op, field, ""))
     for name in (*getattr(op, "stubs", ()), *getattr(op, "parts", ())):
         found = found | Names.parse(name)
-    return found | Names(Ranges.of(item.n for item in getattr(op, "items", ()) if item.n is not None))
+    for item in getattr(op, "items", ()):
+        if item.n is not None or isinstance(item.origin, int | str):
+            found = found | Names.parse(str(item.n or item.origin))
+    return found
 
 
 def _standing(names: Names, state: State) -> tuple[object, ...]:
@@ -51,6 +53,6 @@ def _standing(names: Names, state: State) -> tuple[object, ...]:
         str(closed - state.missing(closed)),
         str(closed & board.hidden()),
         str(Names.of(name for name in closed if state.protected(name))),
-        sorted(item.name for item in board.tellers(closed)),
+        sorted((item.name, str(item.tells), str(item.message)) for item in board.tellers(closed)),
         {name: board.stubs[name] for name in board.stubs if name in closed},
     )

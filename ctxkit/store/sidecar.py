@@ -103,14 +103,14 @@ class Sidecar:
         self._create()
         self._stays(self.ops_path)
         size = self.ops_size()
+        if log is not None and seen is not None:
+            check_unchanged(log, seen)
         if size is None:
             try:
                 create_log(self.ops_path)
             except CannotCreate:
                 if self.ops_size() is None:  # else another process was faster
                     raise
-        if log is not None and seen is not None:
-            check_unchanged(log, seen)
 
         def look(now: Source, _: int) -> None:
             if recheck is not None and (now.size != read or _grown(log, seen)):

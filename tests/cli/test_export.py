@@ -212,7 +212,7 @@ def test_pictures_that_the_provider_refuses(tmp_path: Path) -> None:
         "with more than 20 images (messages 1, 3, 5, 7, 9, …)"
     )
     ran = good("export", path, "--to", "anthropic")
-    assert f"{refused}; --fit-images leaves out the oldest\n" in ran.err and ran.out.count(b'"image"') == 22
+    assert f"{refused}; --fit-images leaves out what is too much\n" in ran.err and ran.out.count(b'"image"') == 22
     ran = ctxkit("check", path)
     assert ran.code == 1 and b"log.jsonl: message 1: refused-images: anthropic would refuse" in ran.out
     for args, stdin in ((("-",), path.read_bytes()), ((path,), b"")):

@@ -58,7 +58,7 @@ from tests import build
         (
             '1-3 | trim ids= stubs={"2":"x"}',
             "2",
-            ["stub None its content is shown shortened [ctxkit log LOG names the compact or trim]"],
+            ["stub None its content is shown shortened [ctxkit recall LOG 2 --apply]"],
         ),
     ],
 )
