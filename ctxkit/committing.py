@@ -117,9 +117,11 @@ class CommittingLog(AppendingLog):
 
     def _append(self, decided: Op, recheck: Callable[[Op], None] | None) -> Op:
         """Stamp, size and append one op. Raises OpsCame, and what `append` raises."""
-        before = self.state()
+        before, entries = self.state(), self.ledger.entries
+        if entries and entries[-1].line.sidecar and entries[-1].place > (decided.at.rows or 0):
+            raise self._elsewhere("messages and other ops came")  # it would stand before the newest op
         op = self.stamp(decided, self.op_id)
-        op.prev = head(self.ledger.entries)
+        op.prev = head(entries)
         if op.name not in ("mark", "protect", "unprotect", "window"):
             after = self.state_with(op)
             self.weigh(after)

@@ -65,8 +65,8 @@ class Exported(msgspec.Struct):
 
 
 class Contents(Sequence[Content]):
-    """The messages of a context in full, each read when it is asked for. `progress` is told of each that is read in
-    order, as often as all are.
+    """The messages of a context in full, each read when it is asked for. `progress` is told of each that is read
+    the first time that all are.
     """
 
     def __init__(self, log: OpenedLog, progress: Progress | None = None) -> None:
@@ -81,6 +81,7 @@ class Contents(Sequence[Content]):
             yield self._log.full(one)
             if self._progress is not None:
                 self._progress(place, len(self._names))
+        self._progress = None
 
     @overload
     def __getitem__(self, at: int) -> Content: ...

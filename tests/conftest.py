@@ -21,8 +21,12 @@ settings.register_profile("same", deadline=None, derandomize=True, database=None
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("same")
 
-# Programs that tests start and interrupt inherit an ignored Ctrl-C (`nohup pytest`, some runners), and then never end.
+# Programs that tests start and end by a signal inherit what is ignored (`nohup pytest &`, some runners), and never end.
+# A handler of our own is not inherited: the tests go on ignoring it, programs have what the system does by itself.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+for _number in (signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 BOUND = 600
 """Seconds after which a test hangs: ten times what the longest takes on an idle machine."""

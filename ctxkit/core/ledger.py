@@ -79,11 +79,6 @@ class Ledger(msgspec.Struct):
 def build(transcript: Transcript) -> Ledger:
     """Orders, numbers and parses the ops of a transcript, drops repeated ones, and voids the undone ones."""
     placed = [(_place(line, transcript), line) for line in transcript.ops]
-    low = 0
-    for k, (place, line) in enumerate(placed):  # no op of a sidecar stands before an earlier line of it
-        if line.sidecar:
-            low = max(low, place)
-            placed[k] = low, line
     placed.sort(key=lambda pair: (pair[0], pair[1].sidecar))
     entries: list[LedgerEntry] = []
     seen: dict[str, dict[str, Any]] = {}

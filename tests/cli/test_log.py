@@ -17,7 +17,7 @@ def test_lines(tmp_path: Path) -> None:
     ran = good("log", path)
     bare = [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[a-f][0-9a-f]{11}", "_", line) for line in ran.text.splitlines()]
     assert bare == [
-        "  1  _  mark       'start here'  _",
+        "  1  _  mark       'start here'  [ended by clear 7]  _",
         "  2  _  forget     2-5  11 → 7 messages  [undone by 6]  _",
         "  3  _  window     8h  _",
         "  4  _  window     8h for sam  _",

@@ -24,7 +24,7 @@ def test_breaks() -> None:
     old: dict[str, Any] = {"ctxkit": "mark", "v": 1, "id": "a", "at": AT}
     first = {**old, "id": "b", "prev": link(old)}
     stopped = {"ctxkit": "interrupted"}
-    second = {**old, "id": "c", "prev": link(stopped)}
+    second = {**old, "id": "c", "prev": link({**stopped, "prev": link(first)})}
     whole = entries(old, first, stopped, second)
     assert breaks(whole) == [] and is_chained(whole) and head(whole) == link(second)
     assert not is_chained(entries(old)) and breaks(entries(old)) == [] and head([]) == ""
