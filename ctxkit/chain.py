@@ -8,7 +8,9 @@ that a record was changed, which the log itself cannot show.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import time
 from collections.abc import Iterator
 from itertools import takewhile
 
@@ -23,6 +25,8 @@ from ctxkit.opened import OpenedLog
 from ctxkit.store.accepted import accepted
 from ctxkit.store.jsonl import read_blocks
 
+FRESH = 2.0
+"""Seconds within which a file of ops without an op may be one whose first op is being written."""
 SHORTEST = 16
 """Hex digits of each digest that a head must have at least to be compared."""
 _HEAD = re.compile(rf"([0-9a-f]{{{SHORTEST},64}})-([0-9a-f]{{{SHORTEST},64}})")
@@ -89,7 +93,7 @@ def findings(log: OpenedLog) -> Iterator[Finding]:
     beside = opening.sidecar
     if beside is None or beside.ignored or opening.in_place or any(entry.line.sidecar for entry in entries):
         return
-    if beside.ops_size() is not None:
+    if beside.ops_size() is not None and time.time() - os.stat(beside.ops_path).st_mtime > FRESH:
         yield Finding(beside.ops_path.name, "no-ops", "is there and holds no op: were they taken out?")
 
 

@@ -62,6 +62,13 @@ def _says(message: Message, read: Read) -> bool:
 
 def _is_blank(content: Content) -> bool:
     """Whether a message is read to its last key, and its owner wrote no words: it hides none."""
-    return any(
-        row.keys() <= KNOWN and (row.get("content") is None or isinstance(row["content"], str)) for row in content.rows
-    )
+    if any("role" not in row for row in content.rows):  # a row of a program's own shape, which its reader knows
+        return any(isinstance(part, Text) for part in content.parts)
+    return any(row.keys() <= KNOWN and _is_text(row.get("content")) for row in content.rows)
+
+
+def _is_text(value: object) -> bool:
+    """Whether a message's content is a text, a list of texts, or null: nothing that could be read otherwise."""
+    if isinstance(value, list):
+        return all(isinstance(part, dict) and part.keys() == {"type", "text"} for part in value)
+    return value is None or isinstance(value, str)

@@ -358,6 +358,7 @@ def test_other_ops_meanwhile_refuse_it(tmp_path: Path) -> None:
         with pytest.raises(UpdatedElsewhere, match="nothing was changed"):
             log.edit(text)
     Log.open(path).undo()
+    mine.refresh()
     assert mine.edit(text) is not None
     text = mine.draft().replace("%% 3 ", "#%% 3 ")
     mine.undo("2")

@@ -64,6 +64,7 @@ def test_a_few_messages_are_read() -> None:
     [
         ({"role": "user", "content": None, "agent": "x" * 300}, False),
         ({"role": "user", "content": " \n" * 300, "ts": "2026-02-01"}, False),
+        ({"role": "user", "content": [{"type": "text", "text": " " * 300}]}, False),
         ({"role": "user", "message": {"content": "x" * 300}}, True),
         ({"role": "user", "content": [{"type": "odd", "words": "x" * 300}]}, True),
     ],
