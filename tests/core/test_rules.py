@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,63 +29,43 @@ from tests import build
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "fixtures" / "rules"
 
-ELSEWHERE = {
-    "1": "tests/formats/test_chat.py::test_a_message_is_a_record_with_a_string_role",
-    "20": "tests/core/test_integrity.py::test_repair",
-    "28": "tests/formats/claude_code/test_truth.py::test_a_probe_is_sent_as_recorded",
-    "32": "tests/test_condensing.py::test_a_protected_summary_stays",
-    "35": "tests/test_compacting.py::test_selectors_compact_a_range",
-    "41": "tests/core/test_integrity.py::test_nothing_is_ever_unpaired",
-    "42": "tests/test_compacting.py::test_what_an_op_says",
-    "45": "tests/test_laws.py::",
-    "52": "tests/test_laws.py::",
-    "53": "tests/test_assembling.py::test_chat_is_the_log",
-    "protect × compact": "tests/test_condensing.py::test_what_is_protected_stays",
-}
-"""Rules, or parts of them, that are not about the fold or a policy: the test, or the file of tests, that holds them."""
 
-LATER = {
-    "37": "the time of an edit or restore is the later of clock and newest: issue 7",
-    "47": "a snapshot's references and literals: issue 7",
-    "48": "restore skips by step what is visible: issue 7",
-    "55": "purge: issue 7",
-}
-"""Rules, or parts of them, that wait for a command."""
+class Case(NamedTuple):
+    """One case of a table: the rules in its parentheses, its sentence, its lines."""
 
-ROWS = {
-    "": "message clear mark rewind forget remember recall protect window compact trim edit restore undo golden",
-    "protect × ": "clear rewind edit forget remember window filter compact unprotect undo",
-    "rewind × ": "compact trim restore edit marks forget protect window undo interrupted clear",
-    "undo × ": "mark rewind compact forget redo clear protect boundary",
-}
-"""The rows of the tables of DESIGN section 4 and REPLAY that have no number."""
-
-ALL = {str(n) for n in (*range(1, 61), 65)} | {table + row for table, rows in ROWS.items() for row in rows.split()}
-
-
-class Rule(NamedTuple):
-    """One entry of a table: the numbers in its parentheses, its sentence, its lines."""
-
-    numbers: tuple[str, ...]
+    rules: tuple[str, ...]
     says: str
     lines: list[tuple[str, str]]
 
 
-def read(path: Path) -> Iterator[Rule]:
-    """The entries of one table. A line that is neither a comment, an entry's head nor one of its lines is an error."""
-    rule: Rule | None = None
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+class Table(NamedTuple):
+    """One file: its title, its rules by name, and its cases in order, with the rule that each stands under."""
+
+    title: str
+    rules: dict[str, str]
+    cases: list[tuple[str, Case]]
+
+
+def read(path: Path) -> Table:
+    """One table. A line that is no comment, no rule, no case's head and none of its lines is an error."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found = Table(lines[0].removeprefix("# "), {}, [])
+    under = ""
+    for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        head = re.fullmatch(r"((?:\([^()]+\) )+)(.+)", line)
-        pair = re.fullmatch(r"([a-z]+): +(.*)", line)
-        if head:
-            rule = Rule(tuple(re.findall(r"\(([^()]+)\)", head[1])), head[2], [])
-            yield rule
+        if rule := re.fullmatch(r"\[([^]]+)\] (.+)", line):
+            under = rule[1]
+            assert under not in found.rules, f"{path.name}:{number}: {under} is there twice"
+            found.rules[under] = rule[2]
+        elif head := re.fullmatch(r"((?:\([^()]+\) )+)(.+)", line):
+            found.cases.append((under, Case(tuple(re.findall(r"\(([^()]+)\)", head[1])), head[2], [])))
         else:
+            pair = re.fullmatch(r"([a-z]+): +(.*)", line)
             assert pair is not None, f"{path.name}:{number}: {line!r}"
-            assert rule is not None
-            rule.lines.append((pair[1], pair[2].strip()))
+            assert found.cases, f"{path.name}:{number}: {line!r} belongs to no case"
+            found.cases[-1][1].lines.append((pair[1], pair[2].strip()))
+    return found
 
 
 def told(names: str) -> Names:
@@ -94,7 +74,7 @@ def told(names: str) -> Names:
 
 
 class Checked:
-    """One entry being checked: its lines are done in order, each by the method of its key."""
+    """One case being checked: its lines are done in order, each by the method of its key."""
 
     def __init__(self) -> None:
         self.records: list[dict[str, Any]] = []
@@ -248,16 +228,21 @@ class Checked:
         self.records = build.appended(self.records, self.decision.op)
         self.context(text)
 
+    def test(self, text: str) -> None:
+        path, _, name = text.partition("::")
+        self.checks += 1
+        assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8")
+
     def selected(self, text: str) -> None:
         assert self.failure is None, self.failure
         self.checks += 1
         assert build.spoken(self.chosen) == text
 
 
-def decided(rule: Checked, words: list[str]) -> Decision:
+def decided(case: Checked, words: list[str]) -> Decision:
     """What the policy of a command decides; `select` only chooses."""
-    command, at = words.pop(0), build.here(rule.records)
-    state = rule.state()
+    command, at = words.pop(0), build.here(case.records)
+    state = case.state()
     asked: dict[str, Any] = {"ids": ()}
     flags: dict[str, Any] = {}
     while words:
@@ -280,31 +265,31 @@ def decided(rule: Checked, words: list[str]) -> Decision:
         "clear": lambda: clear.clear(state, at, asked.get("agent"), **flags),
         "undo": lambda: undo.undo(state.ledger, at, ids[0] if ids else None),
         "redo": lambda: undo.redo(state.ledger, at),
-        "window": lambda: windowed(state, rule, ids, asked.get("agent")),
+        "window": lambda: windowed(state, case, ids, asked.get("agent")),
     }
     if command in simple:
         return simple[command]()
-    rule.chosen = resolve(
-        state, Selection(**asked), shown_names(state, asked.get("thread")), lambda name: text_of(rule, name)
+    case.chosen = resolve(
+        state, Selection(**asked), shown_names(state, asked.get("thread")), lambda name: text_of(case, name)
     )
     match command:
         case "forget":
-            return forget.forget(state, at, forget.Wish(rule.chosen, **flags))
+            return forget.forget(state, at, forget.Wish(case.chosen, **flags))
         case "remember":
-            return forget.remember(state, at, forget.Wish(rule.chosen, **flags))
+            return forget.remember(state, at, forget.Wish(case.chosen, **flags))
         case "protect":
-            return protect.protect(state, at, rule.chosen)
+            return protect.protect(state, at, case.chosen)
         case "unprotect":
-            return protect.unprotect(state, at, rule.chosen, **flags)
+            return protect.unprotect(state, at, case.chosen, **flags)
         case "recall":
-            return recall.recall(state, at, rule.chosen, rule.seen)
+            return recall.recall(state, at, case.chosen, case.seen)
     assert command == "select"
     return Decision(None, "")
 
 
-def windowed(state: State, rule: Checked, words: tuple[str, ...], agent: str | None) -> Decision:
+def windowed(state: State, case: Checked, words: tuple[str, ...], agent: str | None) -> Decision:
     """`window set 3600`, `add`, `reset`, `off`."""
-    at, bounds = build.here(rule.records), window.Bounds(rule.seen.windows)
+    at, bounds = build.here(case.records), window.Bounds(case.seen.windows)
     match words:
         case ("set", duration):
             return window.set_to(state, at, bounds, int(duration), agent)
@@ -321,43 +306,35 @@ def label(state: State, word: str) -> str:
     return word.replace("@", "")
 
 
-def text_of(rule: Checked, name: Any) -> str:
+def text_of(case: Checked, name: Any) -> str:
     """The words of a message, for --grep."""
     if isinstance(name, int):
-        return str(build.plain(rule.records)[name - 1]["content"])
-    return str(rule.state().board.items[name].message["content"])
+        return str(build.plain(case.records)[name - 1]["content"])
+    return str(case.state().board.items[name].message["content"])
 
 
-RULES = [(path, rule) for path in sorted(FOLDER.glob("*.txt")) for rule in read(path)]
+TABLES = [read(path) for path in sorted(FOLDER.glob("*.txt"))]
+CASES = [case for table in TABLES for _, case in table.cases]
 
 
-@pytest.mark.parametrize(
-    ("rule",), [pytest.param(rule, id=f"{path.stem} ({','.join(rule.numbers)}) {rule.says}") for path, rule in RULES]
-)
-def test_rule(rule: Rule) -> None:
-    """Every line of the entry holds, and it has one that checks something."""
+@pytest.mark.parametrize("case", CASES, ids=[f"({','.join(case.rules)}) {case.says}" for case in CASES])
+def test_case(case: Case) -> None:
+    """Every line of the case holds, and it has one that checks something."""
     checked = Checked()
-    for key, text in rule.lines:
+    for key, text in case.lines:
         getattr(checked, "view_" if key == "view" else key)(text)
     assert checked.checks
 
 
-def test_every_rule_is_covered() -> None:
-    """1-60, 65 and every row of the tables have an entry, a test elsewhere, or an issue that brings them."""
-    written = {number for _, rule in RULES for number in rule.numbers}
-    assert written | ELSEWHERE.keys() | LATER.keys() == ALL
-
-
-@pytest.mark.parametrize("number", ELSEWHERE)
-def test_elsewhere_exists(number: str) -> None:
-    """A rule that is held elsewhere names a test that is there."""
-    path, _, name = ELSEWHERE[number].partition("::")
-    text = (ROOT / path).read_text(encoding="utf-8")
-    assert not name or f"def {name}(" in text
+def test_each_rule_has_a_case_and_each_case_a_rule() -> None:
+    """No rule is declared twice; numbers are not used again."""
+    rules = [rule for table in TABLES for rule in table.rules]
+    assert sorted(rules) == sorted(set(rules))
+    assert {rule for case in CASES for rule in case.rules} == set(rules)
 
 
 def test_readme_explains_every_key() -> None:
     """What a newcomer finds in a table is in the README beside it."""
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    used = {key for _, rule in RULES for key, _ in rule.lines}
+    used = {key for case in CASES for key, _ in case.lines}
     assert {key for key in used if f"`{key}`" not in text} == set()

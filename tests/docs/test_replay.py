@@ -1,0 +1,61 @@
+"""docs/replay.md is written from the tables of fixtures/rules, and every citation of a rule finds it there."""
+
+from __future__ import annotations
+
+import re
+
+from tests.core.test_rules import TABLES, Case
+from tests.docs.pages import DOCS, ROOT, settle, with_part
+
+PAGE = DOCS / "replay.md"
+CITING = [*ROOT.glob("ctxkit/**/*.py"), *ROOT.glob("tests/**/*.py"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")]
+
+
+def heading(rule: str) -> str:
+    """A rule as its heading names it."""
+    return f"### Rule {rule}" if rule.isdigit() else f"### {rule}"
+
+
+def case_lines(case: Case, under: str) -> list[str]:
+    """A case as it stands in its block: its sentence as a comment, then its lines."""
+    others = [rule for rule in case.rules if rule != under]
+    also = f" (also {', '.join(others)})" if others else ""
+    return [f"# {case.says}{also}", *(f"{key + ':':<11}{text}" for key, text in case.lines)]
+
+
+def page() -> str:
+    """All tables: a section each, a heading for each rule, a block with its cases."""
+    lines: list[str] = []
+    for table in TABLES:
+        lines += ["", f"## {table.title}"]
+        for rule, sentence in table.rules.items():
+            blocks = [case_lines(case, rule) for under, case in table.cases if under == rule]
+            lines += [
+                "",
+                heading(rule),
+                "",
+                sentence,
+                "",
+                "```text",
+                *"\n\n".join(map("\n".join, blocks)).split("\n"),
+                "```",
+            ]
+    return "\n".join(lines[1:])
+
+
+def test_page(update: bool) -> None:
+    """Every rule, its sentence and its cases."""
+    settle(PAGE, with_part(PAGE.read_text(encoding="utf-8"), "rules", page()), update=update)
+
+
+def test_citations_resolve() -> None:
+    """`(replay 38)` names a rule of the page."""
+    numbers = {rule for table in TABLES for rule in table.rules}
+    lost = [
+        f"{path.relative_to(ROOT)}: replay {number}"
+        for path in CITING
+        for cited in re.findall(r"\breplay (\d+(?:(?:, | and |-)\d+)*)", path.read_text(encoding="utf-8"))
+        for number in re.findall(r"\d+", cited)
+        if number not in numbers
+    ]
+    assert lost == []
