@@ -10,7 +10,7 @@ import json
 from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -20,6 +20,7 @@ from ctxkit.core.context import windowed
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
+from ctxkit.core.sequences import Made
 from ctxkit.errors import NothingToSend, Usage
 from ctxkit.formats.base import Noted, Prefix
 from ctxkit.formats.bodies import PIECE, Again, batches, written
@@ -64,7 +65,7 @@ class Exported(msgspec.Struct):
         return map(json.loads, self.spool.lines())
 
 
-class Contents(Sequence[Content]):
+class Contents(Made[Content]):
     """The messages of a context in full, each read when it is asked for. `progress` is told of each that is read
     the first time that all are.
     """
@@ -72,9 +73,7 @@ class Contents(Sequence[Content]):
     def __init__(self, log: OpenedLog, progress: Progress | None = None) -> None:
         self._log, self._progress = log, progress
         self._names = log.listed()
-
-    def __len__(self) -> int:
-        return len(self._names)
+        super().__init__(len(self._names), self._read)
 
     def __iter__(self) -> Iterator[Content]:
         for place, one in enumerate(self._log.entries(self._names), start=1):
@@ -83,16 +82,9 @@ class Contents(Sequence[Content]):
                 self._progress(place, len(self._names))
         self._progress = None
 
-    @overload
-    def __getitem__(self, at: int) -> Content: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Content]: ...
-    def __getitem__(self, at: int | slice) -> Content | list[Content]:
-        found = [
-            self._log.full(one)
-            for one in self._log.entries(self._names[at] if isinstance(at, slice) else [self._names[at]])
-        ]
-        return found if isinstance(at, slice) else found[0]
+    def _read(self, place: int) -> Content:
+        [one] = self._log.entries([self._names[place]])
+        return self._log.full(one)
 
 
 def export(
@@ -111,7 +103,7 @@ def export(
         return _lines(log, stands)
     repairs, contents = Repairs(), cast(Iterable[Content], stands)
     # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
-    sent = None if log.native else log.opening.format.sent(list(stands), log.answered, model)
+    sent = None if log.native else log.opening.format.sent(stands, log.answered, model)
     if sent is not None:
         contents, repairs = sent
     heard, unheard = contents, chain([repairs], iter(Repairs, None))  # gone through twice, and counted once

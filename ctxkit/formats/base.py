@@ -115,11 +115,12 @@ class Format(Protocol):
         return ""
 
     def sent(
-        self, contents: list[Content], answered: frozenset[str], model: str
-    ) -> tuple[list[Content], Repairs] | None:
+        self, contents: Sequence[Content], answered: frozenset[str], model: str
+    ) -> tuple[Sequence[Content], Repairs] | None:
         """What the log's own program would send of a context; None where no program of its own stands behind it.
 
         `answered`: ids of calls whose result stands anywhere in the log; `model`: of the request, "" for the log's.
+        What is given reads the `contents` again when it is asked for, and holds none of them.
         """
         return None
 
@@ -130,7 +131,8 @@ class Format(Protocol):
     def handed(self, contents: Sequence[Content], answered: frozenset[str]) -> tuple[Sequence[Content | None], Repairs]:
         """A context as it goes on to another program's log: message by message, without what is sent to no model.
 
-        None in place of what does not go on at all (failed responses, API errors). `answered` as of `sent`.
+        None in place of what does not go on at all (failed responses, API errors). `answered`, and what is held: as of
+        `sent`.
         """
         return contents, Repairs()
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import eq
-from typing import Any, BinaryIO, Generic, TypeVar, cast, overload
+from typing import Any, BinaryIO, TypeVar, cast
 
 from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.sequences import Made
 from ctxkit.errors import WriteFailed
 
 IN_MEMORY = 2 << 20
@@ -83,7 +83,7 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(held)
 
 
-class Spooled(Sequence[T], Generic[T]):
+class Spooled(Made[T]):
     """JSON values in a spool, each on a line of its own; a value is read when it is asked for."""
 
     def __init__(self, values: Iterable[Any], made: Callable[[Any], T]) -> None:
@@ -93,23 +93,10 @@ class Spooled(Sequence[T], Generic[T]):
         for value in values:
             self._spool.write(dumps(value).encode("ascii") + b"\n")
             self._ends.append(self._spool.size)
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
+        super().__init__(len(self._ends) - 1, self._read)
 
     def __iter__(self) -> Iterator[T]:
         return (self._made(loads(line)) for line in self.lines())
-
-    @overload
-    def __getitem__(self, at: int) -> T: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[T]: ...
-    def __getitem__(self, at: int | slice) -> T | list[T]:
-        places = range(len(self))[at]
-        return self._read(places) if isinstance(places, int) else [self._read(place) for place in places]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     def lines(self) -> Iterator[bytes]:
         """The values as JSON."""

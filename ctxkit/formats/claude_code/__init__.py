@@ -70,8 +70,8 @@ class ClaudeCode(Format):
         return content_of(message, rows)
 
     def sent(
-        self, contents: list[Content], answered: frozenset[str], model: str
-    ) -> tuple[list[Content], Repairs] | None:
+        self, contents: Sequence[Content], answered: frozenset[str], model: str
+    ) -> tuple[Sequence[Content], Repairs] | None:
         """What Claude Code sends when it resumes the session (TRUTH); imported when something is exported."""
         from ctxkit.formats.claude_code.wire import repair
 
@@ -85,7 +85,7 @@ class ClaudeCode(Format):
         """Without API errors, and rows whose calls were never answered."""
         from ctxkit.formats.claude_code.wire import handed
 
-        return handed(list(contents), answered)
+        return handed(contents, answered)
 
     def instructs(self, content: Content, part: Part) -> bool:
         """Attachments that tell of its own tools, agents, skills and modes."""

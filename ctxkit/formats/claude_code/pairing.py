@@ -22,10 +22,10 @@ NO_CONTENT = "(no content)"
 
 
 class Sent(msgspec.Struct):
-    """A message as it will be sent."""
+    """A message as it will be sent. `blocks`: JSON objects, or references to them."""
 
     role: str
-    blocks: list[dict[str, Any]]
+    blocks: list[Any]
     response: str = ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -49,7 +50,7 @@ _NOTIFICATION = (
 
 
 class Piece(msgspec.Struct):
-    """One row (or one message without rows) as it would be sent.
+    """One row (or one message without rows) as it would be sent. `blocks`: JSON objects, or references to them.
 
     `response`: message.id; `model`: who said it. `kind`: "row", "own" (ctxkit brought it in), "local" (output of a
     local command) or "reminder" (an attachment). `row`: the row that it is. `loose`: words of ours stand for the
@@ -58,7 +59,7 @@ class Piece(msgspec.Struct):
     """
 
     role: str
-    blocks: list[dict[str, Any]]
+    blocks: list[Any]
     kind: str = "row"
     response: str = ""
     model: str = ""
@@ -69,7 +70,7 @@ class Piece(msgspec.Struct):
     place: int = -1
 
 
-def pieces_of(contents: list[Content], model: str, repairs: Repairs) -> list[Piece]:
+def pieces_of(contents: Iterable[Content], model: str, repairs: Repairs) -> list[Piece]:
     """The pieces of a context, without what is never sent. `model`: of the request; it decides on some reminders."""
     pieces: list[Piece] = []
     for content in contents:
@@ -91,23 +92,23 @@ def tools_of(model: str) -> frozenset[str]:
     return TOOLS | TASKS if _WITH_TASKS.search(model) else TOOLS
 
 
-def without_unknown_tools(piece: Piece, tools: frozenset[str], repairs: Repairs) -> Piece:
-    """A piece without what searches found of tools that a resumed session does not have of itself (rule 12)."""
-    blocks = [_known_tools(b, tools, repairs) if b.get("type") == "tool_result" else b for b in piece.blocks]
-    return msgspec.structs.replace(piece, blocks=blocks)
-
-
-def _known_tools(block: dict[str, Any], tools: frozenset[str], repairs: Repairs) -> dict[str, Any]:
+def found_tools(block: dict[str, Any]) -> tuple[str, ...]:
+    """The names of the tools that a result, of a search, refers to."""
     content = block.get("content")
     if not isinstance(content, list):
+        return ()
+    return tuple(text(one.get("tool_name")) for one in content if one.get("type") == "tool_reference")
+
+
+def with_known_tools(block: dict[str, Any], tools: Container[str]) -> dict[str, Any]:
+    """A block without what searches found of tools that a resumed session does not have of itself (rule 12)."""
+    if block.get("type") != "tool_result" or all(name in tools for name in found_tools(block)):
         return block
-    kept = [p for p in content if p.get("type") != "tool_reference" or p.get("tool_name") in tools]
-    if len(kept) < len(content):
-        repairs.leave_out("tool_reference to a tool that a resumed session does not have", len(content) - len(kept))
-    return block if len(kept) == len(content) else {**block, "content": kept or [{"type": "text", "text": NO_TOOLS}]}
+    kept = [p for p in block["content"] if p.get("type") != "tool_reference" or text(p.get("tool_name")) in tools]
+    return {**block, "content": kept or [{"type": "text", "text": NO_TOOLS}]}
 
 
-def last_model(contents: list[Content]) -> str:
+def last_model(contents: Sequence[Content]) -> str:
     """The model of the last assistant message: the one a resumed session goes on with (rule 7)."""
     for content in reversed(contents):
         for row in reversed(content.rows):

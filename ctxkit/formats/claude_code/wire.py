@@ -7,11 +7,13 @@ Claude Code 2.1.329 was seen to follow (TRUTH rules 4-9, 11, 12); every departur
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.messages import Content, Repairs
+from ctxkit.core.sequences import Made
 from ctxkit.formats.claude_code.content import THINKING, blocks_of, part_of, unique_rows
 from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
 from ctxkit.formats.claude_code.pieces import (
@@ -23,8 +25,9 @@ from ctxkit.formats.claude_code.pieces import (
     last_model,
     pieces_of,
     tools_of,
-    without_unknown_tools,
+    with_known_tools,
 )
+from ctxkit.formats.claude_code.references import BlockRef, Referred, places_of, referred
 from ctxkit.formats.claude_code.rows import text
 
 NO_RESPONSE = "No response requested."
@@ -32,44 +35,66 @@ _DATE = re.compile(r"-\d{8}$|@\d{8}$|\[1m\]$")
 """What a name of a model may end with: the same model without it is the same."""
 
 
-def repair(contents: list[Content], answered: frozenset[str], model: str = "") -> tuple[list[Content], Repairs]:
+def repair(contents: Sequence[Content], answered: frozenset[str], model: str = "") -> tuple[Sequence[Content], Repairs]:
     """The messages to send, in order, and what was changed for it.
 
     `contents`: the context; `rows` are raw Claude rows, or empty for what ctxkit brought in. `answered`: ids of calls
     whose result stands anywhere in the log. `model`: of the request, if it is not that of the last assistant message.
+    The contents are gone through once, for references to their blocks, and read again where a message is asked for.
     """
     repairs = Repairs(left_out={})
-    pieces = spoken(pieces_of(contents, model or last_model(contents), repairs), answered, model, repairs)
+    goes_on = model or last_model(contents)
+    pieces = spoken(referred(contents, goes_on, repairs), answered, model, repairs)
     tools = tools_of(model or asked_model(pieces) or DEFAULT)
-    pieces = [without_unknown_tools(piece, tools, repairs) for piece in pieces]
-    sent = pair(merge(pieces), answered, repairs)
-    if sent and _ends_with_prompt(pieces, sent):
+    unknown = sum(name not in tools for piece in pieces for block in piece.blocks for name in block.tools)
+    if unknown:
+        repairs.leave_out("tool_reference to a tool that a resumed session does not have", unknown)
+    is_prompt, merged = _is_prompt(pieces), merge(pieces)
+    del pieces
+    sent = pair(merged, answered, repairs)
+    if sent and sent[-1].role == "user" and is_prompt:
         sent.append(Sent("assistant", [{"type": "text", "text": NO_RESPONSE}]))
         repairs.leave_out("answer to the last prompt (said to be none)")
     if sent and sent[0].role == "assistant":
         sent.insert(0, Sent("user", [{"type": "text", "text": NO_CONTENT}]))
         repairs.leave_out("user message before the first answer (an empty one is sent)")
-    return [Content(message.role, [part_of(b) for b in message.blocks]) for message in sent], repairs
+    blocks = Referred(contents, goes_on)
+
+    def made(at: int) -> Content:
+        here = (blocks.block(one) if isinstance(one, BlockRef) else one for one in sent[at].blocks)
+        return Content(sent[at].role, [part_of(with_known_tools(block, tools)) for block in here])
+
+    return Made(len(sent), made), repairs
 
 
-def handed(contents: list[Content], answered: frozenset[str]) -> tuple[list[Content | None], Repairs]:
+def handed(contents: Sequence[Content], answered: frozenset[str]) -> tuple[Sequence[Content | None], Repairs]:
     """The contents, each in its place, without API errors and rows whose calls were never answered (rules 6, 8)."""
     repairs = Repairs()
-    pieces = pieces_of(contents, "", Repairs())
-    staying = {id(piece.row) for piece in _without_unanswered(pieces, answered, repairs)}
-    unanswered = {id(piece.row) for piece in pieces} - staying
-    found: list[Content | None] = []
-    for content in contents:
+
+    def counted() -> Iterator[Content]:
+        for content in contents:
+            if errors := sum(map(is_error, content.rows)):
+                repairs.leave_out("API error message", errors)
+            yield content
+
+    pieces = referred(counted(), "", Repairs())
+    staying = {piece.place for piece in _without_unanswered(pieces, answered, repairs)}
+    unanswered = places_of(piece for piece in pieces if piece.place not in staying)
+    del pieces, staying
+
+    def made(at: int) -> Content | None:
+        content = contents[at]
         rows = [row for row in content.rows if not is_error(row)]
-        if len(rows) < len(content.rows):
-            repairs.leave_out("API error message", len(content.rows) - len(rows))
-        rows = [row for row in rows if id(row) not in unanswered]
-        if len(rows) < len(content.rows):
-            parts = [part_of(block) for row in unique_rows(rows) for block in blocks_of(row)]
-            found.append(Content(content.role, parts, content.name, rows) if parts else None)
-        else:
-            found.append(content)
-    return found, repairs
+        if at in unanswered:
+            here = pieces_of([content], "", Repairs())
+            out = {id(here[k].row) for k in unanswered[at]}
+            rows = [row for row in rows if id(row) not in out]
+        if len(rows) == len(content.rows):
+            return content
+        parts = [part_of(block) for row in unique_rows(rows) for block in blocks_of(row)]
+        return Content(content.role, parts, content.name, rows) if parts else None
+
+    return Made(len(contents), made), repairs
 
 
 def spoken(
@@ -92,7 +117,9 @@ def plain_name(model: str) -> str:
 
 
 def merge(pieces: list[Piece]) -> list[Sent]:
-    """Pieces as messages: rows of one response are one, neighbouring user rows are one (rule 5)."""
+    """Pieces as messages: rows of one response are one, neighbouring user rows are one (rule 5). Their blocks are
+    references.
+    """
     sent: list[Sent] = []
     joined: set[int] = set()
     opened: dict[str, int] = {}
@@ -111,7 +138,7 @@ def merge(pieces: list[Piece]) -> list[Sent]:
         joined.add(at)
         blocks = sent[at].blocks
         if piece.role == "user" and blocks and piece.blocks:
-            blocks[-1] = _seam(blocks[-1], piece.blocks[0])
+            _seam(blocks[-1], piece.blocks[0])
         blocks += piece.blocks
     for at, message in enumerate(sent):
         message.blocks = [b for b in message.blocks if not is_blank(b)]
@@ -136,11 +163,10 @@ def _open(piece: Piece, opened: dict[str, int], last: int) -> int:
     return at
 
 
-def _seam(last: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+def _seam(last: BlockRef, then: BlockRef) -> None:
     """A newline where the texts of two user rows meet."""
-    if last.get("type") == then.get("type") == "text":
-        return {**last, "text": last["text"] + "\n"}
-    return last
+    if last.kind == then.kind == "text":
+        last.seam = True
 
 
 def _is_not_result(block: dict[str, Any]) -> bool:
@@ -190,9 +216,9 @@ def _without_blank_texts(pieces: list[Piece], repairs: Repairs) -> list[Piece]:
             blocks = [b for b in piece.blocks if not is_blank(b)]
             if len(blocks) < len(piece.blocks):
                 repairs.leave_out("blank text", len(piece.blocks) - len(blocks))
+                piece = msgspec.structs.replace(piece, blocks=blocks)
             if not blocks:
                 continue
-            piece = msgspec.structs.replace(piece, blocks=blocks)
         kept.append(piece)
     return kept
 
@@ -237,10 +263,8 @@ def _without_bare_thinking(pieces: list[Piece], repairs: Repairs) -> list[Piece]
     return kept
 
 
-def _ends_with_prompt(pieces: list[Piece], sent: list[Sent]) -> bool:
-    """Whether the history ends with a prompt or results, not brought in by ctxkit, nor of a local command (rule 9)."""
-    if sent[-1].role != "user":
-        return False
+def _is_prompt(pieces: list[Piece]) -> bool:
+    """Whether the last is a prompt or results, not brought in by ctxkit, nor of a local command (rule 9)."""
     last = next((p for p in reversed(pieces) if p.kind != "reminder"), None)
     if last is None or last.kind != "row":
         return False

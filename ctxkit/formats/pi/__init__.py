@@ -59,8 +59,8 @@ class Pi(Format):
         return recorded_of(message, rows)
 
     def sent(
-        self, contents: list[Content], answered: frozenset[str], model: str
-    ) -> tuple[list[Content], Repairs] | None:
+        self, contents: Sequence[Content], answered: frozenset[str], model: str
+    ) -> tuple[Sequence[Content], Repairs] | None:
         """What pi sends when it resumes the session (TRUTH); imported when something is exported."""
         from ctxkit.formats.pi.wire import repair
 
@@ -70,7 +70,7 @@ class Pi(Format):
         """Without responses that failed or were aborted, and blank ones."""
         from ctxkit.formats.pi.wire import handed
 
-        return handed(list(contents))
+        return handed(contents)
 
     def write(self, context: Iterable[Kept], session: NewSession) -> Written:
         """A new session."""

@@ -7,9 +7,11 @@ provider (results without a call) the writer settles.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from array import array
+from collections.abc import Container, Sequence
 
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
+from ctxkit.core.sequences import Made
 
 FAILED = {"aborted", "error"}
 ROLES = {
@@ -23,60 +25,99 @@ _ODD = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
 
 
-def repair(contents: list[Content], model: str) -> tuple[list[Content], Repairs]:
+def repair(contents: Sequence[Content], model: str) -> tuple[Sequence[Content], Repairs]:
     """The contents as sent to `model`, the log's own where it is "": failed responses and blank ones dropped.
 
     Thinking of another model, or without a signature, goes as text; ids of another model's calls in letters that every
-    provider takes. A result of nothing but pictures says so.
+    provider takes. A result of nothing but pictures says so. Of a content its place is held, and which of its results
+    answer calls whose ids go in other letters.
     """
     repairs = Repairs()
     asked = next((source for c in reversed(contents) if (source := _source(c))[-1]), ("", "", ""))
-    ids: dict[str, str] = {}
-    out: list[Content] = []
-    for content, failed in zip(contents, _failed(contents), strict=True):
-        if failed:
+    going = array("q")
+    odd: set[str] = set()
+    answers: dict[int, frozenset[int]] = {}
+
+    def is_asked(content: Content) -> bool:
+        source = _source(content)
+        return source[-1] == model if model else source == asked
+
+    def parts_of(content: Content, renamed: Container[int]) -> list[Part]:
+        same = is_asked(content)
+        sent = (_sent(part, same=same, renamed=k in renamed) for k, part in enumerate(content.parts))
+        return [part for part in sent if part is not None]
+
+    for place, content in enumerate(contents):
+        if _is_failed(content, last=place == len(contents) - 1):
             repairs.leave_out("failed response")
             continue
         if _field(content, "role") not in ROLES:
             repairs.leave_out("message of a role that pi does not send")
             continue
-        source = _source(content)
-        same = source[-1] == model if model else source == asked
-        parts = [sent for part in content.parts if (sent := _sent(part, ids, same=same)) is not None]
+        parts = parts_of(content, renamed := _renamed(content, odd, same=is_asked(content)))
         if len(parts) < len(content.parts):
             repairs.leave_out("thinking of another model", len(content.parts) - len(parts))
-        if content.role == "assistant":
-            parts = [part for part in parts if not (isinstance(part, Text) and not part.text.strip())]
-            if not parts:
-                repairs.leave_out("empty message")
-                continue
-        out.append(Content(content.role, parts, content.name, content.rows))
-    return out, repairs
+        if content.role == "assistant" and not _without_blank(parts):
+            repairs.leave_out("empty message")
+            continue
+        if renamed:
+            answers[place] = renamed
+        going.append(place)
+
+    def made(at: int) -> Content:
+        place = going[at]
+        content = contents[place]
+        parts = parts_of(content, answers.get(place, ()))
+        return Content(
+            content.role, _without_blank(parts) if content.role == "assistant" else parts, content.name, content.rows
+        )
+
+    return Made(len(going), made), repairs
 
 
-def handed(contents: list[Content]) -> tuple[list[Content | None], Repairs]:
+def handed(contents: Sequence[Content]) -> tuple[Sequence[Content | None], Repairs]:
     """The contents without failed responses and blank ones, each in its place; thinking stays thinking."""
     repairs = Repairs()
-    found: list[Content | None] = []
-    for content, failed in zip(contents, _failed(contents), strict=True):
-        blank = content.role == "assistant" and all(
-            isinstance(part, Text) and not part.text.strip() for part in content.parts
-        )
-        if failed or blank:
-            repairs.leave_out("failed response" if failed else "empty message")
-        found.append(None if failed or blank else content)
-    return found, repairs
-
-
-def _failed(contents: list[Content]) -> Iterator[bool]:
-    """For each content whether it is a response that came to nothing; one cut at its length is, at the very end."""
+    out: set[int] = set()
     for place, content in enumerate(contents):
-        stop = _field(content, "stopReason")
-        yield stop in FAILED or (stop == "length" and place == len(contents) - 1)
+        failed = _is_failed(content, last=place == len(contents) - 1)
+        if failed or (content.role == "assistant" and not _without_blank(content.parts)):
+            repairs.leave_out("failed response" if failed else "empty message")
+            out.add(place)
+    return Made(len(contents), lambda place: None if place in out else contents[place]), repairs
 
 
-def _sent(part: Part, ids: dict[str, str], *, same: bool) -> Part | None:
-    """A part as pi sends it, None for what only its own model takes. `ids`: of calls, as they were and as they go."""
+def _is_failed(content: Content, *, last: bool) -> bool:
+    """Whether a content is a response that came to nothing; one cut at its length is, at the very end."""
+    stop = _field(content, "stopReason")
+    return stop in FAILED or (stop == "length" and last)
+
+
+def _without_blank(parts: list[Part]) -> list[Part]:
+    """The parts that are no blank texts."""
+    return [part for part in parts if not (isinstance(part, Text) and not part.text.strip())]
+
+
+def _renamed(content: Content, odd: set[str], *, same: bool) -> frozenset[int]:
+    """The places of results that answer calls whose ids go in other letters; `odd`: these ids, of all so far."""
+    found = []
+    for k, part in enumerate(content.parts):
+        if isinstance(part, Call):
+            (odd.discard if same or _plain(part.id) == part.id else odd.add)(part.id)
+        elif isinstance(part, Result) and part.id in odd:
+            found.append(k)
+    return frozenset(found)
+
+
+def _plain(key: str) -> str:
+    """An id of a call in letters that every provider takes."""
+    return _ODD.sub("_", key)[:_LONGEST]
+
+
+def _sent(part: Part, *, same: bool, renamed: bool) -> Part | None:
+    """A part as pi sends it, None for what only its own model takes. `renamed`: it answers a call whose id goes in
+    other letters.
+    """
     match part:
         case Thinking(text=words, raw=raw):
             signature = raw.get("thinkingSignature")
@@ -87,13 +128,12 @@ def _sent(part: Part, ids: dict[str, str], *, same: bool) -> Part | None:
                 return Text(words)
             return Thinking(words, {"type": "thinking", "thinking": words, "signature": signature})
         case Call(id=key, name=name, arguments=arguments):
-            ids[key] = key if same else _ODD.sub("_", key)[:_LONGEST]
-            return Call(ids[key], name, arguments)
+            return Call(key if same else _plain(key), name, arguments)
         case Result(id=key, content=inner):
             seen = isinstance(inner, str) or not any(isinstance(one, Image) for one in inner)
             if not seen and not any(isinstance(one, Text) for one in inner):
                 part = Result(key, [Text(PICTURE), *inner], part.is_error, part.raw)
-            return part if ids.get(key, key) == key else Result(ids[key], part.content, part.is_error, part.raw)
+            return Result(_plain(key), part.content, part.is_error, part.raw) if renamed else part
     return part
 
 

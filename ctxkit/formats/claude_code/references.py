@@ -1,0 +1,96 @@
+"""References to blocks: what merging and pairing must know of a block, and where it stands, without its words.
+
+Pipeline: `pieces.py` makes the pieces of each content as it is read -> `referred` keeps references -> `wire.py` merges
+and pairs these -> `Referred.block` reads the content again for what is sent. So memory follows the number of blocks.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.messages import Content, Repairs
+from ctxkit.formats.claude_code.pieces import Piece, found_tools, is_blank, pieces_of
+from ctxkit.formats.claude_code.rows import text
+
+_BASE = 1 << 32
+"""Of a place: content, piece and block as digits of one number."""
+_WORDS = {False: "\n", True: "said"}
+
+
+class BlockRef(msgspec.Struct, gc=False):
+    """A block, asked as if it were the JSON object: `kind` is its type, `key` the id of the call that it makes or
+    answers. `full`: a text that is not blank, thinking that is signed. `seam`: a newline comes behind its text.
+    `tools`: what a search found, of a result.
+    """
+
+    kind: str
+    key: str
+    full: bool
+    place: int
+    seam: bool = False
+    tools: tuple[str, ...] = ()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """What stands under `key`, of the keys that decide what is sent."""
+        match key:
+            case "type":
+                return self.kind
+            case "id" if self.kind == "tool_use":
+                return self.key
+            case "tool_use_id" if self.kind != "tool_use":
+                return self.key
+            case "text" if self.kind == "text":
+                return _WORDS[self.full]
+            case "signature" if self.kind != "text":
+                return self.full
+        return default
+
+
+def referred(contents: Iterable[Content], model: str, repairs: Repairs) -> list[Piece]:
+    """As `pieces_of`, with references in place of the blocks, and without rows. The `place` of a piece leads to it."""
+    found: list[Piece] = []
+    for at, content in enumerate(contents):
+        for k, piece in enumerate(pieces_of([content], model, repairs)):
+            piece.place = at * _BASE + k
+            piece.row = None
+            piece.blocks = [_ref(block, piece.place * _BASE + b) for b, block in enumerate(piece.blocks)]
+            found.append(piece)
+    return found
+
+
+def _ref(block: dict[str, Any], place: int) -> BlockRef:
+    kind = text(block.get("type"))
+    key = text(block.get("id" if kind == "tool_use" else "tool_use_id"))
+    full = not is_blank(block) if kind == "text" else bool(block.get("signature"))
+    return BlockRef(sys.intern(kind), key, full, place, tools=found_tools(block) if kind == "tool_result" else ())
+
+
+class Referred:
+    """The blocks of `contents` that references stand for; the pieces of the content that was read last are at hand."""
+
+    def __init__(self, contents: Sequence[Content], model: str) -> None:
+        self._contents, self._model = contents, model
+        self._at = -1
+        self._pieces: list[Piece] = []
+
+    def block(self, ref: BlockRef) -> dict[str, Any]:
+        """The block itself."""
+        place, b = divmod(ref.place, _BASE)
+        at, k = divmod(place, _BASE)
+        if at != self._at:
+            self._at, self._pieces = at, pieces_of([self._contents[at]], self._model, Repairs())
+        block = self._pieces[k].blocks[b]
+        return {**block, "text": block["text"] + "\n"} if ref.seam else block
+
+
+def places_of(pieces: Iterable[Piece]) -> dict[int, set[int]]:
+    """Content -> the places of these pieces among its own."""
+    found: dict[int, set[int]] = {}
+    for piece in pieces:
+        at, k = divmod(piece.place, _BASE)
+        found.setdefault(at, set()).add(k)
+    return found
