@@ -116,3 +116,7 @@ images:
 # No word is lost between a log and what is sent unsaid: all real files, targets and random ops (minutes); --count: more
 lossless *args:
     python -m tests.lossless {{args}}
+
+# The commands that `why` names bring every hidden message back: random ops on real sessions, run for real; --count: more
+remedies *args:
+    python -m tests.remedies {{args}}

@@ -60,21 +60,21 @@ class AppendingLog(OpenedLog):
             moment = max(moment, self.state().last or moment)
         return msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(moment), by=by)
 
-    def state_with(self, op: Op) -> State:
-        """The state as it would be with `op` behind everything, or behind op `at`, where that is looked back to.
+    def state_with(self, *ops: Op) -> State:
+        """The state as it would be with `ops` behind everything, or behind op `at`, where that is looked back to.
 
         What is looked through stands before it.
         """
-        transcript, ops = self.transcript, self.transcript.ops
+        transcript, there = self.transcript, self.transcript.ops
         if self.at is not None:
             transcript, ledger = self.back_to(self.at)
-            ops = [entry.line for entry in ledger.entries]
+            there = [entry.line for entry in ledger.entries]
         beside = self._beside()
         lines = [
             OpLine(to_body(one), transcript.rows, len(transcript.messages), sidecar=beside)
-            for one in (*self.through, op)
+            for one in (*self.through, *ops)
         ]
-        more = msgspec.structs.replace(transcript, ops=[*ops, *lines])
+        more = msgspec.structs.replace(transcript, ops=[*there, *lines])
         return fold(more, build(more), force=True)
 
     def _beside(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from ctxkit.core.assembly import NOTHING, Assembly
+from ctxkit.core.ended import ended
 from ctxkit.core.messages import Damage, Message
 from ctxkit.core.names import Names
 from ctxkit.core.standing import IN, Standings
@@ -131,6 +132,7 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
     around = _around(log, trouble) if tokens and assembly else None
     beside = log.opening.sidecar
     left = unsent(log) if tokens else None
+    over = ended(state)
     return Status(
         log=log.opening.name,
         model=log.model,
@@ -141,7 +143,7 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
         inside=tally.pop(IN),
         out=tally,
         marks=[LiveMark(m.label, m.number, m.op, m.position, state.count - m.position) for m in state.marks],
-        ops=sum(not entry.void and entry.number not in state.ended for entry in state.ledger.entries),
+        ops=sum(not entry.void and entry.number not in over for entry in state.ledger.entries),
         void=sum(entry.void for entry in state.ledger.entries),
         agents=named(state, "agent", standings.visible),
         threads=threads(state, standings.visible),

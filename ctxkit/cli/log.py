@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,10 +12,11 @@ from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
 from ctxkit.core.chain import links
+from ctxkit.core.ended import ended
 from ctxkit.core.kept import SHORT
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
-from ctxkit.core.state import State
+from ctxkit.core.state import Ended, State
 from ctxkit.core.times import spoken
 from ctxkit.log import Log
 from ctxkit.policies.edit import CONTEXT
@@ -28,6 +29,8 @@ WIDE_IDS = 40
 TIMED = 80
 """Columns from which on a line with tokens has the time too."""
 SIZES = "before", "after"
+Ends = Mapping[int, Ended]
+"""Op number -> what ended its effect."""
 
 
 @takes(Looking, Reading)
@@ -42,22 +45,24 @@ def command(
 ) -> None:
     """List the ops of a log, newest last: number, time, what it did, and whether it was undone.
 
-    The number (or the id) is what `ctxkit undo LOG OP` and --at take. [undone by 7], [superseded by 7]: the op is no
-    longer in force. --tokens replays the log: before and after of every op, also of one that was undone later, all
-    counted by one counter, whatever was counted when it was written; before windows, and without system prompt and
-    tools. --json prints a JSON object per op; its `digest` is what the next op names, and half of a head of `check`.
+    The number (or the id) is what `ctxkit undo LOG OP` and --at take. [undone by 7], [superseded by 7], [ended by clear
+    7]: the op is no longer in force. --tokens replays the log: before and after of every op, also of one that was
+    undone later, all counted by one counter, whatever was counted when it was written; before windows, and without
+    system prompt and tools. --json prints a JSON object per op; its `digest` is what the next op names, and half of a
+    head of `check`.
     """
     target = opened(log, reading, looking, command="log")
     state = target.state()
     if tokens:
         _tokens(target, json=reading.json)
         return
+    over = ended(state)
     digests = links(state.ledger.entries) if reading.json else []
     for entry in state.ledger.entries:
         if reading.json:
-            io.out_json({**as_json(state, entry), "digest": digests[entry.number - 1]})
+            io.out_json({**as_json(over, entry), "digest": digests[entry.number - 1]})
         else:
-            io.out(*line(state, entry), hang=5)
+            io.out(*line(state, over, entry), hang=5)
     finish_reading(target, _counted(state))
 
 
@@ -68,10 +73,10 @@ def _tokens(target: Log, *, json: bool) -> None:
     state, found = target.state(), OpSizes(target)
     changes = list(found)
     if json:
-        digests = links(state.ledger.entries)
+        digests, over = links(state.ledger.entries), ended(state)
         for change in changes:
             sizes = {key: size and size.tokens for key, size in (("before", change.before), ("after", change.after))}
-            own = {**as_json(state, change.op), "digest": digests[change.op.number - 1]}
+            own = {**as_json(over, change.op), "digest": digests[change.op.number - 1]}
             io.out_json({**own, "tokens": {**sizes, "counter": found.counter}})
     else:
         for spans in table(state, changes, render.breadth()):
@@ -85,6 +90,7 @@ def table(state: State, changes: Sequence[Change], width: int) -> Iterator[list[
     """
     sizes = [(change.before.tokens, change.after.tokens) for change in changes if change.before and change.after]
     most = max((len(f"{max(pair):,}") for pair in sizes), default=1) if width >= render.ROOMY else 0
+    over = ended(state)
     sign = max((len(_signed(*pair)) for pair in sizes), default=0) if most else 0
     for change in changes:
         op, figures, moved = change.op, "not counted: the log was refused with it", ""
@@ -94,7 +100,7 @@ def table(state: State, changes: Sequence[Change], width: int) -> Iterator[list[
             figures = f"{before:>{most},} → {after:>{most},}" if most else f"{before:,}→{after:,}"
         yield render.spaced(
             Ink(f"{op.number:>3}", "bold"), Ink(_when(op) if width >= TIMED else "", "dim"),
-            Ink(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op), *_standing(state, op),
+            Ink(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op), *_standing(over, op),
         )  # fmt: skip
 
 
@@ -107,28 +113,29 @@ def _counted(state: State) -> str:
     return f"{render.count(ops, 'op')}, {render.count(messages, 'message')}"
 
 
-def as_json(state: State, entry: LedgerEntry) -> dict[str, Any]:
+def as_json(over: Ends, entry: LedgerEntry) -> dict[str, Any]:
     """The op as it stands in the log, and what is known of it; keys of that name in the op give way.
 
+    `over`: what `core.ended` tells.
     `ended`: what took its effect away although no undo voids it: a rewind, or a later op; null while it has one.
     """
-    ended = None if entry.void else state.ended.get(entry.number)
+    end = None if entry.void else over.get(entry.number)
     own = {
         "number": entry.number,
         "void": entry.void,
         "voided_by": entry.voided_by or None,
-        "ended": ended,
+        "ended": None if end is None else end.text,
     }
     return {**own, **entry.body, **own}
 
 
-def line(state: State, entry: LedgerEntry) -> list[str | Ink]:
+def line(state: State, over: Ends, entry: LedgerEntry) -> list[str | Ink]:
     """One op for people, as spans for `io.out`."""
     sizes = [size.get("messages") if isinstance(size, dict) else None for size in map(entry.body.get, SIZES)]
     differ = None not in sizes and sizes[0] != sizes[1]
     return render.spaced(
         Ink(f"{entry.number:>3}", "bold"), Ink(_when(entry), "dim"), Ink(f"{entry.name:<9}", "cyan"),
-        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_standing(state, entry),
+        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_standing(over, entry),
         Ink(entry.id, "dim"),
     )  # fmt: skip
 
@@ -137,10 +144,11 @@ def _when(entry: LedgerEntry) -> str:
     return f"{str(entry.body.get('ts', ''))[:19].replace('T', ' '):<19}"
 
 
-def _standing(state: State, entry: LedgerEntry) -> tuple[Ink, Ink]:
+def _standing(over: Ends, entry: LedgerEntry) -> tuple[Ink, Ink]:
     """What ended its effect, if anything did, or that it cannot be read."""
-    ended = f"undone by {entry.voided_by}" if entry.void else state.ended.get(entry.number, "")
-    void = f"[{ended}]" if ended else ""
+    end = over.get(entry.number)
+    said = f"undone by {entry.voided_by}" if entry.void else end.text if end is not None else ""
+    void = f"[{said}]" if said else ""
     fault = f"[cannot be read: {entry.fault}]" if entry.fault else ""
     return Ink(void, "yellow"), Ink(fault, "red")
 

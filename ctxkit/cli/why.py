@@ -10,12 +10,14 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, with_dash
+from ctxkit.core.ended import role_of
 from ctxkit.core.names import Name
 from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.select import parse_ids
 from ctxkit.core.standing import Standings
 from ctxkit.core.state import State
 from ctxkit.errors import Usage
+from ctxkit.remedies import Remedies, Remedy
 from ctxkit.thinking import unsent
 
 
@@ -27,40 +29,65 @@ def command(
     looking: Looking,
     reading: Reading,
 ) -> None:
-    """Say for each message whether it is in the context, which ops keep it out, and what would bring it back.
+    """Say for each message whether it is in the context, which ops keep it out, and which commands bring it back.
 
-    A message can be out for several reasons; it is back when the last one is gone. Of a message that goes out without
-    its thinking, that is said too. --json prints an object per message.
+    A message can be out for several reasons; it is back when the last one is gone. The commands that are named are
+    enough, in their order: they were replayed in memory, nothing is written. Where others leave with that, it is said.
+    An item of an op that is undone or superseded can be asked for too (7.1). --at: only what kept it out then.
+
+    Of a message that goes out without its thinking, that is said. --json prints an object per message.
     """
     if not numbers:
         hint = f"{with_dash('why', log)} <LOG" if log[:1].isdigit() else "ctxkit why LOG 45"
         raise Usage("why which message?", hint)
     target = opened(log, reading, looking, command="why")
     state = target.state()
+    names = parse_ids(state, numbers, gone=True)
     standings = Standings(state, target.lens())
     why, shown = Reasons(standings), standings.visible
-    left = unsent(target)
-    for name in parse_ids(state, numbers):
-        reasons = why.of(name)
-        thinking = left.of(name) if left is not None else None
+    left, remedies = unsent(target), Remedies(target).of(names)
+    for name in names:
+        reasons, remedy = why.of(name), remedies.get(name)
+        thinking = left.of(name) if left is not None and name in shown else None
         if reading.json:
-            io.out_json(_json(state, name, reasons, visible=name in shown) | {"thinking": thinking})
+            found = _json(state, name, reasons, remedy, visible=name in shown)
+            io.out_json(found | {"thinking": thinking})
             continue
-        role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
+        role = state.messages[name - 1].role if isinstance(name, int) else role_of(state, name)
         where = Ink("in the context", "green") if name in shown else Ink("out of the context", "yellow")
         io.out(Ink(state.label(name), "bold"), " ", Ink(role, render.ROLES.get(role, "")), ": ", where, hang=4)
         for reason in reasons:
             io.out(f"    {reason.text}", hang=6)
-            if reason.back:
+            if reason.back and remedy is None:
                 io.out("      ", Ink("back with:", "dim"), f" {reason.back}", hang=8)
+        if remedy is not None:
+            _print(state, remedy)
         if thinking is not None:
             io.out(f"    {thinking}", hang=6)
     finish_reading(target)
 
 
-def _json(state: State, name: Name, reasons: list[Reason], *, visible: bool) -> dict[str, Any]:
+def _print(state: State, remedy: Remedy) -> None:
+    """The commands, one a line, and what they cost; or why there are none."""
+    if remedy.text:
+        io.out(f"      {remedy.text}", hang=8)
+        return
+    lead = "back with:"
+    for command in remedy.commands:
+        io.out("      ", Ink(lead, "dim"), f" {command}", hang=8)
+        lead = " and then:"
+    if remedy.leave:
+        leave = "1 other leaves" if len(remedy.leave) == 1 else f"{len(remedy.leave):,} others leave"
+        io.out(f"      then {leave}: {state.brief(remedy.leave)}", hang=8)
+
+
+def _json(state: State, name: Name, reasons: list[Reason], remedy: Remedy | None, *, visible: bool) -> dict[str, Any]:
+    found = Remedy() if remedy is None else remedy
     return {
         **render.named(name, state.label(name)),
         "in_context": visible,
         "reasons": [{"kind": r.kind, "op": r.op, "text": r.text, "back": r.back} for r in reasons],
+        "commands": list(found.commands),
+        "leave": state.say(found.leave),
+        "no_command": found.text or None,
     }

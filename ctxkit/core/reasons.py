@@ -12,6 +12,7 @@ import msgspec
 
 from ctxkit.core.context import belongs, window_seconds
 from ctxkit.core.effects import Item, LeftOut, Out, shortening
+from ctxkit.core.ended import fate
 from ctxkit.core.holding import Holding
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ranges import Ranges
@@ -59,6 +60,7 @@ class Reasons:
         board = self.state.board
         self._outs = Holding((out, out.names) for out in board.outs)
         self._told = Holding((item, item.tells) for item in board.telling.values())
+        self._lost = Holding((lost, lost.item.tells) for lost in self.state.dropped.values() if not lost.item.summary)
         self._away = self.state.away
         self._changed: dict[Name, list[Item]] = {}
         for item in self.state.board.items.values():
@@ -68,6 +70,10 @@ class Reasons:
     def of(self, name: Name) -> list[Reason]:
         """Everything that concerns `name`: what keeps it out first, what of the lens hides it next."""
         state = self.state
+        if isinstance(name, ItemName) and name not in state.board.items:
+            gone = fate(state, name)
+            back = f"ctxkit undo LOG {gone.undo}" if gone.undo else ""
+            return [_reason("gone", gone.undo or None, gone.text, back)]
         seen = self.standings.lens.thread in state.threads and state.in_thread(name, self.standings.lens.thread)
         outs = list(self._outs.of(name))
         if isinstance(name, int) and name in self._away:
@@ -87,6 +93,10 @@ class Reasons:
         for other in self._told.of(name):
             if other.name != name:
                 found.append(_reason("compact", other.source, f"told by the summary {state.label(other.name)}"))
+        for lost in self._lost.of(name) if outs and not self._told.of(name) else ():
+            by = f"op {lost.source}" if lost.source > 0 else "the log's own program"
+            text = f"told by {state.label(lost.item.name)} until {by} took that away: told nowhere now"
+            found.append(_reason("told", max(lost.source, 0) or None, text))
         return found + self._flags(name)
 
     def _said(self, name: Name) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ctxkit.core.effects import Item, Key, Out
+from ctxkit.core.effects import HIDING, Item, Key, Out
 from ctxkit.core.fit import check, dangling, faults
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
@@ -34,7 +34,7 @@ from ctxkit.core.ops import (
 )
 from ctxkit.core.ops import Item as WireItem
 from ctxkit.core.ranges import Ranges
-from ctxkit.core.state import LiveMark, State
+from ctxkit.core.state import Boundary, Dropped, Ended, LiveMark, State
 from ctxkit.core.times import written
 from ctxkit.core.transcript import Cut, Transcript
 
@@ -90,7 +90,7 @@ def play_all(folder: Fold, events: list[Event], after_ops: int) -> None:
         if event[1] not in left_out:
             folder.play(event)
     for source, by in left_out.items():
-        folder.state.ended[source] = f"undone by {by.name} {by.number}"
+        folder.state.ended[source] = Ended(f"undone by {by.name} {by.number}", by.number)
 
 
 def undone(state: State, events: list[Event], after_ops: int) -> dict[int, LedgerEntry]:
@@ -122,15 +122,10 @@ def goes_back_to(state: State, when: When, op: Op | None, after_ops: int) -> Whe
         case Rewind(to=to):
             return state.ledger.by_id[to].when
         case Interrupted(at=at):
-            start = _turn(state, at.messages)
+            start = state.turn(at.messages)
             return (state.transcript.row_of[start - 1], after_ops) if start else when
         case _:
             return None
-
-
-def _turn(state: State, at: int) -> int:
-    """The number of the last user message up to `at`; 0 without one."""
-    return next((n for n in range(at, 0, -1) if state.messages[n - 1].opens), 0)
 
 
 def _names(text: str, at: int) -> Names:
@@ -169,7 +164,7 @@ class Fold:
             case Rewind():
                 self.rewind(entry, op)
             case Interrupted():
-                if start := _turn(self.state, at):
+                if start := self.state.turn(at):
                     self.take_out(Out(source, "interrupted", Names(Ranges.span(start, at))))
             case Forget():
                 self.forget(source, op)
@@ -207,14 +202,15 @@ class Fold:
                 self.drop(item.name, source)
         gone = Names(Ranges.span(1, at), self.board.items) - spared
         self.take_out(Out(source, kind, gone, boundary=True), kept=keep)
-        state.ended.update({mark.number: f"ended by {kind} {source}" for mark in state.marks})
+        state.boundaries.append(Boundary(source, kind, gone))
+        state.ended.update({mark.number: Ended(f"ended by {kind} {source}", source) for mark in state.marks})
         state.marks.clear()
 
     def window(self, source: int, op: Window) -> None:
         """One window for each agent, and one for all: the newest op that speaks of it."""
         state = self.state
         if op.agent in self._windows:
-            state.ended[self._windows[op.agent]] = f"superseded by {source}"
+            state.ended[self._windows[op.agent]] = Ended(f"superseded by {source}", source)
         self._windows[op.agent] = source
         if op.seconds is None:
             state.windows.pop(op.agent, None)
@@ -242,7 +238,7 @@ class Fold:
         ]
         self.take_out(Out(entry.number, "rewind", Names(Ranges.span(position + 1, op.at.messages), late)))
         while state.marks and state.marks[-1].number > target.number:
-            state.ended[state.marks.pop().number] = f"ended by rewind {entry.number}"
+            state.ended[state.marks.pop().number] = Ended(f"ended by rewind {entry.number}", entry.number)
 
     def _entered_after(self, item: Item, position: int) -> bool:
         """Whether what an item was made from is above `position`, or nothing: it stays where that stays (REPLAY 58)."""
@@ -290,7 +286,9 @@ class Fold:
         """An item goes because of source `by`: of a summary, its compact is no longer in force."""
         item = self.board.items[name]
         if item.summary:
-            self.state.ended[item.source] = f"superseded by {by}" if by > 0 else "superseded by the log's own program"
+            words = str(by) if by > 0 else "the log's own program"
+            self.state.ended[item.source] = Ended(f"superseded by {words}", max(by, 0))
+        self.state.dropped[name] = Dropped(item, by)
         self.board.drop(name)
 
     def compact(self, entry: LedgerEntry, op: Compact) -> None:
@@ -298,7 +296,8 @@ class Fold:
         state, board, source, ids = self.state, self.board, entry.number, Names.parse(op.ids)
         if missing := state.missing(ids):
             state.warnings.append(f"compact {source} has no effect: {state.say(missing)} left the context meanwhile")
-            state.ended[source] = "no effect"
+            away = (out.source for out in board.holding(missing) if out.kind not in HIDING)
+            state.ended[source] = Ended("no effect", max(0, *away, 0))
             return
         for name in board.superseded(ids):
             self.drop(name, source)

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ctxkit.core.context import belongs, require_known
+from ctxkit.core.ended import brought, fate
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import State
@@ -134,15 +135,16 @@ def resolve(
     return Names.of(chosen)
 
 
-def parse_ids(state: State, texts: Iterable[str]) -> Names:
+def parse_ids(state: State, texts: Iterable[str], *, gone: bool = False) -> Names:
     """Numbers `45`, ranges `45-67` and `45-`, items `7.1` or `<op id>.1`, all items of an op `7.`; commas join them.
+    `gone`: items, too, which an op brings in that is undone or superseded.
 
     Raises UnknownMessage for what the log does not have (REPLAY 49), Usage for what cannot be read.
     """
     spans, items = list[tuple[int, int]](), set[ItemName]()
     for token in filter(None, (part.strip() for text in texts for part in text.split(","))):
         if "." in token:
-            items.update(_items(state, token))
+            items.update(_items(state, token, gone=gone))
             continue
         match = re.fullmatch(r"([0-9]{1,15})(-([0-9]{1,15})?)?", token)
         if match is None:
@@ -162,16 +164,20 @@ def _size(state: State) -> str:
     return f"the log has messages 1-{state.count}" if state.count else "the log has no messages"
 
 
-def _items(state: State, token: str) -> list[ItemName]:
+def _items(state: State, token: str, *, gone: bool) -> list[ItemName]:
     op, _, k = token.rpartition(".")
     known = state.board.items.keys()
     entry = state.ledger.by_id.get(op)
     if entry is None and op.isascii() and op.isdigit() and 0 < int(op) <= len(state.ledger.entries):
         entry = state.ledger.entries[int(op) - 1]
-    found = [name for name in sorted(known) if entry is not None and name.op == entry.id and k in ("", str(name.k))]
-    if not found:
-        raise UnknownMessage(f"there is no item {token}: no op of this log brought it in")
-    return found
+    every = set(brought(entry)) if entry is not None and entry.id else set()
+    found = [name for name in sorted(every) if k in ("", str(name.k))]
+    if kept := [name for name in found if name in known or gone]:
+        return kept
+    if found:
+        text = f"there is no item {token} now: {fate(state, found[0]).text}"
+        raise UnknownMessage(text, f"ctxkit why LOG {token} says what brings it back")
+    raise UnknownMessage(f"there is no item {token}: no op of this log brought it in")
 
 
 def _tests(state: State, asked: Selection, text: Callable[[Name], str]) -> list[Callable[[Name], bool]]:

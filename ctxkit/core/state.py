@@ -5,6 +5,7 @@ Pipeline: `replay.fold` fills it; `context`, `select` and `policies/*` only read
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
@@ -12,7 +13,7 @@ from itertools import chain
 
 import msgspec
 
-from ctxkit.core.effects import HIDING, Board, Key
+from ctxkit.core.effects import HIDING, Board, Item, Key
 from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
 from ctxkit.core.names import ItemName, Name, Names
@@ -39,6 +40,30 @@ class LiveMark(msgspec.Struct, frozen=True):
     position: int
 
 
+class Ended(msgspec.Struct, frozen=True):
+    """What ended the effect of an op that no undo voids. `text`: `superseded by 7`; `by`: the op whose undo brings it
+    back, 0 for none.
+    """
+
+    text: str
+    by: int
+
+
+class Boundary(msgspec.Struct, frozen=True):
+    """A clear, an edit or a `restore --replace`, and all that it took out, whatever it put in."""
+
+    source: int
+    kind: str
+    names: Names
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """An item that is there no longer, and the source because of which it went."""
+
+    item: Item
+    source: int
+
+
 class State:
     """Everything that the ops of a log came to. `count`: messages in the log; `warnings`: what replay had to ignore."""
 
@@ -50,8 +75,10 @@ class State:
         self.marks: list[LiveMark] = []
         self.windows: dict[str | None, int] = {}
         self.warnings: list[str] = []
-        self.ended: dict[int, str] = {}
-        """Op number -> what ended its effect, in words, for ops that no undo voids: `superseded by 7`."""
+        self.ended: dict[int, Ended] = {}
+        """Op number -> what ended its effect, for ops that no undo voids; `core.ended` knows of more."""
+        self.boundaries: list[Boundary] = []
+        self.dropped: dict[ItemName, Dropped] = {}
         self.representation: list[tuple[When, int]] = []
         """When and by which source the context was only told in other words: what a rewind to before it would undo."""
         self.inactive: Ranges = EMPTY
@@ -93,7 +120,18 @@ class State:
         found = copy(self)
         found.board, found.marks, found.windows = Board(), [], {}
         found.warnings, found.representation = [], []
+        found.ended, found.boundaries, found.dropped = {}, [], {}
         return found
+
+    @cached_property
+    def _openers(self) -> list[int]:
+        """The messages that open a turn, ascending."""
+        return [message.n for message in self.messages if message.opens]
+
+    def turn(self, at: int) -> int:
+        """The number of the last user message up to `at`; 0 without one."""
+        place = bisect_right(self._openers, at)
+        return self._openers[place - 1] if place else 0
 
     def use(self, view: View) -> None:
         """Take a foreign log's own order and inactive messages as the base."""

@@ -14,14 +14,14 @@ from tests.shared import transcripts
 
 
 def test_in_and_out(tmp_path: Path) -> None:
-    """In the context, or out with every reason and the one command that lifts it."""
+    """In the context, or out with every reason and the commands that are enough."""
     path = small(tmp_path)
     good("forget", path, "6")
     good("forget", path, "6-8")
     text = good("why", path, "6", "9").text
     assert "6 user: out of the context\n" in text and "9 assistant: in the context\n" in text
     assert "forgotten by op 1" in text and "forgotten by op 2" in text
-    assert "back with: ctxkit undo LOG 2" in text
+    assert text.count("back with: ctxkit recall LOG 6 --apply") == 1
 
 
 def test_the_advice_works(tmp_path: Path) -> None:
@@ -30,10 +30,33 @@ def test_the_advice_works(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + lines(message("user", "late", 20)))
     good("forget", path, "12")
     good("rewind", path)
-    while 12 not in shown(path):
-        [value] = good("why", path, "12", "--json").values
-        words = value["reasons"][0]["back"].replace("LOG", str(path)).split()
-        good(*words[1:])
+    good("clear", path)
+    [value] = good("why", path, "12", "--json").values
+    assert value["commands"] == ["ctxkit undo LOG 3", "ctxkit recall LOG 12 --apply"]
+    for command in value["commands"]:
+        assert 12 not in shown(path)
+        good(*command.replace("LOG", str(path)).split()[1:])
+    assert 12 in shown(path)
+
+
+def test_what_it_costs(tmp_path: Path) -> None:
+    """Others that leave are counted; an item of an op that is undone can be asked for."""
+    path = small(tmp_path)
+    edit = {"ctxkit": "edit", "v": 1, "id": "e", "at": {"messages": 11}, "items": [
+        {"message": {"role": "user", "content": "new"}}
+    ]}  # fmt: skip
+    path.write_bytes(path.read_bytes() + lines(edit))
+    text = good("why", path, "6").text
+    assert "      back with: ctxkit undo LOG 1\n      then 1 other leaves: 1.1\n" in text
+    [value] = good("why", path, "6", "--json").values
+    assert (value["leave"], value["no_command"]) == ("1.1", None)
+    good("undo", path)
+    assert good("why", path, "1.1").text == (
+        "1.1 user: out of the context\n    op 1 (edit) brought it in, and is undone by op 2\n"
+        "      back with: ctxkit undo LOG 2\n      then 11 others leave: 1-11\n"
+    )
+    assert "1.1 now: op 1 (edit) brought it in, and is undone by op 2" in ctxkit("show", str(path), "1.1").err
+    assert "back with: ctxkit undo LOG 1" in good("why", path, "6", "--at", "1").text
 
 
 def test_json(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from ctxkit import errors
 from ctxkit.core.context import Lens, names, shown_names
+from ctxkit.core.ended import ended
 from ctxkit.core.ledger import build as build_ledger
 from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import to_body
@@ -152,7 +153,8 @@ class Checked:
     def ended(self, text: str) -> None:
         number, _, words = text.partition(" = ")
         self.checks += 1
-        assert self.state().ended.get(int(number), "none") == words
+        found = ended(self.state()).get(int(number))
+        assert (found.text if found is not None else "none") == words
 
     def stubs(self, text: str) -> None:
         self.checks += 1

@@ -1,0 +1,273 @@
+"""Remedies: the commands that bring a message back into the context, checked by a dry replay; nothing is written.
+
+A message can be out for several reasons, and what lifts one of them may let another appear. So commands are tried: each
+is decided as its command decides it, its op replayed in memory, and the state looked at again, until the message is
+there; then whatever the list does not need is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from shlex import quote as quoted
+
+import msgspec
+
+from ctxkit.appending import AppendingLog
+from ctxkit.core.effects import Out
+from ctxkit.core.ended import fate
+from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.ops import At, Op
+from ctxkit.core.standing import Standings
+from ctxkit.core.state import State
+from ctxkit.errors import CtxkitError
+from ctxkit.policies import window
+from ctxkit.policies.protect import protect
+from ctxkit.policies.recall import recall
+from ctxkit.policies.undo import undo
+
+MOST = 64
+"""Commands of a list at most: a message behind more boundaries is hardly looked for."""
+RECALL, PROTECT, UNDO, WINDOW = "recall", "protect", "undo", "window"
+
+
+class Remedy(msgspec.Struct, frozen=True):
+    """How a message comes back. `commands`: what is enough, in order; `leave`: the other messages that then leave;
+    `text`: why no command brings it back, "" where one does.
+    """
+
+    commands: tuple[str, ...] = ()
+    leave: Names = NOTHING
+    text: str = ""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A command: `kind`; `about`: the op to undo, or the agent whose window goes. A recall is of what is looked for."""
+
+    kind: str
+    about: str | int | None = None
+
+    def words(self, label: str) -> str:
+        """The command as people type it, to bring `label` back."""
+        match self.kind:
+            case "recall":
+                return f"ctxkit recall LOG {label} --apply"
+            case "protect":
+                return f"ctxkit protect LOG {label}"
+            case "undo":
+                return f"ctxkit undo LOG {self.about}"
+            case _:
+                return "ctxkit window LOG off" + (f" --agent {quoted(str(self.about))}" if self.about else "")
+
+
+Steps = tuple[Step, ...]
+
+
+class Trial:
+    """The log as it would be after some commands. `ops`: what they would append."""
+
+    def __init__(self, state: State, standings: Standings, ops: tuple[Op, ...] = ()) -> None:
+        self.state = state
+        self.standings = standings
+        self.ops = ops
+
+    @property
+    def visible(self) -> Names:
+        """What is in the context."""
+        return self.standings.visible
+
+    def outs(self, name: Name) -> list[Out]:
+        """Whatever keeps `name`, or another message of its step, out; boundaries first, the newest first."""
+        found = self.state.board.holding(self.state.steps.close(Names.of([name])))
+        return sorted(found, key=lambda out: (not out.boundary, -out.source))
+
+    def against(self, name: Name) -> tuple[object, ...]:
+        """All that keeps `name` out, for telling whether a command changed it."""
+        if isinstance(name, ItemName) and name not in self.state.board.items:
+            return (fate(self.state, name),)
+        outs = [(out.source, out.kind) for out in self.outs(name)]
+        windows = sorted((str(agent), seconds) for agent, seconds in self.state.windows.items())
+        return *outs, *self.standings.hidden(name), *windows, self.state.protected(name)
+
+
+class Remedies:
+    """The remedy of each message and item of a log that is not in the context. Of a look at a past state: none."""
+
+    def __init__(self, log: AppendingLog) -> None:
+        self._log = log
+        self._lens = log.lens()
+        self._tried: dict[tuple[Steps, Names], Trial | None] = {}
+
+    @cached_property
+    def _now(self) -> Trial:
+        state = self._log.state()
+        return Trial(state, Standings(state, self._lens))
+
+    @cached_property
+    def _here(self) -> At:
+        return self._log.here()
+
+    def of(self, names: Iterable[Name]) -> dict[Name, Remedy]:
+        """The remedies of those that are not in the context. Those that the same ops keep out are tried together."""
+        found: dict[Name, Remedy] = {}
+        if self._log.at is not None:
+            return found
+        alike: dict[tuple[object, ...], list[Name]] = {}
+        for name in names:
+            if name not in self._now.visible:
+                key = (name,) if self._lens.newest is not None else self._now.against(name)
+                alike.setdefault(key, []).append(name)
+        for group in alike.values():
+            found.update(self._of_alike(group))
+            self._tried = {key: trial for key, trial in self._tried.items() if not key[1]}  # of these alone
+        return found
+
+    def _of_alike(self, group: Sequence[Name]) -> Iterator[tuple[Name, Remedy]]:
+        """The list of the first, for all for which it is enough; the others by themselves.
+
+        What a recall brings back does not depend on what else is recalled, so one replay proves it for many.
+        """
+        rest = list(group)
+        while rest:
+            steps, text = self._plan(rest[0])
+            if steps is None:
+                yield rest[0], Remedy(text=text)
+                rest = rest[1:]
+                continue
+            alone = self._trial(steps, Names.of(rest[:1]))
+            lost = self._lost(alone, rest[0]) if alone is not None else NOTHING
+            together = None if lost or len(rest) == 1 else self._trial(steps, Names.of(rest))
+            back = {name for name in rest if together is not None and name in together.visible} | {rest[0]}
+            for name in rest:
+                if name in back:
+                    label = self._now.state.label(name)
+                    yield name, Remedy(tuple(step.words(label) for step in steps), lost)
+            rest = [name for name in rest if name not in back]
+
+    def _lost(self, trial: Trial, name: Name) -> Names:
+        """The others that are in the context now, and are not after these commands."""
+        return self._now.visible - trial.visible - Names.of([name])
+
+    def _plan(self, name: Name) -> tuple[Steps | None, str]:
+        """The commands that bring `name` back; None, and why there are none."""
+        best: tuple[int, Steps] | None = None
+        for step in self._candidates(self._now, name):  # one command, the one for which the fewest others leave
+            trial = self._trial((step,), Names.of([name]))
+            if trial is not None and name in trial.visible:
+                lost = len(self._lost(trial, name))
+                if best is None or lost < best[0]:
+                    best = lost, (step,)
+                if not lost:
+                    break
+        if best is not None:
+            return best[1], ""
+        steps, trial = self._gathered(name)
+        if name not in trial.visible:
+            return None, self._stuck(trial, name)
+        return self._needed(steps, name), ""
+
+    def _gathered(self, name: Name) -> tuple[Steps, Trial]:
+        """Commands, one after the other, each of which lifts something that keeps `name` out; and what they come to."""
+        asked, trial = Names.of([name]), self._now
+        steps: Steps = ()
+        while name not in trial.visible and len(steps) < MOST:
+            before = trial.against(name)
+            for step in self._candidates(trial, name):
+                after = None if step in steps else self._trial((*steps, step), asked)
+                if after is not None and (name in after.visible or after.against(name) != before):
+                    steps, trial = (*steps, step), after
+                    break
+            else:
+                break
+        return steps, trial
+
+    def _needed(self, steps: Steps, name: Name) -> Steps:
+        """Those of the commands without which `name` does not come back."""
+        for step in steps:
+            fewer = tuple(one for one in steps if one != step)
+            trial = self._trial(fewer, Names.of([name]))
+            if trial is not None and name in trial.visible:
+                steps = fewer
+        return steps
+
+    def _candidates(self, trial: Trial, name: Name) -> Iterator[Step]:
+        """What may lift something that keeps `name` out: first what lets everything else be."""
+        state = trial.state
+        if isinstance(name, ItemName) and name not in state.board.items:
+            if number := fate(state, name).undo:
+                yield Step(UNDO, number)
+            return
+        outs = trial.outs(name)
+        if any(not out.boundary for out in outs):
+            yield Step(RECALL)
+        for out in outs:
+            if out.boundary:
+                yield Step(UNDO, out.source)
+        hidden = trial.standings.hidden(name)
+        if "window" in hidden:
+            yield Step(WINDOW)
+            yield from (Step(WINDOW, agent) for agent in sorted(self._agents(state, name)))
+        if "newest" in hidden:  # what is protected is not counted
+            yield Step(PROTECT)
+
+    @staticmethod
+    def _agents(state: State, name: Name) -> set[str]:
+        """The agents of a message and its step, or of an item: each may have a window of its own."""
+        if isinstance(name, ItemName):
+            return {own} if isinstance(own := state.board.items[name].message.get("agent"), str) else set()
+        step = state.steps.close(Names.of([name])).numbers
+        return {agent for n in step if (agent := state.messages[n - 1].agent) is not None}
+
+    def _trial(self, steps: Steps, names: Names) -> Trial | None:
+        """The log after these commands, given for `names`; None where one of them is refused or does nothing."""
+        if not steps:
+            return self._now
+        key = steps, names if any(step.kind in (RECALL, PROTECT) for step in steps) else NOTHING
+        if key not in self._tried:
+            before = self._trial(steps[:-1], names)
+            op = None if before is None else self._decided(before.state, steps[-1], names)
+            if before is None or op is None:
+                self._tried[key] = None
+            else:
+                own = f"dry-run-{len(before.ops)}"
+                while own in before.state.ledger.by_id:
+                    own += "-"
+                ops = (*before.ops, self._log.stamp(op, own))
+                state = self._log.state_with(*ops)
+                self._tried[key] = Trial(state, Standings(state, self._lens), ops)
+        return self._tried[key]
+
+    def _decided(self, state: State, step: Step, names: Names) -> Op | None:
+        """The op that a command would append."""
+        at = self._here
+        try:
+            match step.kind:
+                case "recall":
+                    return recall(state, at, names, self._lens).op
+                case "protect":
+                    return protect(state, at, names).op
+                case "undo":
+                    return undo(state.ledger, at, str(step.about)).op
+                case _:
+                    agent = step.about if isinstance(step.about, str) else None
+                    return window.off(state, at, self._log.bounds(), agent).op
+        except CtxkitError:  # this command says no
+            return None
+
+    def _stuck(self, trial: Trial, name: Name) -> str:
+        """Why nothing more can be done for `name`."""
+        state, ledger = trial.state, trial.state.ledger
+        if isinstance(name, ItemName) and name not in state.board.items:
+            return f"no command brings it back: {fate(state, name).text}"
+        for out in trial.outs(name):
+            if out.boundary and not ledger.entries[out.source - 1].id:
+                text = f"op {out.source} ({out.kind}) has no id, so no undo can name it"
+                return f"no command brings it back: {text}; `ctxkit edit LOG` can put it in anew"
+        if (thread := state.aside_in(name)) is not None and thread != self._lens.thread:
+            return f"it is in a sidechain: `ctxkit show LOG --thread {quoted(thread)}` shows it, no op moves it"
+        if isinstance(name, int) and name in state.away:
+            kind = state.inactive_reason[name]
+            return f"no command brings it back: only its own program can go back to it ({kind})"
+        if "filter" in trial.standings.hidden(name):
+            return "no command brings it back: the agent or thread that is looked at is another"
+        return "no undo, recall or window brings it back: `ctxkit edit LOG` can put it in anew"
