@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import statistics
+import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -38,17 +37,29 @@ def in_turn(kinds: Mapping[str, Kind], times: int, environment: Mapping[str, str
     return found
 
 
+LAUNCH = """
+import os, sys, time
+quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
+start = time.perf_counter()
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+_, status, used = os.wait4(child, 0)
+wall = time.perf_counter() - start
+print(os.waitstatus_to_exitcode(status), wall, used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
+"""Starts a process and tells what it took. It is small itself: a system counts into the peak of a process what its
+parent held when it started it, so that one started by a large test would never peak below that.
+"""
+
+
 def once(command: Sequence[str], environment: Mapping[str, str], expected: int = 0) -> Run:
     """One process, with its output thrown away."""
-    quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
-    start = time.perf_counter()
-    child = os.posix_spawnp(command[0], command, environment, file_actions=quiet)
-    _, status, used = os.wait4(child, 0)
-    wall = time.perf_counter() - start
-    if os.waitstatus_to_exitcode(status) != expected:
-        raise SystemExit(f"{' '.join(command)}: exit status {os.waitstatus_to_exitcode(status)}")
+    launch = (sys.executable, "-I", "-S", "-c", LAUNCH, *command)
+    told = subprocess.run(launch, env=environment, stdout=subprocess.PIPE, check=True).stdout
+    status, wall, cpu, peak = told.split()
+    if int(status) != expected:
+        raise SystemExit(f"{' '.join(command)}: exit status {int(status)}")
     scale = 1 << 20 if sys.platform == "darwin" else 1 << 10  # ru_maxrss: bytes there, KiB here
-    return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / scale)
+    return Run(float(wall), float(cpu), int(peak) / scale)
 
 
 def ratio(runs: Sequence[Run], to: Sequence[Run], what: str) -> float:
