@@ -38,9 +38,9 @@ LETTERS = 4.2
 """Characters to a token of thinking that is shown."""
 TOGETHER = 1 << 16
 """Messages that are looked up at a time."""
-REMEMBERED = 200_000
+REMEMBERED = 1 << 16
 """Counts that a run holds; more are looked up again."""
-AT_ONCE = 32 << 20
+AT_ONCE = 21 << 20
 """Characters that are held for counting at a time."""
 WAY = b"4"
 """Of making text of a message: other counts of the same rows are not taken."""
@@ -93,7 +93,7 @@ class Counting:
 
         What is not known yet is read from the log, some megabytes at a time, and kept for the next run.
         """
-        return self.counter.all(list(self.base(names)))
+        return self.counter.all(self.base(names))  # which are counted by now: the factor is known then
 
     def base(self, names: Iterable[Name]) -> Iterator[int]:
         """The same by the counter's base, before any factor."""

@@ -9,6 +9,7 @@ import hashlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from ctxkit.core.messages import Message
 from ctxkit.formats.columns import Columns
@@ -21,6 +22,8 @@ LEAST = 32
 """How many of them must be asked for; fewer are looked up one by one."""
 GAPS = 2
 """How many times the bytes of the messages may lie between the first and the last of them; else these are left out."""
+AT_ONCE = 128
+"""How many times TOGETHER are looked up, and counted where they are not known, before others are."""
 PIECE = 1 << 16
 """Bytes that are read at a time."""
 UNKNOWN = -1
@@ -45,11 +48,12 @@ class RowCounts:
         """Tokens of each of these messages."""
         asked = numbers if isinstance(numbers, Sequence) else list(numbers)
         known = self._renewed()
-        unknown = [n for n in asked if known[n] == UNKNOWN]
+        unknown = array("q", (n for n in asked if known[n] == UNKNOWN))
         if not isinstance(asked, range):
-            unknown = sorted(set(unknown))
-        if unknown:
-            self._learn(unknown)
+            unknown = array("q", sorted(set(unknown)))
+        groups = _groups(unknown)
+        while some := list(islice(groups, AT_ONCE)):
+            self._learn(some)
         return map(known.__getitem__, asked)
 
     def _renewed(self) -> array[int]:
@@ -60,11 +64,11 @@ class RowCounts:
             self._known = array("q", [UNKNOWN]) * (len(messages) + 1)
         return self._known
 
-    def _learn(self, unknown: Sequence[int]) -> None:
+    def _learn(self, groups: Iterable[Sequence[int]]) -> None:
         last = (len(self._known) - 1) // TOGETHER  # still growing: known by another digest with each message
         keys: dict[bytes, Sequence[int]] = {}
         rest: list[int] = []
-        for group in _groups(unknown):
+        for group in groups:
             if len(group) >= LEAST and group[0] // TOGETHER != last:
                 keys[self._key(group)] = group
             else:

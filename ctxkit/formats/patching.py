@@ -26,13 +26,15 @@ class Patch(msgspec.Struct, order=True):
 
 
 def patched(read: Callable[[int, int], bytes], size: int, patches: Iterable[Patch]) -> Iterator[bytes]:
-    """The first `size` bytes of a log after `patches`, which do not overlap, in pieces. Lines stay lines.
+    """The first `size` bytes of a log after `patches`, which are in order and do not overlap, in pieces. Lines stay
+    lines.
 
-    `read(offset, size)` gives the log's bytes. What is put in at the end begins on a line of its own.
+    `read(offset, size)` gives the log's bytes. What is put in at the end begins on a line of its own. A patch is asked
+    for when it is due, so that none need be held.
     """
     at = 0
     line_open = False  # whether what was given so far ends within a line
-    for patch in sorted(patches):
+    for patch in patches:
         for piece in _between(read, at, patch.offset):
             line_open = not piece.endswith(b"\n")
             yield piece

@@ -8,6 +8,7 @@ Where the context is not a part of what the program would send in the program's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Repairs
 from ctxkit.core.splice import Path, spliced
-from ctxkit.formats.base import Edited, Kept, NewSession, Written
+from ctxkit.formats.base import Block, Edited, Kept, NewSession, Written
 from ctxkit.formats.claude_code.chain import Chain
 from ctxkit.formats.claude_code.chains import anew, as_one
 from ctxkit.formats.claude_code.content import without_thinking
@@ -41,7 +42,7 @@ class SessionRow(ClaudeRow):
     logicalParentUuid: Any = None
 
 
-class Entry(msgspec.Struct):
+class Entry(msgspec.Struct, gc=False):
     """A row of the file: where it stands, and its links. `link`: its index in the chain, or -1; `op`: it is an op."""
 
     offset: int
@@ -53,6 +54,13 @@ class Entry(msgspec.Struct):
     op: bool = False
 
 
+def _entries(block: Block) -> Iterator[Entry]:
+    """The rows of a block."""
+    for i, row in enumerate(block.rows):
+        yield Entry(block.offsets[i], block.sizes[i], text(row.sessionId), text(row.leafUuid),
+                    text(row.logicalParentUuid), -1, isinstance(row.ctxkit, str))  # fmt: skip
+
+
 class Rows:
     """The rows of the log and the tree they hang in, read once more."""
 
@@ -60,13 +68,11 @@ class Rows:
         reader = ClaudeReader()
         self.entries: list[Entry] = []
         self.of_link: list[Entry] = []
-        self.session = ""
+        self.session, words = "", dict[str, str]()
         for block in edited.blocks(SessionRow):
             reader.feed(block)
-            for i, row in enumerate(block.rows):
-                op = isinstance(row.ctxkit, str)
-                entry = Entry(block.offsets[i], block.sizes[i], text(row.sessionId), text(row.leafUuid),
-                              text(row.logicalParentUuid), -1, op)  # fmt: skip
+            for row, entry in zip(block.rows, _entries(block), strict=True):
+                entry.session = words.setdefault(entry.session, entry.session)
                 self.session = entry.session or self.session
                 self.entries.append(entry)
                 if on_chain(row):
@@ -86,6 +92,8 @@ class _NotInPlace(Exception):
 
 def rewrite(edited: Edited, session: NewSession) -> Written:
     """The session after ops."""
+    if not edited.changed:
+        return _copied(edited, session)
     rows = Rows(edited)
     repairs = Repairs()
     identity, renamed = session.id or rows.session, bool(session.id)
@@ -93,32 +101,42 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     keys: list[str] = []
     said = edited.context
     pieces: Iterable[bytes]
-    if not edited.changed:
-        pieces = patched(edited.read, edited.size, _patches(edited, rows, session, {}, renamed=renamed))
-    else:
-        try:
-            if edited.moved:
-                raise _NotInPlace
-            plan = Plan(edited, rows, session, repairs)
-            pieces = patched(
-                edited.read, edited.size, [*_patches(edited, rows, session, plan.changes, renamed=renamed), *plan.added]
-            )
-            keys = plan.keys
-        except _NotInPlace:
-            repairs = Repairs()
-            pieces, keys, said = anew(edited, rows, session, repairs)
+    try:
+        if edited.moved:
+            raise _NotInPlace
+        plan = Plan(edited, rows, session, repairs)
+        staying = _patches(edited, rows.entries, session, plan.changes, renamed=renamed)
+        pieces = patched(edited.read, edited.size, merge(staying, sorted(plan.added)))
+        keys = plan.keys
+    except _NotInPlace:
+        repairs = Repairs()
+        pieces, keys, said = anew(edited, rows, session, repairs)
     readings = [keys, as_one(said, rows, keys)] if len(keys) == len(said) else [keys]
     return Written(identity, f"{identity}.jsonl", pieces, repairs, len(edited.context), readings if keys else [])
 
 
+def _copied(edited: Edited, session: NewSession) -> Written:
+    """The session with another id, or its own, and nothing else changed: no row is held."""
+
+    def entries() -> Iterator[Entry]:
+        return (entry for block in edited.blocks(SessionRow) for entry in _entries(block))
+
+    identity = session.id
+    for entry in entries() if not identity else ():
+        identity = entry.session or identity
+    pieces = patched(edited.read, edited.size, _patches(edited, entries(), session, {}, renamed=bool(session.id)))
+    return Written(identity, f"{identity}.jsonl", pieces, Repairs(), len(edited.context))
+
+
 def _patches(
-    edited: Edited, rows: Rows, session: NewSession, changes: Mapping[int, Changes | None], *, renamed: bool
-) -> Iterator[Patch]:
-    """A patch for each row that is an op, leaves, or has something to change.
+    edited: Edited, entries: Iterable[Entry], session: NewSession, changes: Mapping[int, Changes | None], *,
+    renamed: bool,
+) -> Iterator[Patch]:  # fmt: skip
+    """A patch for each row that is an op, leaves, or has something to change, in order.
 
     `changes`: by offset; None: it leaves. `renamed`: the session has a new id.
     """
-    for entry in rows.entries:
+    for entry in entries:
         asked = changes.get(entry.offset, {})
         if entry.op or asked is None:
             yield Patch(entry.offset, _LAST, entry.size, b"")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from heapq import merge
 from itertools import chain, pairwise
 from typing import Any
 
@@ -84,19 +85,19 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     if edited.moved:
         pieces = chain(head, plan.anew())
     else:
-        pieces = chain(head, patched(edited.read, edited.size, [*_patches(edited, rows, session), *plan.in_place()]))
+        patches = merge(_patches(edited, rows, session), sorted(plan.in_place()))
+        pieces = chain(head, patched(edited.read, edited.size, patches))
     return Written(identity, name, pieces, repairs, len(edited.context))
 
 
 def _patches(edited: Edited, rows: Rows, session: NewSession) -> Iterator[Patch]:
-    """Ops leave; the session gets its new id."""
-    for span in rows.ops:
-        yield Patch(span[0], _LAST, span[1], b"")
-    if session.id:
-        for span in rows.metas:
-            raw = edited.read(*span)
-            if (renamed := _renamed(raw, rows.session, session.id)) != raw:
-                yield Patch(span[0], _LAST, span[1], renamed)
+    """Ops leave; the session gets its new id. In order."""
+    ops = set(rows.ops)
+    for span in sorted([*rows.ops, *(rows.metas if session.id else ())]):
+        raw = edited.read(*span)
+        renamed = b"" if span in ops else _renamed(raw, rows.session, session.id)
+        if renamed != raw:
+            yield Patch(span[0], _LAST, span[1], renamed)
 
 
 def _renamed(raw: bytes, old: str, new: str) -> bytes:

@@ -75,7 +75,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     else:
         if edited.changed:
             plan.in_place()
-        pieces = patched(edited.read, edited.size, [*plan.renamed(), *plan.patches()])
+        pieces = patched(edited.read, edited.size, sorted([*plan.renamed(), *plan.patches()]))
     return Written(identity, name, pieces, repairs, len(edited.context))
 
 
