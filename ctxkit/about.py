@@ -1,7 +1,8 @@
 """About: which messages of a log are about a text (`--about`): by the words they have, or as a model says.
 
 Pipeline: `Log.select` resolves the other criteria (`core/select.py`) and ranks what they leave here; the words are
-counted over all that is shown (`store/relevance.py`), so that a word is as rare as it is in the whole context.
+counted over all that is shown (`store/relevance.py`), so that a word is as rare as it is in the whole context. The
+conversation about forgetting at its end has the words of what is sought, and is never ranked (`planning.py`).
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ctxkit.core.names import Name
-from ctxkit.core.select import Selection
+from ctxkit.core.names import Name, Names
+from ctxkit.core.select import Selection, answered
 from ctxkit.core.topic import cut, terms
 from ctxkit.errors import ModelFailed, NothingMatched, Usage
+from ctxkit.planning import planning_of
+from ctxkit.policies.planning import Planning
 from ctxkit.store.relevance import ranked as relevance
 from ctxkit.store.words import available
 
@@ -21,22 +24,32 @@ if TYPE_CHECKING:
 
 
 class About:
-    """One question to one log. What comes of it is put into `log.ranked`. `leaves`: what is chosen is to leave."""
+    """One question to one log. What comes of it is put into `log.ranked`. `leaves`: what is chosen is to leave.
 
-    def __init__(self, log: OpenedLog, asked: Selection, *, leaves: bool = False) -> None:
+    `request`: the conversation in which a model asks, by filter_context; what is shown is without it then, and a
+    question goes with its answer. Without one, that at the end of what is shown is left out here.
+    """
+
+    def __init__(
+        self, log: OpenedLog, asked: Selection, *, leaves: bool = False, request: Planning | None = None
+    ) -> None:
         self.log = log
         self.asked = asked
         self.leaves = leaves
+        self.request = request
 
     def __call__(self, shown: Sequence[Name], chosen: Sequence[Name]) -> Collection[Name]:
         """Those of `chosen` that are about the text. Raises NothingMatched where none is, Usage."""
         terms(self.asked.about or "")  # no topic, whoever is asked
+        planned = planning_of(self.log, shown) if self.request is None else self.request
+        if self.request is None and planned.unranked:
+            shown, chosen = self._without(planned, shown, chosen)
         if self.asked.model is None:
             return self.by_words(shown, chosen)
         from ctxkit.meaning import Meaning
 
         asking = Meaning(self.log, self.asked, leaves=self.leaves)
-        offered = asking.offered(shown, chosen)
+        offered = asking.offered([*shown, *planned.names], chosen)
         try:
             return asking.chosen(shown, offered)
         except ModelFailed as error:
@@ -44,6 +57,17 @@ class About:
         found = self.by_words(shown, offered)
         asking.bounded(shown, list(found))
         return found
+
+    def _without(
+        self, planned: Planning, shown: Sequence[Name], chosen: Sequence[Name]
+    ) -> tuple[list[Name], list[Name]]:
+        """Both without the conversation about forgetting, which is said."""
+        out = set(planned.unranked)
+        if not out.isdisjoint(chosen):
+            said = self.log.state().brief(Names.of(out))
+            hint = f" (forget --planning {said} takes it along)" if planned.names else ""
+            self.log.ranked.tell(f"not ranked, the conversation about forgetting: {said}{hint}")
+        return [name for name in shown if name not in out], [name for name in chosen if name not in out]
 
     def by_words(self, shown: Sequence[Name], chosen: Sequence[Name]) -> Collection[Name]:
         """The best of `chosen` by the words they have."""
@@ -54,7 +78,9 @@ class About:
         found = relevance(map(self.log.text, shown), sought)
         among = set(chosen)
         scores = {shown[place]: score for place, score in sorted(found.items()) if shown[place] in among}
-        self.log.ranked.scores = cut(scores, self.asked.top)
+        groups = [] if self.request is None else answered(self.log.state(), shown)
+        together = [some for group in groups if len(some := [name for name in group if name in among]) > 1]
+        self.log.ranked.scores = cut(scores, self.asked.top, together)
         if not scores:
             raise NothingMatched(f"no message is about {text!r}", "other words? ctxkit recall LOG TEXT searches")
         return self.log.ranked.scores.keys()

@@ -7,26 +7,37 @@ names messages by number, and never reaches what is protected.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.context import entry
-from ctxkit.core.names import Name, Names
-from ctxkit.core.ops import Count, Forget
-from ctxkit.core.select import Selection, opens, tools_of
+from ctxkit.core.jsontext import dumps
+from ctxkit.core.names import NOTHING, Name, Names
+from ctxkit.core.ops import Count, Forget, Remember
+from ctxkit.core.select import Selection, parse_ids
 from ctxkit.core.texts import texts
 from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, UnknownAgent, UnknownMessage, Usage
 from ctxkit.log import Log
+from ctxkit.planning import planning_of, uses
+from ctxkit.policies.cleanup import TAKEN, taken
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.filter import NAME, Refused, Request, definition, request
 from ctxkit.policies.forget import Wish, leaving
+from ctxkit.policies.planning import Planning
+from ctxkit.store.sidecar import Sidecar
 
 PREVIEW = 120
 """Characters of a message that are shown."""
-LISTED = 200
-"""Messages that a preview lists; the others are counted."""
+PAGE, LARGEST_PAGE = 50, 8_000
+"""Messages that a preview lists, and bytes of their rows: a token has a byte at least, so the answer is bounded."""
+SPELLED = 1_000
+"""Characters of ids that are named one by one."""
+NOTES, LONGEST_NOTE = 10, 300
+"""Notes of an answer, and characters of one."""
 CODES: dict[type[CtxkitError], str] = {
     UnknownMessage: "unknown_id", NothingChanges: "nothing_changes", NothingMatched: "nothing_matched",
     UnknownAgent: "nothing_matched", Usage: "bad_argument",
@@ -45,19 +56,20 @@ def filter_context_tool(provider: str) -> dict[str, Any]:
         raise Usage(f"no provider {provider!r}", "openai, anthropic, gemini") from None
 
 
-def filter_context(log: Log, call: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
+def filter_context(log: Log, call: str | bytes | Mapping[str, Any], *, model: str | None = None) -> dict[str, Any]:
     """Execute a model's call of `filter_context`: a preview, or an op that is appended, and what the model is answered.
 
     `call`: JSON, its arguments alone or the call as OpenAI, Anthropic or Gemini give it. The same call (its id and its
-    arguments) sent again is not executed again. What the model can do something about is an answer with `error`;
-    raised is what the log or the system refuses, as by `Log.forget`.
+    arguments) sent again is not executed again. `model`: who finds the messages that the criteria are about, by what
+    they mean; None: their words do. What the model can do something about is an answer with `error`; raised is what the
+    log or the system refuses, as by `Log.forget`.
     """
     raw = call if isinstance(call, bytes) else _encoded(call)
     log.said, log.notes, log.ranked.scores = "", (), {}
     try:
         asked = request(raw)
         try:
-            return _preview(log, asked) if asked.action == "preview" else _apply(log, asked)
+            return _preview(log, asked, model) if asked.action == "preview" else _apply(log, asked)
         except tuple(CODES) as error:
             raise _refused(log, error) from error
     except Refused as refused:
@@ -80,43 +92,114 @@ def _refused(log: Log, error: CtxkitError) -> Refused:
     return Refused(code, error.message, hints.get(code, error.hint))
 
 
-def _preview(log: Log, asked: Request) -> dict[str, Any]:
-    """What an apply would forget, or keep. Nothing is appended."""
-    state, planning = log.state(), _planning(log)
+def _preview(log: Log, asked: Request, model: str | None) -> dict[str, Any]:
+    """A page of what an apply would forget, or keep, and the conversation about it. Nothing is appended."""
+    planned = planning_of(log, log.names(), calling=True)
+    warned: list[str] = []
     try:
-        chosen = log.select(
-            Selection(
-                ids=asked.message_ids, about=asked.criteria, role=asked.role, tool=asked.tool_name, last=asked.last
-            ),
-            [name for name in log.names() if planning is None or state.key(name) < state.key(planning)],
-        )
+        with _heard(log, warned):
+            chosen = _chosen(log, asked, model, planned)
         scores = log.ranked.scores
         decision = _decided(log, asked.mode, chosen)
         names, notes = _affected(log, asked.mode, chosen, decision), [*decision.notes, *_also(log, asked, decision)]
     except (NothingMatched, NothingChanges) as error:
-        if asked.message_ids:
+        if asked.message_ids and not isinstance(error, NothingMatched):
             raise
         names, notes, scores = [], [error.message.removesuffix(": nothing was changed")], {}
     from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measuring import Measuring
 
     measuring = Measuring(Counting(log))
+    sizes = [round(size) for size in measuring.each(names)]
+    rows = _page(_row(log, name, size, scores) for name, size in zip(names, sizes, strict=True))
     found: dict[str, Any] = {
-        "matching_messages": [_row(log, name, scores) for name in names[:LISTED]],
+        "matching_messages": rows,
         "message_count": len(names),
-        "token_estimate": round(sum(measuring.each(names))),
+        "token_estimate": sum(sizes),
         "counter": measuring.name,
     }
-    if len(names) > LISTED:
-        notes.append(f"the first {LISTED} are listed; all of them: {state.say(Names.of(names))}")
-    if planning is not None and names:
-        found["planning_conversation_ids"] = [f"{state.label(planning)}-"]
-    return found | ({"notes": notes} if notes else {})
+    if rest := names[len(rows) :]:
+        every = log.state().say(Names.of(names))
+        spelled = f"; all of them: {every}" if len(every) <= LONGEST_NOTE // 2 else ""
+        notes.append(f"{len(rows)} of {len(names)} are listed; next_message_ids gives the next page{spelled}")
+        found["next_message_ids"] = _next(log, rest)
+    if planned.names and names:
+        found["planning_conversation_ids"] = _ids(log, planned.names)
+    notes = [note if len(note) <= LONGEST_NOTE else f"{note[: LONGEST_NOTE - 1]}…" for note in (*warned, *notes)]
+    return found | ({"notes": notes[:NOTES]} if notes else {})
+
+
+def _chosen(log: Log, asked: Request, model: str | None, planned: Planning) -> Names:
+    """What a preview is of, without the conversation about it. Raises NothingMatched, and what a selection raises."""
+    apart, state = Names.of([*planned.names, *planned.unranked]), log.state()
+    typed = parse_ids(state, asked.message_ids) if asked.message_ids else None
+    shown = [name for name in log.names() if name not in apart]
+    wanted = Selection(
+        ids=asked.message_ids if asked.criteria is None else (), about=asked.criteria, role=asked.role,
+        tool=asked.tool_name, last=asked.last, model=None if asked.criteria is None else model,
+    )  # fmt: skip
+    found = log.select(wanted, shown, leaves=asked.mode == "forget", request=planned)
+    left = (found if typed is None else found & typed) - apart
+    if not left:
+        if found & apart:
+            raise NothingMatched(
+                f"{state.brief(found & apart)} is the conversation about this: planning_conversation_ids"
+            )
+        raise NothingMatched("nothing matched: no message of these ids fits all criteria")
+    return left
+
+
+@contextmanager
+def _heard(log: Log, warned: list[str]) -> Iterator[None]:
+    """What is warned of meanwhile is heard by the model, too."""
+    warn = log.ranked.warn
+
+    def both(text: str) -> None:
+        warned.append(text)
+        warn(text)
+
+    log.ranked.warn = both
+    try:
+        yield
+    finally:
+        log.ranked.warn = warn
+
+
+def _page(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of the rows, within bounds; one at least."""
+    found, size = list[dict[str, Any]](), 0
+    for row in rows:
+        size += len(dumps(row)) + 2
+        if found and (len(found) == PAGE or size > LARGEST_PAGE):
+            break
+        found.append(row)
+    return found
+
+
+def _next(log: Log, rest: Sequence[Name]) -> list[str]:
+    """The ids of what is not listed yet: all of them, or, where they are many, from the first on: with the same other
+    arguments it comes to the same.
+    """
+    every = log.state().say(Names.of(rest)).split(",")
+    if sum(map(len, every)) <= SPELLED:
+        return every
+    items = [log.state().label(name) for name in rest if not isinstance(name, int)]
+    return [f"{rest[0]}-", *items] if isinstance(rest[0], int) else items
+
+
+def _ids(log: Log, names: Sequence[Name]) -> list[str]:
+    """Ids of the conversation about forgetting: from its first message on, where that is all that comes after it."""
+    numbers = [name for name in names if isinstance(name, int)]
+    after = [n for n in log.names() if isinstance(n, int) and n >= min(numbers, default=0)]
+    if len(numbers) == len(names) and numbers == after:
+        return [f"{numbers[0]}-"]
+    return log.state().say(Names.of(names)).split(",")
 
 
 def _apply(log: Log, asked: Request) -> dict[str, Any]:
     """The op, appended; or, of the same call before, what it did."""
-    if asked.key and log.op_id is None:
+    kept = log.op_id
+    if asked.key and kept is None:
         log.op_id = f"call-{asked.key}"
     known = log.op_id is not None and log.op_id in log.ledger.by_id
     before = log.state()
@@ -124,13 +207,17 @@ def _apply(log: Log, asked: Request) -> dict[str, Any]:
     def decide() -> Decision:
         chosen = log.select(Selection(ids=asked.message_ids))
         decision = _decided(log, asked.mode, chosen, asked)
-        if decision.op is not None:
+        if isinstance(decision.op, Forget):
+            decision.op = msgspec.structs.replace(decision.op, answer=_answer(log, asked, decision.op))
             from ctxkit.measuring import change  # brings sqlite3: only where tokens are counted
 
             log.tell(change(log, log.state_with(decision.op)))
         return decision
 
-    op = log.commit(asked.mode, decide)
+    try:
+        op = log.commit(asked.mode, decide)
+    finally:
+        log.op_id = kept  # of this call alone
     if not isinstance(op, Forget):
         raise NothingChanges("nothing is left to do")
     if known:
@@ -142,6 +229,8 @@ def _apply(log: Log, asked: Request) -> dict[str, Any]:
         "context_before": _size(op.before),
         "context_after": _size(op.after),
     }
+    if taken(op) and not log.dry_run:
+        found["cleanup"] = shlex.join(["ctxkit", "tool", "cleanup", *_where(log), op.id])
     notes = list(log.notes)
     if known:
         undone = log.ledger.by_id[op.id].void
@@ -149,17 +238,51 @@ def _apply(log: Log, asked: Request) -> dict[str, Any]:
     return found | ({"notes": notes} if notes else {})
 
 
+def _where(log: Log) -> list[str]:
+    """The words by which a command finds this log again."""
+    opening = log.opening
+    found = ["-" if opening.path is None else opening.name]
+    if opening.conversation is not None:
+        found += ["--conversation", str(opening.conversation)]
+    beside = opening.sidecar
+    if beside is not None and opening.path is not None and beside.folder != Sidecar(opening.path).folder:
+        found += ["--sidecar", str(beside.folder)]
+    return found
+
+
 def _decided(log: Log, mode: str, chosen: Names, asked: Request | None = None) -> Decision:
     """What `forget` or `remember` would append. Raises Refused for what is protected, where it was named."""
     plan = log.plan_forget if mode == "forget" else log.plan_remember
     numbers = Selection(ids=(log.state().say(chosen),))
-    planning = Selection(ids=asked.planning_conversation_ids) if asked is not None else Selection()
+    planning, kept = (Selection(), NOTHING) if asked is None else _given(log, asked)
     if asked is not None and mode == "forget":
         spared = leaving(log.state(), Wish(chosen=chosen)).skipped
         if spared:
             text = f"protected: {log.state().brief(spared)}: nothing was changed"
             raise Refused("protected", text, "leave these out")
-    return plan(numbers, planning=planning, criteria=None if asked is None else asked.criteria)
+    decision = plan(numbers, planning=planning, criteria=None if asked is None else asked.criteria)
+    if kept:
+        note = f"not taken along, since other tools were called: {log.state().brief(kept)}"
+        decision.notes = [*decision.notes, note]
+    return decision
+
+
+def _answer(log: Log, asked: Request, op: Forget) -> dict[str, Any]:
+    """Who chose; and what of the conversation about it is among all that a remember takes out."""
+    given = _given(log, asked)[0]
+    among = NOTHING if given.empty else parse_ids(log.state(), given.ids) & Names.parse(op.ids)
+    return {"tool": NAME, TAKEN: str(among)} if isinstance(op, Remember) and among else {"tool": NAME}
+
+
+def _given(log: Log, asked: Request) -> tuple[Selection, Names]:
+    """The conversation about it that is forgotten with an apply; and what of it stays, as other tools worked there."""
+    if not asked.planning_conversation_ids:
+        return Selection(), NOTHING
+    state = log.state()
+    named = state.steps.close(parse_ids(state, asked.planning_conversation_ids))
+    worked = Names.of(name for name in named & state.present() if uses(log, name) is False)
+    left = named - worked
+    return (Selection() if not left else Selection(ids=(state.say(left),))), worked
 
 
 def _affected(log: Log, mode: str, chosen: Names, decision: Decision) -> list[Name]:
@@ -169,7 +292,7 @@ def _affected(log: Log, mode: str, chosen: Names, decision: Decision) -> list[Na
         names = state.steps.close(chosen) & state.present()
     else:
         names = Names.parse(decision.op.ids) & state.present()
-    return sorted(names, key=state.key)
+    return [*sorted(names.numbers), *sorted(names.items, key=state.key)]
 
 
 def _also(log: Log, asked: Request, decision: Decision) -> list[str]:
@@ -180,24 +303,15 @@ def _also(log: Log, asked: Request, decision: Decision) -> list[str]:
     return [f"everything else ({count} message{'s' * (count != 1)}) would be forgotten"]
 
 
-def _planning(log: Log) -> Name | None:
-    """The message that began the conversation about this, where the log has it: the user's newest, if nothing came
-    after it yet, or a call of this tool did.
-    """
-    state, shown = log.state(), log.names()
-    at = max((place for place, name in enumerate(shown) if opens(state, name)), default=None)
-    if at is None:
-        return None
-    later = shown[at + 1 :]
-    called = any(NAME in tools_of(state, name) for name in later)
-    return shown[at] if called or not later else None
-
-
-def _row(log: Log, name: Name, scores: Mapping[Name, int]) -> dict[str, Any]:
-    one = entry(log.state(), name)
-    score = {"score": scores[name]} if name in scores else {}
-    return {"id": log.state().label(name), "role": one.role, "preview": _brief([t.text for t in texts(log.full(one))]),
-            **score}  # fmt: skip
+def _row(log: Log, name: Name, size: int, scores: Mapping[Name, int]) -> dict[str, Any]:
+    state = log.state()
+    one = entry(state, name)
+    words = _brief([t.text for t in texts(log.full(one))])
+    row = {"id": state.label(name), "role": one.role[:PREVIEW], "tokens": size, "preview": words}
+    if name in scores:
+        row["score"] = scores[name]
+    summary = next((item.name for item in state.board.tellers(Names.of([name])) if item.name in state.present()), None)
+    return row if summary is None else row | {"summary": state.label(summary)}
 
 
 def _brief(words: Sequence[str]) -> str:

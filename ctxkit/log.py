@@ -7,7 +7,7 @@ appends it durably, and returns it; None where the wished state holds already. `
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,7 +17,7 @@ from ctxkit.core.context import shown_names
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Op
 from ctxkit.core.select import Numbers, selection
-from ctxkit.errors import Usage
+from ctxkit.errors import CtxkitError, Usage
 from ctxkit.policies import clear as clearing
 from ctxkit.policies import forget as forgetting
 from ctxkit.policies import marks, protect, window
@@ -45,6 +45,38 @@ class Log(CommittingLog):
 
     compacted: Compacted | None = None
     """What the last `compact` did, in figures; None where it had nothing to do."""
+    cleaned: Sequence[str] = ()
+    """What the last `add_message` cleaned up, in words."""
+
+    def add_message(self, record: dict[str, Any]) -> None:
+        """Append a message to a native log. Raises ForeignLog, BadMessage.
+
+        Where it ends a conversation in which a model forgot, what is left of that leaves, as by `cleanup`: `cleaned`
+        says so, and `warned` where that failed; the message is there all the same.
+        """
+        super().add_message(record)
+        self.cleaned, self.warned = (), ()
+        if self.dry_run or self.opening.path is None:
+            return
+        from ctxkit.cleanup import clean_up
+
+        try:
+            self.cleaned = [self.said for _ in clean_up(self)]
+        except CtxkitError as error:
+            self.warned = [f"nothing was cleaned up: {error.message}"]
+
+    def cleanup(self, op: str | None = None) -> list[Op]:
+        """After a model forgot by `filter_context`: the call's result and the model's answer leave, too.
+
+        `op`: the id that the answer to the apply names; None: of all that a model did, as far as its answer is there.
+        An empty list where nothing is left. Raises NoSuchOp, NothingChanges where its answer is not there yet.
+        """
+        from ctxkit.cleanup import clean_up, cleanup
+
+        if op is None:
+            return list(clean_up(self, all=True))
+        found = cleanup(self, op)
+        return [] if found is None else [found]
 
     def mark(self, label: str | None = None) -> Op | None:
         """A point to come back to."""

@@ -42,6 +42,7 @@ from ctxkit.stubs import stubbed
 
 if TYPE_CHECKING:
     from ctxkit.core.assembly import Assembly
+    from ctxkit.policies.planning import Planning
     from ctxkit.tokenlog import Meter
     from ctxkit.tokens.tools import Tool
 
@@ -293,8 +294,14 @@ class OpenedLog:
         """The same without a list where one unbroken run of messages is shown: a range."""
         return listed(self.state(), self.lens())
 
-    def select(self, asked: Selection, shown: Iterable[Name] | None = None, *, leaves: bool = False) -> Names:
-        """What a selection stands for (`leaves`: to leave); criteria see `shown`, else the context before windows."""
+    def select(
+        self, asked: Selection, shown: Iterable[Name] | None = None, *, leaves: bool = False,
+        request: Planning | None = None,
+    ) -> Names:  # fmt: skip
+        """What a selection stands for (`leaves`: to leave); criteria see `shown`, else the context before windows.
+
+        `request`: the conversation in which a model asks for it, which is not shown.
+        """
         state = self.state()
         self.ranked.reset()
         try:
@@ -303,7 +310,7 @@ class OpenedLog:
             if asked.about is not None:
                 from ctxkit.about import About  # brings sqlite3: only where messages are ranked
 
-                rank = About(self, asked, leaves=leaves)
+                rank = About(self, asked, leaves=leaves, request=request)
             return resolve(state, asked, seen, self._text_in_time, rank)
         finally:
             self.limit.stop()

@@ -110,6 +110,20 @@ def test_forgotten_ones_are_not_asked(path: Path) -> None:
     assert len(good("show", path, "--json").values) == 7
 
 
+def test_the_conversation_about_forgetting_is_not_ranked(path: Path) -> None:
+    """It has the words that are sought. It is said, with what takes it along; whoever asks, it stays unranked."""
+    ask = message("user", "Forget our discussion of the database schema", 7)
+    path.write_bytes(TALK + lines(ask, message("user", "the schema of the database first", 8)))
+    ran = good("forget", path, "--about", "database schema", "--dry-run")
+    assert ran.values[0]["ids"] == "2,6" and "8" not in ran.values[0]["scores"]
+    said = "not ranked, the conversation about forgetting: 8-9 (forget --planning 8-9 takes it along)"
+    assert said in ran.err and said in good("show", path, "--about", "schema").err
+    good("forget", path, "--about", "database schema", "--planning", "8-9", "--yes")
+    assert [value["n"] for value in good("show", path, "--json").values] == [1, 3, 4, 5, 7]
+    path.write_bytes(TALK + lines(ask, message("assistant", "Done.", 8), message("user", "Is the schema tested?", 9)))
+    assert "8" in good("forget", path, "--about", "database schema", "--dry-run").values[0]["scores"]
+
+
 def test_recall_by_topic(path: Path) -> None:
     """Without a text: what is about it, wherever it stands, with where its words are."""
     good("forget", path, "2")

@@ -112,7 +112,9 @@ class Session:
 
 @pytest.mark.parametrize("shape", ["openai", "anthropic", "gemini"])
 def test_the_planning_example(shape: str, tmp_path: Path) -> None:
-    """Preview, yes, apply: the topic and the conversation about it are gone; a no changes nothing; undo brings back."""
+    """Preview, yes, apply: the topic and the conversation about it are gone, to the last word; a no changes nothing;
+    undo brings back.
+    """
     log = tmp_path / "log.jsonl"
     log.write_bytes((PLANNING / "log.jsonl").read_bytes())
     session = Session(log, Agent(shape))
@@ -125,22 +127,23 @@ def test_the_planning_example(shape: str, tmp_path: Path) -> None:
     session.says("yes")
     applied = session.shows("applied")
     assert not any("schema" in text or "filter_context" in text or text == "yes" for text in applied)
-    assert applied[-1] == "Done." and set(applied[:-1]) < set(before)
-    [op] = ops(log)
+    assert set(applied) < set(before)
+    op, rest = ops(log)
     assert (op["ctxkit"], op["ids"], op["planning"], op["criteria"]) == ("forget", "2-5,8-9", "12-17", "the schema")
+    assert (rest["ctxkit"], rest["ids"], rest["planning"], rest["cleans"]) == ("forget", "", "18-19", op["id"])
 
     if shape != "openai":
         return
     session.says("Forget what we said of the checkout.")
     session.says("no")
     declined = session.shows("declined")
-    assert declined[: len(applied)] == applied and len(ops(log)) == 1
+    assert declined[: len(applied)] == applied and len(ops(log)) == 2
 
     session.says("Keep only what we said of buttons.")
     session.says("yes")
     kept = session.shows("kept")
-    assert kept[0] == before[0] and kept[-1] == "Done." and all("colour" in t or "button" in t for t in kept[1:-1])
-    assert [op["ctxkit"] for op in ops(log)] == ["forget", "remember"]
+    assert kept[0] == before[0] and all("colour" in t or "button" in t for t in kept[1:])
+    assert [op["ctxkit"] for op in ops(log)] == ["forget", "forget", "remember", "forget"]
 
     good("undo", log)
     good("undo", log)

@@ -46,7 +46,8 @@ def command(
 
     A log that another program owns gets no messages (exit 65). In a pipe, `add - TEXT` copies the log and adds the
     message behind it. --enforce holds back what the user says once the context is full; answers and results are added
-    all the same.
+    all the same. Where a model forgot by filter_context and this is its answer, what is left of that conversation
+    leaves the context, too, as by `ctxkit tool cleanup`.
     """
     if text is None:
         raise Usage("add what?", "ctxkit add LOG 'the words', or - to read them from standard input")
@@ -66,6 +67,7 @@ def command(
     target.dry_run = dry_run
     if enforce and target.native:
         _enforce(target, records)
+    cleaned, warned = list[str](), list[str]()
     for added, record in enumerate(records):
         record.setdefault("ts", iso(int(target.clock())))
         try:
@@ -76,16 +78,38 @@ def command(
             raise
         if log != "-" and not dry_run:
             io.Streams.done = f"{render.count(added + 1, 'message')} added"
+        cleaned += target.cleaned
+        warned += target.warned
         if dry_run or reading.json:
             (io.err_json if log == "-" else io.out_json)(record)
     if log == "-":
-        io.out_bytes(target.copy_out())
+        whole = target if dry_run else _cleaned_up(target)
+        io.out_bytes(whole.copy_out())
+        cleaned += whole.cleaned
     io.flush()
     if not records:
         raise NothingMatched("there is no message in what was given: nothing was added")
     io.say(f"{'Would add' if dry_run else 'Added'} {_said(target, len(records))}.")
+    for words in warned:
+        io.warn(words)
+    for words in cleaned:
+        io.say(words)
     if target.config["checkpoint.auto"] and log != "-" and not dry_run:
         _checkpoint(target)
+
+
+def _cleaned_up(target: Log) -> Log:
+    """The stream with what was added; where a model forgot in it, read again, so that a cleanup can follow."""
+    if not any("answer" in line.body for line in target.transcript.ops):
+        return target
+    from io import BytesIO
+
+    from ctxkit.cleanup import clean_up
+
+    found = Log.open(BytesIO(b"".join(target.copy_out())), format=target.opening.format.name)
+    found.args = io.Streams.words
+    found.cleaned = [found.said for _ in clean_up(found)]
+    return found
 
 
 def _checkpoint(target: Log) -> None:

@@ -160,6 +160,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             """echo '{"action":"apply","mode":"forget","message_ids":["6-7"]}' | ctxkit tool call chat.jsonl -""",
             "and then",
         ),
+        ("ctxkit tool cleanup chat.jsonl", "once the model has answered"),
     ),
     "completion": (
         ("ctxkit completion zsh >_ctxkit", "for a folder of $fpath"),

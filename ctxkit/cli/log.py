@@ -160,8 +160,7 @@ def what(state: State, entry: LedgerEntry) -> str:
         case "mark" | "rewind":
             return repr(body["label"]) if body.get("label") is not None else ""
         case "undo":
-            target = state.ledger.by_id.get(str(body.get("op")))
-            return f"op {target.number} ({target.name})" if target else str(body.get("op"))
+            return _number(state, body.get("op"))
         case "window":
             seconds = body.get("seconds")
             text = "default" if seconds is None else spoken(seconds) if isinstance(seconds, int) and seconds else "off"
@@ -182,8 +181,16 @@ def what(state: State, entry: LedgerEntry) -> str:
             parts = body.get("parts")
             if isinstance(parts, dict) and parts:
                 short = ", ".join(filter(None, (short, f"parts of {_ids(state, ','.join(parts))}")))
+            if entry.name in ("forget", "remember") and body.get("cleans"):
+                return f"{_ids(state, str(body.get('planning', '')))}, cleanup of {_number(state, body['cleans'])}"
             how = str(body["strategy"]) if entry.name == "compact" and body.get("strategy") is not None else ""
             return ", ".join(filter(None, (_ids(state, str(body.get("ids", ""))), short, how)))
+
+
+def _number(state: State, key: Any) -> str:
+    """The op of an id, as people name it."""
+    target = state.ledger.by_id.get(str(key))
+    return f"op {target.number} ({target.name})" if target else str(key)
 
 
 def _ids(state: State, text: str) -> str:

@@ -1,4 +1,4 @@
-"""ctxkit tool: the tool by which a model forgets: its definition, and its calls."""
+"""ctxkit tool: the tool by which a model forgets: its definition, its calls, and what is left of them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,31 @@ from ctxkit.appending import check_id
 from ctxkit.cli import io
 from ctxkit.cli.params import Reading, Writing, takes
 from ctxkit.cli.run import CHANGED, finish_reading, opened
-from ctxkit.errors import CtxkitError, NoSuchLog, Usage
+from ctxkit.core.ops import sealed
+from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.policies.filter import LARGEST, PROVIDERS
 
-HINT = "ctxkit tool schema --for openai, or ctxkit tool call LOG FILE"
+HINT = "ctxkit tool schema --for openai, ctxkit tool call LOG FILE, or ctxkit tool cleanup LOG ID"
 
 
 @takes(Writing, Reading)
 def command(
-    action: Annotated[str, typer.Argument(metavar="schema|call", help="Print the definition, or execute a call.")],
-    log: Annotated[str | None, typer.Argument(metavar="[LOG]", help="Of a call: a log, or - for stdin.")] = None,
+    action: Annotated[
+        str, typer.Argument(metavar="schema|call|cleanup", help="Print the definition, execute a call, or end it.")
+    ],
+    log: Annotated[
+        str | None, typer.Argument(metavar="[LOG]", help="Of call and cleanup: a log, or - for stdin.")
+    ] = None,
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Of a call: a file with it, or - for stdin.")
+        str | None,
+        typer.Argument(metavar="[FILE|ID]", help="Of call: a file with it, or - for stdin. Of cleanup: an op."),
     ] = None,
     *,
     for_: Annotated[
         str | None, typer.Option("--for", metavar="|".join(PROVIDERS), help="Schema: in whose shape.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Call: this model finds what the criteria are about.")
     ] = None,
     reading: Reading,
     writing: Writing,
@@ -39,12 +48,18 @@ def command(
     its arguments alone, or as OpenAI, Anthropic or Gemini give it; the answer for the model is a line of JSON. What the
     model can put right is an answer too, with `error`: exit 0, nothing appended. A call that has an id, sent again, is
     executed once. With - for LOG the log comes out on standard output, and the answer on standard error.
+
+    `cleanup` ends it: what was recorded after an apply (the call's result, the model's answer) leaves the context, too.
+    The answer to the apply names it; `ctxkit add` runs it by itself. Run again, it does nothing. Without ID it cleans
+    up after all applies whose answer is there: for hooks.
     """
     io.Streams.quiet = reading.quiet
     if action == "schema":
         _schema(for_, log)
     elif action == "call":
-        _call(log, file, for_, reading, writing)
+        _call(log, file, for_, model, reading, writing)
+    elif action == "cleanup":
+        _cleanup(log, file, for_ or model, reading, writing)
     else:
         raise Usage(f"tool cannot {action!r}", HINT)
 
@@ -59,7 +74,37 @@ def _schema(provider: str | None, more: str | None) -> None:
     io.out_json(filter_context_tool(provider))
 
 
-def _call(log: str | None, file: str | None, provider: str | None, reading: Reading, writing: Writing) -> None:
+def _cleanup(log: str | None, op: str | None, more: str | None, reading: Reading, writing: Writing) -> None:
+    if more is not None:
+        raise Usage("--for and --model are not for a cleanup: nothing was changed", HINT)
+    if log is None:
+        raise Usage("a cleanup takes a log", HINT)
+    if writing.op_id is not None:
+        raise Usage("--op-id: the id of a cleanup follows from what it cleans up: nothing was changed", "leave it out")
+    target = opened(log, reading, command="tool")
+    target.args, target.dry_run = io.Streams.words, writing.dry_run
+    piped = target.opening.path is None
+    try:
+        found = target.cleanup(op)
+    except CtxkitError as error:
+        if piped and error.code is ExitCode.NO:
+            io.out_bytes(target.copy_out())
+            io.flush()
+        raise
+    if found and not (piped or writing.dry_run):
+        io.Streams.done = target.said
+    if piped:
+        io.out_bytes(target.copy_out())
+    if reading.json or writing.dry_run:
+        for one in found:
+            (io.err_json if piped else io.out_json)(sealed(one))
+    said = target.said or "Nothing to clean up."
+    finish_reading(target, f"Dry run, nothing was appended. Without it: {said}" if writing.dry_run and found else said)
+
+
+def _call(
+    log: str | None, file: str | None, provider: str | None, model: str | None, reading: Reading, writing: Writing
+) -> None:
     from ctxkit.filtering import filter_context
 
     if provider is not None:
@@ -72,7 +117,8 @@ def _call(log: str | None, file: str | None, provider: str | None, reading: Read
         check_id(writing.op_id)
     target.state()  # a log that cannot be replayed is an error, whatever the call says
     piped = target.opening.path is None
-    found = filter_context(target, _given(file, piped=piped))
+    target.ranked.warn, target.ranked.tell = io.warn, io.say
+    found = filter_context(target, _given(file, piped=piped), model=model)
     (io.err_json if piped else io.out_json)(found)
     if piped:
         io.out_bytes(target.copy_out())

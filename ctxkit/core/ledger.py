@@ -6,13 +6,13 @@ Pipeline: `Transcript.ops` -> `ledger` -> `replay`. First of the two passes of D
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.messages import Damage
-from ctxkit.core.ops import Interrupted, Op, Undo, parse
+from ctxkit.core.ops import Forget, Interrupted, Op, Undo, parse
 from ctxkit.core.transcript import OpLine, Transcript
 from ctxkit.errors import NoSuchOp
 
@@ -106,7 +106,7 @@ def build(transcript: Transcript) -> Ledger:
 
 
 def _voided(entries: list[LedgerEntry], damage: list[Damage]) -> Ledger:
-    """Reads the undos from the newest back; one that is itself undone is void."""
+    """Reads the undos from the newest back; one that is itself undone is void. A cleanup goes with its op."""
     by_id = {entry.id: entry for entry in entries if entry.id}
     for entry in reversed(entries):
         if isinstance(entry.op, Undo) and not entry.void:
@@ -114,7 +114,18 @@ def _voided(entries: list[LedgerEntry], damage: list[Damage]) -> Ledger:
             if target is not None and target.number < entry.number and not target.void:
                 target.void = True
                 target.voided_by = entry.number
+    for entry in entries:
+        done = completed(entry, by_id)
+        if done is not None and done.void and not entry.void:
+            entry.void, entry.voided_by = True, done.voided_by
     return Ledger(entries=entries, by_id=by_id, damage=damage)
+
+
+def completed(entry: LedgerEntry, by_id: Mapping[str, LedgerEntry]) -> LedgerEntry | None:
+    """The op that a cleanup completes; None for every other op."""
+    op = entry.op
+    done = by_id.get(op.cleans) if isinstance(op, Forget) and op.cleans else None
+    return done if done is not None and done.number < entry.number else None
 
 
 def _place(line: OpLine, transcript: Transcript) -> int:

@@ -95,7 +95,8 @@ class Retold(msgspec.Struct, omit_defaults=True):
 class Forget(Op, tag="forget"):
     """Removes the messages `ids`, steps closed, and with them `planning`; of other messages only `parts`, by name.
 
-    `answer`: a model's, where it chose.
+    `answer`: a model's, where it chose; the `tool` by which it did. `cleans`: of a cleanup, which has `planning` alone,
+    the id of the forget or remember that it completes: it is void where that one is.
     """
 
     ids: str
@@ -106,6 +107,7 @@ class Forget(Op, tag="forget"):
     closed: str = ""
     skipped: str = ""
     answer: dict[str, Any] | None = None
+    cleans: str | None = None
 
 
 class Remember(Forget, tag="remember"):

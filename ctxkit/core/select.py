@@ -283,6 +283,29 @@ def opens(state: State, name: Name) -> bool:
     return item.role == "user" and not item.summary and not item.tells
 
 
+ANSWERED = 4
+"""Messages of a question and its answer, at most: what is longer is judged message by message."""
+
+
+def answered(state: State, shown: Iterable[Name]) -> list[list[Name]]:
+    """The exchanges of words alone that are short: a question with its answer, without any call."""
+    found: list[list[Name]] = []
+    whole = False
+    for name in shown:
+        if opens(state, name):
+            found.append([])
+            whole = True
+        message = state.messages[name - 1] if isinstance(name, int) else None
+        if not whole:
+            continue
+        if message is not None and (message.calls or message.results):
+            found.pop()
+            whole = False
+        else:
+            found[-1].append(name)
+    return [some for some in found if 1 < len(some) <= ANSWERED]
+
+
 def step_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
     """Name -> number of the assistant message that opened its step; only what belongs to a step."""
     found: dict[Name, int] = {}

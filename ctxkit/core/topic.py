@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from math import ceil, log
 from typing import NamedTuple, TypeVar
@@ -128,11 +128,20 @@ def weight(messages: int, having: int) -> float:
     return log(1 + (messages - having + 0.5) / (having + 0.5))
 
 
-def cut(scores: Mapping[Key, float], top: int | None) -> dict[Key, int]:
+def cut(scores: Mapping[Key, float], top: int | None, together: Iterable[Sequence[Key]] = ()) -> dict[Key, int]:
     """The best `top`, as far as they are above half of the best score: the score of each in percent of that.
 
-    Of equal scores, those that come first.
+    Of equal scores, those that come first. `together`: keys that are about it where their scores together are, each
+    with the score of all; they are taken whole, also beyond `top`.
     """
-    best = max(scores.values(), default=0.0)
-    kept = sorted((key for key, score in scores.items() if score > HALF * best), key=lambda key: -scores[key])
-    return {key: round(100 * scores[key] / best) for key in kept[: TOP if top is None else top]}
+    best, whole = max(scores.values(), default=0.0), dict(scores)
+    groups: dict[Key, Sequence[Key]] = {}
+    for some in together:
+        score = min(best, sum(scores.get(key, 0.0) for key in some))
+        if score > HALF * best:
+            whole.update(dict.fromkeys(some, score))
+            groups.update(dict.fromkeys(some, some))
+    kept = sorted((key for key, score in whole.items() if score > HALF * best), key=lambda key: -whole[key])
+    first = kept[: TOP if top is None else top]
+    more = [other for key in first for other in groups.get(key, ())]
+    return {key: round(100 * whole[key] / best) for key in dict.fromkeys([*first, *more])}

@@ -25,7 +25,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "action": {
         "type": "string",
         "enum": list(ACTIONS),
-        "description": "preview: list the messages that match, change nothing. apply: filter those of message_ids.",
+        "description": "preview: list the messages that match, a page at a time; change nothing. apply: filter those "
+        "of message_ids.",
     },
     "mode": {
         "type": "string",
@@ -35,14 +36,15 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "criteria": {
         "type": "string",
         "description": "What the messages are about, in words that stand in them. Those that have more of the words, "
-        "and rarer ones, match; the best 20.",
+        "and rarer ones, match, a short question with its answer; the best 20.",
     },
     "role": {"type": "string", "description": "Only messages with this role: user, assistant, tool."},
     "tool_name": {"type": "string", "description": "Only calls of tools so named, with their results; * is any text."},
     "last": {"type": "string", "description": "Only the newest: 5 (messages), 2x (exchanges) or 3s (steps)."},
     "message_ids": {
         **_IDS,
-        "description": "For apply: ids that a preview gave, those that the user agreed to. Ranges are allowed: 45-67.",
+        "description": 'For preview: which messages to list, ["1-"] for all; next_message_ids of the answer, with the '
+        "same other arguments, gives the next page. For apply: those that the user agreed to. Ranges: 45-67.",
     },
     "planning_conversation_ids": {
         **_IDS,
@@ -57,6 +59,7 @@ DESCRIPTION = (
     "what would leave, and apply only when the user agrees. Nothing is deleted: every change can be undone. The system "
     "prompt and protected messages always stay; a tool call and its result go together."
 )
+HINT = 'give criteria, such as: database schema; or message_ids ["1-"], page by page'
 PROVIDERS = ("openai", "anthropic", "gemini")
 
 
@@ -87,17 +90,29 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def definition(provider: str) -> dict[str, Any]:
-    """The definition of the tool as a provider takes it among a request's `tools`. Raises KeyError for no provider."""
+    """The definition of the tool as a provider takes it among a request's `tools`, strictly where it can.
+
+    Raises KeyError for no provider.
+    """
     schema = {"type": "object", "properties": ARGUMENTS, "required": list(REQUIRED), "additionalProperties": False}
     plain = {"name": NAME, "description": DESCRIPTION}
     match provider:
         case "openai":
-            return {"type": "function", "function": {**plain, "parameters": schema}}
+            return {"type": "function", "function": {**plain, "strict": True, "parameters": _all_required(schema)}}
         case "anthropic":
-            return {**plain, "input_schema": schema}
+            return {**plain, "strict": True, "input_schema": schema}
         case "gemini":
             return {"functionDeclarations": [{**plain, "parameters": _upper(schema)}]}
     raise KeyError(provider)
+
+
+def _all_required(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema as OpenAI's strict mode has it: every argument has to be given, null where it says nothing."""
+    given = {
+        name: inner if name in schema["required"] else {**inner, "type": [inner["type"], "null"]}
+        for name, inner in schema["properties"].items()
+    }
+    return {**schema, "properties": given, "required": list(given)}
 
 
 def _upper(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,7 +139,7 @@ def request(raw: bytes) -> Request:
     made = Request(key=key, **found)
     chosen = made.criteria, made.role, made.tool_name, made.last, made.message_ids
     if made.action == "preview" and not any(chosen):
-        raise Refused("missing_argument", "preview of which messages?", "give criteria, such as: database schema")
+        raise Refused("missing_argument", "preview of which messages?", HINT)
     if made.action == "apply" and not made.message_ids:
         raise Refused("missing_argument", "apply takes message_ids", "preview first: it gives the ids of what matches")
     return made

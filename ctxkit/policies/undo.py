@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from ctxkit.core.ledger import Ledger, LedgerEntry
+from ctxkit.core.ledger import Ledger, LedgerEntry, completed
 from ctxkit.core.ops import At, Undo
 from ctxkit.errors import NoSuchOp
 from ctxkit.policies.decision import Decision
 
 
 def undo(ledger: Ledger, at: At, name: str | None = None) -> Decision:
-    """Voids the op `name`, by default the newest in force that is not an undo. Raises NoSuchOp."""
+    """Voids the op `name`, by default the newest in force that is neither an undo nor a cleanup, which goes with the
+    op that it completes. Raises NoSuchOp.
+    """
     if name is None:
         found = [e for e in ledger.entries if not e.void and e.name != "undo" and e.id]
+        found = [e for e in found if completed(e, ledger.by_id) is None]
         if not found:
             raise NoSuchOp("nothing to undo: no op is in force", "ctxkit log lists the ops")
         return _void(found[-1], at, "Undid")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
 import pytest
+from anthropic import transform_schema
 from anthropic.types import ToolParam
 from google.genai import types
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openai.lib._pydantic import _ensure_strict_json_schema
 from openai.types.chat import ChatCompletionToolParam
 from pydantic import TypeAdapter
 
@@ -38,6 +41,30 @@ def test_providers_take_it() -> None:
         assert (tool.name, set(tool.schema["properties"])) == (NAME, set(ARGUMENTS))
     with pytest.raises(KeyError):
         definition("other")
+
+
+def test_strict_modes_take_it() -> None:
+    """What OpenAI's and Anthropic's packages make of a schema for their strict modes is what stands there already."""
+    openai, anthropic = definition("openai")["function"], definition("anthropic")
+    assert openai["strict"] is anthropic["strict"] is True
+    parameters = openai["parameters"]
+    assert _ensure_strict_json_schema(copy.deepcopy(parameters), path=(), root=parameters) == parameters
+    assert parameters["required"] == list(parameters["properties"]) == list(ARGUMENTS)
+    plain = copy.deepcopy(anthropic["input_schema"])
+    for name in ("action", "mode"):
+        del plain["properties"][name]["type"]  # which a list of strings says anyway
+    assert transform_schema(copy.deepcopy(anthropic["input_schema"])) == plain
+    optional = [name for name in ARGUMENTS if name not in anthropic["input_schema"]["required"]]
+    assert len(optional) <= 24  # of all strict tools of a request
+    loose = {**parameters, "required": ["action"]}
+    assert _ensure_strict_json_schema(copy.deepcopy(loose), path=(), root=loose) != loose
+
+
+def test_what_strict_modes_send() -> None:
+    """Null for every argument that says nothing."""
+    said = {name: None for name in ARGUMENTS} | PREVIEW
+    assert read({"id": "c", "function": {"name": NAME, "arguments": json.dumps(said)}}).criteria == "database schema"
+    assert read(said) == read(PREVIEW)
 
 
 def test_arguments_are_those_that_are_read() -> None:

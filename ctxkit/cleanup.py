@@ -1,0 +1,93 @@
+"""Cleanup: the rest of a conversation about forgetting leaves once the model has answered.
+
+`filtering.py` names it in the answer to an apply; `Log.add_message`, the command and hooks run it. What leaves says
+`policies/cleanup.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.names import NOTHING
+from ctxkit.core.ops import Forget, Op
+from ctxkit.errors import NoSuchOp
+from ctxkit.planning import uses
+from ctxkit.policies import cleanup as policy
+from ctxkit.policies.decision import Decision
+
+if TYPE_CHECKING:
+    from ctxkit.log import Log
+
+
+def cleanup(log: Log, name: str) -> Op | None:
+    """Take out what was recorded after the op `name` and belongs to the conversation about it; None where nothing is
+    left. Raises NoSuchOp, NothingChanges where the model's answer is not recorded yet.
+    """
+    entry = log.ledger.find(name)
+    if not isinstance(entry.op, Forget) or entry.op.cleans or not policy.taken(entry.op):
+        text = f"op {entry.number} ({entry.name}) took no conversation about it along: nothing was changed"
+        raise NoSuchOp(text, "the answer to an apply of filter_context names the op")
+    return _run(log, entry.id)
+
+
+def waiting(log: Log, *, all: bool = False) -> list[str]:
+    """Ids of the ops by which a model forgot, after which something is left, oldest first. `all`: however long ago;
+    else only those of the exchange before the user's newest words.
+    """
+    if not any("answer" in line.body for line in log.transcript.ops):
+        return []  # nothing is folded where nothing can wait
+    found = []
+    for entry in filter(policy.waits, log.ledger.entries):
+        if (all or _recent(log, entry)) and len(log.messages) > _at(entry):
+            rest = _left(log, entry)
+            if rest.over and rest.names & log.state().shown() - policy.cleaned(log.ledger, entry):
+                found.append(entry.id)
+    return found
+
+
+def clean_up(log: Log, *, all: bool = False) -> Iterator[Op]:
+    """Run each cleanup that waits; `said` tells of it."""
+    for name in waiting(log, all=all):
+        op = _run(log, name)
+        if op is not None:
+            yield op
+
+
+def _run(log: Log, name: str) -> Op | None:
+    """One op, or none; of two that are tried at once, one is appended."""
+
+    def decide() -> Decision:
+        entry = log.ledger.by_id[name]
+        rest, before = _left(log, entry), policy.cleaned(log.ledger, entry)
+        decision = policy.cleanup(log.state(), log.here(), entry, rest, before)
+        log.op_id = policy.identity(entry, decision.op) if isinstance(decision.op, Forget) else None
+        return decision
+
+    kept, log.op_id = log.op_id, None
+    try:
+        return log.commit("forget", decide)
+    finally:
+        log.op_id = kept
+
+
+def _left(log: Log, entry: LedgerEntry) -> policy.Left:
+    state = log.state()
+    if not isinstance(entry.op, Forget):
+        return policy.Left(NOTHING, over=True)
+    return policy.left(state, entry.op, lambda name: uses(log, name))
+
+
+def _at(entry: LedgerEntry) -> int:
+    return 0 if entry.op is None else entry.op.at.messages
+
+
+def _recent(log: Log, entry: LedgerEntry) -> bool:
+    """Whether the user said one thing since at most."""
+    since = 0
+    for n in range(len(log.messages), _at(entry), -1):
+        since += log.messages[n - 1].opens
+        if since > 1:
+            return False
+    return True

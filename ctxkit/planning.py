@@ -1,0 +1,87 @@
+"""Planning: the conversation about forgetting that a log's context ends with.
+
+`policies/planning.py` says which exchanges are it; their words and calls are read here, from the newest back, as far as
+they are asked for. `about.py` leaves it out of what is ranked, `filtering.py` proposes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ctxkit.core.context import entry
+from ctxkit.core.files import SHELL, script
+from ctxkit.core.messages import Call, Text
+from ctxkit.core.names import Name
+from ctxkit.core.roles import ASSISTANT
+from ctxkit.core.select import opens, tools_of
+from ctxkit.policies.planning import SCRIPT, Exchange, Planning, is_ours, planning
+
+if TYPE_CHECKING:
+    from ctxkit.opened import OpenedLog
+
+
+def planning_of(log: OpenedLog, shown: Sequence[Name], *, calling: bool = False) -> Planning:
+    """The conversation about forgetting at the end of `shown`. `calling`: a call of filter_context is executed now."""
+    return planning(exchanges(log, shown), calling=calling)
+
+
+def exchanges(log: OpenedLog, shown: Sequence[Name]) -> Iterator[Exchange]:
+    """The exchanges of `shown`, newest first."""
+    state, some = log.state(), list[Name]()
+    for name in reversed(shown):
+        some.append(name)
+        if opens(state, name):
+            yield _exchange(log, some[::-1])
+            some = []
+
+
+def _exchange(log: OpenedLog, names: Sequence[Name]) -> Exchange:
+    kinds = [uses(log, name) for name in names]
+    worked = [place for place, ours in enumerate(kinds) if ours is False]
+    last = worked[-1] if worked else 0
+    first = next((place for place, ours in enumerate(kinds) if ours and place >= last), None)
+    return Exchange(
+        names,
+        asked=words_of(log, names[0]),
+        said=next((said for name in reversed(names[1:]) if (said := _said(log, name))), ""),
+        called=() if first is None else names[first:],
+        worked=bool(worked),
+        ours=[name for name, ours in zip(names, kinds, strict=True) if ours is not False],
+    )
+
+
+def uses(log: OpenedLog, name: Name) -> bool | None:
+    """Whether all that a message calls or answers are calls of filter_context; None where it calls and answers none."""
+    state = log.state()
+    tools = list(tools_of(state, name))
+    if not tools:
+        return False if isinstance(name, int) and state.messages[name - 1].results else None
+    return all(is_ours(tool) or (SHELL.search(tool) is not None and _in_shell(log, name)) for tool in tools)
+
+
+def _in_shell(log: OpenedLog, name: Name) -> bool:
+    """Whether all shells that a message calls, or whose results it has, run `ctxkit tool`."""
+    state, ids = log.state(), None
+    callers: list[Name] = [name]
+    if isinstance(name, int) and (results := state.messages[name - 1].results):
+        ids = set(results)
+        callers += [n for call in results if (n := state.steps.caller.get((name, call))) is not None]
+    calls = [part for one in callers for part in log.original(one).parts if isinstance(part, Call)]
+    mine = [part for part in calls if SHELL.search(part.name) and (ids is None or part.id in ids)]
+    return bool(mine) and all(SCRIPT.search(_script(part)) for part in mine)
+
+
+def _script(call: Call) -> str:
+    return script(call.arguments) if isinstance(call.arguments, dict) else str(call.arguments)
+
+
+def words_of(log: OpenedLog, name: Name) -> str:
+    """The words of a message, without calls, results and thinking."""
+    return "\n".join(part.text for part in log.full(entry(log.state(), name)).parts if isinstance(part, Text))
+
+
+def _said(log: OpenedLog, name: Name) -> str:
+    state = log.state()
+    role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
+    return words_of(log, name).strip() if role in ASSISTANT else ""
