@@ -31,6 +31,7 @@ from ctxkit.errors import ModelFailed, NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.hooks import Hooks
 from ctxkit.masking import maskable
+from ctxkit.piecespool import spooled
 from ctxkit.policies.compact.candidates import FEWEST, LONG, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
 from ctxkit.policies.compact.extract import Count, Extraction
 from ctxkit.policies.compact.facts import facts, kept
@@ -198,7 +199,7 @@ class Condensing:
         self.gone = sum(self.tokens[name] for name in self.going)
         cut = self.state.board.stubs.keys() & self.going
         shape = cut, {name for name in self.going if not isinstance(name, int)}, [*self.stubs]
-        for cached in ("stays", "_back", *(() if shape == self._shape else ("pieces", "_lines"))):
+        for cached in ("stays", "_back", "_full", *(() if shape == self._shape else ("pieces", "_lines"))):
             self.__dict__.pop(cached, None)
         self._shape = shape
 
@@ -341,15 +342,18 @@ class Condensing:
         return self.state.messages[name - 1].role if isinstance(name, int) else self.state.board.items[name].role
 
     @cached_property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> Sequence[Piece]:
         """What the context says, in order: the originals of all that may be replaced, and what stays beside them."""
-        going = set(self.going)
-        stay = {
-            name: self.log.full(entry(self.state, name)) for name in (*self.names, *self._back) if name not in going
-        }
-        stay |= {name: stubbed(self._unshortened(name), stub) for name, stub in self.stubs.items() if name in stay}
-        told = {name: self.log.original(name) for name in self.ids}
-        return all_pieces(sorted((stay | told).items(), key=lambda one: self.state.key(one[0])))
+        stay = Names.of((*self.names, *self._back)) - Names.of(self.going)
+        names = sorted(stay | self.ids, key=self.state.key)
+        return spooled((name, self._said(name, as_it_was=name in self.ids)) for name in names)
+
+    def _said(self, name: Name, *, as_it_was: bool) -> Content:
+        """A message of the log, or what is sent for it."""
+        if as_it_was:
+            return self.log.original(name)
+        stub = self.stubs.get(name)
+        return self.log.full(entry(self.state, name)) if stub is None else stubbed(self._unshortened(name), stub)
 
     def condensed(self) -> Condensed:
         """What comes of it. Raises NothingChanges where it would not be smaller."""
@@ -378,7 +382,7 @@ class Condensing:
             if told is None or room - told <= near:
                 return
             full = self._full
-            scale = told / (sum(full[place] for place in self.places) or 1)
+            scale = told / (sum(full.values()) or 1)
             begins = self._earlier(scale)
             if begins != self.tail:
                 self._choose(begins)
@@ -393,14 +397,18 @@ class Condensing:
         [size] = self.base.counting.counter.counts([text])
         return (size + PER_MESSAGE) * self.base.measuring.rate(ItemName("", 1))
 
-    @property
+    @cached_property
     def _full(self) -> dict[int, float]:
-        """Of each unit that is replaced, about how many tokens its lines have."""
-        rate, lines = self.base.measuring.rate(ItemName("", 1)), self._lines.full()
-        return {
-            place: rate * sum(lines.get(n, 0) for n in self._originals(self.units[place].names))
-            for place in self.places
-        }  # fmt: skip
+        """Of each unit that is replaced, about how many tokens its lines have; nothing of one without any."""
+        rate, lines = self.base.measuring.rate(ItemName("", 1)), self._lines.full
+        found: dict[int, float] = {}
+        for place in self.places:
+            names = self.units[place].names
+            told = names if all(isinstance(name, int) for name in names) else self._originals(names)
+            tokens = sum([lines.get(name, 0) for name in told])
+            if tokens:
+                found[place] = rate * tokens
+        return found
 
     def _earlier(self, scale: float) -> int:
         """Where the tail begins, if a summary of all that is older is as long as its room; else as early as it may."""
@@ -411,7 +419,7 @@ class Condensing:
             unit = self.units[place]
             left -= unit.tokens
             many -= len(unit.names)
-            rest = lines - scale * full[place]
+            rest = lines - scale * full.get(place, 0)
             if (
                 unit.told
                 or stays + unit.tokens + self._least(left, rest) > self.goal
@@ -437,7 +445,7 @@ class Condensing:
             others = self.gone - unit.tokens
             many = len(self.ids) + self.parts
             tells = len(self.places) > 1 and (many >= FEWEST or others > LONG)
-            older = max(lines - scale * full[place], self._least(others, 0)) if tells else others
+            older = max(lines - scale * full.get(place, 0), self._least(others, 0)) if tells else others
             room = int(self.goal - self.stays - older)
             if room <= GRAIN:
                 continue

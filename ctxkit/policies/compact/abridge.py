@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ctxkit.policies.compact.cover import Line, cover
 from ctxkit.policies.compact.fragments import fragments
 from ctxkit.policies.compact.source import Kind, Piece
-from ctxkit.policies.compact.worth import Worth
+from ctxkit.policies.compact.worth import Course, Worth
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 HEAD, TAIL = 0.35, 0.25
@@ -81,7 +81,7 @@ def _best(text: str, begin: int, end: int, tokens: int, count: Count, kind: Kind
     if not found or tokens <= 0:
         return []
     sizes = count([one.text for one in found])
-    worth = Worth(pieces, found, [], tokens / (sum(sizes) or 1))
+    worth = Worth(dict(enumerate(pieces)), found, [], Course(pieces, []), tokens / (sum(sizes) or 1))
     lines = [
         Line(one.keeps, worth.words[place], size + LINE, 0)
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))

@@ -8,14 +8,15 @@ it keeps that nothing taken keeps yet (`worth.py`); the best for their tokens ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.cover import Line, cover
-from ctxkit.policies.compact.fragments import Fragment, fragments
+from ctxkit.policies.compact.fragments import MOST, Fragment, Fragments
 from ctxkit.policies.compact.source import Piece
 from ctxkit.policies.compact.touched import File, touched
 from ctxkit.policies.compact.wording import INDEX, Words
-from ctxkit.policies.compact.worth import Worth
+from ctxkit.policies.compact.worth import Course, Worth
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Tokens of each of these texts."""
@@ -23,6 +24,8 @@ TAG, MARK = 4, 2
 """Tokens of a message's number, and of the ends of a line with what marks a gap."""
 LISTED = -1
 """The group of what stands in a list and needs no heading."""
+LETTERS = 4
+"""Of a token, about."""
 GUESSES = 6
 """Of how many lines fit, by how many tokens others have."""
 MORE = 1.2
@@ -30,15 +33,33 @@ MORE = 1.2
 
 
 class Extraction:
-    """The lines and files of a context, cut and counted once, for summaries of any size."""
+    """The lines and files of a context, cut and counted once, for summaries of any size. What the pieces say is not
+    held, but the lines that a summary may have.
+    """
 
-    def __init__(self, pieces: Sequence[Piece], count: Count, label: Callable[[Name], str] = str) -> None:
-        """`label`: how messages are named in a summary."""
+    def __init__(
+        self, pieces: Sequence[Piece], count: Count, label: Callable[[Name], str] = str, most: int = MOST
+    ) -> None:
+        """`label`: how messages are named in a summary; `most`: lines that are held."""
         self.pieces, self.count, self.label = pieces, count, label
-        self.lines, self.files = fragments(pieces), touched(pieces)
+        self.files = touched(pieces)
+        self.course = Course(pieces, self.files)
+        cut = Fragments(pieces, self._better, most)
+        self.lines, self.heads = cut.lines, cut.pieces
         self.both: list[Fragment | File] = [*self.lines, *self.files]
         self._sizes: dict[int, int] = {}
         self._headings: dict[int, int] = {LISTED: -1}
+
+    def _better(self, held: Fragments) -> list[Fragment]:
+        """The better half of some lines: those that a summary of as many takes first."""
+        lines = held.lines
+        worth = Worth(held.pieces, lines, self.files, self.course)
+        some = [
+            Line(one.keeps, worth.words[place], len(one.text) // LETTERS + MARK, one.piece)
+            for place, one in enumerate(lines)
+        ]
+        taken = cover(some, worth.of, lambda group: TAG, sum(line.tokens + TAG for line in some))
+        return [lines[place] for place in taken[: len(lines) // 2]]
 
     def text(self, budget: int, told: Names | None = None) -> str | None:
         """A summary of at most `budget` tokens; None where nothing fits. `told`: the messages that it tells (None: all
@@ -46,22 +67,23 @@ class Extraction:
         """
         if not (self.pieces if told is None else told):
             return None
-        told_pieces = [told is None or piece.name in told for piece in self.pieces]
-        words = Words(self.pieces, self.label, [piece.name for piece in self.pieces] if told is None else told)
-        ours = [told_pieces[one.piece] for one in self.lines]
+        names = Names.of({piece.name for piece in self.pieces}) if told is None else told
+        words = Words(self.pieces, self.label, names, self.heads)
+        ours = [told is None or self.heads[one.piece].name in told for one in self.lines]
         ours += [told is None or file.told_by(told) for file in self.files]
         return _fitting(words, self.both, self._best(words, ours, budget), budget, self.count)
 
+    @cached_property
     def full(self) -> dict[Name, int]:
         """Of each message, about how many tokens its lines have, told all of them."""
-        words = Words(self.pieces, self.label, ())
+        words = Words(self.pieces, self.label, Names(), self.heads)
         found: dict[Name, int] = {}
         for line in self._weighed(words, range(len(self.both)), [0.0] * len(self.both)):
             if line.group != LISTED:
-                name = self.pieces[line.group].name
+                name = self.heads[line.group].name
                 found[name] = found.get(name, 0) + line.tokens
         for group in {line.piece for line in self.lines}:
-            found[self.pieces[group].name] += self._headings[group] + 1
+            found[self.heads[group].name] += self._headings[group] + 1
         return found
 
     def _best(self, words: Words, ours: Sequence[bool], budget: int) -> list[int]:
@@ -69,7 +91,7 @@ class Extraction:
         places = [place for place, is_ours in enumerate(ours) if is_ours]
         self._count_all(places)
         whole = sum(self._sizes[place] for place in places)
-        worth = Worth(self.pieces, self.lines, self.files, budget / (whole or 1))
+        worth = Worth(self.heads, self.lines, self.files, self.course, budget / (whole or 1))
         found = self._weighed(words, places, worth.words)
         there = [kept for one, is_ours in zip(self.both, ours, strict=True) if not is_ours for kept in one.keeps]
         taken = cover(found, worth.of, lambda group: self._headings[group] + 1, int(MORE * budget), there)
@@ -87,7 +109,7 @@ class Extraction:
                 tags = sum(name in INDEX for name, _ in one.facts[:1])
                 found.append(Line(one.keeps, own[place], size + MARK + tags * TAG, one.piece))
         headed = sorted({line.group for line in found} - self._headings.keys())
-        texts = [words.heading(words.pieces[group]) for group in headed]
+        texts = [words.heading(self.heads[group]) for group in headed]
         self._headings.update(zip(headed, self.count(texts), strict=True))
         return found
 

@@ -77,7 +77,7 @@ def standing(pieces: Sequence[Piece]) -> Iterator[Piece]:
     return (piece for piece in pieces if not piece.is_task or newest[piece.tool] == piece.name)
 
 
-def newest_tasks(pieces: Sequence[Piece]) -> dict[str, Name]:
+def newest_tasks(pieces: Iterable[Piece]) -> dict[str, Name]:
     """Tool -> the message that holds its newest list of tasks."""
     return {piece.tool: piece.name for piece in pieces if piece.is_task}
 
@@ -154,6 +154,7 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._texts: list[str] = []
         self._lines: list[frozenset[str]] = []
         self._with: dict[str, list[int]] = {}
         for line in dict.fromkeys(text.split("\n")):
@@ -162,9 +163,18 @@ class Lines:
                 for word in words:
                     self._with.setdefault(word, []).append(len(self._lines))
                 self._lines.append(words)
+                self._texts.append(line)
 
     def __contains__(self, fact: str) -> bool:
-        return fact in self.text or self.holds(WORD.findall(fact), SHARE)
+        words = WORD.findall(fact)
+        return self._says(fact, words[1:-1]) or self.holds(words, SHARE)
+
+    def _says(self, fact: str, inner: Sequence[str]) -> bool:
+        """Whether it stands in the text as it is. `inner`: its words but for the ends: a line with it has them all."""
+        if not inner or "\n" in fact:
+            return fact in self.text
+        rarest = min((self._with.get(word, ()) for word in inner), key=len)
+        return any(fact in self._texts[place] for place in rarest)
 
     def holds(self, words: Iterable[str], share: float) -> bool:
         """Whether one line has so large a share of these words."""

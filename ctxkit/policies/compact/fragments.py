@@ -1,13 +1,13 @@
 """Fragments: pieces cut into what a summary can take or leave: a line, or a sentence of a long one.
 
 A line that stands several times is one fragment, where it stands last. Each knows what it keeps: items, and facts by
-class as `facts.py` counts them.
+class as `facts.py` counts them. Of so many lines that no summary holds them, those are held that are worth most.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -37,6 +37,8 @@ NOISE = re.compile(
 )
 """Lines of results that say nothing, and what programs put around output."""
 NOTHING = frozenset[str]()
+MOST = 32_768
+"""Lines that are held at a time; of more the better half stays. A summary of so many has half a million tokens."""
 WHOLE = "whole"
 Whole = tuple[str, Item]
 """That an item stands in a line as it was, by which alone it is understood."""
@@ -69,20 +71,54 @@ class Fragment(msgspec.Struct, gc=False):
         return self.piece, self.line, self.part
 
 
-def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
-    """The fragments of these pieces, in order; linear in their characters. Paths that a call names are none: they are
-    listed by themselves (`touched.py`).
+class Fragments:
+    """The `lines` of these pieces, in order; linear in their characters. Paths that a call names are none: they are
+    listed by themselves (`touched.py`). `pieces`: those that the lines are of, by their places, without their texts.
     """
-    total = sum(len(piece.text) + 1 for piece in pieces) or 1
-    found: dict[str, Fragment] = {}
-    read = 0
-    tasks = newest_tasks(pieces)
-    for place, piece in enumerate(pieces):
-        begins, read = read, read + len(piece.text) + 1
-        if piece.argument in OLD_TEXTS or (piece.is_task and tasks[piece.tool] != piece.name):
-            continue
-        if piece.kind == Kind.INPUT and any(piece.text == touch.path for touch in piece.touches):
-            continue
+
+    def __init__(
+        self, pieces: Sequence[Piece], best: Callable[[Fragments], Sequence[Fragment]] | None = None, most: int = MOST
+    ) -> None:
+        """`best`: the better half of those that are held, where there are more than `most`; else all are held."""
+        self._found: dict[str, Fragment] = {}
+        self.pieces: dict[int, Piece] = {}
+        self._read = 0
+        self._total = 0
+        tasks = newest_tasks(self._measured(pieces))
+        for place, piece in enumerate(pieces):
+            if piece.argument in OLD_TEXTS or (piece.is_task and tasks[piece.tool] != piece.name):
+                self._read += len(piece.text) + 1
+                continue
+            if piece.kind == Kind.INPUT and any(piece.text == touch.path for touch in piece.touches):
+                self._read += len(piece.text) + 1
+                continue
+            self.pieces[place] = piece._replace(text="")
+            for words, one in self._cut(place, piece):
+                self._found[words] = one
+                if best is not None and len(self._found) > most:
+                    self._hold(best(self), place)
+            if len(self.pieces) > 2 * most:  # a line that stands again is told where it stands last
+                self._hold(self.lines, place)
+        self._hold(self.lines)
+
+    @property
+    def lines(self) -> list[Fragment]:
+        """The lines that are held."""
+        return sorted(self._found.values(), key=lambda one: one.place)
+
+    def _measured(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        for piece in pieces:
+            self._total += len(piece.text) + 1
+            yield piece
+
+    def _hold(self, lines: Sequence[Fragment], *places: int) -> None:
+        """These lines alone, and the pieces that they are of, and those at `places`."""
+        self._found = {one.text.strip(): one for one in lines}
+        self.pieces = {place: self.pieces[place] for place in (*(one.piece for one in lines), *places)}
+
+    def _cut(self, place: int, piece: Piece) -> Iterator[tuple[str, Fragment]]:
+        """The lines of a piece, each with its words."""
+        begins, self._read = self._read, self._read + len(piece.text) + 1
         scripted = frozenset(commands(piece.text)) if piece.is_script else NOTHING
         number = 0
         for line in piece.text.split("\n"):
@@ -94,13 +130,18 @@ def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
             for part, text in enumerate(_parts(piece.kind, line)):
                 words = text.strip()
                 facts = tuple(_facts(piece, text, scripted))
-                known = found.pop(words, None)
+                known = self._found.pop(words, None)
                 items = known.items if known is not None else tuple(dict.fromkeys(named(text)))
                 if piece.is_script and facts:
                     items = tuple(dict.fromkeys([*items, *(Item(Sort.COMMAND, one) for _, one in facts)]))
                 often = known.often + 1 if known is not None else 1
-                found[words] = Fragment(place, number, part, text, 1 - begins / total, items, facts, often, whole)
-    return sorted(found.values(), key=lambda one: one.place)
+                at = 1 - begins / (self._total or 1)
+                yield words, Fragment(place, number, part, text, at, items, facts, often, whole)
+
+
+def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
+    """All fragments of these pieces, in order."""
+    return Fragments(pieces).lines
 
 
 def _parts(kind: Kind, line: str) -> Iterator[str]:

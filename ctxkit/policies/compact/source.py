@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -26,6 +26,10 @@ TASKS = ("content", "step", "subject", "title", "task")
 """Keys of what is to be done, beside its `status`."""
 MOST = 0.6
 """Of the lines: if so many are numbered, the numbers are the tool's."""
+
+
+CALLS = 10_000
+"""Calls that are remembered, the newest ones: results come soon."""
 
 
 class Kind(IntEnum):
@@ -53,7 +57,7 @@ REPORTED = "<task-notification>"
 class Piece(NamedTuple):
     """One text of one message. `tool`: whose call or result it is; `key`: the argument that it stands in, as
     `edits.0.new_string`; `failed`: a result that says that it is an error; `touches`: what the call does to files, on
-    its first piece and on its result; `call`: its id.
+    its first piece and on its result; `call`: its id; `file`: the first path that the call or its result names.
     """
 
     name: Name
@@ -64,6 +68,7 @@ class Piece(NamedTuple):
     failed: bool = False
     touches: tuple[Touch, ...] = ()
     call: str = ""
+    file: str = ""
 
     @property
     def argument(self) -> str:
@@ -113,7 +118,7 @@ class Reader:
                     text = "\n".join(_texts(part.content))
                     if text.strip():
                         kind = Kind.USER if ANSWERS.match(tool) else Kind.RESULT
-                        yield Piece(name, kind, _plain(text), tool, "", part.is_error, touched, part.id)
+                        yield Piece(name, kind, _plain(text), tool, "", part.is_error, touched, part.id, _file(touched))
                 case _:
                     continue
 
@@ -135,10 +140,17 @@ class Reader:
     def _call(self, name: Name, call: Call) -> Iterator[Piece]:
         touched = tuple(touches(call))
         self._calls[call.id] = call.name, touched
+        if len(self._calls) > CALLS:
+            del self._calls[next(iter(self._calls))]
+        file = _file(touched)
         for key, text in _leaves(call.arguments):
             if text.strip():
-                yield Piece(name, Kind.INPUT, text, call.name, key, touches=touched, call=call.id)
+                yield Piece(name, Kind.INPUT, text, call.name, key, touches=touched, call=call.id, file=file)
                 touched = ()
+
+
+def _file(touched: Sequence[Touch]) -> str:
+    return touched[0].path if touched else ""
 
 
 def _is_slash(content: Content) -> bool:
@@ -151,8 +163,13 @@ def _is_slash(content: Content) -> bool:
 
 def all_pieces(messages: Iterable[tuple[Name, Content]]) -> list[Piece]:
     """What these messages say, in order."""
+    return list(each_piece(messages))
+
+
+def each_piece(messages: Iterable[tuple[Name, Content]]) -> Iterator[Piece]:
+    """The same, one after the other."""
     reader = Reader()
-    return [piece for name, content in messages for piece in reader.pieces(name, content)]
+    return (piece for name, content in messages for piece in reader.pieces(name, content))
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from ctxkit.core.jsontext import digest
-from ctxkit.core.names import Name, Names
+from ctxkit.core.names import Names
 from ctxkit.core.redaction import ends, redact
 from ctxkit.policies.compact.extract import Count, extract
 from ctxkit.policies.compact.source import Kind, Piece
@@ -132,9 +132,9 @@ def quoted(text: str) -> str:
     return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
 
 
-def heading(told: Iterable[Name], model: str, label: Label) -> str:
+def heading(told: Names, model: str, label: Label) -> str:
     """The line above a model's words: what they tell, and whose they are."""
-    names = these(Names.of(set(told)), label)
+    names = these(told, label)
     name = "".join(char for char in model if char.isprintable())[:80]
     return f"[Summary of messages {names}, in the words of the model {name}: a report, no instructions]"
 

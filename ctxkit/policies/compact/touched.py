@@ -41,6 +41,10 @@ class File(msgspec.Struct):
         return self.names[-1] in told
 
 
+MOST = 8192
+"""Files that are held, the newest ones; a summary has no room to list more."""
+
+
 def touched(pieces: Sequence[Piece]) -> list[File]:
     """The files that these pieces' calls touch, the longest untouched ones first."""
     found: dict[str, File] = {}
@@ -51,4 +55,6 @@ def touched(pieces: Sequence[Piece]) -> list[File]:
             known.edited, known.often = known.edited or touch.how != "read", known.often + 1
             known.at = 1 - (place + 1) / len(pieces)
             found[touch.path] = known
+            if len(found) > MOST:
+                del found[next(iter(found))]
     return list(found.values())

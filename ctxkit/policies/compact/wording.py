@@ -6,7 +6,7 @@ Every line or heading names its message, so that `why N` and `recall` lead back 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
 from ctxkit.core.names import Name, Names
@@ -29,18 +29,17 @@ Label = Callable[[Name], str]
 
 
 class Words:
-    """Words what was taken of these pieces. `told`: the messages that it tells; `label`: how they are named."""
+    """Words what was taken of these pieces. `told`: the messages that it tells; `label`: how they are named; `heads`:
+    the pieces of the lines without their texts, by their places: each is read again where lines of it are left out.
+    """
 
-    def __init__(self, pieces: Sequence[Piece], label: Label, told: Iterable[Name]) -> None:
+    def __init__(
+        self, pieces: Sequence[Piece], label: Label, told: Names, heads: Mapping[int, Piece] | None = None
+    ) -> None:
         self.pieces, self.label = pieces, label
-        names = these(Names.of(set(told)), label)
+        self.heads: Mapping[int, Piece] = heads or {}
+        names = these(told, label)
         self.opening = f"[messages {names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
-        self._files = {
-            (piece.name, piece.call): _flat(piece.touches[0].path).rpartition("/")[2]
-            for piece in reversed(pieces)
-            if piece.call and piece.touches
-        }
-        """What a call and its result touch, each by its own message: another's call may have the same id."""
 
     def heading(self, piece: Piece) -> str:
         """Whose words follow: `#12 user:`, `#13 Edit a.py:`, `#14 Bash $`, `#15 Bash failed →`."""
@@ -50,7 +49,7 @@ class Words:
         words = [self._tag(piece.name), _flat(piece.tool) or "tool"]
         if piece.is_script:
             return " ".join([*words, "$"])
-        file = self._files.get((piece.name, piece.call))
+        file = _flat(piece.file).rpartition("/")[2] if piece.call else ""
         words += [file] if file and not piece.runs else []
         if piece.kind == Kind.RESULT:
             return " ".join([*words, *(["failed"] if piece.failed else []), "→"])
@@ -81,26 +80,27 @@ class Words:
         """For each class, which messages hold some of it."""
         for kind, name in INDEX.items():
             held = dict.fromkeys(
-                self.pieces[one.piece].name for one in lines if any(fact[0] == kind for fact in one.facts)
+                self.heads[one.piece].name for one in lines if any(fact[0] == kind for fact in one.facts)
             )
             if held:
                 yield " ".join([f"{name}:", *map(self._tag, held)])
 
     def _quoted(self, lines: Iterable[Fragment]) -> Iterator[str]:
         for place, some in groupby(lines, key=lambda one: one.piece):
-            quoted = list(self._quote(self.pieces[place], list(some)))
-            head = self.heading(self.pieces[place])
+            quoted = list(self._quote(place, list(some)))
+            head = self.heading(self.heads[place])
             if len(quoted) == 1:
                 yield f"{head} {quoted[0].strip()}"
             else:
                 yield head
                 yield from (f" {line}" if SPOKEN.match(line) else line for line in quoted)
 
-    def _quote(self, piece: Piece, some: Sequence[Fragment]) -> Iterator[str]:
+    def _quote(self, place: int, some: Sequence[Fragment]) -> Iterator[str]:
         """Lines of one piece, with marks for what is left out between them; a gap of less than a mark is filled."""
-        lines = [line for line in piece.text.split("\n") if line.strip()]
+        lines: list[str] = []
         for (number, parts), before in zip(_by_line(some), [None, *_by_line(some)], strict=False):
             if before is not None and number > before[0] + 1:
+                lines = lines or [line for line in self.pieces[place].text.split("\n") if line.strip()]
                 between = lines[before[0] : number - 1]
                 yield from between if sum(map(len, between)) <= FILLED else [LEFT_OUT]
             yield _joined(parts)

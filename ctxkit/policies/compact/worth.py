@@ -8,8 +8,7 @@ sessions and are reported on the other (docs/compaction.md).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
-from itertools import pairwise
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import exp, log, prod
 from typing import Any
 
@@ -95,18 +94,58 @@ def _whole(text: str) -> float:
     return exp(-len(text) / LENGTH) if SHORTEST <= len(text) <= LONGEST else 0.0
 
 
+class Course:
+    """What pieces tell of the course of things, whatever the lines. `calls`: those that touch files which were touched
+    lately.
+    """
+
+    def __init__(self, pieces: Iterable[Piece], files: Sequence[File]) -> None:
+        """The pieces of a message stand side by side."""
+        active = {file.text for file in files if file.at <= BACK}
+        self.calls: set[str] = set()
+        self._first, self._newest = range(0), range(0)
+        """The message that asks for something first, and the newest one."""
+        self._closing = bytearray()
+        """Of each piece, whether somebody asks again behind it."""
+        said, begins, asked, name = -1, 0, False, None
+        for place, piece in enumerate(pieces):
+            if piece.call and any(touch.path in active for touch in piece.touches):
+                self.calls.add(piece.call)
+            if piece.name != name:
+                name, begins, asked = piece.name, place, False
+            asked = asked or piece.kind == Kind.USER
+            if asked:
+                self._newest = range(begins, place + 1)
+                if not self._first or self._first.start == begins:
+                    self._first = self._newest
+            self._closing.append(0)
+            if piece.kind in (Kind.USER, Kind.ASSISTANT):
+                if said >= 0 and piece.kind == Kind.USER:
+                    self._closing[said] = 1
+                said = place
+        if said >= 0:
+            self._closing[said] = 1
+
+    def telling(self, place: int) -> float:
+        """How much more than others the words of the piece at `place` tell of where the work stands."""
+        if place in self._newest:
+            return NEWEST
+        return FIRST if place in self._first else CLOSING if self._closing[place] else 1.0
+
+
 class Worth:
     """Of what these lines and files keep. `lines`: all of them, so that what is said elsewhere too counts as often."""
 
     def __init__(
-        self, pieces: Sequence[Piece], lines: Sequence[Fragment], files: Sequence[File], share: float = EASE
-    ) -> None:
-        """`share`: of the tokens that are told, how many the summary may have."""
+        self, pieces: Mapping[int, Piece], lines: Sequence[Fragment], files: Sequence[File], course: Course,
+        share: float = EASE,
+    ) -> None:  # fmt: skip
+        """`pieces`: those of the lines, by their places; `share`: of the tokens that are told, how many the summary may
+        have.
+        """
         room = max(share, 0.01) / EASE
         ease = min(1.0, room)
-        active = {file.text for file in files if file.at <= BACK}
-        calls = {piece.call for piece in pieces if piece.call and any(touch.path in active for touch in piece.touches)}
-        lively = [ACTIVE if pieces[one.piece].call in calls else 1.0 for one in lines]
+        lively = [ACTIVE if pieces[one.piece].call in course.calls else 1.0 for one in lines]
         discussed = {
             item
             for one in lines
@@ -132,8 +171,7 @@ class Worth:
         for item, worth in zip(needed, _shared(list(needed.values()), ITEMS), strict=True):
             lined = IN_LINE if item.sort in LINED else 0
             self._kept[item], self._kept[WHOLE, item] = worth * (1 - lined), worth * lined
-        told = _told(pieces)
-        facts = {fact: _telling(fact, one.at) * told.get(one.piece, 1.0) for one in lines for fact in one.facts}
+        facts = {fact: _telling(fact, one.at) * course.telling(one.piece) for one in lines for fact in one.facts}
         facts.update((file.fact, 1.0) for file in files)
         whole: dict[str, float] = defaultdict(float)
         for (name, _), one_share in facts.items():
@@ -145,18 +183,6 @@ class Worth:
     def of(self, kept: Hashable) -> float:
         """Of an item or a fact."""
         return self._kept.get(kept, 0.0)
-
-
-def _told(pieces: Sequence[Piece]) -> dict[int, float]:
-    """Places of pieces whose words tell more of where the work stands than others, and how much more."""
-    asked = [place for place, piece in enumerate(pieces) if piece.kind == Kind.USER]
-    said = [place for place, piece in enumerate(pieces) if piece.kind in (Kind.USER, Kind.ASSISTANT)]
-    found = {one: CLOSING for one, after in pairwise(said) if pieces[after].kind == Kind.USER}
-    found.update((place, CLOSING) for place in said[-1:])
-    if asked:
-        found.update((place, FIRST) for place, piece in enumerate(pieces) if piece.name == pieces[asked[0]].name)
-        found.update((place, NEWEST) for place, piece in enumerate(pieces) if piece.name == pieces[asked[-1]].name)
-    return found
 
 
 def _telling(fact: Fact, at: float) -> float:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.files import Touch
 from ctxkit.core.names import Names
-from ctxkit.policies.compact.extract import extract
+from ctxkit.policies.compact.extract import Extraction, extract
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.source import Kind, Piece
 from tests.policies.compact.test_facts import SAID
@@ -77,3 +79,31 @@ some_pieces = st.lists(
 def test_never_more_than_its_budget(pieces: list[Piece], budget: int) -> None:
     text = extract(sorted(pieces, key=lambda one: str(one.name)), budget, count)
     assert text is None or count([text])[0] <= budget
+
+
+class Read(Sequence[Piece]):
+    """Pieces that are made when they are asked for, each of 40 lines that no other has."""
+
+    def __init__(self, many: int) -> None:
+        self.many = many
+
+    def __len__(self) -> int:
+        return self.many
+
+    def __getitem__(self, place: Any) -> Any:
+        if not 0 <= place < self.many:
+            raise IndexError
+        words = "\n".join(f"I decided to use mod_{place}_{k}.py rather than the other one of them" for k in range(40))
+        return Piece(place + 1, Kind.ASSISTANT, words)
+
+
+def test_memory_does_not_grow_with_the_lines() -> None:
+    """What is held of four times as many lines is no more; a summary of them is told all the same."""
+    peaks = []
+    for many in (25, 100):
+        tracemalloc.start()
+        text = Extraction(Read(many), count, most=500).text(400)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert text is not None and f"mod_{many - 1}_" in text
+    assert peaks[1] < 1.3 * peaks[0]

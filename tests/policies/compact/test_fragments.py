@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxkit.core.files import Touch
 from ctxkit.policies.compact.facts import CLASSES, facts
-from ctxkit.policies.compact.fragments import fragments
+from ctxkit.policies.compact.fragments import Fragment, Fragments, fragments
 from ctxkit.policies.compact.items import Item, Sort
 from ctxkit.policies.compact.source import Kind, Piece
 from tests.policies.compact.test_facts import SAID
@@ -60,3 +60,26 @@ def test_what_stands_around_output_is_no_line() -> None:
 def test_lines_of_output_that_differ_in_numbers_alone_keep_the_same() -> None:
     one, two = fragments([Piece(1, Kind.RESULT, "error: a.c:12 is bad\nerror: a.c:34 is bad", "Bash")])
     assert one.facts == two.facts
+
+
+def test_of_too_many_lines_the_better_half_is_held() -> None:
+    """Each time that there are more; what is held knows its place among all."""
+    said = [Piece(n, Kind.RESULT, "\n".join(f"line {n} {k}" for k in range(30))) for n in range(1, 40)]
+    most = 0
+
+    def newest(held: Fragments) -> list[Fragment]:
+        nonlocal most
+        most = max(most, len(held.lines))
+        return held.lines[len(held.lines) // 2 :]
+
+    held, whole = Fragments(said, newest, 100), Fragments(said)
+    assert most == 101
+    assert 50 <= len(held.lines) <= 100
+    assert held.lines == whole.lines[-len(held.lines) :]
+    assert held.pieces.keys() == {one.piece for one in held.lines}
+    assert not any(piece.text for piece in held.pieces.values())
+
+
+def test_lines_that_stand_again_hold_no_piece_that_was_left() -> None:
+    said = [Piece(n, Kind.RESULT, "same") for n in range(500)]
+    assert Fragments(said, lambda held: held.lines, 10).pieces.keys() == {499}

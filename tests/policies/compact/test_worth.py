@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ctxkit.core.files import Touch
 from ctxkit.policies.compact.fragments import Fragment, fragments
 from ctxkit.policies.compact.items import Item, Sort
 from ctxkit.policies.compact.source import Kind, Piece
-from ctxkit.policies.compact.touched import touched
-from ctxkit.policies.compact.worth import CLASSES, Worth, again
+from ctxkit.policies.compact.touched import File, touched
+from ctxkit.policies.compact.worth import CLASSES, EASE, Course, Worth, again
 
 
 def line(text: str, at: float) -> Fragment:
@@ -15,6 +17,11 @@ def line(text: str, at: float) -> Fragment:
 
 
 CODE = "    return compute_the_sum(of, these)"
+
+
+def weighed(said: Sequence[Piece], files: Sequence[File] = (), share: float = EASE) -> Worth:
+    """All lines of these pieces."""
+    return Worth(dict(enumerate(said)), fragments(said), files, Course(said, files), share)
 
 
 def test_code_that_was_written_lately_is_written_again_sooner_than_what_was_printed() -> None:
@@ -36,21 +43,21 @@ def test_a_file_that_was_touched_lately_counts_more() -> None:
 
     rest = [Piece(n, Kind.RESULT, "words") for n in range(3, 9)]
     said = [*edit(1, "one.py", "one_name"), *edit(2, "two.py", "two_name"), *rest, *edit(9, "one.py", "x")]
-    worth = Worth(said, fragments(said), touched(said))
+    worth = weighed(said, touched(said))
     assert worth.of(Item(Sort.IDENTIFIER, "one_name")) > worth.of(Item(Sort.IDENTIFIER, "two_name"))
 
 
 def test_a_class_of_few_facts_is_worth_as_much_as_one_of_many() -> None:
     said = [Piece(1, Kind.INPUT, "def a():\ndef b():\ndef c():", "Write", "content"),
             Piece(2, Kind.ASSISTANT, "I decided it."),]  # fmt: skip
-    worth = Worth(said, fragments(said), [])
+    worth = weighed(said)
     assert worth.of(("decisions", "I decided it.")) == CLASSES["decisions"]
     assert worth.of(("code", "def a():")) == CLASSES["code"] / 3
 
 
 def test_an_item_that_a_person_named_is_worth_more_than_one_that_was_printed() -> None:
     said = [Piece(1, Kind.RESULT, "see printed_name"), Piece(2, Kind.USER, "use typed_name")]
-    worth = Worth(said, fragments(said), [])
+    worth = weighed(said)
     typed, printed = (worth.of(Item(Sort.IDENTIFIER, name)) for name in ("typed_name", "printed_name"))
     assert typed > printed > 0
     assert worth.of("nothing") == 0
@@ -59,7 +66,7 @@ def test_an_item_that_a_person_named_is_worth_more_than_one_that_was_printed() -
 def test_a_shorter_summary_tells_what_happened_first() -> None:
     said = [Piece(1, Kind.ASSISTANT, "I look at it."), Piece(2, Kind.RESULT, "see printed_name", "Bash"),
             Piece(3, Kind.INPUT, "use called_name", "Edit", "new_string")]  # fmt: skip
-    short, long = (Worth(said, fragments(said), [], share) for share in (0.05, 0.5))
+    short, long = (weighed(said, share=share) for share in (0.05, 0.5))
     words, printed, called = (
         ("said", "I look at it."),
         *(Item(Sort.IDENTIFIER, f"{one}_name") for one in ("printed", "called")),
@@ -78,7 +85,7 @@ def test_what_was_asked_last_counts_most() -> None:
         Piece(5, Kind.ASSISTANT, "I do it now."),
         Piece(6, Kind.ASSISTANT, "Well."),
     ]
-    worth = Worth(said, fragments(said), [])
+    worth = weighed(said)
     first, then, last = (worth.of(("asked", one.text)) for one in said if one.kind == Kind.USER)
     assert last > first > then > 0
     done, now = (worth.of(("said", one)) / len(one) for one in ("Done.", "I do it now."))
@@ -88,7 +95,7 @@ def test_what_was_asked_last_counts_most() -> None:
 def test_a_name_in_a_long_list_that_was_printed_counts_less() -> None:
     names = "\n".join(f"listed_name_{n}" for n in range(200))
     said = [Piece(1, Kind.RESULT, names, "Bash"), Piece(2, Kind.RESULT, "printed_name", "Bash")]
-    worth = Worth(said, fragments(said), [])
+    worth = weighed(said)
     listed, printed = (worth.of(Item(Sort.IDENTIFIER, name)) for name in ("listed_name_199", "printed_name"))
     assert printed > 1.5 * listed > 0
 
@@ -96,5 +103,5 @@ def test_a_name_in_a_long_list_that_was_printed_counts_less() -> None:
 def test_a_line_of_what_is_spoken_of_counts_more() -> None:
     printed = Piece(1, Kind.RESULT, "value of spoken_name is 1 here\nvalue of other_name is 1 here", "Bash")
     said = [printed, Piece(2, Kind.USER, "x" * 200), Piece(3, Kind.USER, "what is spoken_name?")]
-    spoken, other, *_ = Worth(said, fragments(said), []).words
+    spoken, other, *_ = weighed(said).words
     assert spoken > 1.5 * other

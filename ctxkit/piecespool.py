@@ -1,0 +1,23 @@
+"""Pieces of a context in a spool: what messages say is read once, and again from there when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ctxkit.core.files import Touch
+from ctxkit.core.messages import Content
+from ctxkit.core.names import ItemName, Name
+from ctxkit.policies.compact.source import Kind, Piece, each_piece
+from ctxkit.store.spool import Spooled
+
+
+def spooled(messages: Iterable[tuple[Name, Content]]) -> Spooled[Piece]:
+    """What these messages say, in order. Raises WriteFailed."""
+    return Spooled(each_piece(messages), _piece)
+
+
+def _piece(value: list[Any]) -> Piece:
+    name, kind, text, tool, key, failed, touches, call, file = value
+    of = name if isinstance(name, int) else ItemName(*name)
+    return Piece(of, Kind(kind), text, tool, key, failed, tuple(Touch(*touch) for touch in touches), call, file)
