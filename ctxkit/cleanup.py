@@ -36,7 +36,7 @@ def waiting(log: Log, *, all: bool = False) -> list[str]:
     """Ids of the ops by which a model forgot, after which something is left, oldest first. `all`: however long ago;
     else only those of the exchange before the user's newest words.
     """
-    if not any("answer" in line.body for line in log.transcript.ops):
+    if not log.chosen_by_model:
         return []  # nothing is folded where nothing can wait
     found = []
     for entry in filter(policy.waits, log.ledger.entries):

@@ -56,7 +56,7 @@ class Log(CommittingLog):
         """
         super().add_message(record)
         self.cleaned, self.warned = (), ()
-        if self.dry_run or self.opening.path is None:
+        if self.dry_run or self.opening.path is None or not self.chosen_by_model:
             return
         from ctxkit.cleanup import clean_up
 
@@ -64,6 +64,11 @@ class Log(CommittingLog):
             self.cleaned = [self.said for _ in clean_up(self)]
         except CtxkitError as error:
             self.warned = [f"nothing was cleaned up: {error.message}"]
+
+    @property
+    def chosen_by_model(self) -> bool:
+        """Whether a model chose what an op took out: then, and only then, a cleanup may be waiting."""
+        return any("answer" in line.body for line in self.transcript.ops)
 
     def cleanup(self, op: str | None = None) -> list[Op]:
         """After a model forgot by `filter_context`: the call's result and the model's answer leave, too.

@@ -6,6 +6,7 @@ context after each step stands in fixtures/planning/contexts; `GOLDEN=write` in 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -14,10 +15,17 @@ from typing import Any
 
 import pytest
 
+from ctxkit import filter_context
+from ctxkit.core.select import Selection
+from ctxkit.log import Log
+from tests.bench.topics import topics
 from tests.cli.runner import ROOT, good, ops
+from tests.shared import SHARED
 from tests.validators import openai_rules
 
 PLANNING = ROOT / "fixtures/planning"
+SMALL = 500_000
+"""Bytes of a real session that is looked at here."""
 Json = dict[str, Any]
 
 
@@ -149,3 +157,44 @@ def test_the_planning_example(shape: str, tmp_path: Path) -> None:
     good("undo", log)
     undone = session.context()
     assert [one["content"] or "" for one in undone][: len(before)] == before
+
+
+def behind(session: bytes, codex: bool, words: list[str]) -> bytes:
+    """A real session, in which the user says these words at its end."""
+    rows = [row for line in session.split(b"\n") if isinstance(row := _row(line), dict)]
+    stamp = next(row["timestamp"] for row in reversed(rows) if row.get("timestamp"))
+    found = session if session.endswith(b"\n") else session + b"\n"
+    log = Log.open(io.BytesIO(session))
+    parent = next(log.messages[name - 1].key for name in reversed(log.names()) if isinstance(name, int))
+    for n, text in enumerate(words):
+        said: Json = {"role": "user", "content": [{"type": "input_text" if codex else "text", "text": text}]}
+        row: Json = {"type": "response_item", "payload": {"type": "message", **said}}
+        if not codex:
+            row = {"type": "user", "uuid": f"planning-{n}", "parentUuid": parent, "isSidechain": False, "message": said}
+            parent = row["uuid"]
+        found += json.dumps({"timestamp": stamp, "sessionId": "s", **row}).encode() + b"\n"
+    return found
+
+
+def _row(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+TOPICS = [one for one in topics(under=SMALL) if one["session"].startswith(("claude-code/", "codex/"))]
+
+
+@pytest.mark.skipif(not TOPICS, reason="the shared transcripts are not there (set CTXKIT_SHARED)")
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic["text"])
+def test_a_request_behind_real_sessions(topic: Json) -> None:
+    """The request, which has the words of its topic more than anything else, never matches, and is proposed whole."""
+    session = (SHARED / "transcripts" / topic["session"]).read_bytes()
+    words = [f"/forget what we said of {topic['text']}", f"Show me first: {topic['text']}"]
+    log = Log.open(io.BytesIO(behind(session, topic["session"].startswith("codex"), words)))
+    count = len(log.messages)
+    found = filter_context(log, {"action": "preview", "mode": "forget", "criteria": topic["text"]})
+    assert found["matching_messages"] and found["planning_conversation_ids"] == [f"{count - 1}-"]
+    assert not {str(count - 1), str(count)} & {one["id"] for one in found["matching_messages"]}
+    assert not {count - 1, count} & set(log.select(Selection(about=topic["text"])))

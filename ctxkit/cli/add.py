@@ -100,7 +100,7 @@ def command(
 
 def _cleaned_up(target: Log) -> Log:
     """The stream with what was added; where a model forgot in it, read again, so that a cleanup can follow."""
-    if not any("answer" in line.body for line in target.transcript.ops):
+    if not target.chosen_by_model:
         return target
     from io import BytesIO
 

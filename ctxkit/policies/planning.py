@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from functools import cache
 from typing import NamedTuple
 
 from ctxkit.core.names import Name
@@ -180,7 +181,11 @@ _ROWS: tuple[tuple[str, str], ...] = (
 """A row a language: the verb that a request begins with (in some it ends so), and words of what was said."""
 REMOVING = 1
 """The row of verbs that say nothing of forgetting by themselves."""
-_REQUESTS = [(re.compile(verb, re.IGNORECASE), re.compile(talk, re.IGNORECASE)) for verb, talk in _ROWS]
+
+
+@cache
+def _requests() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
+    return [(re.compile(verb, re.IGNORECASE), re.compile(talk, re.IGNORECASE)) for verb, talk in _ROWS]
 
 
 def asks(text: str) -> Asks:
@@ -194,7 +199,7 @@ def asks(text: str) -> Asks:
     sentence = _SENTENCE.match(words, before.end() if before else 0)
     said = sentence[0].strip() if sentence else ""
     found = Asks.NO
-    for place, (verb, talk) in enumerate(_REQUESTS):
+    for place, (verb, talk) in enumerate(_requests()):
         if verb.match(said):
             if talk.search(said):
                 return Asks.PLAINLY
