@@ -27,7 +27,7 @@ from ctxkit.formats.base import Row
 from ctxkit.formats.chat import FOREIGN
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import read_source, reread
-from ctxkit.store.append import append_line
+from ctxkit.store.append import append_line, make_durable
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.source import Source, open_log
 from ctxkit.version import VERSION
@@ -105,6 +105,13 @@ class AppendingLog(OpenedLog):
             if recheck is not None:
                 recheck()
 
+        def either(ops: bool) -> None:
+            """Ops of ours, or one of the log's own program, which stands in the log itself: `interrupted`."""
+            path, seen = opening.path, opening.source.seen
+            if not ops and path is not None and seen is not None and opening.laid_out is opening.source:
+                ops = _holds_op(open_log(path), seen.size)
+            grown(ops)
+
         line = dumps(body).encode("ascii")
         opening = self.opening
         if opening.path is None:
@@ -119,8 +126,18 @@ class AppendingLog(OpenedLog):
         else:
             if opening.sidecar is None:
                 raise ForeignLog(f"{opening.name} belongs to another program and has no sidecar", "--sidecar DIR")
-            opening.sidecar.append(line, opening.path, opening.source.seen, opening.sidecar_size, grown)
+            opening.sidecar.append(line, opening.path, opening.source.seen, opening.sidecar_size, either)
         self.refresh()
+
+    def make_durable(self) -> None:
+        """What was appended to this log is on the disk from now on. Raises WriteFailed, NoSuchLog, NoPermission."""
+        opening = self.opening
+        if opening.path is None or self.dry_run:
+            return
+        if opening.in_place:
+            make_durable(opening.path)
+        elif opening.sidecar is not None:
+            opening.sidecar.make_durable()
 
     def add_message(self, record: dict[str, Any]) -> None:
         """Append a message to a native log. Raises ForeignLog, BadMessage."""

@@ -43,34 +43,52 @@ class Head(msgspec.Struct, frozen=True):
 
 
 def head(log: OpenedLog) -> Head | None:
-    """The head of a log as it is; None where it has no ops that are chained. Reads the records up to the newest op."""
+    """The head of a log as it is; None where it has no ops that are chained. Reads the records up to the newest op.
+
+    Across breaks it vouches for all ops where these are accepted, else for those behind the newest break alone.
+    """
     entries = log.ledger.entries
     if not chain.is_chained(entries):
         return None
-    return Head(chain.head(entries), _records(log, entries[-1]))
+    linked = chain.linked(entries)
+    broken, known = [one.broken for one in linked if not one.holds], accepted(log.opening.sidecar)
+    across = broken if all(one.key in known for one in broken) else []
+    return Head(chain.vouching(linked[-1].own, across), _records(log, linked[-1].entry))
 
 
 def proved(log: OpenedLog, text: str) -> tuple[LedgerEntry | None, list[Finding]]:
-    """The op that a head was taken after, and what speaks against the log going on from there. Raises Usage."""
+    """The op that a head was taken after, and what speaks against the log going on from there. Raises Usage.
+
+    What is noted as accepted is not asked for: whoever writes the log can write that, too.
+    """
     told = _HEAD.fullmatch(text.strip())
     if told is None:
         raise Usage(f"{text!r} is no head", "two digests joined by -, as `ctxkit check LOG` prints them")
     op, records = told[1], told[2]
-    entries = log.ledger.entries
-    links = chain.links(entries)
-    entry = next((one for one, own in zip(reversed(entries), reversed(links), strict=True) if own.startswith(op)), None)
-    if entry is None:
-        return None, [
-            Finding("head", "head", "the log has no op of this head: its newest ops are gone, or were changed")
-        ]
-    broken = next((one for one in chain.breaks(entries) if one.op <= entry.number), None)
-    if broken is not None:  # accepted or not: whoever writes the log can write what is accepted
-        text = f"the chain does not hold at op {broken.op}, which this head vouches for"
-        return entry, [Finding("head", "head", text)]
-    if not _records(log, entry).startswith(records):
-        text = f"a record before op {entry.number} is not what it was when this head was taken"
-        return entry, [Finding("head", "head", text)]
-    return entry, []
+    broken: list[chain.Break] = []
+    last: LedgerEntry | None = None
+    beyond: chain.Break | None = None
+    for one in chain.linked(log.ledger.entries):
+        if not one.holds:
+            broken.append(one.broken)
+        if broken and chain.vouching(one.own, broken).startswith(op):
+            last, beyond = one.entry, None
+        elif one.own.startswith(op):
+            last, beyond = one.entry, broken[-1] if broken else None
+    if last is None:
+        text = "the log has no op of this head: its newest ops are gone, or were changed"
+        return None, [Finding("head", "head", text)]
+    found = []
+    if beyond is not None:
+        inside = f"ops {beyond.op}-{last.number}" if beyond.op < last.number else f"op {last.number}"
+        others = f"ops 1-{beyond.op - 1}" if beyond.op > 2 else "op 1" if beyond.op == 2 else "what stood before it"
+        hint = "where that is known, `check --accept` it and take a new head"
+        text = f"it vouches for {inside}, not for {others}: the chain does not hold at op {beyond.op} ({hint})"
+        found.append(Finding("head", "head", text))
+    if not _records(log, last).startswith(records):
+        text = f"a record before op {last.number} is not what it was when this head was taken"
+        found.append(Finding("head", "head", text))
+    return last, found
 
 
 def findings(log: OpenedLog) -> Iterator[Finding]:
@@ -86,6 +104,7 @@ def findings(log: OpenedLog) -> Iterator[Finding]:
             yield Finding(
                 f"op {entry.number}", "respelled", f"{entry.name} says the same, in other bytes than were written"
             )
+    yield from _reordered(log)
     old = sum(1 for _ in takewhile(lambda entry: "prev" not in entry.body, entries))
     if old:
         text = "written by an older ctxkit, which did not name the op before: no change of them shows"
@@ -95,6 +114,20 @@ def findings(log: OpenedLog) -> Iterator[Finding]:
         return
     if beside.ops_size() is not None and time.time() - os.stat(beside.ops_path).st_mtime > FRESH:
         yield Finding(beside.ops_path.name, "no-ops", "is there and holds no op: were they taken out?")
+
+
+def _reordered(log: OpenedLog) -> Iterator[Finding]:
+    """Ops of a sidecar that stand behind one that was written later: the log's program dropped rows (REPLAY 21)."""
+    written = {id(line): k for k, line in enumerate(log.transcript.ops)}
+    newest: LedgerEntry | None = None
+    for entry in log.ledger.entries:
+        if not entry.line.sidecar:
+            continue
+        if newest is not None and written[id(entry.line)] < written[id(newest.line)]:
+            text = f"{entry.name} was written before op {newest.number} and stands behind it: its log lost rows since"
+            yield Finding(f"op {entry.number}", "reordered", text)
+        else:
+            newest = entry
 
 
 def parting(one: OpenedLog, other: OpenedLog) -> str:

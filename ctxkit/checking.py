@@ -7,6 +7,8 @@ stands beside the log from `surroundings.py`.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 
 from ctxkit.chain import findings as chain
@@ -17,6 +19,7 @@ from ctxkit.errors import DamagedOp, Misfit
 from ctxkit.formats.base import Noted, Proofs
 from ctxkit.opened import OpenedLog
 from ctxkit.soundness import soundness
+from ctxkit.store.accepted import accepted
 from ctxkit.store.jsonl import read_blocks
 from ctxkit.surroundings import surroundings
 
@@ -31,7 +34,8 @@ def check(log: OpenedLog, proved: Proofs | None = None, *, notes: bool = False) 
     wrong = [Finding(f"line {one.line}", one.code, one.text, one.line) for one in requests]
     beside = [one for one in surroundings(log) if notes or not one.note]
     linked = [one for one in chain(log) if notes or not one.note]
-    return [*_lines(log), *_ops(log), *linked, *_pairs(log), *_images(log), *wrong, *beside]
+    ops = [one for one in _ops(log) if notes or not one.note]
+    return [*_lines(log), *ops, *linked, *_pairs(log), *_images(log), *wrong, *beside]
 
 
 def damage(log: OpenedLog) -> list[Finding]:
@@ -60,8 +64,24 @@ def _lines(log: OpenedLog, *, close: bool = True) -> Iterator[Finding]:
         yield Finding(f"ops.jsonl line {one.line}", one.code, one.text, one.line, one.offset)
 
 
+def undone_damage(log: OpenedLog) -> list[str]:
+    """The keys of ops that are damaged or misfit, and undone: they do no harm, and nothing but accepting them helps."""
+    every = [entry for entry in log.ledger.entries if entry.void and faults(entry, log.transcript, log.identity)]
+    return [key for entry in every if (key := _void_key(entry))]
+
+
+def _void_key(entry: LedgerEntry) -> str:
+    """What an undone op with a fault is accepted by: all that it holds; "" for what nothing can be told by."""
+    try:
+        text = json.dumps(entry.body, sort_keys=True)
+    except RecursionError:
+        return ""
+    return f"void:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
+
+
 def _ops(log: OpenedLog) -> Iterator[Finding]:
     earlier: dict[str, LedgerEntry] = {}
+    known = accepted(log.opening.sidecar)
     for entry in log.ledger.entries:
         where = f"op {entry.number}"
         fault = faults(entry, log.transcript, log.identity)
@@ -71,7 +91,9 @@ def _ops(log: OpenedLog) -> Iterator[Finding]:
         if fault is not None:
             kind, text = fault
             code = "misfit" if kind.__name__ == "Misfit" else "damaged-op"
-            yield Finding(where, code if not entry.void else f"{code}-void", f"{entry.name} {text}")
+            is_known = entry.void and _void_key(entry) in known
+            said = f"{entry.name} {text}" + (" (accepted)" if is_known else "")
+            yield Finding(where, code if not entry.void else f"{code}-void", said, note=is_known)
         elif missing:
             yield Finding(where, "dangling-op", f"{entry.name} {missing}")
         elif entry.op is None:

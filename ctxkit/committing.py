@@ -93,7 +93,9 @@ class CommittingLog(AppendingLog):
         return op if boundary else msgspec.structs.replace(op, at=self.here())
 
     def _repeated(self, name: str) -> Op | None:
-        """The op with `op_id`, where the log has it already. Raises Usage where that is another command's."""
+        """The op with `op_id`, where the log has it already: durable now. Raises Usage where that is another command's,
+        WriteFailed.
+        """
         known = self.ledger.by_id.get(self.op_id) if self.op_id else None
         if known is None:
             return None
@@ -102,6 +104,7 @@ class CommittingLog(AppendingLog):
         if known.name not in (name, ALSO.get(name)):
             what = f"op id {self.op_id} is that of op {known.number}, a {known.name}"
             raise Usage(f"{what}: nothing was appended", "an id is for one op and its retries")
+        self.make_durable()  # the first try may have been killed before it was, or told that it is not
         self.said, self.notes = f"op {self.op_id} is there already: nothing appended.", ()
         return known.op
 
@@ -118,7 +121,7 @@ class CommittingLog(AppendingLog):
     def _append(self, decided: Op, recheck: Callable[[Op], None] | None) -> Op:
         """Stamp, size and append one op. Raises OpsCame, and what `append` raises."""
         before, entries = self.state(), self.ledger.entries
-        if entries and entries[-1].line.sidecar and entries[-1].place > (decided.at.rows or 0):
+        if self._beside() and entries and entries[-1].place > (decided.at.rows or 0):
             raise self._elsewhere("messages and other ops came")  # it would stand before the newest op
         op = self.stamp(decided, self.op_id)
         op.prev = head(entries)

@@ -218,3 +218,87 @@ def test_where_two_copies_part(native: bytes) -> None:
     other.forget("1")
     other.undo()
     assert parting(one, other) == "ops: the same up to op 4 (protect); then 1 and 2"
+
+
+def heads(path: Path) -> list[str]:
+    """The head that `check` prints."""
+    ran = ctxkit("check", str(path))
+    return [line.removeprefix("head: ") for line in ran.out.decode().splitlines() if line.startswith("head: ")]
+
+
+def test_a_head_taken_after_a_break_was_accepted_vouches_for_all(tmp_path: Path) -> None:
+    """One taken before says for what it does not; what is changed on either side of the break shows in the other."""
+    path, log = tmp_path / "log.jsonl", Log.open(io.BytesIO(as_bytes(RECORDS)), env={})
+    for label in "abcd":
+        log.mark(label)
+    native, whole = b"".join(log.copy_out()), str(head(log))
+    path.write_bytes(native.replace(ops_of(native)[1], b""))
+    [early] = heads(path)
+    for head_, part in ((early, "vouches for ops 2-3, not for op 1"), (whole, "vouches for ops 2-3, not for op 1")):
+        ran = ctxkit("check", str(path), "--head", head_)
+        assert ran.code == ExitCode.NO and part in ran.out.decode()
+    good("check", path, "--accept")
+    [late] = heads(path)
+    assert late.split("-")[0] != early.split("-")[0] and late.split("-")[1] == early.split("-")[1]
+    assert "the head is that of op 3" in good("check", path, "--head", late).err
+    assert "take a new head" in ctxkit("check", str(path), "--head", early).out.decode()
+    good("mark", path, "later")
+    assert "1 op came since" in good("check", path, "--head", late).err
+    assert good("check", path, "--head", heads(path)[0]).code == 0
+    first, *others = ops_of(path.read_bytes())
+    body = json.loads(first) | {"label": "changed"}
+    body["sum"] = checksum(body)
+    for changed in (b"", dumps(body).encode() + b"\n"):
+        path.write_bytes(path.read_bytes().replace(first, changed))
+        good("check", path, "--accept")  # whoever writes the log can write what is accepted
+        assert "no op of this head" in ctxkit("check", str(path), "--head", late).out.decode()
+        path.write_bytes(b"".join([native[: native.index(first)], first, *others]))
+    assert good("check", path, "--head", late).code == 0
+
+
+def test_a_damaged_op_that_is_undone_can_be_accepted(tmp_path: Path, native: bytes) -> None:
+    """It does no harm and cannot be mended: noted once, it is no finding any more; another damage is."""
+    path = tmp_path / "log.jsonl"
+    raw = native.replace(b'"ids":"2"', b'"ids":"3"')
+    path.write_bytes(raw)
+    assert problems(path) == ["damaged-op-void", "chain"]
+    assert "1 break of the chain and 1 undone op accepted" in good("check", path, "--accept").err
+    assert problems(path) == [] and "(accepted)" in good("check", path).out.decode()
+    path.write_bytes(raw.replace(b'"ids":"3"', b'"ids":"4"', 1))
+    assert problems(path) == ["damaged-op-void", "chain"]
+
+
+def test_interrupted_lines_of_the_same_row(tmp_path: Path) -> None:
+    """The log's program says that it was interrupted behind an op of ours, or before: at the same row of the log, so
+    the replay takes it first. The chain knows which came first, and vouches for the line once an op names it.
+    """
+    path, stopped = tmp_path / "s.jsonl", b'{"ctxkit":"interrupted"}\n'
+    path.write_bytes(ROWS + stopped)
+    for number in range(3):
+        Log.open(path, env={}).mark(str(number))
+        with path.open("ab") as file:
+            file.write(stopped)
+        assert problems(path) == []
+    Log.open(path, env={}).forget("2")
+    [kept] = heads(path)
+    assert problems(path) == [] and good("check", path, "--head", kept).code == 0
+    path.write_bytes(ROWS + stopped * 3)
+    assert problems(path) == ["chain"]
+
+
+def test_ops_in_another_order(tmp_path: Path) -> None:
+    """Rows that its program drops can let a later op of a sidecar stand before an earlier one: said."""
+    rows = ROWS.splitlines(keepends=True)
+    noise = [b'{"type":"progress","uuid":"p%d"}\n' % n for n in range(9)]
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"".join([*rows, *noise[:3]]))
+    Log.open(path, env={}).mark("a")
+    path.write_bytes(b"".join([*rows, *noise]))
+    Log.open(path, env={}).mark("b")
+    beside = tmp_path / "s.jsonl.ctxkit" / "ops.jsonl"
+    path.write_bytes(b"".join([*rows, *noise[:4]]))
+    assert [entry.body["label"] for entry in Log.open(path, env={}).ledger.entries] == ["b", "a"]
+    log = Log.open(path, env={})
+    [found] = [one for one in log.check() if one.code == "reordered"]
+    assert found.where == "op 2" and "was written before op 1" in found.text
+    assert beside.read_bytes().count(b"\n") == 2

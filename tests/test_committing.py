@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from ctxkit import Log
 from ctxkit.committing import sizes
 from ctxkit.core.usage import Figures
-from ctxkit.errors import Usage
+from ctxkit.errors import Usage, WriteFailed
 from tests.build import lines
+from tests.cli.runner import FOREIGN
 
 
 def opened(folder: Path) -> Log:
@@ -50,3 +54,37 @@ def test_tokens_where_they_were_counted(tmp_path: Path) -> None:
     before, after = sizes(state, state, Figures(100, 60, "mine", 4, beyond=5, left=7))
     assert (before.tokens, after.tokens, before.counter) == (105, 67, "mine")
     assert sizes(state, state, None)[0].tokens is None
+
+
+@pytest.mark.parametrize("place", ["the log itself", "its sidecar"])
+def test_a_retry_is_acknowledged_once_it_is_durable(tmp_path: Path, place: str) -> None:
+    """The first try was told that it may be lost: its line is there, and the retry syncs it before it says so."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines("1-4") if place == "the log itself" else FOREIGN)
+    synced: list[str] = []
+    broken = True
+
+    def fsync(fd: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{fd}"))
+        if broken:
+            raise OSError(errno.EIO, "Input/output error")
+
+    holder = str(path) if place == "the log itself" else f"{path}.ctxkit/ops.jsonl"
+    if place == "its sidecar":
+        Log.open(path).mark("there")
+    before = Path(holder).read_bytes()
+    with mock.patch.object(os, "fsync", fsync):
+        for _ in range(2):  # the second finds the op, and can say no more than the first
+            log = Log.open(path)
+            log.op_id = "once"
+            with pytest.raises(WriteFailed, match="written, not known durable"):
+                log.forget("2")
+        broken, synced = False, []
+        log = Log.open(path)
+        log.op_id = "once"
+        assert log.forget("2") is not None and log.said == "op once is there already: nothing appended."
+    assert synced[0] == holder
+    assert Path(holder).read_bytes().startswith(before) and Path(holder).read_bytes().count(b'"once"') == 1
+    log.dry_run, synced = True, []
+    log.forget("2")
+    assert synced == []

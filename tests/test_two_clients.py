@@ -98,7 +98,25 @@ CLIENTS = [
     Client("restore", lambda log, given: log.restore(given[1])),
     Client("restore --replace", lambda log, given: log.restore(given[1], replace=True), settled=True),
 ]
-BY_NAME = {client.name: client for client in CLIENTS}
+
+
+def _by_its_program(before: str = "") -> Callable[[Log, Any], None]:
+    """A line of another program, which knows nothing of locks: the user stopped it."""
+
+    def write(log: Log, _: Any) -> None:
+        assert log.opening.path is not None
+        with log.opening.path.open("a") as file:
+            file.write(before + '{"ctxkit":"interrupted"}\n')
+
+    return write
+
+
+PROGRAMS = [
+    Client("interrupted by its program", _by_its_program()),
+    Client("interrupted behind a row of no message", _by_its_program('{"type":"progress","uuid":"p"}\n')),
+]
+"""What another program writes into its log meanwhile; it never waits for us."""
+BY_NAME = {client.name: client for client in (*CLIENTS, *PROGRAMS)}
 
 
 @pytest.fixture(scope="module", params=["native", "claude-code"])
@@ -190,7 +208,7 @@ def firsts(start: tuple[Path, Kept], tmp_path_factory: pytest.TempPathFactory) -
     """Every client alone, once."""
     path, kept = start
     found = {}
-    for place, client in enumerate(CLIENTS):
+    for place, client in enumerate((*CLIENTS, *PROGRAMS)):
         here = copied(path, tmp_path_factory.mktemp("first") / str(place))
         ran(opened(here), client, (drafted(opened(here)), kept), "first")
         found[client.name] = Prepared(client.name, here, opened(here).shape())

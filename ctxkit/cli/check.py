@@ -10,6 +10,7 @@ import typer
 
 from ctxkit.chain import head as head_of
 from ctxkit.chain import proved
+from ctxkit.checking import undone_damage
 from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Reading, takes
@@ -83,15 +84,18 @@ def command(
 
 
 def _accept(log: Log) -> None:
-    """Note the breaks there are in the sidecar. Raises Usage for a stream, and what writing there raises."""
-    sidecar, found = log.opening.sidecar, log.breaks()
+    """Note the breaks, and the undone ops with a fault, in the sidecar. Raises Usage for a stream, and what writing
+    there raises.
+    """
+    sidecar, found, undone = log.opening.sidecar, log.breaks(), undone_damage(log)
     if sidecar is None:
         raise Usage("a stream has no sidecar to note a break in: nothing was changed", "name a log, or --sidecar DIR")
-    if found:
+    if found or undone:
         from ctxkit.store.accepted import accept
 
-        accept(sidecar, [one.key for one in found])
-    io.say(f"{render.count(len(found), 'break')} of the chain accepted")
+        accept(sidecar, [*(one.key for one in found), *undone])
+    also = f" and {render.count(len(undone), 'undone op')}" if undone else ""
+    io.say(f"{render.count(len(found), 'break')} of the chain{also} accepted")
 
 
 def _proved(proofs: Proofs) -> Iterator[str]:

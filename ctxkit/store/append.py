@@ -62,6 +62,19 @@ def append_line(
         close(fd)
 
 
+def make_durable(path: str | Path) -> None:
+    """Make durable what stands in a file already: whoever wrote it may have been killed, or refused, before it was.
+
+    Raises NoSuchLog, NoPermission, ReadFailed, WriteFailed. Where a disk failed, that was told to the one who wrote;
+    some systems then take the next fsync for granted, so a disk that fails is to be mended, not asked again.
+    """
+    fd = open_regular(Path(path), os.O_RDONLY)
+    try:
+        _durable(fd, str(path))
+    finally:
+        close(fd)
+
+
 def create_log(path: str | Path) -> None:
     """Create an empty log, readable by its owner alone. Raises CannotCreate, also where something is there already."""
     target = Path(os.path.realpath(path))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ctxkit.errors import CannotCreate, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
-from ctxkit.store.append import append_line, check_unchanged, create_log, sync_folder
+from ctxkit.store.append import append_line, check_unchanged, create_log, make_durable, sync_folder
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close
 from ctxkit.store.source import Seen, Source
@@ -118,11 +118,19 @@ class Sidecar:
 
         append_line(self.ops_path, line, recheck=look)
         if not size:  # whoever made folder or file may have been killed before their names were durable
-            try:
-                sync_folder(self.folder)
-                sync_folder(self.folder.parent)
-            except OSError as error:
-                raise WriteFailed(f"{self.ops_path}: {_reason(error)}: written, not known durable") from error
+            self._sync_names()
+
+    def make_durable(self) -> None:
+        """Make durable the ops that are here, and the names of folder and file. Raises what `make_durable` raises."""
+        make_durable(self.ops_path)
+        self._sync_names()
+
+    def _sync_names(self) -> None:
+        try:
+            sync_folder(self.folder)
+            sync_folder(self.folder.parent)
+        except OSError as error:
+            raise WriteFailed(f"{self.ops_path}: {_reason(error)}: written, not known durable") from error
 
     def leads_out(self, path: Path) -> bool:
         """Whether a link in the place of a file of ours leads out of the log's folder, or of the one that was named."""

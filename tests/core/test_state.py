@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 
 from ctxkit.core.names import ItemName, Names
+from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import View
 from tests import build
@@ -79,3 +82,11 @@ def test_keys_of_a_view() -> None:
     state = build.state("1-5 | restore new:x", View([1, 4, 2, 5], {3: "branch"}))
     assert build.shown(state) == "1,4,2,5,@1.1"
     assert sorted([1, 2, 4, 5, ItemName("a1", 1)], key=state.key) == [1, 4, 2, 5, ItemName("a1", 1)]
+
+
+def test_the_turn_of_an_interrupted_line_is_found_without_a_look_at_each_message() -> None:
+    """300 such lines behind 10,000 replies: the messages are gone through once, not once for each line."""
+    state = build.state("1 user | 2-51 assistant")
+    assert [state.turn(at) for at in (0, 1, 2, 51)] == [0, 1, 1, 1]
+    with mock.patch.object(State, "messages", None):
+        assert {state.turn(51) for _ in range(300)} == {1}
