@@ -24,7 +24,7 @@ from tests.shared import SHARED
 from tests.validators import openai_rules
 
 PLANNING = ROOT / "fixtures/planning"
-SMALL = 500_000
+SMALL = 800_000
 """Bytes of a real session that is looked at here."""
 Json = dict[str, Any]
 
