@@ -98,34 +98,34 @@ class Measuring:
             self._thoughts[n] = max(0.0, mine)
         return self._thoughts[n]
 
-    def requests(self, context: Sequence[tuple[Name | None, Content | None]]) -> Iterator[tuple[int, float]]:
-        """Place in `context` -> tokens of the request up to there, of each reply up to the newest counted one that
-        stands behind the one before as it did. `context`: names, None for a new message, and what stands for them
-        where that was made.
+    def before_each(self, context: Sequence[tuple[Name | None, Content | None]]) -> Iterator[tuple[float, bool]]:
+        """Tokens of the request before each message of `context`, and whether it stands where it was counted; at last
+        those of all of it. Nothing where no usage is recorded.
+
+        `context`: names, None for a new message, and what stands for them where that was made.
         """
         session = self._session
         if session is None:
             return
-        before, messages, moved, expected = session.increments.before, self.counting.log.state().messages, 0.0, 0
-        for at, (name, made) in enumerate(context):
-            place = self._places.get(name, -1) if isinstance(name, int) else -1
-            if place < expected:
-                moved += self._made(name, made)
-                continue
+        before, moved, expected = session.increments.before, 0.0, 0
+        places = self._in_place(name if made is None else None for name, made in context)
+        for (name, made), place in zip(context, places, strict=True):
             if place > expected:
                 moved -= before(place) - before(expected)
-            if isinstance(name, int) and messages[name - 1].role == "assistant":
-                yield at, before(place) + moved
-            expected = place + 1
-            if made is not None and name is not None:
-                moved += self.instead(name, made) - session.increments.between(place, expected)
+                expected = place
+            yield before(expected) + moved, place >= 0
+            if place < 0:
+                moved += self._made(name, made)
+            else:
+                expected = place + 1
+        yield before(expected) + moved, False
 
     def _made(self, name: Name | None, made: Content | None) -> float:
         if made is not None:
             return self.instead(name, made)
         return 0.0 if name is None else sum(self.each([name]))
 
-    def _in_place(self, names: Iterable[Name]) -> Iterator[int]:
+    def _in_place(self, names: Iterable[Name | None]) -> Iterator[int]:
         """The place of each message among those that were counted, where it stands behind the one before as it did;
         else -1.
         """

@@ -30,7 +30,7 @@ from ctxkit.core.select import Limit, NoLimit, Ranked, Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.usage import Figures, Fit, Usage, usage, window
+from ctxkit.core.usage import MARK, Figures, Fit, Usage, usage, window
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
@@ -349,6 +349,12 @@ class OpenedLog:
         message = self._held(n)
         beside = self.transcript.counts.get(n)
         return usage(self._rows([(message.offset, message.size), *message.more] if beside is None else [beside]))
+
+    def noted(self, n: int) -> Usage | None:
+        """What an export noted in message n, which is no reply: tokens of the context up to there, itself included."""
+        span = self._held(n).offset, self._held(n).size
+        told = usage(self._rows([span])) if MARK.encode() in self.opening.laid_out.read(*span) else None
+        return told if told is not None and told.estimated else None
 
     def reply(self, n: int) -> tuple[Usage | None, str]:
         """What the provider counted of reply n, and the model that its rows name, or ""."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from math import floor
 from typing import NamedTuple
 
@@ -85,12 +85,13 @@ class Session:
             base = list(self.counting.base_as_read(held[first:]))
             ends, following = [*places[1:], len(held)], [usage.request for _, usage in found[1:]]
             for (place, usage), end, later in zip_longest(found, ends, following):
-                since, beside = sum(base[place + 1 - first : end - first]), self._answers(held[place])
+                is_reply = self._asks(place, held) == place
+                since, beside = sum(base[place + 1 - first : end - first]), self._answers(held[place]) * is_reply
                 passing += usage.passing
                 shrank = later is not None and later < usage.request + usage.reply - passing / 2
                 left = passing if shrank or _is_over(messages, held[place:end]) else 0
                 passing -= left
-                own = base[place - first] - beside
+                own = (base[place - first] - beside) * is_reply
                 steps.append(Step(usage.request, usage.reply, own, since + beside, left, beside))
         return Stretch(held, places, steps, after, bool(found) and found[-1][1].estimated)
 
@@ -140,7 +141,7 @@ class Session:
     @cached_property
     def increments(self) -> Increments:
         """What each message up to the newest counted reply comes to."""
-        found = ((place, float(usage.request)) for place, usage in self.counted)
+        found = ((self._asks(place, self.own), float(usage.request)) for place, usage in self.counted)
         return Increments((len(self.known), self.end), found, self._weights, self._around)
 
     @property
@@ -158,12 +159,16 @@ class Session:
         place = self.places[n]
         return self.increments.between(place, place + 1)
 
+    def _asks(self, place: int, held: Sequence[int]) -> int:
+        """How many of `held` the request has that was counted there: a reply is none of its own."""
+        return place + (self.counting.log.state().messages[held[place] - 1].role != "assistant")
+
     def _weights(self, start: int, end: int) -> Sequence[float]:
         """Of each message at these places of `own`, an estimate."""
         numbers = self.own[start:end]
         counted = zip(numbers, self.counting.base_as_read(numbers), strict=True)
         found = [tokens * self.rate(n) for n, tokens in counted]
-        if found and self.counting.log.state().messages[numbers[0] - 1].role == "assistant":
+        if found and self._asks(start, self.own) == start:
             usage = self.counting.log.usage(numbers[0])  # a reply, that hides thinking which no row shows
             if usage is not None:
                 found[0] = max(found[0], float(usage.reply))
@@ -226,9 +231,13 @@ def _path(log: OpenedLog) -> Sequence[int]:
 
 
 def _first(log: OpenedLog, held: Sequence[int]) -> tuple[int, Usage] | None:
-    """Place in `held` and usage of the first reply that has one."""
+    """How many of `held` the first request had that was counted, and its usage."""
     replies = ((place, n) for place, n in enumerate(held) if log.state().messages[n - 1].role == "assistant")
-    found = ((place, log.usage(n)) for place, n in islice(replies, TRIES))
+    newest = zip(range(len(held) - 1, -1, -1), reversed(held[-TRIES:]), strict=False)
+    found = chain(
+        ((place, log.usage(n)) for place, n in islice(replies, TRIES)),
+        ((place + 1, log.noted(n)) for place, n in newest),
+    )
     return next(((place, usage) for place, usage in found if usage is not None), None)
 
 
@@ -258,13 +267,19 @@ def _recorded(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> list[
 def _counted(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> Iterator[tuple[int, Usage]]:
     """The same, newest first, as far as is asked for."""
     messages = log.state().messages
-    bare, most = 0, TRIES
+    bare, most, newest = 0, TRIES, 0
     for place in standing(held, cuts, log.state().transcript.row_of):
         if bare >= most:
             return
-        if messages[held[place] - 1].role == "assistant":
-            usage = log.usage(held[place])
+        n = held[place]
+        if messages[n - 1].role == "assistant":
+            usage = log.usage(n)
             bare += 1
-            if usage is not None:
-                bare, most = 0, GAP
-                yield place, usage
+        elif most == TRIES and newest < TRIES:  # of the newest an export may have told the context
+            usage = log.noted(n)
+            newest += 1
+        else:
+            continue
+        if usage is not None:
+            bare, most = 0, GAP
+            yield place, usage

@@ -1,26 +1,39 @@
-"""Recounting: what the replies of an exported session say of their requests, once ops made its context another.
+"""Recounting: what an exported session says of its requests, once ops made its context another.
 
 Programs go by the newest usage when they decide to compact: a session that was trimmed to a quarter, and still told
 what it had been, would be compacted as soon as it is resumed. The figures are those of `measuring.py`, so the session
-says what `status` said of the log.
+says what `status` said of the log: each reply tells its request, and where messages stand behind the last that does,
+the newest of them tells the size of the context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from ctxkit.core.align import align
 from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Span
 from ctxkit.core.usage import Usage, retell, usage, whole
 from ctxkit.formats.base import Kept
+from ctxkit.formats.bodies import told
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog
 
-REPEATED = b'"last_token_usage"'
-"""In rows of Codex, which may say again what was counted of the newest reply."""
+COUNTED = b'"last_token_usage"'
+"""In rows of Codex, which may say again what was counted of the newest reply, and goes by the last of them."""
+
+
+class Size(NamedTuple):
+    """Tokens of the request before a message of a context; `thought`: of its thinking, which does not go along.
+    `stands`: it is where it was counted.
+    """
+
+    before: float
+    thought: float
+    stands: bool
 
 
 def recounted(log: OpenedLog, context: Sequence[Kept], stream: BinaryIO) -> Iterator[bytes]:
@@ -30,47 +43,98 @@ def recounted(log: OpenedLog, context: Sequence[Kept], stream: BinaryIO) -> Iter
     """
     from ctxkit.opened import OpenedLog
 
+    sizes = _sizes(log, context)
     stream.seek(0)
-    made = OpenedLog.open(stream, env={})
-    new = [n for n in made.names() if isinstance(n, int)]
-    edits: dict[int, Usage] = {}
-    again: dict[Usage, Usage] = {}
-    for k, (had, now) in (_told(log, context) if len(new) == len(context) else {}).items():
-        if made.usage(new[k]) != now:  # Codex's counts of replies that are gone stand behind the one that is left
-            message, beside = made.messages[new[k] - 1], made.transcript.counts.get(new[k])
-            spans: Sequence[Span] = ((message.offset, message.size), *message.more) if beside is None else (beside,)
-            edits.update((offset, now) for offset, _ in spans)
-            again[had] = now
+    edits, again = _edits(log, context, sizes, OpenedLog.open(stream, env={})) if sizes else ({}, {})
+    last = _last(stream) if again or edits else -1
     stream.seek(0)
     offset = 0
     for line in stream:
-        now_here = edits.get(offset)
+        now = edits.get(offset)
+        if now is None and sizes and COUNTED in line:
+            had = usage([loads(line)])
+            now = again.get(had) if had in again else None if offset != last else Usage(whole(sizes[-1].before), 0)
+            now = None if now == had else now
         offset += len(line)
-        if now_here is None and again and REPEATED in line and (had_here := usage([loads(line)])) is not None:
-            now_here = again.get(had_here)
-        if now_here is None:
+        if now is None:
             yield line
             continue
         row = loads(line)
-        retell(row, now_here)
+        retell(row, now)
         yield dumps(row).encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _told(log: OpenedLog, context: Sequence[Kept]) -> dict[int, tuple[Usage, Usage]]:
-    """Place in `context` -> what was counted there, and what that comes to now: of each reply that stands as it was
-    counted.
-    """
+def _last(stream: BinaryIO) -> int:
+    """Where the last row stands that says what was counted; -1: none does."""
+    stream.seek(0)
+    offset, last = 0, -1
+    for line in stream:
+        last = offset if COUNTED in line else last
+        offset += len(line)
+    return last
+
+
+def _sizes(log: OpenedLog, context: Sequence[Kept]) -> list[Size]:
+    """Of each message of a context, and of a next one; none where nothing is known of what a provider counted."""
     from ctxkit.counting import Counting  # brings sqlite3: only where a context was changed
     from ctxkit.measuring import Measuring
 
-    found: dict[int, tuple[Usage, Usage]] = {}
     measuring = Measuring(Counting(log, log.model))
     thoughts = [measuring.thinking(kept.n) if kept.bare else 0.0 for kept in context]
-    left = list(accumulate(thoughts, initial=0.0))
-    for place, request in measuring.requests([(kept.n or None, kept.content) for kept in context]):
-        n = context[place].n
-        had = log.usage(n)
-        if had is not None:
-            reply = max(1, whole(had.reply - thoughts[place])) if thoughts[place] else had.reply
-            found[place] = had, had._replace(request=max(1, whole(request - left[place])), reply=reply)
-    return found
+    found = measuring.before_each([(kept.n or None, kept.content) for kept in context])
+    gone = accumulate(thoughts, initial=0.0)
+    return [
+        Size(before - left, thought, stands)
+        for (before, stands), thought, left in zip(found, [*thoughts, 0.0], gone, strict=False)
+    ]
+
+
+def _edits(
+    log: OpenedLog, context: Sequence[Kept], sizes: Sequence[Size], made: OpenedLog
+) -> tuple[dict[int, Usage], dict[Usage, Usage]]:
+    """Offset in the session -> the usage that the row there tells; and usages of replies -> what they are now."""
+    numbers = [n for n in made.names() if isinstance(n, int)]
+    edits: dict[int, Usage] = {}
+    again: dict[Usage, Usage] = {}
+    had = now = None
+    for n, start, end in _places(log, context, made, numbers):
+        message, beside = made.messages[n - 1], made.transcript.counts.get(n)
+        had, size = made.usage(n) if message.role == "assistant" else None, sizes[start]
+        request, after = whole(size.before), whole(sizes[end].before)
+        now = Usage(request, max(0, after - request))
+        if had is None:
+            continue
+        counted = log.usage(context[start].n) if size.stands else None
+        if counted is not None:
+            reply = max(1, whole(counted.reply - size.thought)) if size.thought else counted.reply
+            now = counted._replace(request=max(1, request), reply=reply)
+        again[had] = now
+        if had != now:  # Codex's counts of replies that are gone stand behind the one that is left
+            spans: Sequence[Span] = ((message.offset, message.size), *message.more) if beside is None else (beside,)
+            edits.update((offset, now) for offset, _ in spans)
+    if had is None and now is not None:  # no reply tells of the newest: it does so itself
+        newest = made.messages[numbers[-1] - 1]
+        edits[newest.offset] = now if newest.role == "assistant" else Usage(now.request + now.reply, 0)
+    return edits, again
+
+
+def _places(
+    log: OpenedLog, context: Sequence[Kept], made: OpenedLog, numbers: Sequence[int]
+) -> Iterator[tuple[int, int, int]]:
+    """Each message of the session, and the places in `context` of what it tells: the first, and behind the last.
+
+    Copies of one reply are read as one, and what holds words and results as two.
+    """
+    if len(numbers) == len(context):
+        yield from ((n, at, at + 1) for at, n in enumerate(numbers))
+        return
+    ours = [(at, one) for at, kept in enumerate(context) for one in told(kept.content or log.content(kept.n))]
+    theirs = [(at, one) for at, n in enumerate(numbers) for one in told(made.content(n))]
+    starts: dict[int, int] = {}
+    for a, b, count in align([one for _, one in ours], [one for _, one in theirs]):
+        for k in range(count):
+            starts.setdefault(theirs[b + k][0], ours[a + k][0])
+    found = [starts.get(0, 0)]
+    for at in range(1, len(numbers)):
+        found.append(starts.get(at, min(found[-1] + 1, len(context) - 1)))
+    yield from zip(numbers, found, [*found[1:], len(context)], strict=True)

@@ -19,7 +19,7 @@ from ctxkit.core import integrity
 from ctxkit.core.context import names
 from ctxkit.core.integrity import NO_RESULT
 from ctxkit.core.ledger import build
-from ctxkit.core.messages import Call, Content, Repairs, Result, Text
+from ctxkit.core.messages import Call, Content, Repairs, Result
 from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
 from ctxkit.core.times import iso
@@ -27,7 +27,7 @@ from ctxkit.errors import CtxkitError, Usage
 from ctxkit.exporting import UNSENT, Contents, joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Format, Kept, NewSession, Row, SessionFormat, Written
-from ctxkit.formats.bodies import Again, batched, speaker
+from ctxkit.formats.bodies import Again, batched, told
 from ctxkit.reading import limited
 from ctxkit.recounting import recounted
 from ctxkit.store.jsonl import read_blocks
@@ -201,8 +201,8 @@ def _proved(
         if attempt is None:
             attempt = target.rewrite(msgspec.structs.replace(edited, moved=True), made)
         stream = _kept(attempt.pieces)
-        told = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
-        if _reads_as(stream, attempt.keys, told):
+        said = [] if attempt.keys else [kept.content or log.content(kept.n) for kept in edited.context]
+        if _reads_as(stream, attempt.keys, said):
             attempt.pieces = recounted(log, edited.context, stream) if recount else _again(stream)
             return attempt
     raise CtxkitError("the session would not be read as the context that it was written from: nothing was written")
@@ -224,7 +224,7 @@ def _again(stream: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-def _reads_as(stream: BinaryIO, keys: list[list[str]], told: list[Content]) -> bool:
+def _reads_as(stream: BinaryIO, keys: list[list[str]], said: list[Content]) -> bool:
     """Whether a session holds messages with keys as listed; where none are, whether it tells the same."""
     from ctxkit.opened import OpenedLog
 
@@ -234,21 +234,7 @@ def _reads_as(stream: BinaryIO, keys: list[list[str]], told: list[Content]) -> b
     found = [name for name in names(state) if isinstance(name, int)]
     if keys:
         return [state.messages[n - 1].key for n in found] in keys
-    return list(_told(map(log.content, found))) == list(_told(told))
-
-
-def _told(contents: Iterable[Content]) -> Iterator[tuple[str, str, str]]:
-    """What must be the same whoever holds it: whose words, which words, which calls and results, in order."""
-    for content in contents:
-        side = "assistant" if speaker(content) == "assistant" else "user"
-        for part in sorted(content.parts, key=lambda part: not isinstance(part, Result)):
-            match part:
-                case Text(text=words) if words:
-                    yield side, "text", words
-                case Call(id=identity, name=name):
-                    yield side, identity, name
-                case Result(id=identity):
-                    yield side, identity, "result"
+    return [one for n in found for one in told(log.content(n))] == [one for content in said for one in told(content)]
 
 
 def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None) -> Edited:

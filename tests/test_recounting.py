@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from ctxkit import Log
 from ctxkit.core.usage import Usage
 from ctxkit.errors import DoesNotFit
+from ctxkit.policies.edit.draft import draft
+from ctxkit.policies.edit.parse import parse
 from tests.cli.runner import lines
 from tests.formats.codex import logs as codex
 from tests.shared import SHARED
@@ -88,7 +91,7 @@ REPEATED: list[str | int] = [
 
 @pytest.mark.parametrize("more", [(), ("user:q4", "say:a4", 10300, "rollback:1")], ids=["", "behind a rollback"])
 def test_a_count_that_is_repeated(more: tuple[str | int, ...]) -> None:
-    """Codex says the newest one again, and reads the last row. What a rollback left standing counts."""
+    """Codex says the newest one again, and reads the last row, also that of a reply that a rollback took out."""
     words = [*REPEATED, *more]
     raw = lines(*[count(one) if isinstance(one, int) else codex.row(one) for one in words])
     log = opened(raw)
@@ -96,7 +99,76 @@ def test_a_count_that_is_repeated(more: tuple[str | int, ...]) -> None:
     made = [json.loads(line) for line in b"".join(log.session("codex", keep_id=True, recount=True).pieces).splitlines()]
     told = [row["payload"]["info"]["last_token_usage"] for row in made if row["payload"].get("type") == "token_count"]
     assert len({one["input_tokens"] for one in told[2:4]}) == 1 and abs(told[2]["input_tokens"] - 9451) < 50
-    assert all(one["total_tokens"] == one["input_tokens"] + 7 for one in told)
+    assert all(one["total_tokens"] == one["input_tokens"] + one["output_tokens"] for one in told)
+    assert told[-1]["total_tokens"] == log.status().tokens.used
+
+
+def test_a_count_whose_reply_is_gone() -> None:
+    """Codex goes by the last one of a file, whatever stands before it."""
+    log = opened(lines(*[count(one) if isinstance(one, int) else codex.row(one) for one in REPEATED]))
+    log.forget(["2-6"])
+    made = b"".join(log.session("codex", recount=True).pieces)
+    told = [row["payload"]["info"]["last_token_usage"] for row in map(json.loads, made.splitlines())
+            if row["payload"].get("type") == "token_count"]  # fmt: skip
+    used = log.status().tokens.used
+    assert told[-1]["total_tokens"] == used == opened(made).status().tokens.used
+
+
+def test_what_a_compaction_counts() -> None:
+    """Codex notes an estimate then, of no request: it is not what the reply before came to."""
+    words: list[str | int] = ["meta", "user:q1", "say:a1", 9000, "legacy:s", 0, "user:q2", "say:a2", 700]
+    log = opened(lines(*[count(one) if isinstance(one, int) else codex.row(one) for one in words]))
+    assert [log.usage(n) for n in (2, 5)] == [Usage(9000, 7), Usage(700, 7)]
+
+
+@pytest.mark.parametrize("left", ["1", "1,3", "1-2,5"])
+def test_no_counted_reply_behind_the_newest(left: str) -> None:
+    """Then the newest message tells the size of the context; the next reply that is counted counts alone."""
+    log = opened(claude(20_000, 22_000, 24_000, 26_000))
+    log.remember(left.split(","))
+    made = b"".join(log.session("claude-code", recount=True).pieces)
+    *_, newest = map(json.loads, made.splitlines())
+    used = log.status().tokens.used
+    assert newest["type"] == "user" and newest["usage"]["input_tokens"] == used == opened(made).status().tokens.used
+    reply = json.loads(claude(0, 30_000).splitlines()[-1])
+    more = opened(made + lines({**reply, "parentUuid": newest["uuid"]}))
+    assert more.status().tokens.used == 30_045
+
+
+def test_a_summary_of_everything() -> None:
+    """What stands for the replies has no usage of its own, and tells the size all the same."""
+    log = opened(claude(20_000, 22_000, 24_000, 26_000))
+    log.edit(log.draft().replace("yes yes", "no yes"))
+    made = opened(b"".join(log.session("claude-code", recount=True).pieces))
+    assert made.status().tokens.used == log.status().tokens.used
+
+
+def copied() -> bytes:
+    """A call and its result, and the same once more, as a history that was copied into itself has them."""
+    rows = [json.loads(line) for line in claude(20_000, 22_000).splitlines()]
+    call = {"type": "tool_use", "id": "c1", "name": "Read", "input": {"path": "a"}}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "it says " * 90}]}
+    found = rows[:1]
+    for n in range(2):
+        said = {**rows[1]["message"], "id": f"r{n}", "content": [call], "stop_reason": "tool_use"}
+        found.append({**rows[1], "uuid": f"s{n}", "message": said})
+    for n in range(2):
+        found.append({**rows[0], "uuid": f"t{n}", "message": result, "parentUuid": None})
+    found += rows[2:]
+    for above, row in pairwise(found):
+        row["parentUuid"] = above["uuid"]
+    return lines(*found)
+
+
+def test_copies_that_are_read_as_one() -> None:
+    """The session has fewer messages than the context, and the figures of the context."""
+    log = opened(copied())
+    found = parse(log.draft())
+    assert found.base is not None
+    log.edit(draft("x", found.base, [*found.blocks[1:], found.blocks[0]]))  # its chain is written anew
+    made = opened(b"".join(log.session("claude-code", recount=True).pieces))
+    assert len(list(made.names())) < len(list(log.names()))
+    assert made.status().tokens.used == log.status().tokens.used
 
 
 FILES = ("claude-code/*.jsonl", "codex/*.jsonl", "pi/02*.jsonl")

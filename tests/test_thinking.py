@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from ctxkit import Log, build_final_prompt
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Thinking
+from ctxkit.policies.edit.draft import draft
+from ctxkit.policies.edit.parse import parse
 from ctxkit.thinking import Change, first_change, unsent
 from tests.bound import MODELS, cases, sessions
 from tests.cli.runner import ctxkit, good
@@ -208,6 +211,29 @@ def test_what_is_put_around_is_a_change(tmp_path: Path) -> None:
     assert body["system"] and thoughts_of_body(body) == []
     assert said == {"left out: what is put around the messages was not there": 8}
     assert len(thoughts_of_body(body_of(log, keep_thinking=True, assembly=False)[0])) == 8
+
+
+def test_a_copied_history_that_is_written_anew() -> None:
+    """Its chain makes each call once: thinking behind the copy is bound to another prefix, wherever the change is."""
+    rows = [json.loads(line) for line in talk().splitlines()]
+    call = {"type": "tool_use", "id": "c1", "name": "Read", "input": {"path": "a"}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "a text"}
+    copies = [
+        {**rows[1], "uuid": f"s{n}", "message": {**rows[1]["message"], "id": f"r{n}", "content": [call]}}
+        for n in range(2)
+    ] + [{**rows[0], "uuid": f"t{n}", "message": {"role": "user", "content": [result]}} for n in range(2)]
+    rows[1:1] = copies
+    for above, row in pairwise(rows):
+        row["parentUuid"] = above["uuid"]
+    raw = b"".join(dumps(row).encode() + b"\n" for row in rows)
+    log = opened(raw)
+    found = parse(log.draft())
+    assert found.base is not None
+    log.edit(draft("x", found.base, [*found.blocks[:-2], found.blocks[-1], found.blocks[-2]]))
+    written = log.session("claude-code")
+    session = b"".join(written.pieces)
+    assert broken_in_session(session, made(raw)) == ([], 0)
+    assert "makes a call again" in next(iter(written.repairs.thinking))
 
 
 def test_windows_and_filters_are_changes() -> None:

@@ -155,34 +155,41 @@ def window(rows: list[dict[str, Any]]) -> int | None:
 
 
 def retell(row: dict[str, Any], now: Usage) -> None:
-    """Makes the usage in a row say that its request had so many tokens, cached ones among them, and its reply."""
-    for found in _records(row):
-        counted = _read(found)
-        if counted is None:
-            continue
-        left = now.request - counted.request
-        included = next((pair for pair in INCLUDED if pair[1] in found), None)
-        if included is not None:
-            whole_request, cached = included
-            found[whole_request], found[cached] = now.request, min(figure(found[cached]), now.request)
-        else:
-            for key in BESIDE:
-                if key in found:
-                    had = figure(found[key])
-                    found[key] = max(0, had + left)
-                    left -= found[key] - had
-        if now.reply != counted.reply:
-            for key in REPLIES:
-                if key in found:
-                    found[key] = now.reply
-            for key in PASSING:
-                if key in found:
-                    found[key] = now.passing
-        for key in TOTALS:
+    """Makes the usage in a row say that its request had so many tokens, cached ones among them, and its reply; a row
+    that has none gets one.
+    """
+    found = [(one, counted) for one in _records(row) if (counted := _figures(one)) is not None]
+    if not found:
+        row["usage"] = {"input_tokens": now.request, "output_tokens": now.reply, MARK: ESTIMATED}
+    for one, counted in found:
+        _retell(one, counted, now)
+
+
+def _retell(found: dict[str, Any], counted: Usage, now: Usage) -> None:
+    left = now.request - counted.request
+    included = next((pair for pair in INCLUDED if pair[1] in found), None)
+    if included is not None:
+        whole_request, cached = included
+        found[whole_request], found[cached] = now.request, min(figure(found[cached]), now.request)
+    else:
+        for key in BESIDE:
             if key in found:
-                found[key] = max(0, figure(found[key]) + now.request - counted.request + now.reply - counted.reply)
-        found.pop("iterations", None)  # of calls within the one that was counted
-        found[MARK] = ESTIMATED
+                had = figure(found[key])
+                found[key] = max(0, had + left)
+                left -= found[key] - had
+    if now.reply != counted.reply:
+        for key in REPLIES:
+            if key in found:
+                found[key] = now.reply
+        for key in PASSING:
+            if key in found:
+                found[key] = now.passing
+    for key in TOTALS:
+        if key in found:
+            beside = figure(found[key]) - counted.request - counted.reply if counted.request else 0
+            found[key] = max(0, now.request + now.reply + beside)
+    found.pop("iterations", None)  # of calls within the one that was counted
+    found[MARK] = ESTIMATED
 
 
 def _records(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -201,6 +208,12 @@ def figure(value: Any) -> int:
 
 
 def _read(found: dict[str, Any]) -> Usage | None:
+    told = _figures(found)
+    return told if told is not None and told.request else None
+
+
+def _figures(found: dict[str, Any]) -> Usage | None:
+    """What a usage says, in whichever of these shapes; None where it has none of them."""
     passing = 0
     match found:
         case {"prompt_tokens": request, "completion_tokens": reply}:  # OpenAI's chat completions, and many others
@@ -220,8 +233,7 @@ def _read(found: dict[str, Any]) -> Usage | None:
         case _:
             return None
     request, reply, passing = (sum(map(figure, part)) for part in (*parts, [passing]))
-    told = Usage(request, reply, min(passing, reply), found.get(MARK) == ESTIMATED)
-    return told if request else None
+    return Usage(request, reply, min(passing, reply), found.get(MARK) == ESTIMATED)
 
 
 def _at(value: Any, *keys: str) -> dict[str, Any] | None:

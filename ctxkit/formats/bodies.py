@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ctxkit.core.jsontext import dumps
-from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
 from ctxkit.core.roles import side
 from ctxkit.errors import NothingToSend
 
@@ -130,6 +130,19 @@ def speaker(content: Content) -> str:
         return "user"
     found = side(content.role)
     return found if found in ("system", "assistant") else "user"
+
+
+def told(content: Content) -> Iterator[tuple[str, str, str]]:
+    """What of a content is the same whoever holds it: whose words, which words, which calls and results, in order."""
+    whose = "assistant" if speaker(content) == "assistant" else "user"
+    for part in sorted(content.parts, key=lambda part: not isinstance(part, Result)):
+        match part:
+            case Text(text=words) if words:
+                yield whose, "text", words
+            case Call(id=identity, name=name):
+                yield whose, identity, name
+            case Result(id=identity):
+                yield whose, identity, "result"
 
 
 class Ids:

@@ -181,8 +181,9 @@ class CodexReader:
                 self._history.summary(n)
 
     def _compacted(self, line: bytes, head: PayloadHead, stamp: Any, span: Span, number: int) -> None:
-        """Codex's own compaction: what it lists is the history from here on."""
+        """Codex's own compaction: what it lists is the history from here on; what it counts then is no reply's."""
         self._end()
+        self._spoke = 0
         if bytes(head.replacement_history) in (b"", b"null"):  # an old one: the user's messages, and the summary
             told = value(head.message)
             if isinstance(told, str):
