@@ -15,14 +15,13 @@ import msgspec
 
 from ctxkit.core.ending import Condition, condition, interrupted, newest_first, newest_shown
 from ctxkit.core.fit import faults
-from ctxkit.core.identity import identity
 from ctxkit.core.jsontext import loads
 from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
 from ctxkit.core.times import written
 from ctxkit.core.untyped import kind, stopped
 from ctxkit.errors import ManyConversations, UnknownFormat
-from ctxkit.reading import AUTO, Opening, read_source
+from ctxkit.reading import AUTO, Opening, identity_of, read_source
 from ctxkit.store.backwards import Backwards
 from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.sidecar import Sidecar
@@ -126,7 +125,7 @@ def _wrong_ops(opening: Opening, ledger: Ledger) -> int:
 
     def known(n: int) -> str:
         message = transcript.messages[n - 1]
-        return message.key or identity(message, _content(opening, message))
+        return identity_of(opening, message, lambda: _content(opening, message))
 
     wrong = (entry for entry in ledger.entries if not entry.void and faults(entry, transcript, known) is not None)
     return len(ledger.damage) + sum(1 for _ in wrong)

@@ -20,7 +20,6 @@ import msgspec
 from ctxkit.core.chain import Break, breaks
 from ctxkit.core.context import Entry, Lens, entries, entry, listed, shown_names
 from ctxkit.core.head import Head
-from ctxkit.core.identity import identity
 from ctxkit.core.jsontext import loads
 from ctxkit.core.ledger import Ledger, LedgerEntry, build
 from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
@@ -34,7 +33,7 @@ from ctxkit.core.usage import MARK, Figures, Fit, Usage, usage, window
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
-from ctxkit.reading import Opening, Progress, back, read
+from ctxkit.reading import Opening, Progress, back, identity_of, read
 from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import Source
@@ -233,8 +232,7 @@ class OpenedLog:
 
     def identity(self, n: int) -> str:
         """The identity of message n, which `at.last` is compared with."""
-        message = self.messages[n - 1]
-        return message.key or identity(message, self.content(n))
+        return identity_of(self.opening, self.messages[n - 1], lambda: self.content(n))
 
     def lens(self) -> Lens:
         """The parameters of the projection: what was typed, else the config."""

@@ -13,8 +13,9 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
+from ctxkit.core.identity import identity
 from ctxkit.core.jsontext import loads
-from ctxkit.core.messages import Damage
+from ctxkit.core.messages import Content, Damage, Message
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.emptiness import LARGE, silence
@@ -182,6 +183,19 @@ def read_source(
     return opening
 
 
+def identity_of(opening: Opening, message: Message, content: Callable[[], Content]) -> str:
+    """The identity of a message, which `at.last` of an op is compared with; `content()`: the message in full.
+
+    In a file of another program that was read as chat when its first op was written, it stays that of a chat message.
+    """
+    if message.key:
+        return message.key
+    if opening.in_place and opening.format.was_chat:
+        row = loads(opening.laid_out.read(message.offset, message.size))
+        return identity(message, chat.content_of(row if isinstance(row, dict) else {}))
+    return identity(message, content())
+
+
 def _place(format: Format, transcript: Transcript, path: Path | None, sidecar: Sidecar | None) -> tuple[Format, bool]:
     """The format, and whether ops are appended to the log itself.
 
@@ -226,7 +240,6 @@ def _begins(start: bytes) -> bool:
 
 def _look_for_words(opening: Opening) -> None:
     """Raises UnknownFormat where no message says anything; notices where most of them do not."""
-    from ctxkit.core.messages import Message
 
     def content(message: Message) -> Any:
         """The message in full; None where it cannot be decoded."""

@@ -79,6 +79,74 @@ def test_no_command_writes_to_it(program: Program, tmp_path: Path, monkeypatch: 
     assert ops.exists() == bool(program.format)
 
 
+FORMS = (
+    ("config", (), ("set", "window.default", "8h")), ("init", ("--profile", "bot"), ()),
+    ("add", ("--create",), ("hi",)), ("add", ("--role", "user", "--from", "chat"), ("hi",)),
+    ("mark", ("--from", "chat"), ("x",)), ("window", (), ("off",)), ("checkpoint", ("--auto",), ()),
+    ("snapshots", ("--prune",), ()), ("undo", ("--force-replay",), ()), ("edit", ("--apply", "-"), ()),
+    ("tool", ("cleanup",), ("x",)), ("recover", ("--yes", "--to", "step"), ()), ("check", ("--accept",), ()),
+    ("forget", ("--yes", "--last", "2x"), ()),
+)  # fmt: skip
+"""Further forms of commands that write: options, and what stands behind the log."""
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=lambda one: one.file)
+def test_no_form_of_a_command_writes_to_it(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is asked for, and where it is itself what an output would go to."""
+    path = program.put(tmp_path)
+    before = path.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    itself = [("export", ("--to", "chat", "-o", path.name), ()), ("salvage", ("-o", path.name), ())]
+    for command, options, words in (*FORMS, *itself):
+        ran = ctxkit(command, *options, "--", path.name, *words)
+        assert path.read_bytes() == before, (command, options)
+        assert "ctxkit: a bug" not in ran.err and ran.code in (0, 2, 64, 65, 73), (command, ran.code, ran.err)
+    assert not (tmp_path / f"{path.name}.ctxkit" / "ops.jsonl").exists()
+
+
+OLDER: dict[str, tuple[list[dict[str, Any]], bytes]] = {
+    "cursor": (
+        [{"role": "user", "message": {"content": [{"type": "text", "text": "hi there"}]}},
+         {"role": "assistant", "message": {"content": [{"type": "text", "text": "hello"}]}},
+         {"role": "user", "message": {"content": [{"type": "text", "text": "more"}]}}],
+        b'{"ctxkit":"forget","v":1,"id":"df5113167c0b","ts":"2026-11-22T18:36:14Z","at":{"messages":3,"last":'
+        b'"c421299893b5","rows":3},"ids":"1","before":{"messages":3},"after":{"messages":2},"by":{"args":["forget",'
+        b'"c.jsonl","1"],"version":"0.1.0"},"sum":"35a5a722e4f4f486"}\n',
+    ),
+    "goose": (
+        [{"working_dir": "/x", "description": "port", "message_count": 2},
+         {"role": "user", "created": 1, "content": [{"type": "text", "text": "where is it"}]},
+         {"role": "assistant", "created": 2, "content": [{"type": "toolRequest", "id": "t1", "toolCall": {
+             "status": "success", "value": {"name": "read", "arguments": {"path": "a"}}}}]}],
+        b'{"ctxkit":"forget","v":1,"id":"a1c82307909c","ts":"2026-11-22T18:41:18Z","at":{"messages":2,"last":'
+        b'"b75cbb7ebff1","rows":3},"ids":"1","before":{"messages":2},"after":{"messages":1},"by":{"args":["forget",'
+        b'"g.jsonl","1"],"version":"0.1.0"},"sum":"1e9fd00405b61a83"}\n',
+    ),
+}  # fmt: skip
+"""Rows, and the op that a ctxkit wrote behind them which read both as chat."""
+
+
+@pytest.mark.parametrize("program", OLDER)
+def test_an_op_of_an_older_version_holds(program: str, tmp_path: Path) -> None:
+    """It is in force, ops go on behind it and are in force, too, and so do both when the program has gone on."""
+    path = tmp_path / "session.jsonl"
+    rows, op = OLDER[program]
+    path.write_bytes(lines(*rows) + op)
+    shown = good("show", path).text
+    assert rows[1].get("content", [{"text": "hi there"}])[0]["text"] not in shown
+    good("mark", path, "here")
+    with path.open("ab") as file:
+        file.write(lines(rows[-1]))
+    good("forget", path, "3")
+    assert path.read_bytes().count(b'"ctxkit":"') == 3 and not (tmp_path / "session.jsonl.ctxkit").exists()
+    log = Log.open(path)
+    assert (log.opening.format.name, len(log.names())) == (program, len(log.messages) - 2)
+    assert "nothing found" in good("check", path).err
+    moved = path.read_bytes().replace(rows[-1]["role"].encode() + b'"', b'system"')
+    path.write_bytes(moved)
+    assert ctxkit("show", path).code == 65  # an op that fits no longer is still told
+
+
 @pytest.mark.parametrize("program", [one for one in READ if one.file.endswith(".jsonl")], ids=lambda one: one.file)
 @pytest.mark.parametrize("format", ["chat", "cursor", "goose", "auto"])
 def test_nor_when_another_format_is_asked_for(format: str, program: Program, tmp_path: Path) -> None:
