@@ -6,18 +6,16 @@ an id is given one, and a response without an id goes to the first call of its n
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.messages import Call, Content, Message, Result
-from ctxkit.core.oplines import OpCollector
-from ctxkit.core.transcript import Transcript
 from ctxkit.formats import heads
 from ctxkit.formats.base import Block, Format, Row
-from ctxkit.formats.gemini_parts import is_content, parts_of
+from ctxkit.formats.gemini_parts import is_content, parts_of, with_ids
+from ctxkit.formats.rowwise import RowReader
 
 NAME = "gemini"
 _ROLES = {"model": "assistant", "function": "tool"}
@@ -31,53 +29,33 @@ class ContentRow(Row, gc=False):
     model: Any = None
 
 
-class ContentReader:
+class ContentReader(RowReader):
     """A Reader (formats/base.py). Memory: light messages."""
 
     def __init__(self) -> None:
-        self._messages: list[Message] = []
-        self._row_of = array("q")
-        self._rows = 0
-        self._ops = OpCollector()
+        super().__init__(NAME)
         self._open: list[tuple[str, str]] = []
         """The newest calls that were written without an id and have no response yet: made id, name."""
-        self._model = ""
 
-    def feed(self, block: Block) -> None:
-        """Take the next rows."""
-        for i, row in enumerate(block.rows):
-            if isinstance(row.ctxkit, str):
-                self._ops.add(block, i, self._rows, len(self._messages))
-                continue
-            if isinstance(row.model, str):
-                self._model = row.model
-            if bytes(row.parts).startswith(b"["):
-                self._take(row, block.offsets[i], block.sizes[i])
-            self._rows += 1
-
-    def finish(self) -> Transcript:
-        """The transcript so far."""
-        messages, row_of = list(self._messages), array("q", self._row_of)
-        return Transcript(NAME, messages, row_of, self._rows, list(self._ops.ops), [], None, self._model)
-
-    def _take(self, row: ContentRow, offset: int, size: int) -> None:
+    def _take(self, row: ContentRow, block: Block, i: int) -> None:
+        if isinstance(row.model, str):
+            self._model = row.model
+        if not bytes(row.parts).startswith(b"["):
+            return
         role = row.role if isinstance(row.role, str) else "user"
-        n = len(self._messages) + 1
-        message = Message(n, offset, size, _ROLES.get(role, role))
+        message = self._opened(_ROLES.get(role, role), (block.offsets[i], block.sizes[i]))
         parts = parts_of(heads.value(row.parts), body=True)
         calls = [part for part in parts if isinstance(part, Call)]
         if any(not call.id for call in calls):
             self._open = []
         for k, call in enumerate(calls, 1):
             if not call.id:
-                call.id = f"ctxkit-{n}-{k}"
+                call.id = f"ctxkit-{message.n}-{k}"
                 self._open.append((call.id, call.name))
         message.calls, message.tools = tuple(call.id for call in calls), tuple(call.name for call in calls)
         answers = [part for part in parts if isinstance(part, Result)]
         message.results = tuple(answer.id or self._oldest_open(answer) for answer in answers)
         message.opens = role == "user" and not answers
-        self._messages.append(message)
-        self._row_of.append(self._rows)
 
     def _oldest_open(self, answer: Result) -> str:
         """The id of the call that a response without an id is for; "" where none is open."""
@@ -107,10 +85,7 @@ class Contents(Format):
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full, with the ids that reading gave."""
         parts = parts_of(rows[0].get("parts"), body=True) if rows else []
-        for kind, ids in ((Call, message.calls), (Result, message.results)):
-            for part, identity in zip((one for one in parts if isinstance(one, kind)), ids, strict=False):
-                part.id = identity
-        return Content(message.role, parts, rows=rows)
+        return Content(message.role, with_ids(parts, message), rows=rows)
 
 
 FORMAT = Contents()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.messages import Call, Image, Message, Other, Part, Result, Text, Thinking
 
 _CAMEL = {
     "function_call": "functionCall",
@@ -95,3 +95,11 @@ def response(value: Any) -> tuple[str | list[Part], bool]:
         case None:
             return "", False
     return json.dumps(value, ensure_ascii=False), False
+
+
+def with_ids(parts: list[Part], message: Message) -> list[Part]:
+    """Parts of a message whose calls and results have the ids that reading gave them."""
+    for kind, ids in ((Call, message.calls), (Result, message.results)):
+        for part, identity in zip((one for one in parts if isinstance(one, kind)), ids, strict=False):
+            part.id = identity
+    return parts

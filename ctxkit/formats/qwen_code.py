@@ -7,20 +7,19 @@ follows Qwen Code's published source.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.messages import Call, Content, Message, Part, Result, Span
-from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Cut, Transcript, View
 from ctxkit.formats import heads
 from ctxkit.formats.base import Block, Format, Row, Ties
 from ctxkit.formats.foreign import Json, dialect
-from ctxkit.formats.gemini_parts import parts_of
+from ctxkit.formats.gemini_parts import parts_of, with_ids
 from ctxkit.formats.inside import items
+from ctxkit.formats.rowwise import RowReader
 
 NAME = "qwen-code"
 _ROLES = {"user": "user", "assistant": "assistant", "tool_result": "tool"}
@@ -60,26 +59,13 @@ class _Link(msgspec.Struct, gc=False):
     """Row and line of a compression; None for any other row."""
 
 
-class QwenReader:
+class QwenReader(RowReader):
     """A Reader (formats/base.py). Memory: light messages, a link for each row."""
 
     def __init__(self) -> None:
-        self._messages: list[Message] = []
-        self._row_of = array("q")
-        self._rows = 0
-        self._ops = OpCollector()
+        super().__init__(NAME)
         self._links: list[_Link] = []
         self._index: dict[str, int] = {}
-        self._model = ""
-
-    def feed(self, block: Block) -> None:
-        """Take the next rows."""
-        for i, row in enumerate(block.rows):
-            if isinstance(row.ctxkit, str):
-                self._ops.add(block, i, self._rows, len(self._messages))
-                continue
-            self._take(row, block, i)
-            self._rows += 1
 
     def finish(self) -> Transcript:
         """The transcript so far. The view is computed anew from the last row."""
@@ -100,10 +86,7 @@ class QwenReader:
             order += link.opened
             standing = standing + link.opened
         out = dict.fromkeys(sorted(set(range(1, len(self._messages) + 1)).difference(order)), "branch")
-        return Transcript(
-            NAME, list(self._messages), array("q", self._row_of), self._rows, list(self._ops.ops), [],
-            view=View(order, out, cuts, self._model), model=self._model,
-        )  # fmt: skip
+        return msgspec.structs.replace(super().finish(), view=View(order, out, cuts, self._model))
 
     def _take(self, row: QwenRow, block: Block, i: int) -> None:
         """A row: one more of a message whose id it has, or a link that opens messages."""
@@ -136,9 +119,7 @@ class QwenReader:
         self._links.append(link)
 
     def _open(self, role: str, span: Span, row: QwenRow, content: Any, key: str) -> Message:
-        message = Message(len(self._messages) + 1, span[0], span[1], role, row.timestamp, None, None, key)
-        self._messages.append(message)
-        self._row_of.append(self._rows)
+        message = self._opened(role, span, row.timestamp, key)
         self._link(message, content)
         message.opens = role == "user" and not message.results
         return message
@@ -186,10 +167,7 @@ class QwenCode(Format):
         for row in rows:
             inner = row.get("message", row)
             said += parts_of(inner.get("parts"), body=True) if isinstance(inner, dict) else []
-        for kind, ids in ((Call, message.calls), (Result, message.results)):
-            for part, identity in zip((one for one in said if isinstance(one, kind)), ids, strict=False):
-                part.id = identity
-        return Content(message.role, said, rows=rows)
+        return Content(message.role, with_ids(said, message), rows=rows)
 
 
 FORMAT = QwenCode()

@@ -6,17 +6,16 @@ made (reasoning, words, calls) is one message, at its first row; messages of oth
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Span
-from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.heads import head
 from ctxkit.formats.response_kinds import CALLS, KINDS, is_item, kind_of_item
 from ctxkit.formats.response_parts import parts_of
+from ctxkit.formats.rowwise import RowReader
 
 NAME = "responses"
 _NO_ITEMS = frozenset({"ghost_snapshot"})
@@ -34,38 +33,25 @@ class ItemRow(Row, gc=False):
     model: Any = None
 
 
-class ItemReader:
+class ItemReader(RowReader):
     """A Reader (formats/base.py). Memory: light messages."""
 
     def __init__(self) -> None:
-        self._messages: list[Message] = []
-        self._row_of = array("q")
-        self._rows = 0
-        self._ops = OpCollector()
+        super().__init__(NAME)
         self._speaking: Message | None = None
         """The model's message that further items belong to; None after anything else."""
         self._more: list[Span] = []
         self._calls: dict[str, str] = {}
         """Its further rows, and its calls: id -> name."""
-        self._model = ""
-
-    def feed(self, block: Block) -> None:
-        """Take the next rows."""
-        for i, row in enumerate(block.rows):
-            if isinstance(row.ctxkit, str):
-                self._ops.add(block, i, self._rows, len(self._messages))
-                continue
-            self._take(row, block.offsets[i], block.sizes[i])
-            self._rows += 1
 
     def finish(self) -> Transcript:
         """The transcript so far."""
         self._settle()
-        messages, row_of = list(self._messages), array("q", self._row_of)
-        return Transcript(NAME, messages, row_of, self._rows, list(self._ops.ops), [], None, self._model)
+        return super().finish()
 
-    def _take(self, row: ItemRow, offset: int, size: int) -> None:
+    def _take(self, row: ItemRow, block: Block, i: int) -> None:
         """An item: a message of its own, or more of the one the model is at. Other rows open none."""
+        span = block.offsets[i], block.sizes[i]
         if isinstance(row.model, str):
             self._model = row.model
         kind = kind_of_item(row.type, row.role)
@@ -74,18 +60,18 @@ class ItemReader:
         known = KINDS.get(kind)
         if kind == "message" and row.role != "assistant":
             role = row.role if isinstance(row.role, str) else "user"
-            self._open(role, row, offset, size).opens = role == "user"
+            self._open(role, row, span).opens = role == "user"
         elif kind.endswith("_output"):
             answered = row.id if kind == "local_shell_call_output" and row.call_id is None else row.call_id
-            message = self._open("tool", row, offset, size)
+            message = self._open("tool", row, span)
             message.results = (answered,) if isinstance(answered, str) else ()
         elif known is not None and known.side == "asked":
-            self._open("user", row, offset, size)
+            self._open("user", row, span)
         else:
             if self._speaking is None:
-                self._speaking = self._open("assistant", row, offset, size)
+                self._speaking = self._open("assistant", row, span)
             else:
-                self._more.append((offset, size))
+                self._more.append(span)
             if kind in CALLS and isinstance(row.call_id, str) and row.call_id not in self._calls:
                 self._calls[row.call_id] = KINDS[kind].tool or (row.name if isinstance(row.name, str) else "")
 
@@ -95,17 +81,14 @@ class ItemReader:
             self._speaking.more = tuple(self._more)
             self._speaking.calls, self._speaking.tools = tuple(self._calls), tuple(self._calls.values())
 
-    def _open(self, role: str, row: ItemRow, offset: int, size: int) -> Message:
+    def _open(self, role: str, row: ItemRow, span: Span) -> Message:
         """A new message; what the model said before is whole."""
         self._settle()
         if self._more or self._calls:
             self._more, self._calls = [], {}
         self._speaking = None
         key = row.id if isinstance(row.id, str) else row.call_id
-        message = Message(len(self._messages) + 1, offset, size, role, key=key if isinstance(key, str) else "")
-        self._messages.append(message)
-        self._row_of.append(self._rows)
-        return message
+        return self._opened(role, span, key=key if isinstance(key, str) else "")
 
 
 def count(lines: Sequence[bytes]) -> int:

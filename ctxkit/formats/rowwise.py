@@ -1,0 +1,52 @@
+"""A reader that takes a log row by row: what those of several formats do alike, who say what a row opens.
+
+Pipeline: `store/jsonl.py` -> `RowReader.feed` -> `_take` of the format -> `Transcript`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+from ctxkit.core.messages import Message, Span
+from ctxkit.core.oplines import OpCollector
+from ctxkit.core.transcript import Transcript
+from ctxkit.formats.base import Block
+
+
+class RowReader:
+    """A Reader (formats/base.py). Memory: light messages."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._messages: list[Message] = []
+        self._row_of = array("q")
+        self._rows = 0
+        self._ops = OpCollector()
+        self._model = ""
+        """What the newest row that names one names."""
+
+    def feed(self, block: Block) -> None:
+        """Take the next rows."""
+        for i, row in enumerate(block.rows):
+            if isinstance(row.ctxkit, str):
+                self._ops.add(block, i, self._rows, len(self._messages))
+                continue
+            self._take(row, block, i)
+            self._rows += 1
+
+    def finish(self) -> Transcript:
+        """The transcript so far."""
+        messages, row_of = list(self._messages), array("q", self._row_of)
+        return Transcript(self._name, messages, row_of, self._rows, list(self._ops.ops), [], None, self._model)
+
+    def _take(self, row: Any, block: Block, i: int) -> None:
+        """What row i of a block is."""
+        raise NotImplementedError
+
+    def _opened(self, role: str, span: Span, ts: Any = None, key: str = "") -> Message:
+        """A new message, which the row opens that is taken."""
+        message = Message(len(self._messages) + 1, span[0], span[1], role, ts, None, None, key)
+        self._messages.append(message)
+        self._row_of.append(self._rows)
+        return message
