@@ -105,11 +105,17 @@ def test_a_reply_told_anew() -> None:
     assert row["payload"]["info"]["last_token_usage"]["total_tokens"] == 930
 
 
-def test_where_nothing_was_counted_nothing_is_told() -> None:
-    """A row without usage stays as it is."""
-    row = {"message": {"usage": {"input_tokens": 0, "output_tokens": 0}}, "usage": "much"}
+def test_where_nothing_was_counted() -> None:
+    """A usage of nothing says it, and a row without one gets one; what stands in its place is no usage."""
+    row: dict[str, Any] = {"message": {"usage": {"input_tokens": 0, "output_tokens": 0}}, "usage": "much"}
     retell(row, Usage(5, 1))
-    assert row == {"message": {"usage": {"input_tokens": 0, "output_tokens": 0}}, "usage": "much"}
+    assert usage([row]) == Usage(5, 1, 0, True) and row["usage"] == "much"
+    row = {"role": "user", "usage": "much"}
+    retell(row, Usage(7, 0))
+    assert usage([row]) == Usage(7, 0, 0, True)
+    row = {"payload": {"info": {"last_token_usage": {**dict.fromkeys(CODEX, 0), "total_tokens": 23_278}}}}
+    retell(row, Usage(900, 30))
+    assert row["payload"]["info"]["last_token_usage"]["total_tokens"] == 930
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
