@@ -37,18 +37,16 @@ def exchanges(log: OpenedLog, shown: Sequence[Name]) -> Iterator[Exchange]:
 
 
 def _exchange(log: OpenedLog, names: Sequence[Name]) -> Exchange:
-    kinds = [uses(log, name) for name in names]
-    worked = [place for place, ours in enumerate(kinds) if ours is False]
-    last = worked[-1] if worked else 0
-    first = next((place for place, ours in enumerate(kinds) if ours and place >= last), None)
-    return Exchange(
-        names,
-        asked=words_of(log, names[0]),
-        said=next((said for name in reversed(names[1:]) if (said := _said(log, name))), ""),
-        called=() if first is None else names[first:],
-        worked=bool(worked),
-        ours=[name for name, ours in zip(names, kinds, strict=True) if ours is not False],
-    )
+    """Read from its end, as far as it takes to know whether other tools were called."""
+    first, worked = len(names), False
+    for place in reversed(range(len(names))):
+        ours = uses(log, names[place])
+        if ours is False:
+            worked = True
+            break
+        first = place if ours else first
+    said = "" if worked else next((said for name in reversed(names[1:]) if (said := _said(log, name))), "")
+    return Exchange(names, words_of(log, names[0]), said, names[first:], worked)
 
 
 def uses(log: OpenedLog, name: Name) -> bool | None:

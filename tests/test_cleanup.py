@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 from pathlib import Path
@@ -182,6 +183,10 @@ def test_a_model_forgets_to_the_last_word(kind: type[Program], tmp_path: Path) -
     assert shown(talk.path) == [*range(1, 41)]
     body = json.dumps(talk.body())
     assert "schema" not in body and "filter_context" not in body and "Done." not in body and LOGIN[-1] in body
+    if talk.name != "chat":
+        session = good("export", talk.path, "--to", talk.name).out
+        again = Log.open(io.BytesIO(session))
+        assert len(again.names()) == 40 and again.check() == []
     assert "is out of the context" in good(*command[1:]).err and "Nothing to clean up." in good(*command[1:-1]).err
     assert len(good("log", talk.path, "--json").values) == 2
     good("undo", talk.path)

@@ -47,7 +47,7 @@ class Exchange(NamedTuple):
     """`asked`: the user's words that open it; `said`: the last words of the model, "" where it said nothing.
 
     `called`: of its messages those from the first call of the tool on, that stands behind every other tool's;
-    `worked`: whether other tools were called; `ours`: the messages that neither call nor answer other tools.
+    `worked`: whether other tools were called.
     """
 
     names: Sequence[Name]
@@ -55,7 +55,6 @@ class Exchange(NamedTuple):
     said: str
     called: Sequence[Name]
     worked: bool
-    ours: Sequence[Name]
 
 
 class Planning(NamedTuple):
@@ -93,9 +92,9 @@ def planning(newest_first: Iterable[Exchange], *, calling: bool = False) -> Plan
 def _beside_work(one: Exchange) -> Planning:
     """The newest exchange, in which other tools were called too: the work and its request stay, but for a command."""
     asked = asks(one.asked)
-    request = list(one.names[:1]) if asked is Asks.PLAINLY else []
-    names = list(one.ours) if asked is Asks.PLAINLY and _COMMAND.match(one.asked) else list(one.called)
-    return Planning(names, list(dict.fromkeys([*request, *names])))
+    request = one.names[:1] if asked is Asks.PLAINLY else ()
+    goes = request if _COMMAND.match(one.asked) else ()
+    return Planning([*goes, *one.called], [*request, *one.called])
 
 
 def _goes_on(one: Exchange) -> bool:
@@ -132,10 +131,6 @@ _ROWS: tuple[tuple[str, str], ...] = (
         r"\bwe(?:'ve|'d|\s+have|\s+had)?\s+(?:just\s+)?(?:said|discussed|talked|wrote|spoke|decided)\b"
         rf"|\b(?:discussion|conversation)s?\b{_ABOUT}|\b(?:everything|anything|all)\s+(?:about|on|regarding)\b"
         r"|\b(?:our|earlier|previous|last|first|these|those)\s+(?:\w+\s+)?messages?\b|\bmessages?\s+\d",
-    ),
-    (
-        r"(?:remove|delete|drop|clear|take|leave)\b",
-        r"\b(?:from|out of)\s+(?:the|your|our|this)\s+(?:context|conversation)\b(?=\s*(?:window)?\s*(?:,|$))",
     ),
     (
         r"(?:vergiss|vergesst|vergessen\s+sie)\b(?!\s+(?:bitte\s+)?nicht\b)",
@@ -179,13 +174,21 @@ _ROWS: tuple[tuple[str, str], ...] = (
     (r".*भूल\s+जा(?:ओ|इए|एँ|एं)\s*$", r"बातचीत|चर्चा|बात"),
 )
 """A row a language: the verb that a request begins with (in some it ends so), and words of what was said."""
-REMOVING = 1
-"""The row of verbs that say nothing of forgetting by themselves."""
+_OTHERS: tuple[tuple[str, str], ...] = (
+    (
+        r"(?:remove|delete|drop|clear|take|leave)\b",
+        r"\b(?:from|out of)\s+(?:the|your|our|this)\s+(?:context|conversation)\b(?=\s*(?:window)?\s*(?:,|$))",
+    ),
+    (r"(?:show|tell|list|preview)\b", r"\bwhat\s+(?:you|would|will)\b.*\bforg(?:et|otten)\b"),
+)
+"""Verbs that say nothing of forgetting by themselves, in the language that is best known here."""
 
 
 @cache
-def _requests() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
-    return [(re.compile(verb, re.IGNORECASE), re.compile(talk, re.IGNORECASE)) for verb, talk in _ROWS]
+def _requests() -> list[tuple[re.Pattern[str], re.Pattern[str], Asks]]:
+    """Verbs, words of what was said, and what the verb is without these."""
+    rows = [*((*row, Asks.VERB) for row in _ROWS), *((*row, Asks.NO) for row in _OTHERS)]
+    return [(re.compile(verb, re.IGNORECASE), re.compile(talk, re.IGNORECASE), alone) for verb, talk, alone in rows]
 
 
 def asks(text: str) -> Asks:
@@ -199,10 +202,7 @@ def asks(text: str) -> Asks:
     sentence = _SENTENCE.match(words, before.end() if before else 0)
     said = sentence[0].strip() if sentence else ""
     found = Asks.NO
-    for place, (verb, talk) in enumerate(_requests()):
+    for verb, talk, alone in _requests():
         if verb.match(said):
-            if talk.search(said):
-                return Asks.PLAINLY
-            if place != REMOVING:
-                found = Asks.VERB
+            found = max(found, Asks.PLAINLY if talk.search(said) else alone)
     return found

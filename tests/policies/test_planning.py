@@ -33,6 +33,7 @@ PLAINLY = [
     "Forget messages 12-20",
     "Remove the schema talk from this conversation.",
     "Drop all of that from your context, please. Then go on.",
+    "Can you show me what you would forget, before you do it?",
     "Vergiss bitte, was wir über das Schema gesagt haben",
     "Vergiss alles über die Datenbank!",
     "Oublie tout ce qu'on a dit sur le schéma",
@@ -84,6 +85,8 @@ ORDINARY = [
     "remove the discussion page from the site",
     "Remove the user from the history table",
     "Clear the cache, then take the button out of the form",
+    "Show me what happens when you forget the password",
+    "Show what we have",
     "Vergiss bitte nicht, die Diskussion zu testen",
     "vergiss nicht, was wir besprochen haben",
     "N'oublie pas ce qu'on a dit sur le schéma",
@@ -155,9 +158,7 @@ def one(
     """An exchange from message `first` on; `called`: the tool is called from there on."""
     count = size if size is not None else 1 + bool(said) + 2 * bool(called)
     names = [*range(first, first + count)]
-    return Exchange(
-        names, asked, said, [n for n in names if called and n >= called], worked, names[:1] if worked else names
-    )
+    return Exchange(names, asked, said, [n for n in names if called and n >= called], worked)
 
 
 def found(*exchanges: Exchange, calling: bool = False) -> list[int]:
@@ -216,7 +217,7 @@ def test_work_is_no_planning() -> None:
     alone = one(3, "Implement it.", called=6, worked=True, size=5)
     assert planning([alone, TALK], calling=True) == Planning([6, 7], [6, 7])
     command = one(3, "/forget it", called=6, worked=True, size=5)
-    assert planning([command, TALK]).names == [3]
+    assert planning([command, TALK]) == Planning([3, 6, 7], [3, 6, 7])
 
 
 EXCHANGES = st.lists(
