@@ -323,7 +323,10 @@ def _paired(log: OpenedLog, context: list[Kept], own: Sequence[int], gone: set[i
 
 
 def _broken(log: OpenedLog, context: list[Kept]) -> tuple[list[str], set[str]]:
-    """Ids of calls that nothing behind them answers, in order, and of results of calls that nothing before makes."""
+    """Ids of calls that no result answers, in order, and of results of calls that nothing before makes.
+
+    A result that stands before its call, as a program may have written it, answers it.
+    """
     waiting: dict[str, None] = {}
     made: set[str] = set()
     lost: set[str] = set()
@@ -332,7 +335,7 @@ def _broken(log: OpenedLog, context: list[Kept]) -> tuple[list[str], set[str]]:
         lost.update(result for result in results if result not in made)
         for result in results:
             waiting.pop(result, None)
-        waiting.update(dict.fromkeys(calls))
+        waiting.update(dict.fromkeys(call for call in calls if call in made or call not in lost))
         made.update(calls)
     return list(waiting), lost
 

@@ -22,7 +22,11 @@ from ctxkit.formats.chat_parts import arguments_of, part_of
 _INSIDE = ("function", "custom", "functionCall", "function_call", "value")
 """Where providers put a call's name and arguments, also as text, if not beside its id."""
 _ARGUMENTS = ("arguments", "input", "args", "value")
-_TIMES = ("timestamp", "ts")
+_BESIDE = ("timestamp", "ts", "isMeta", "isVirtual", "isApiErrorMessage", "origin")
+"""Keys of a program's row that are no words: when it was, and whether it was said to a model, and by whom."""
+_OF_MESSAGE = ("role", "id", "model", "provider", "api", "stopReason")
+"""Keys of the message in such a row that say whose it is, of which response and model, and whether that came to an
+end."""
 
 
 def stubbed(content: Content, stub: Any) -> Content:
@@ -84,13 +88,16 @@ def left_out(kind: str) -> str:
 
 def _beside(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What of its rows tells of a shortened message: the record of a chat; of another program's row, which is read for
-    its words, the time alone.
+    its words, what is none. A program that words a row itself has none of a shortened one: it has the time alone.
     """
     head = rows[0] if rows else {}
     if isinstance(head.get("role"), str):
         return [head]
-    times = {key: head[key] for key in _TIMES if key in head}
-    return [times] if times else []
+    message = head.get("message")
+    if not isinstance(message, dict):
+        return [times] if (times := {key: head[key] for key in _BESIDE[:2] if key in head}) else []
+    found = {key: head[key] for key in _BESIDE if key in head}
+    return [found | {"message": {key: message[key] for key in _OF_MESSAGE if key in message}}]
 
 
 def of_call(call: Call, arguments: Any) -> dict[str, Any]:

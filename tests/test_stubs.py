@@ -69,11 +69,15 @@ def test_a_call_as_its_provider_wrote_it(raw: dict[str, Any] | None, expected: d
     [
         ({"role": "tool", "content": "long", "ts": 5, "agent": "a", "meta": {}},
          [{"role": "tool", "content": "long", "ts": 5, "agent": "a", "meta": {}}]),
-        ({"type": "user", "timestamp": "2026-01-01T00:00:00Z", "message": {"content": "long"}},
+        ({"type": "user", "timestamp": "2026-01-01T00:00:00Z", "isMeta": True, "message": {"content": "long"}},
+         [{"timestamp": "2026-01-01T00:00:00Z", "isMeta": True, "message": {}}]),
+        ({"type": "assistant", "message": {"id": "m", "model": "x", "stopReason": "aborted", "content": "long"}},
+         [{"message": {"id": "m", "model": "x", "stopReason": "aborted"}}]),
+        ({"type": "attachment", "isMeta": True, "timestamp": "2026-01-01T00:00:00Z", "attachment": {"content": "long"}},
          [{"timestamp": "2026-01-01T00:00:00Z"}]),
-        ({"type": "user", "message": {"content": "long"}}, []),
+        ({"type": "attachment", "attachment": {"content": "long"}}, []),
     ],
 )  # fmt: skip
 def test_what_is_beside_the_words_stays(row: dict[str, Any], expected: list[dict[str, Any]]) -> None:
-    """The keys of a chat's record; of a program's row, which would be read for its words, the time."""
+    """The keys of a chat's record; of a program's row, which would be read for its words, when it was and whose it is."""
     assert stubbed(Content("user", [Text("long")], None, [row]), "[cut]").rows == expected

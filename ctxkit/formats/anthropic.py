@@ -33,8 +33,8 @@ from ctxkit.formats.bodies import (
 from ctxkit.formats.carried import RESULT_KINDS, SERVER_ANSWERS, SERVER_CALLS, SERVER_KINDS, USER_KINDS, carried
 
 _THINKING = ("thinking", "redacted_thinking")
-_LONGEST_ID = 256
-_LONGEST_NAME = 128
+LONGEST_ID = 256
+LONGEST_NAME = 128
 Block = dict[str, Any]
 
 
@@ -86,7 +86,7 @@ class _Writer:
         self._repairs = repairs
         self._tools = tools
         self._as_sent = as_sent
-        self._ids = Ids(_LONGEST_ID)
+        self._ids = Ids(LONGEST_ID)
 
     def system(self, content: Content) -> str:
         """The words of a message of the preamble."""
@@ -160,7 +160,7 @@ class _Writer:
                 call = {
                     "type": "tool_use",
                     "id": self._ids.call(part.id),
-                    "name": tool_name(part.name, _LONGEST_NAME, self._repairs),
+                    "name": tool_name(part.name, LONGEST_NAME, self._repairs),
                     "input": arguments(part),
                 }
                 if signature_of(part.raw) is not None:

@@ -6,7 +6,7 @@ Nothing of a transcript comes out of here: kinds, places and counts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.resume.blocks import CUT, Block, fold
@@ -50,11 +50,14 @@ def compared(sent: Iterable[Block], ours: Iterable[Block]) -> Compared:
     return Compared(len(theirs), f"block {same}: agent {wanted}, ctxkit {got} ({lengths})", ruled)
 
 
-def of_the_source(before: Sequence[Block], after: Sequence[Block], chosen: Container[str], brought: str) -> str:
+def of_the_source(
+    before: Sequence[Block], after: Sequence[Block], chosen: Container[str], brought: str, gone: Mapping[str, int]
+) -> str:
     """Where what an agent sends of an edited session is not what it sent of the unedited one, less what an op took.
 
     `chosen`: strings of the messages that are in the context still, and ids of calls and results whose other half is;
-    `brought`: all words that ops brought in. Empty where every block is the source's or an op's, and all of the source
+    `brought`: all words that ops brought in; `gone`: how often strings stand in messages that are in the context no
+    more, as the same words may be sent of one message and not of another. Empty where every block is the source's or an op's, and all of the source
     that was chosen is there. What was chosen and not sent before may go: a late result, where what stood between went.
     """
     before, after = without_unpaired(before), without_unpaired(after)
@@ -68,7 +71,9 @@ def of_the_source(before: Sequence[Block], after: Sequence[Block], chosen: Conta
     left = Counter(map(_named, (block for block in before if not block.rule)))
     left -= Counter(map(_named, (block for block in after if not block.rule)))
     now = "\n".join(_words(block) for block in after)
-    for kind, words in left:
+    for (kind, words), times in left.items():
+        if kind == "text" and times <= gone.get(words, 0):
+            continue
         if kind != "text" and words in chosen:
             return f"a {kind} of the source that was chosen is not there"
         if kind == "text" and words in chosen and words not in now:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ctxkit import Log
 from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, NothingToSend
-from tests.lossless import chosen
+from tests.lossless import Thing, chosen
 from tests.resume.agents import AGENTS
 from tests.resume.blocks import Block, fold
 from tests.resume.compare import Compared, of_the_source
@@ -110,7 +110,13 @@ def _beside_source(source: Sent, path: Path, log: Log, after: list[Block]) -> st
     held = [log.messages[n - 1] for n in log.listed() if isinstance(n, int)]
     calls, results = ({one for message in held for one in getattr(message, what)} for what in ("calls", "results"))
     strings = {fold(word) for found in told.values() for thing in found for word in thing.words}
-    return of_the_source(source(path), after, strings | (calls & results), fold(" ".join(brought)))
+    gone = _words(chosen(Log.open(path))) - _words(told.items())
+    return of_the_source(source(path), after, strings | (calls & results), fold(" ".join(brought)), gone)
+
+
+def _words(told: Iterable[tuple[str, list[Thing]]]) -> Counter[str]:
+    """How often each string stands in messages."""
+    return Counter(fold(word) for _, things in told for thing in things for word in thing.words)
 
 
 NOTHING = "ctxkit: nothing left to send"

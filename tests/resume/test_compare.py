@@ -98,14 +98,14 @@ SAID = [
 )  # fmt: skip
 def test_beside_the_source(after: list[Block], chosen: list[str], brought: str, expected: str) -> None:
     """What the agent sent of the session before the edit, less what the op took, with what it brought."""
-    assert of_the_source(SAID, after, chosen, brought) == expected
+    assert of_the_source(SAID, after, chosen, brought, {}) == expected
 
 
 def test_a_second_result_of_the_source_may_go() -> None:
     """No provider takes it: a session that is written anew has the first alone."""
     second = replace(RESULT, body="another")
     made = Block("assistant", "tool_use", RESULT.key, "Read{}")
-    assert of_the_source([made, RESULT, second], [made, RESULT], [RESULT.key], "") == ""
-    assert of_the_source([made, RESULT, second], [made], [RESULT.key], "") == (
+    assert of_the_source([made, RESULT, second], [made, RESULT], [RESULT.key], "", {}) == ""
+    assert of_the_source([made, RESULT, second], [made], [RESULT.key], "", {}) == (
         "a tool_result of the source that was chosen is not there"
     )

@@ -60,9 +60,7 @@ class _Anew:
 
     def spoken(self, kept: Kept) -> bool:
         """Whether a message is a row of the user or the assistant."""
-        if kept.content is not None:
-            return True
-        return self.rows.chain.links.kinds[self.rows.links_of[kept.n][0]] <= Kind.ASSISTANT
+        return kept.content is not None or _has_row(kept, self.rows)
 
     def told(self, kept: Kept) -> Kept:
         """An attachment's words as the user's."""
@@ -81,8 +79,8 @@ class _Anew:
                 yield from ([kept] for kept in run)
 
     def _calls(self, kept: Kept) -> tuple[str, ...]:
-        """The calls of a message that stands as it is."""
-        return self.edited.transcript.messages[kept.n - 1].calls if kept.n and kept.content is None else ()
+        """The calls of a message of the file."""
+        return self.edited.transcript.messages[kept.n - 1].calls if kept.n else ()
 
     def lines(self, run: list[Kept], *, apart: bool) -> Iterator[bytes]:
         """The rows of one message; of several that make the same calls, as one that makes each call once.
@@ -90,10 +88,8 @@ class _Anew:
         `apart`: its response gets another id, or it would be one with what stands above.
         """
         kept = run[0]
-        if not kept.n or kept.content is not None:
-            row = row_of(kept.content, self.session, self.repairs, parent=self._parent, ts=self._ts(kept)) if (
-                kept.content is not None
-            ) else None  # fmt: skip
+        if kept.content is not None and not _has_row(kept, self.rows):
+            row = row_of(kept.content, self.session, self.repairs, parent=self._parent, ts=self._ts(kept))
             if row is not None:
                 self._parent = row["uuid"]
                 self.keys.append(row["uuid"])
@@ -116,12 +112,19 @@ class _Anew:
                 first = False
 
     def _rows(self, kept: Kept) -> Iterator[tuple[bytes, dict[str, Any]]]:
-        """The rows of a message, as bytes and read; without those that are nothing but thinking, where that goes."""
-        from ctxkit.formats.claude_code.rewriting import changed
+        """The rows of a message, as bytes and read; without those that are nothing but thinking, where that goes.
+
+        Of one that says less the first.
+        """
+        from ctxkit.formats.claude_code.rewriting import changed, shortened
 
         for span in self._spans(kept.n):
             raw = self.edited.read(*span)
             row = loads(raw)
+            if kept.content is not None:
+                raw = changed(raw, shortened(row, kept.content, self.repairs))
+                yield raw, loads(raw)
+                return
             rest = without_thinking(row) if kept.bare else None
             if rest:
                 raw = changed(raw, {("message", "content"): rest})
@@ -170,6 +173,11 @@ class _Anew:
         return text(self.rows.chain.links.times[self.rows.links_of[kept.n][0]]) or None
 
 
+def _has_row(kept: Kept, rows: Rows) -> bool:
+    """Whether a message is a row of the file, of the user or the assistant."""
+    return kept.n > 0 and rows.chain.links.kinds[rows.links_of[kept.n][0]] <= Kind.ASSISTANT
+
+
 def _ids(row: dict[str, Any], kind: str) -> list[str]:
     """The ids of the calls that a row makes, or of those that it answers."""
     message = row.get("message")
@@ -188,7 +196,7 @@ def _again(context: Sequence[Kept], rows: Rows) -> Iterator[bool]:
     """For each message whether it goes on with a response that another one began, no words of the user between."""
     begun: set[str] = set()
     for kept in context:
-        row = rows.links_of[kept.n][0] if kept.n and kept.content is None else -1
+        row = rows.links_of[kept.n][0] if kept.n and (kept.content is None or _has_row(kept, rows)) else -1
         response = rows.responses.get(kept.n, "") if row >= 0 else ""
         yield response in begun
         if response:

@@ -74,10 +74,9 @@ def pieces_of(contents: Iterable[Content], model: str, repairs: Repairs) -> list
     """The pieces of a context, without what is never sent. `model`: of the request; it decides on some reminders."""
     pieces: list[Piece] = []
     for content in contents:
-        if not content.rows or "type" not in content.rows[0]:  # not the program's row: a record that an op brought in
-            role = "assistant" if content.role == "assistant" else "user"
-            blocks = [block for part in content.parts for block in _own(part, repairs)]
-            pieces.append(Piece(role, blocks, "own"))
+        if not content.rows or "type" not in content.rows[0]:  # not the program's row: what an op brought in or made
+            if (piece := _made(content, repairs)) is not None:
+                pieces.append(piece)
             continue
         for row in unique_rows(content.rows):
             piece = _row(row, model, repairs)
@@ -112,7 +111,7 @@ def last_model(contents: Sequence[Content]) -> str:
     """The model of the last assistant message: the one a resumed session goes on with (rule 7)."""
     for content in reversed(contents):
         for row in reversed(content.rows):
-            model = _message(row).get("model") if row.get("type") == "assistant" else None
+            model = _message(row).get("model") if row.get("type", content.role) == "assistant" else None
             if isinstance(model, str) and model not in ("", "<synthetic>"):
                 return model
     return ""
@@ -135,14 +134,35 @@ def is_blank(block: dict[str, Any]) -> bool:
     return block.get("type") == "text" and not text(block.get("text")).strip()
 
 
+def _made(content: Content, repairs: Repairs) -> Piece | None:
+    """The piece of a message that an op brought in, or made of a row: that one is sent, or not, as its row would be."""
+    row = content.rows[0] if content.rows else {}
+    if not _is_sent(row, repairs):
+        return None
+    blocks = [block for part in content.parts for block in _own(part, repairs)]
+    message = _message(row)
+    if content.role == "assistant":
+        return Piece("assistant", blocks, "own", text(message.get("id")), text(message.get("model")))
+    if _origin(row) == "task-notification":
+        return Piece("user", [_wrapped(block) for block in blocks], "own", loose=True)
+    return Piece("user", blocks, "own", meta=row.get("isMeta") is True)
+
+
+def _is_sent(row: dict[str, Any], repairs: Repairs) -> bool:
+    """Whether a row is for the model at all."""
+    if is_error(row):
+        repairs.leave_out("API error message")
+        return False
+    if row.get("isVirtual") is True:
+        repairs.leave_out("row that is on the screen only")
+        return False
+    return True
+
+
 def _row(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | None:
     """The piece of one row, None where Claude Code does not send it."""
     kind = row.get("type")
-    if is_error(row):
-        repairs.leave_out("API error message")
-        return None
-    if row.get("isVirtual") is True:
-        repairs.leave_out("row that is on the screen only")
+    if not _is_sent(row, repairs):
         return None
     if kind == "attachment":
         return _attachment(row, model, repairs)

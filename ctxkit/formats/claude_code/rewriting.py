@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.jsontext import dumps, loads
-from ctxkit.core.messages import Repairs
+from ctxkit.core.messages import Content, Repairs
 from ctxkit.core.splice import Path, spliced
 from ctxkit.formats.base import Block, Edited, Kept, NewSession, Written
 from ctxkit.formats.claude_code.chain import Chain
@@ -159,6 +159,12 @@ def changed(raw: bytes, asked: Changes) -> bytes:
                 inner = inner.setdefault(key, {})
             inner[path[-1]] = value
         return _json(row)
+
+
+def shortened(row: dict[str, Any], content: Content, repairs: Repairs) -> Changes:
+    """What changes in the row of a message that says less; who said it, and to whom, stays."""
+    asked: Changes = {("message", "content"): blocks_of(content, repairs)}
+    return asked | {("toolUseResult",): None} if "toolUseResult" in row else asked
 
 
 def _json(value: Any) -> bytes:
@@ -337,10 +343,8 @@ class Plan:
             row = loads(self.edited.read(entry.offset, entry.size))
             if content is None or not isinstance(row.get("message"), dict):
                 raise _NotInPlace
-            blocks = blocks_of(content, self.repairs)
-            self.change(i, ("message", "content"), blocks)
-            if "toolUseResult" in row:
-                self.change(i, ("toolUseResult",), None)
+            for path, value in shortened(row, content, self.repairs).items():
+                self.change(i, path, value)
 
     def _come_in(self) -> None:
         """Rows that ops brought in: each run of them right above what follows it."""

@@ -11,8 +11,19 @@ from typing import Any
 
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.formats.anthropic import LONGEST_ID, LONGEST_NAME
 from ctxkit.formats.base import Kept, NewSession, Written
-from ctxkit.formats.bodies import arguments, clean, is_base64, is_url, kind_of, speaker, unsaid_name
+from ctxkit.formats.bodies import (
+    Ids,
+    arguments,
+    clean,
+    is_base64,
+    is_url,
+    kind_of,
+    speaker,
+    tool_name,
+    unsaid_name,
+)
 
 VERSION = "2.1.329"
 """The version of Claude Code whose rows these are like."""
@@ -22,6 +33,29 @@ SYNTHETIC = "<synthetic>"
 _CARRIED = {"document", "search_result"}
 """Blocks of Anthropic's that a user row can hold as they are."""
 _ENDED = {True: "tool_use", False: "end_turn"}
+
+
+class Calls:
+    """Calls as Anthropic takes them: Claude Code sends ids and names as they stand in the session."""
+
+    def __init__(self, repairs: Repairs) -> None:
+        self._repairs = repairs
+        self._ids = Ids(LONGEST_ID)
+
+    def named(self, content: Content) -> Content:
+        """The content with ids and names that the provider takes; an id stands for one call alone."""
+        if not any(isinstance(part, Call | Result) for part in content.parts):
+            return content
+        return Content(content.role, [self._named(part) for part in content.parts], content.name, content.rows)
+
+    def _named(self, part: Part) -> Part:
+        match part:
+            case Call(id=identity):
+                name = tool_name(part.name, LONGEST_NAME, self._repairs)
+                return Call(self._ids.call(identity), name, part.arguments, part.raw)
+            case Result(id=identity):
+                return Result(self._ids.answer(identity), part.content, part.is_error, part.raw)
+        return part
 
 
 def write(context: Iterable[Kept], session: NewSession) -> Written:
@@ -34,8 +68,10 @@ def write(context: Iterable[Kept], session: NewSession) -> Written:
 def _rows(context: Iterable[Kept], session: NewSession, written: Written) -> Iterator[bytes]:
     parent: str | None = None
     [keys] = written.keys
+    calls = Calls(written.repairs)
     for kept in context:
-        row = row_of(kept.content or Content("user", []), session, written.repairs, parent=parent, ts=kept.ts)
+        content = calls.named(kept.content or Content("user", []))
+        row = row_of(content, session, written.repairs, parent=parent, ts=kept.ts)
         if row is not None:
             parent = row["uuid"]
             keys.append(row["uuid"])

@@ -152,11 +152,10 @@ def merge(pieces: list[Piece]) -> list[Sent]:
 def _open(piece: Piece, opened: dict[str, int], last: int) -> int:
     """The message that an assistant's piece belongs to, by its response; `last`: where it begins one.
 
-    What ctxkit brought in names no response: a call that it shortened, and that a copied history makes twice, belongs
-    to the response that makes that call.
+    A call that ctxkit shortened, and that a copied history makes twice, belongs to the response that makes that call.
     """
     calls = [text(block.get("id")) for block in piece.blocks if _is_call(block)]
-    known = calls if piece.kind == "own" else [piece.response]
+    known = [piece.response, *calls] if piece.kind == "own" else [piece.response]
     at = next((opened[key] for key in known if key in opened), last)
     for key in filter(None, (piece.response, *calls)):
         opened.setdefault(key, at)

@@ -21,6 +21,7 @@ from ctxkit.formats.pi.reader import PiReader
 from ctxkit.formats.pi.rows import PiRow
 from ctxkit.formats.pi.sessions import Entries, file_name, header, line, marker
 from ctxkit.formats.pi.tree import Entry, path_of
+from ctxkit.formats.pi.wire import ROLES
 
 _LAST = 1 << 60
 """The order of an entry's own patch: what is put in before it comes first."""
@@ -119,7 +120,9 @@ class _Plan:
         rows = self.rows
         self.head = self._lost_head()
         out = {rows.of_message[n] for n in self.edited.gone}
-        out |= {i for i, row in enumerate(rows.rows) if row.type in ("label", "context_edit") and self._aims_at(i, out)}
+        less = {rows.of_message[kept.n] for kept in self.edited.context if kept.n and kept.content is not None}
+        for kind, aims in (("label", out), ("context_edit", out | less)):
+            out = out | {i for i, row in enumerate(rows.rows) if row.type == kind and self._aims_at(i, aims)}
         for i in out:
             self.changes[i] = None
         last = -1
@@ -183,20 +186,27 @@ class _Plan:
 
     def _say(self, i: int, kept: Kept) -> None:
         """Entry i with other content: what it is called, and where it hangs, stays."""
-        made = self.made.of(Kept(0, kept.content, kept.ts), self.rows.key(self.rows.entries[i].parent))
-        if len(made) != 1:
+        made = self._said(i, self.made.of(Kept(0, kept.content, kept.ts), None))
+        if len(made) == 1:
+            self.instead[i] = line(made[0]).rstrip(b"\n")
+        else:
             self.changes[i] = None
-            return
+
+    def _said(self, i: int, made: list[Json]) -> list[Json]:
+        """What was `made` of the message of entry i, as that entry where it is one: who said it, and when, stays."""
+        if len(made) != 1:
+            return made
         entry = made[0]
         old = loads(self.edited.read(*self.rows.spans[i]))
-        if isinstance(old.get("message"), dict) and old["message"].get("role") == entry["message"]["role"]:
+        role = old["message"].get("role") if isinstance(old.get("message"), dict) else ""
+        if role == entry["message"]["role"] or role not in ROLES:
             entry["message"] = old["message"] | {"content": entry["message"]["content"]}
         entry["timestamp"] = old.get("timestamp", entry["timestamp"])
         for key in ("id", "parentId"):
             entry.pop(key)
             if key in old:
                 entry[key] = old[key]
-        self.instead[i] = line(entry).rstrip(b"\n")
+        return [entry]
 
     def _come_in(self, last: int, kept: Kept) -> None:
         """A message behind entry `last`; -1: before all."""
@@ -274,8 +284,10 @@ class _Plan:
             if content is None and message is not None:
                 spans = ((message.offset, message.size), *message.more)
                 content = content_of(message, [loads(self.edited.read(*span)) for span in spans])
-            for entry in self.made.of(Kept(0, content, kept.ts), parent):
-                parent = entry["id"]
+            made = self.made.of(Kept(0, content, kept.ts), parent)
+            for entry in self._said(at, made) if at >= 0 else made:
+                if not linear:
+                    entry["parentId"], parent = parent, entry.get("id") or parent
                 yield line({k: v for k, v in entry.items() if not (linear and k in ("id", "parentId"))})
         if left > 0:
             self.repairs.leave_out("entry of branches and other history of its program", left)
