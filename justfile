@@ -81,6 +81,10 @@ ci:
 resume *args:
     python -m tests.resume {{args}}
 
+# Sessions after ops, read again by ctxkit instead of the agent: all files, every op, single messages (minutes)
+reread *args:
+    python -m tests.resume.rereading {{args}}
+
 # Random ops on whole real sessions, 2,000 sequences per format unless `--count` says otherwise (an hour at most)
 whole *args:
     python -m tests.whole {{args}}

@@ -79,5 +79,5 @@ def test_a_call_as_its_provider_wrote_it(raw: dict[str, Any] | None, expected: d
     ],
 )  # fmt: skip
 def test_what_is_beside_the_words_stays(row: dict[str, Any], expected: list[dict[str, Any]]) -> None:
-    """The keys of a chat's record; of a program's row, which would be read for its words, when it was and whose it is."""
+    """The keys of a chat's record; of a program's row, which would be read for its words, when it was and whose."""
     assert stubbed(Content("user", [Text("long")], None, [row]), "[cut]").rows == expected

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import functools
+import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatch
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from tests.resume import exports
@@ -53,6 +55,8 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=cache(), help="where agents are installed (default %(default)s)")
     parser.add_argument("--edited", action="store_true", help="resume exports, after ops and of other formats")
     parser.add_argument("--edit", default="*", metavar="GLOB", help="with --edited: only such edits (default *)")
+    parser.add_argument("--sample", type=int, metavar="N", help="with --edited: so many of each kind, by chance")
+    parser.add_argument("--seed", type=int, default=15, help="of that chance (default %(default)s)")
     parser.add_argument("--write", action="store_true", help="put the summary into docs/formats.md")
     asked = parser.parse_args()
     if not sys.platform.startswith("linux"):
@@ -72,7 +76,13 @@ def main() -> int:
                 print(f"{agent.name} {version}: not installed: {why}")
                 missing += 1
                 continue
-            found = list(edited(installed, asked.file, asked.edit) if asked.edited else judged(installed, asked.file))
+            if asked.edited:
+                chosen = exports.exports(agent.name, asked.file, asked.edit)
+                found = list(
+                    edited(installed, chosen if asked.sample is None else some(chosen, asked.sample, asked.seed))
+                )
+            else:
+                found = list(judged(installed, asked.file))
             ran += len(found)
             failed += sum(bool(one.first) for _, one in found)
             summary += table(installed, found, edited=asked.edited)
@@ -109,10 +119,18 @@ def judged(installed: Installed, pattern: str) -> Iterator[tuple[str, Compared]]
         yield "", found
 
 
-def edited(installed: Installed, pattern: str, edit: str) -> Iterator[tuple[str, Compared]]:
+def some(listed: Iterable[exports.Export], count: int, seed: int) -> Iterator[exports.Export]:
+    """At most `count` exports of each kind, by chance, in the order that they had."""
+    chance = random.Random(seed)
+    for _, kind in groupby(listed, key=lambda export: export.what):
+        found = list(kind)
+        yield from (found[at] for at in sorted(chance.sample(range(len(found)), min(count, len(found)))))
+
+
+def edited(installed: Installed, chosen: Iterable[exports.Export]) -> Iterator[tuple[str, Compared]]:
     """Resume each export; a line each is printed as it comes."""
     sent = functools.cache(partial(blocks_of_file, installed))
-    for export in exports.exports(installed.agent.name, pattern, edit):
+    for export in chosen:
         found = exports.judge(installed.agent.name, export, partial(answer, installed, model=""), sent)
         if found is not None:
             found = explained(f"{installed.agent.name} {installed.version}", export.path, export.what, found)

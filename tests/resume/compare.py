@@ -57,8 +57,9 @@ def of_the_source(
 
     `chosen`: strings of the messages that are in the context still, and ids of calls and results whose other half is;
     `brought`: all words that ops brought in; `gone`: how often strings stand in messages that are in the context no
-    more, as the same words may be sent of one message and not of another. Empty where every block is the source's or an op's, and all of the source
-    that was chosen is there. What was chosen and not sent before may go: a late result, where what stood between went.
+    more, as the same words may be sent of one message and not of another. Empty where every block is the source's or
+    an op's, and all of the source that was chosen is there. What was chosen and not sent before may go: a late result,
+    where what stood between went.
     """
     before, after = without_unpaired(before), without_unpaired(after)
     was = "\n".join(_words(block) for block in before if not block.rule)

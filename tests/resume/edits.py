@@ -52,7 +52,7 @@ def one_result(copy: Path) -> Log | None:
     if found is None:
         return None
     results = [n for n in log.state().steps.members(found) if log.messages[n - 1].results]
-    return _commit(log, Forget(at=log.here(), ids=str(results[0])))
+    return commit(log, Forget(at=log.here(), ids=str(results[0])))
 
 
 def rewind(copy: Path) -> Log:
@@ -78,7 +78,7 @@ def remember(copy: Path) -> Log:
 def recall(copy: Path) -> Log:
     """The first half goes, and a step of it comes back."""
     log = Log.open(copy)
-    half = _numbers(log)[: len(_numbers(log)) // 2 + 1]
+    half = numbers(log)[: len(numbers(log)) // 2 + 1]
     log.forget(half, include_protected=True)
     Log.open(copy).recall(str(half[len(half) // 2]))
     return Log.open(copy)
@@ -87,7 +87,7 @@ def recall(copy: Path) -> Log:
 def compact(copy: Path) -> Log:
     """A summary in the place of the second third of the context."""
     log = Log.open(copy)
-    return _commit(log, Compact(at=log.here(), ids=_third(log), text=SUMMARY))
+    return commit(log, Compact(at=log.here(), ids=_third(log), text=SUMMARY))
 
 
 def condensed(strategy: str, copy: Path) -> Log | None:
@@ -106,16 +106,16 @@ def undone(copy: Path) -> Log:
 def trim(copy: Path) -> Log:
     """The message in the middle says less, as does the last one with results."""
     log = Log.open(copy)
-    short = {middle(log), *[n for n in _numbers(log) if log.messages[n - 1].results][-1:]}
-    return _commit(log, Trim(at=log.here(), ids="", stubs={str(n): STUB for n in short}))
+    short = {middle(log), *[n for n in numbers(log) if log.messages[n - 1].results][-1:]}
+    return commit(log, Trim(at=log.here(), ids="", stubs={str(n): STUB for n in short}))
 
 
 def edit(copy: Path) -> Log:
     """Exactly this: a question of ours, then the second half of the context."""
     log = Log.open(copy)
-    numbers = _numbers(log)
-    items = [Item(message=ASKED), *(Item(n=n) for n in numbers[len(numbers) // 2 :])]
-    return _commit(log, Edit(at=log.here(), items=items))
+    found = numbers(log)
+    items = [Item(message=ASKED), *(Item(n=n) for n in found[len(found) // 2 :])]
+    return commit(log, Edit(at=log.here(), items=items))
 
 
 EDITS: dict[str, Callable[[Path], Log | None]] = {
@@ -138,33 +138,33 @@ EDITS: dict[str, Callable[[Path], Log | None]] = {
 
 def middle(log: Log) -> int:
     """The number of the message in the middle of the context."""
-    numbers = _numbers(log)
-    return numbers[len(numbers) // 2]
+    found = numbers(log)
+    return found[len(found) // 2]
 
 
-def _numbers(log: Log) -> list[int]:
+def numbers(log: Log) -> list[int]:
     """The messages of the context."""
     return [entry.message.n for entry in log.entries() if entry.message is not None]
 
 
 def _third(log: Log) -> str:
     """The second third of the context, in whole steps."""
-    numbers = _numbers(log)
-    third = numbers[len(numbers) // 3 : 2 * len(numbers) // 3 + 1]
+    found = numbers(log)
+    third = found[len(found) // 3 : 2 * len(found) // 3 + 1]
     return str(log.state().steps.close(Names.of(third)))
 
 
 def _group(log: Log) -> int | None:
     """The last response of the context with several calls that have results of their own."""
-    steps, shown = log.state().steps, set(_numbers(log))
-    for n in reversed(_numbers(log)):
+    steps, shown = log.state().steps, set(numbers(log))
+    for n in reversed(numbers(log)):
         answers = [m for m in steps.members(n) if log.messages[m - 1].results and m in shown]
         if len(log.messages[n - 1].calls) > 1 and len(answers) > 1:
             return n
     return None
 
 
-def _commit(log: Log, op: Op) -> Log:
+def commit(log: Log, op: Op) -> Log:
     """The log with an op that no command writes."""
     log.commit(op.name, lambda: Decision(op, ""))
     return Log.open(log.opening.path or "")

@@ -1,8 +1,8 @@
 """`python -m tests.resume.probes`: what Claude Code and pi themselves do with small sessions of ours, without ctxkit.
 
 The sources of two tables of ctxkit/formats/claude_code/pieces.py (which tools a resumed session has of itself, by
-model, and which fields of SendMessage are not sent), of where words and thinking between calls go, and of what
-docs/formats.md says of pi's models. Linux only; no test of the suite.
+model, and which fields of SendMessage are not sent), of where words and thinking between calls go, of rows that are
+not for the model, and of what docs/formats.md says of pi's models. Linux only; no test of the suite.
 """
 
 from __future__ import annotations
@@ -96,6 +96,60 @@ def _short(block: dict[str, Any]) -> str:
     return str(block.get("id") or block["type"])
 
 
+def kinds_of_rows() -> None:
+    """Print what Claude Code sends of rows that are no words of the user's, of a call without its result, of an odd id.
+
+    Rows of fixtures as they stand, and with `[shortened]` for the words of the row that is meta, or on the screen only.
+    """
+    folder = FIXTURES / "truth-claude-code"
+    meta, virtual, first = (
+        [json.loads(row) for row in (folder / f"{name}.jsonl").read_bytes().splitlines()]
+        for name in ("q20-response-over-meta", "q25-virtual", "q26-result-first")
+    )
+    short = {"role": "user", "content": [{"type": "text", "text": "[shortened]"}]}
+    alone = [
+        first[0],
+        *(row | {"parentUuid": up["uuid"]} for row, up in zip(first[2:], [first[0], first[2]], strict=True)),
+    ]
+    call = {"type": "tool_use", "id": "call_a|fc_b", "name": "Bash", "input": {}}
+    tried = {
+        "a response around a meta row": meta,
+        "the same, shortened": [row | {"message": short} if row.get("isMeta") else row for row in meta],
+        "rows on the screen only": virtual,
+        "these, shortened": [row | {"message": short} if n == 2 else row for n, row in enumerate(virtual)],
+        "a result before its call": first,
+        "the call without it": alone,
+        "an odd id": [json.loads(row) for row in response((call, {"type": "text", "text": "z"})).splitlines()],
+    }
+    for version in AGENTS["claude-code"].versions:
+        installed = install(AGENTS["claude-code"], cache(), version)
+        for what, rows in tried.items():
+            sent = resume(installed, b"".join(json.dumps(row).encode() + b"\n" for row in rows))["messages"]
+            print(
+                f"{version} {what}: {' | '.join(_said(one) for one in sent[:-1] if one['role'] != 'system')}",
+                flush=True,
+            )
+
+
+def _said(message: dict[str, Any]) -> str:
+    """Whose a message is, and what stands in it."""
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    told = (part.get("text") or part.get("id") or part.get("tool_use_id") or "" for part in parts)
+    return " ".join(
+        [message["role"], *(f"{part['type']}:{words[:20]}" for part, words in zip(parts, told, strict=True))]
+    )
+
+
+def thinking_of_another_model() -> None:
+    """Print what each version of pi sends of a response of another model, or another API, that thought."""
+    for version in AGENTS["pi"].versions:
+        installed = install(AGENTS["pi"], cache(), version)
+        for name in ("thinking", "thinking-other-api"):
+            sent = resume(installed, (FIXTURES / f"truth-pi/{name}.jsonl").read_bytes())["messages"]
+            print(f"pi {version} {name}: {' | '.join(map(_said, sent[:-1]))}", flush=True)
+
+
 def other_model() -> None:
     """Print with which model pi goes on where a session names only one that it has no key for, and the ids of calls.
 
@@ -114,6 +168,8 @@ def other_model() -> None:
 def main() -> int:
     """Print what each model has, what goes of each message, and the order that a copied response is sent in."""
     copies()
+    kinds_of_rows()
+    thinking_of_another_model()
     other_model()
     for version in AGENTS["claude-code"].versions:
         installed = install(AGENTS["claude-code"], cache(), version)

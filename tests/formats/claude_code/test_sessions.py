@@ -42,6 +42,21 @@ def test_a_session() -> None:
     assert told(log)[1][1][2]["arguments"] == {"_raw": "{broken"} and told(log)[2][1][0]["is_error"]
 
 
+def test_calls_are_such_as_the_provider_takes() -> None:
+    """Claude Code sends ids and names as they stand: each id is of letters that Anthropic takes, and of one call."""
+    contents = [Content("user", [Text("go")])]
+    for identity in ("call_a|fc_b", "call_1", "call_1"):
+        contents += [
+            Content("assistant", [Call(identity, "shell.run", {})]), Content("tool", [Result(identity, "ok")])
+        ]  # fmt: skip
+    made = write([Kept(0, one) for one in contents], session())
+    parts = [part for _, said in told(opened(b"".join(made.pieces))) for part in said if part["type"] != "text"]
+    calls, results = ([part["id"] for part in parts if part["type"] == kind] for kind in ("call", "result"))
+    assert calls == results == ["call_a_fc_b_8ce72531", "call_1", "call_1_2"]
+    assert {part["name"] for part in parts if part["type"] == "call"} == {"shell_run"}
+    assert made.repairs.left_out == {"character in a tool's name": 3}
+
+
 @pytest.mark.parametrize(
     ("role", "part", "kind"),
     [
