@@ -38,8 +38,6 @@ MODELS = {"p77c-model-arg-opus5": "claude-opus-5"}
 
 EXPLAINED = {
     ("pi", "ids-of-another-model", "rewind"): "no key for the model that is left",
-    ("pi 1.5.2", "thinking", "*"): "thinking of another model is left out since, and was words in 0.87.1",
-    ("pi 1.5.2", "thinking-other-api", "*"): "thinking of another model is left out since, and was words in 0.87.1",
 }
 """What differs (agent, or agent and version, session, edits, "" for none), and why: docs/formats.md says more."""
 
@@ -131,7 +129,9 @@ def edited(installed: Installed, chosen: Iterable[exports.Export]) -> Iterator[t
     """Resume each export; a line each is printed as it comes."""
     sent = functools.cache(partial(blocks_of_file, installed))
     for export in chosen:
-        found = exports.judge(installed.agent.name, export, partial(answer, installed, model=""), sent)
+        found = exports.judge(
+            installed.agent.name, export, partial(answer, installed, model=""), sent, installed.version
+        )
         if found is not None:
             found = explained(f"{installed.agent.name} {installed.version}", export.path, export.what, found)
             say(installed, f"{export.path.stem} {export.what}", found)
@@ -157,7 +157,7 @@ def say(installed: Installed, what: str, found: Compared) -> None:
 def judge(installed: Installed, path: Path) -> Compared:
     """One session: what the agent sends beside ctxkit's context."""
     model = MODELS.get(path.stem, "")
-    ours = partial(context, installed.agent.name, path, model)
+    ours = partial(context, installed.agent.name, path, model, installed.version)
     return answer(installed, path.read_bytes(), ours, lambda _: "", model=model)
 
 

@@ -21,14 +21,17 @@ class _Any:
 
 
 ANY = _Any()
+FORGETS_OTHERS_THINKING = {("pi", "1.5.2")}
+"""Agents that leave out signed thinking of another model, which versions before sent as words, as ctxkit does:
+`python -m tests.resume.probes` shows both."""
 
 
-def context(agent: str, session: Path, model: str = "") -> list[Block]:
+def context(agent: str, session: Path, model: str = "", version: str = "") -> list[Block]:
     """The blocks of the context of `session`, in the form in which `agent` would send them."""
-    return context_of(agent, Log.open(session), model)
+    return context_of(agent, Log.open(session), model, version)
 
 
-def context_of(agent: str, log: Log, model: str = "") -> list[Block]:
+def context_of(agent: str, log: Log, model: str = "", version: str = "") -> list[Block]:
     """The same of a log that was opened, and perhaps edited."""
     if agent == "codex":
         contents, _ = repair([log.full(entry) for entry in log.entries()])
@@ -37,12 +40,30 @@ def context_of(agent: str, log: Log, model: str = "") -> list[Block]:
         sent = next(iter(log.export("gemini", model=model or "gemini-2.5-pro", assembly=False).values))
         return list(gemini(sent["contents"]))
     contents = [log.full(entry) for entry in log.entries()]
+    if (agent, version) in FORGETS_OTHERS_THINKING:
+        contents = list(_without_foreign_thinking(contents))
     own = log.opening.format.sent(contents, log.answered, model)  # after ops too: what the program makes of the history
     try:
         body, _ = write(own[0] if own else contents, as_sent=own is not None, tools=ANY)
     except NothingToSend:
         return []
     return list(anthropic(body["messages"]))
+
+
+def _without_foreign_thinking(contents: list[Content]) -> Iterator[Content]:
+    """The contents without what models thought that are not the last one's, by any other provider or API."""
+    asked = next((made for content in reversed(contents) if (made := _maker(content))), ())
+    for content in contents:
+        foreign = _maker(content) not in ((), asked)
+        rest = [part for part in content.parts if not (foreign and isinstance(part, Thinking))]
+        yield Content(content.role, rest, content.name, content.rows)
+
+
+def _maker(content: Content) -> tuple[str, ...]:
+    """Provider, API and model of a response."""
+    message = content.rows[0].get("message") if content.rows and content.role == "assistant" else None
+    made = message if isinstance(message, dict) else {}
+    return tuple(str(made.get(key)) for key in ("provider", "api", "model")) if made.get("model") else ()
 
 
 def _items(contents: Iterable[Content]) -> Iterator[Block]:

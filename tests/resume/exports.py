@@ -67,7 +67,7 @@ def exports(agent: str, pattern: str, edit: str = "*") -> Iterator[Export]:
             yield from (Export(path, f"from {other}", EDITS["nothing"], own=False) for path in sessions(other, pattern))
 
 
-def judge(agent: str, export: Export, answer: Answer, source: Sent) -> Compared | None:
+def judge(agent: str, export: Export, answer: Answer, source: Sent, version: str = "") -> Compared | None:
     """One export, resumed; None where the session has nothing that such an edit could be about.
 
     Of the agent's own format it is compared with what the agent sends of the session before the edit, too (`source`).
@@ -90,10 +90,12 @@ def judge(agent: str, export: Export, answer: Answer, source: Sent) -> Compared 
         except CtxkitError as why:
             return Compared(0, f"ctxkit refused: {why}")
         if export.own:
-            return answer(written, lambda: context_of(agent, log), partial(_beside_source, source, export.path, log))
+            return answer(
+                written, lambda: context_of(agent, log, "", version), partial(_beside_source, source, export.path, log)
+            )
         made = Path(folder) / "written.jsonl"
         made.write_bytes(written)
-        return answer(written, lambda: context(agent, made), lambda _: "")
+        return answer(written, lambda: context(agent, made, "", version), lambda _: "")
 
 
 def _beside_source(source: Sent, path: Path, log: Log, after: list[Block]) -> str:
