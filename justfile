@@ -124,3 +124,7 @@ lossless *args:
 # The commands that `why` names bring every hidden message back: random ops on real sessions, run for real; --count: more
 remedies *args:
     python -m tests.remedies {{args}}
+
+# Changes of op lines tried and seen, older logs read as before, all pairs of commands between two clients (minutes)
+chain:
+    python -m tests.chains

@@ -8,7 +8,8 @@ import multiprocessing
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -44,6 +45,10 @@ def _row(n: int, record: dict[str, Any]) -> dict[str, Any]:
 
 FOREIGN = as_bytes(_row(n, record) for n, record in enumerate(RECORDS[1:]))
 """The same as a session of Claude Code, whose ops stand in a sidecar."""
+
+
+Start = tuple[Path, Kept]
+"""A log, and a snapshot of it."""
 
 
 class Client(NamedTuple):
@@ -119,14 +124,19 @@ PROGRAMS = [
 BY_NAME = {client.name: client for client in (*CLIENTS, *PROGRAMS)}
 
 
-@pytest.fixture(scope="module", params=["native", "claude-code"])
-def start(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
+KINDS = ("native", "claude-code")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def start(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Start:
     """A log with ops of all kinds in force and void, and a snapshot of it."""
-    path = tmp_path_factory.mktemp(request.param) / "log.jsonl"
-    if request.param == "native":
-        path.write_bytes(as_bytes(RECORDS))
-    else:
-        path.write_bytes(FOREIGN)
+    return started(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def started(kind: str, folder: Path) -> Start:
+    """Such a log in this folder."""
+    path = folder / "log.jsonl"
+    path.write_bytes(as_bytes(RECORDS) if kind == "native" else FOREIGN)
     log = opened(path)
     kept = log.snapshot("x").kept
     log.set_window(40 * 3600)
@@ -195,6 +205,22 @@ def beside(path: Path) -> Path:
     return path.parent / f"{path.name}.ctxkit" / "ops.jsonl"
 
 
+def marking(held: Log) -> list[str]:
+    """When this log is read anew for the first time, another client marks its place; the list tells that it did."""
+    met: list[str] = []
+    refresh = held.refresh
+
+    def refreshed() -> None:
+        refresh()
+        if not met:
+            met.append("marked")
+            assert held.opening.path is not None
+            opened(held.opening.path).mark("again")
+
+    held.refresh = refreshed  # type: ignore[method-assign]
+    return met
+
+
 class Prepared(NamedTuple):
     """What one client did alone: the log then, and its context."""
 
@@ -204,25 +230,46 @@ class Prepared(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def firsts(start: tuple[Path, Kept], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Prepared]:
+def firsts(start: Start, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Prepared]:
     """Every client alone, once."""
+    return prepared(start, tmp_path_factory.mktemp("first"))
+
+
+def prepared(start: Start, folder: Path) -> dict[str, Prepared]:
+    """The same, each in a folder of its own."""
     path, kept = start
     found = {}
     for place, client in enumerate((*CLIENTS, *PROGRAMS)):
-        here = copied(path, tmp_path_factory.mktemp("first") / str(place))
+        here = copied(path, folder / str(place))
         ran(opened(here), client, (drafted(opened(here)), kept), "first")
         found[client.name] = Prepared(client.name, here, opened(here).shape())
     return found
 
 
-def wrong(start: tuple[Path, Kept], folder: Path, name: str, first: Prepared, second: Client) -> str:
-    """What is wrong where one client appends between what `second` reads and appends; "" for nothing."""
+@contextmanager
+def blind() -> Iterator[None]:
+    """A commit that does not look again under the lock: what the machine must catch."""
+    with (
+        mock.patch("ctxkit.appending._holds_op", lambda *_: False),
+        mock.patch(
+            "ctxkit.store.sidecar.Sidecar.append",
+            lambda self, line, log, seen, read, recheck: append_line(self.ops_path, line),
+        ),
+    ):
+        yield
+
+
+def wrong(start: Start, folder: Path, name: str, first: Prepared, second: Client, *, again: bool = False) -> str:
+    """What is wrong where one client appends between what `second` reads and appends; "" for nothing. `again`: while
+    it decides anew, another one marks the place.
+    """
     path, kept = start
     here = copied(path, folder / f"{name}-held")
     held = opened(here)
     held.state()
     given = (drafted(held), kept) if second.name == "edit" else ("", kept)
     later(here, first.path)
+    met = marking(held) if again else []
     found = ran(held, second, given, "second")
     now = opened(here)
     if odd := [one for one in now.check() if "op" in one.where]:
@@ -233,6 +280,8 @@ def wrong(start: tuple[Path, Kept], folder: Path, name: str, first: Prepared, se
         return "" if now.shape() == first.shape else "refused, and something was changed"
 
     there = copied(first.path, folder / f"{name}-one-by-one")
+    if met:
+        opened(there).mark("again")
     expected = ran(opened(there), second, given, "second")
     if found.dated:
         expected = expected._replace(said=found.said, dated=True)
@@ -248,24 +297,21 @@ def wrong(start: tuple[Path, Kept], folder: Path, name: str, first: Prepared, se
 
 @pytest.mark.parametrize("second", CLIENTS, ids=[client.name for client in CLIENTS])
 def test_a_decision_is_appended_only_to_the_log_that_it_was_made_on(
-    start: tuple[Path, Kept], firsts: dict[str, Prepared], tmp_path: Path, second: Client
+    start: Start, firsts: dict[str, Prepared], tmp_path: Path, second: Client
 ) -> None:
-    """Every command, between what every other one reads and appends: as if one had come after the other."""
+    """Every command, between what every other one reads and appends: as if one had come after the other.
+
+    `just chain` lets a third one come while the second decides anew.
+    """
     found = {name: wrong(start, tmp_path, str(k), one, second) for k, (name, one) in enumerate(firsts.items())}
     assert {name: text for name, text in found.items() if text} == {}
 
 
 def test_the_machine_sees_a_commit_that_does_not_look_again(
-    start: tuple[Path, Kept], firsts: dict[str, Prepared], tmp_path: Path
+    start: Start, firsts: dict[str, Prepared], tmp_path: Path
 ) -> None:
     """With the look under the lock taken out, protected messages are forgotten, and undos meet."""
-    with (
-        mock.patch("ctxkit.appending._holds_op", lambda *_: False),
-        mock.patch(
-            "ctxkit.store.sidecar.Sidecar.append",
-            lambda self, line, log, seen, read, recheck: append_line(self.ops_path, line),
-        ),
-    ):
+    with blind():
         assert wrong(start, tmp_path, "protect", firsts["protect"], BY_NAME["forget 5"])
         assert wrong(start, tmp_path, "undo", firsts["undo"], BY_NAME["undo"])
         assert wrong(start, tmp_path, "window", firsts["window add"], BY_NAME["window add"])
