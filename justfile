@@ -101,6 +101,22 @@ trims *args:
 edits *args:
     python -m tests.edits {{args}}
 
+# Structural fuzzing: every format, ops, what stands beside a log, 10 s each unless `--seconds` says otherwise
+fuzz *args:
+    python -m tests.fuzz --seconds 10 {{args}}
+
+# The searches of a night, one after the other: fuzzing 60 s a format, kills, random ops, words, edits, trims (hours)
+night:
+    python -m tests.fuzz --seconds 60
+    python -m tests.kills
+    python -m tests.killing
+    python -m tests.lossless
+    python -m tests.bound
+    python -m tests.edits
+    python -m tests.trims
+    python -m tests.compacts
+    python -m tests.whole
+
 # Compacts of all real files by every strategy at four targets, an hour at most; --only, --strategy, --target: a part
 compacts *args:
     python -m tests.compacts {{args}}

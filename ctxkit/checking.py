@@ -18,9 +18,9 @@ from ctxkit.core.ledger import LedgerEntry
 from ctxkit.errors import DamagedOp, Misfit
 from ctxkit.formats.base import Noted, Proofs
 from ctxkit.opened import OpenedLog
+from ctxkit.reading import blocks_of
 from ctxkit.soundness import soundness
 from ctxkit.store.accepted import accepted
-from ctxkit.store.jsonl import read_blocks
 from ctxkit.surroundings import surroundings
 
 
@@ -52,7 +52,7 @@ def unanswered(log: OpenedLog) -> Iterator[Finding]:
 def proofs(log: OpenedLog) -> Proofs:
     """What the program's own notes of its requests prove of the log's own context, before any op."""
     source = log.opening.laid_out
-    noted = Noted(source.size, source.read, lambda row: read_blocks(source, row, []))
+    noted = Noted(source.size, source.read, lambda row: blocks_of(log.opening, row))
     return log.opening.format.proofs(noted) or Proofs()
 
 

@@ -227,6 +227,12 @@ class UnknownFormat(CtxkitError):
     code = ExitCode.REFUSED
 
 
+class Unforeseen(CtxkitError):
+    """A file among many at which ctxkit itself fails: it is named, and the others are looked at."""
+
+    code = ExitCode.REFUSED
+
+
 class BadMessage(CtxkitError):
     """A message to be added is not one."""
 

@@ -25,8 +25,7 @@ from ctxkit.errors import NothingToSend, Usage
 from ctxkit.formats.base import Noted, Prefix
 from ctxkit.formats.bodies import PIECE, Again, batches, written
 from ctxkit.opened import OpenedLog
-from ctxkit.reading import Progress
-from ctxkit.store.jsonl import read_blocks
+from ctxkit.reading import Progress, blocks_of
 from ctxkit.store.spool import Spool
 from ctxkit.tokens.preserved import binds
 
@@ -228,7 +227,7 @@ def _noted(log: OpenedLog, contents: Iterable[Content]) -> Prefix:
     """The newest request that one of `contents` answers, as the log notes it. Raises Usage where none is noted."""
     source = log.opening.laid_out
     found = log.opening.format.prefix(
-        Noted(source.size, source.read, lambda row: read_blocks(source, row, [])), contents
+        Noted(source.size, source.read, lambda row: blocks_of(log.opening, row)), contents
     )
     if found is None:
         text = f"{log.opening.name} does not note the system prompt and tools of its requests: nothing was exported"

@@ -27,6 +27,7 @@ from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.snapshots import FOLDER
 from ctxkit.store.source import open_log
+from ctxkit.tolerant import one_of_many
 
 Step = Callable[[int, int], None]
 """Told how many files are done, and of how many (0: nobody knows)."""
@@ -159,9 +160,10 @@ class _Search:
             beside = None if entry.alone else Sidecar(path)
             format = self._format(path, beside)
             ops = None if beside is None or beside.ops_size() is None else os.stat(beside.ops_path)
-            told, tokens = self._told(path, found, beside, format, ops)
-            if told is None and named:
-                _refuse(path, beside, format)
+            with one_of_many(str(path)):
+                told, tokens = self._told(path, found, beside, format, ops)
+                if told is None and named:
+                    _refuse(path, beside, format)
         except CtxkitError as error:
             self.found.failed.append((path, error))
             return

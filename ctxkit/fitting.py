@@ -271,7 +271,7 @@ def _of_list(held: Given[M], plan: Plan) -> tuple[list[M], list[Cut]]:
             cuts.append(_cut(place, n, plan))
         kept.append((place, now))
     asked = {one["id"] for one, n in zip(held.messages, held.owner, strict=True) if n in gone and _asks(one)}
-    void = {place for place, one in kept if asked and one.get("approval_request_id") in asked}
+    void = {place for place, one in kept if asked and str(one.get("approval_request_id")) in asked}
     cuts += [Cut(place, "dropped", "what it permits is gone") for place in void]
     return [one for place, one in kept if place not in void], sorted(cuts, key=lambda cut: int(cut.message))
 

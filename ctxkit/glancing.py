@@ -19,9 +19,10 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
 from ctxkit.core.times import written
+from ctxkit.core.unreadable import is_unreadable
 from ctxkit.core.untyped import kind, stopped
 from ctxkit.errors import ManyConversations, UnknownFormat
-from ctxkit.reading import AUTO, Opening, identity_of, read_source
+from ctxkit.reading import AUTO, Opening, content_of, identity_of, read_source
 from ctxkit.store.backwards import Backwards
 from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.sidecar import Sidecar
@@ -210,13 +211,9 @@ def _last(opening: Opening) -> Last | None:
 
 
 def _content(opening: Opening, message: Message) -> Content:
-    """The message in full, as `OpenedLog.content`; what cannot be decoded says nothing."""
-    source = opening.laid_out
-    try:
-        rows = [loads(source.read(*span)) for span in ((message.offset, message.size), *message.more)]
-    except ValueError:
-        return Content(message.role, [])
-    return opening.format.content(message, [row for row in rows if isinstance(row, dict)])
+    """The message in full, as `OpenedLog.content`; what cannot be read says nothing."""
+    found = content_of(opening, message)
+    return Content(message.role, []) if is_unreadable(found) else found
 
 
 def _called(content: Content) -> str:

@@ -34,6 +34,7 @@ from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, U
 from ctxkit.formats.chat import content_of
 from ctxkit.policies.window import Bounds
 from ctxkit.reading import Opening, Progress, back, identity_of, read
+from ctxkit.reading import content_of as content_in
 from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import Source
@@ -49,8 +50,6 @@ NOW = "now"
 """The state of the log as it is, where an op can be named."""
 BEFORE = "^"
 """Behind an op: the state right before it."""
-UNREADABLE = "[unreadable: nested too deeply]"
-"""What stands for a message whose record cannot be decoded in full; the record itself stays in the log."""
 
 
 class OpenedLog:
@@ -331,12 +330,7 @@ class OpenedLog:
         return held[n - 1]
 
     def _content(self, message: Message, *, recorded: bool = False) -> Content:
-        try:
-            rows = self._rows([(message.offset, message.size), *message.more])
-        except ValueError:  # nested too deeply: decoding that does not look inside had accepted it (RELIABILITY J12)
-            return Content(message.role, [Text(UNREADABLE)])
-        made_by = self.opening.format
-        return made_by.recorded(message, rows) if recorded else made_by.content(message, rows)
+        return content_in(self.opening, message, recorded=recorded)
 
     def _rows(self, spans: Iterable[Span]) -> list[dict[str, Any]]:
         source = self.opening.laid_out

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ctxkit.core.chain import link
 from ctxkit.core.context import Lens, listed, window_seconds, windowed
 from ctxkit.core.jsontext import digest
 from ctxkit.core.kept import CHECKPOINT, ID_DIGITS, Head, Kept, Point, Tokens, runs, small
@@ -104,9 +105,13 @@ def rows_digests(log: OpenedLog, *parts: Iterable[Span]) -> list[str]:
     return [digest.hexdigest() for digest in found]
 
 
+SHORT = 12
+"""Digits of the digest of an op without a sum."""
+
+
 def ops_digest(entries: Sequence[LedgerEntry]) -> str:
     """The digest of ops: of their ids and sums, each of which is of one whole op."""
-    return digest([[entry.id, entry.body.get("sum") or digest(entry.body)] for entry in entries], ID_DIGITS)
+    return digest([[entry.id, entry.body.get("sum") or link(entry.body)[:SHORT]] for entry in entries], ID_DIGITS)
 
 
 def first_rows(messages: Sequence[Message]) -> Iterable[Span]:

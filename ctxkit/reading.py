@@ -18,15 +18,17 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Content, Damage, Message
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
+from ctxkit.core.unreadable import is_unreadable
 from ctxkit.emptiness import LARGE, silence
 from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats import chat, containers, registry
-from ctxkit.formats.base import Block, Format, Reader, Row
+from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.foreign import TRACES
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.records import LaidOut, RecordReader
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source, open_log, spool
+from ctxkit.tolerant import TolerantReader, in_full, passed_over
 
 FRAGMENTS = frozenset({"torn-tail", "torn-line", "torn-prefix", "nul-block"})
 """Damage that a log without any whole record may have: its first append was cut off."""
@@ -71,7 +73,7 @@ class Opening(msgspec.Struct):
     source: Source
     laid_out: Source
     format: Format
-    reader: Reader
+    reader: TolerantReader
     transcript: Transcript
     sidecar: Sidecar | None
     conversation: int | None
@@ -161,10 +163,15 @@ def read_source(
             format_ = registry.by_name(format) if told else registry.chosen(format, _head(source), _tail(source))
         except UnknownFormat as error:
             raise _named(name, error) from error
-    reader = format_.reader()
-    blocks = BlockReader(laid_out, format_.row, damage)
-    if isinstance(laid_out, LaidOut):
-        blocks = RecordReader(laid_out, format_.row, damage, records)
+    row = format_.row
+
+    def read_from_start(damage: list[Damage]) -> BlockReader:
+        if isinstance(laid_out, LaidOut):
+            return RecordReader(laid_out, row, damage, records)
+        return BlockReader(laid_out, row, damage)
+
+    reader = TolerantReader(format_, lambda: iter(read_from_start([])))
+    blocks = read_from_start(damage)
     for block in limited(iter(blocks), rows):
         reader.feed(block)
         if progress is not None:
@@ -241,13 +248,10 @@ def _begins(start: bytes) -> bool:
 def _look_for_words(opening: Opening) -> None:
     """Raises UnknownFormat where no message says anything; notices where most of them do not."""
 
-    def content(message: Message) -> Any:
-        """The message in full; None where it cannot be decoded."""
-        try:
-            rows = [loads(opening.laid_out.read(*span)) for span in ((message.offset, message.size), *message.more)]
-        except ValueError:
-            return None
-        return opening.format.content(message, [row for row in rows if isinstance(row, dict)])
+    def content(message: Message) -> Content | None:
+        """The message in full; None where it cannot be read."""
+        found = content_of(opening, message)
+        return None if is_unreadable(found) else found
 
     found = silence(opening.transcript.messages, content)
     if found is None:
@@ -261,6 +265,16 @@ def _look_for_words(opening: Opening) -> None:
         f"{opening.name}: {found.silent} of {found.large} larger messages that were looked at say nothing as {read_as}:"
         " is it another program's file?"
     )
+
+
+def content_of(opening: Opening, message: Message, *, recorded: bool = False) -> Content:
+    """A message in full, read from the log's bytes."""
+
+    def decode() -> list[dict[str, Any]]:
+        spans = ((message.offset, message.size), *message.more)
+        return [row for span in spans if isinstance(row := loads(opening.laid_out.read(*span)), dict)]
+
+    return in_full(opening.format, message, decode, recorded=recorded)
 
 
 def _document(source: Source) -> bytes | None:
@@ -296,6 +310,7 @@ def reread(opening: Opening) -> Opening:
         )  # fmt: skip
     damage: list[Damage] = list(opening.transcript.damage)
     blocks = BlockReader(source, opening.format.row, damage, start=opening.source.size, line=opening.next_line)
+    opening.reader.again = lambda: read_blocks(source, opening.format.row, [])
     for block in blocks:
         opening.reader.feed(block)
     transcript = opening.reader.finish()
@@ -421,10 +436,15 @@ def limited(blocks: Iterator[Block], rows: int | None) -> Iterator[Block]:
     left = rows
     for block in blocks:
         end = _after(block, left)
-        yield _part(block, 0, end)
+        yield block.part(0, end)
         if end < len(block.rows):
             return
         left -= sum(not isinstance(row.ctxkit, str) for row in block.rows)
+
+
+def blocks_of(opening: Opening, row: type[Row]) -> Iterator[Block]:
+    """The records of a log once more, as rows of another kind, without those that reading passed over."""
+    return passed_over(read_blocks(opening.laid_out, row, []), opening.reader.odd, row)
 
 
 def growing(opening: Opening, places: Iterable[int]) -> Iterator[Transcript]:
@@ -432,15 +452,14 @@ def growing(opening: Opening, places: Iterable[int]) -> Iterator[Transcript]:
 
     A transcript holds until the next one is asked for; damage is not told again.
     """
-    reader, row = opening.format.reader(), opening.format.row
-    blocks: Iterator[Block] = iter(BlockReader(opening.laid_out, row, []))
+    reader, blocks = opening.format.reader(), blocks_of(opening, opening.format.row)
     read = 0
     for place in places:
         while read < place and (block := next(blocks, None)) is not None:
             cut = _after(block, place - read)
-            reader.feed(_part(block, 0, cut))
+            reader.feed(block.part(0, cut))
             if cut < len(block.rows):
-                read, blocks = place, chain([_part(block, cut, len(block.rows))], blocks)
+                read, blocks = place, chain([block.part(cut, len(block.rows))], blocks)
             else:
                 read += sum(not isinstance(one.ctxkit, str) for one in block.rows)
         yield reader.finish()
@@ -454,11 +473,6 @@ def _after(block: Block, rows: int) -> int:
                 return i
             rows -= 1
     return len(block.rows)
-
-
-def _part(block: Block, start: int, end: int) -> Block:
-    kept = {name: getattr(block, name)[start:end] for name in ("rows", "offsets", "sizes", "lines")}
-    return msgspec.structs.replace(block, **kept)
 
 
 def _merge_sidecar(opening: Opening) -> None:

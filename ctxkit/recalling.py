@@ -14,16 +14,17 @@ import msgspec
 
 from ctxkit.core.effects import shortening
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.messages import Content, Message, Text
+from ctxkit.core.messages import Content, Message
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.needle import Needle, Span
 from ctxkit.core.ops import Compact, Edit, Forget, Restore, Trim
 from ctxkit.core.standing import IN, WORDS, Standing, Standings
 from ctxkit.core.texts import Words, texts
 from ctxkit.core.times import iso, written
+from ctxkit.core.unreadable import is_unreadable
 from ctxkit.errors import Usage
 from ctxkit.formats.chat import content_of
-from ctxkit.opened import UNREADABLE, OpenedLog
+from ctxkit.opened import OpenedLog
 from ctxkit.store.scan import Scan
 
 EXCERPTS = 3
@@ -123,7 +124,7 @@ class Search:
 
     def _message(self, n: int) -> Hit | None:
         content = self.log.recorded(n)
-        if content.parts == [Text(UNREADABLE)]:
+        if is_unreadable(content):
             self.unreadable.append(n)
             return None
         return self._hit(n, content.role, content)

@@ -28,9 +28,8 @@ from ctxkit.exporting import UNSENT, Contents, joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Format, Kept, NewSession, Row, SessionFormat, Written
 from ctxkit.formats.bodies import Again, batched, told
-from ctxkit.reading import limited
+from ctxkit.reading import blocks_of, limited
 from ctxkit.recounting import recounted
-from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.source import Window
 from ctxkit.store.spool import Spool
 
@@ -261,7 +260,7 @@ def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None
     source = log.opening.laid_out
 
     def blocks(row_type: type[Row]) -> Iterator[Block]:
-        return limited(read_blocks(source, row_type, []), rows)
+        return limited(blocks_of(log.opening, row_type), rows)
 
     size = source.size
     if rows is not None:

@@ -6,13 +6,15 @@ Used by `checking.py` alone: every record is decoded in full, which reading a lo
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.messages import Damage
-from ctxkit.formats.base import Row, Ties
+from ctxkit.core.unreadable import is_unreadable
+from ctxkit.formats.base import Block, Row, Ties
 from ctxkit.opened import OpenedLog
 from ctxkit.store.jsonl import read_blocks
 
@@ -37,9 +39,11 @@ def soundness(log: OpenedLog) -> list[Damage]:
     """What is wrong with records and their links, in the order of the lines, but for what reading reported."""
     known = {(one.line, one.code) for one in log.transcript.damage}
     look, ties_of = _Look(), log.opening.format.ties
+    odd = [one.offset for one in log.messages if is_unreadable(log.content(one.n))]
     found: list[Damage] = []
     records: list[Record] = []
     for block in read_blocks(log.opening.laid_out, Row, []):
+        found += _unreadable(block, odd, known)
         for i, row in enumerate(block.rows):
             raw = block.raw(i)
             line, offset = block.lines[i], block.offsets[i]
@@ -51,6 +55,19 @@ def soundness(log: OpenedLog) -> list[Damage]:
                     records.append(Record(line, offset, ties, hash(raw)))
     found += (*_twice(records), *_missing(records), *_cycles(records), *_sessions(records))
     return sorted(found, key=lambda one: one.line)
+
+
+def _unreadable(block: Block, odd: list[int], known: set[tuple[int, str]]) -> Iterator[Damage]:
+    """The records of a block that a message stands in which cannot be read in full, each once."""
+    told = {line for line, code in known if code in ("unreadable", "too-deep")}
+    for offset in odd if block.rows else ():
+        i = bisect_right(block.offsets, offset) - 1
+        line = block.lines[i]
+        if i >= 0 and offset < block.offsets[i] + block.sizes[i] and line not in told:
+            told.add(line)
+            yield Damage(
+                line, block.offsets[i], "unreadable", "a message that cannot be read in full; its record stays"
+            )
 
 
 class _Look:

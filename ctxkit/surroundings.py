@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from ctxkit.core.copynames import copy_of
 from ctxkit.core.findings import Finding
 from ctxkit.core.jsontext import canonical, loads
 from ctxkit.core.kept import CHECKPOINT, Head
+from ctxkit.core.unreadable import attempt
 from ctxkit.errors import CtxkitError, NoSuchLog
 from ctxkit.keeping import prefixes, shelf
 from ctxkit.opened import OpenedLog
@@ -187,7 +189,11 @@ def _both(log: OpenedLog, copy: Path) -> tuple[Source, Source]:
 def _spelled(source: Source) -> Source:
     """Records of one JSON text, however blanks stand in it."""
     rows = b"".join(source.chunks()).splitlines() if source.read(0, 1) else []
-    return Source(source.name, b"\n".join(canonical(loads(row)) for row in rows if row.strip()))
+    return Source(source.name, b"\n".join(attempt(partial(_canonical, row), row) for row in rows if row.strip()))
+
+
+def _canonical(row: bytes) -> bytes:
+    return canonical(loads(row))
 
 
 def _words(found: Parting) -> str:

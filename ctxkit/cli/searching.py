@@ -24,6 +24,7 @@ from ctxkit.store.folder import START, may_be_log, walk
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
+from ctxkit.tolerant import one_of_many
 
 if TYPE_CHECKING:
     from ctxkit.lacking import Lacking
@@ -214,7 +215,15 @@ class Run:
         return Scan(self.needle.traces, fold=self.needle.ignore_case)
 
     def one(self, place: str) -> None:
-        """Search one log and print what is found in it."""
+        """Search one log and print what is found in it; of many, none ends the search."""
+        if self.many:
+            with one_of_many(place):
+                self.searched(place)
+        else:
+            self.searched(place)
+
+    def searched(self, place: str) -> None:
+        """The same without a net."""
         scan = self.scan()
         beside = place != "-" and Sidecar(Path(place), _folder(self.reading)).may_hold_ops()
         early = not (beside or self.reading.sidecar or self.reading.conversation or criteria(self.selecting))

@@ -18,6 +18,7 @@ from ctxkit.core.times import seconds
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
 from ctxkit.finding import Found, Session, chosen, find_sessions, homes
 from ctxkit.formats import registry
+from ctxkit.tolerant import one_of_many
 
 if TYPE_CHECKING:
     from ctxkit.mentioning import Mentioning
@@ -138,7 +139,8 @@ def _matches(mentioned: Mentioning | None, found: Found) -> Callable[[Session], 
 
     def matches(one: Session) -> bool:
         try:
-            return mentioned(one)
+            with one_of_many(str(one.path)):
+                return mentioned(one)
         except CtxkitError as error:
             if error.code is ExitCode.USAGE:  # the pattern is what is wrong
                 raise

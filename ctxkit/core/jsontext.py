@@ -39,8 +39,11 @@ def _whole(digits: str) -> int | str:
 
 
 def dumps(value: Any) -> str:
-    """One line of pure ASCII JSON: no surrogate, U+2028 or encoding trouble can reach a log. No NaN (ValueError)."""
-    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    """One line of pure ASCII JSON: no surrogate, U+2028 or encoding trouble can reach a log. NaN becomes null."""
+    try:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        return json.dumps(finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def spelled(value: Any) -> str:

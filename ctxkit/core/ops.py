@@ -6,6 +6,7 @@ Pipeline: `policies/*` decide an op, `stamp` gives it its envelope, `store` appe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -18,6 +19,8 @@ VERSION = 1
 PARTS_VERSION = 2
 """Of a forget or trim that leaves parts out: an older ctxkit, which would leave out none, refuses it."""
 SUM_DIGITS = 16
+LARGEST = 2**53
+"""Of a number in an op: what every program that reads JSON can hold."""
 
 Index = int | tuple[int, int]
 """A part of a message: its place from 0; of a part inside a result the result's place, and its own in there."""
@@ -237,6 +240,9 @@ def parse(body: dict[str, Any]) -> Op | None:
         op = msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
+    for field, number in _numbers(op):
+        if not -LARGEST < number < LARGEST:
+            raise ValueError(f"`{field}` is a number beyond all bounds")
     for field in NAME_FIELDS:
         Names.parse(getattr(op, field, ""))
     for name in getattr(op, "stubs", ()):
@@ -252,6 +258,16 @@ def parse(body: dict[str, Any]) -> Op | None:
         if isinstance(item.origin, str):
             Names.parse(item.origin)
     return op
+
+
+def _numbers(op: msgspec.Struct) -> Iterator[tuple[str, float]]:
+    """The numbers that an op is played with, and their fields."""
+    for field in op.__struct_fields__:
+        value = getattr(op, field)
+        if isinstance(value, int | float):
+            yield field, value
+        elif isinstance(value, At | Count):
+            yield from _numbers(value)
 
 
 def path(place: Index) -> tuple[int, ...]:

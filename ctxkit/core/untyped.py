@@ -70,7 +70,7 @@ _REMINDER = _Row(Kind.NOTICE, "<system-reminder>", "</system-reminder>")
 """What a reminder holds says what it is; one that says nothing else is a notice."""
 _MEMORY = re.compile(r"Contents of [^\n]{1,400}\.md\b[^\n]{0,200}:\n")
 """How Claude Code begins a file of its memory: `Contents of /home/me/CLAUDE.md (project instructions):`."""
-ATTACHED = frozenset({"nested_memory", "instructions", "output_style", "critical_system_reminder"})
+ATTACHED = ("nested_memory", "instructions", "output_style", "critical_system_reminder")
 """Kinds of Claude Code's attachments that instruct; its others are notices."""
 
 _BLANKS = re.compile(r"\s+")

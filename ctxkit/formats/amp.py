@@ -12,7 +12,7 @@ from typing import Any
 from ctxkit.formats.dialect import Dialect, parts, text
 from ctxkit.formats.foreign import Json
 
-_FAILED = frozenset({"error", "cancelled", "rejected-by-user"})
+_FAILED = ("error", "cancelled", "rejected-by-user")
 
 
 def put(row: Json) -> Json | None:

@@ -244,7 +244,7 @@ class _Writer:
                 return self._text(part)
             case Image() if not words_only:
                 return self._image(part)
-            case Other("tool_reference", raw) if raw.get("tool_name") not in self._tools:
+            case Other("tool_reference", raw) if str(raw.get("tool_name")) not in self._tools:
                 pass  # refused where no definition of that tool goes along
             case Other(_, raw) if not words_only and (block := carried(raw, RESULT_KINDS)):
                 return block

@@ -44,6 +44,11 @@ class Block(msgspec.Struct):
         start = self.offsets[i] - self.base
         return self.data[start : start + self.sizes[i]]
 
+    def part(self, start: int, end: int) -> Block:
+        """The records `start` to `end`, without the latter."""
+        kept = {name: getattr(self, name)[start:end] for name in ("rows", "offsets", "sizes", "lines")}
+        return msgspec.structs.replace(self, **kept)
+
 
 class Reader(Protocol):
     """Takes a log's rows in order. Stateful: `finish` may be called again after more was fed (a log that grew)."""

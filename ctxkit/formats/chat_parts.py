@@ -25,7 +25,7 @@ def parts_of(record: dict[str, Any], calls: Sequence[str] = (), results: Sequenc
             parts.append(Thinking(text, {key: text}))
             break
     body = _body(record.get("content"))
-    if record.get("role") in RESULTS and not any(isinstance(part, Result) for part in body):
+    if str(record.get("role")) in RESULTS and not any(isinstance(part, Result) for part in body):
         first, *others = answered(record)
         parts.append(Result(first, _answer(record.get("content")), _is_true(record)))
         parts += [Result(one, "", False) for one in others]

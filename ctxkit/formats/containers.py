@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ import msgspec
 
 from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage, Text
+from ctxkit.core.unreadable import attempt
 from ctxkit.errors import ManyConversations, Usage
 from ctxkit.formats.chat import ChatFormat, content_of
 from ctxkit.formats.heads import one_line, value, views
@@ -70,12 +72,17 @@ class Conversation(msgspec.Struct):
         """The start of its first user message, on one line."""
         for record in self.records:
             if _role(record) == "user":
-                told = loads(bytes(record))
-                if "parts" in told:
-                    told["content"] = told["parts"]
-                words = " ".join(part.text for part in content_of(told).parts if isinstance(part, Text)).split()
-                return " ".join(words)[:_TITLE]
+                return attempt(partial(_words, bytes(record)), "")
         return ""
+
+
+def _words(record: bytes) -> str:
+    """The start of the words of a message, on one line."""
+    told = loads(record)
+    if "parts" in told:
+        told["content"] = told["parts"]
+    words = " ".join(part.text for part in content_of(told).parts if isinstance(part, Text)).split()
+    return " ".join(words)[:_TITLE]
 
 
 class Container(msgspec.Struct):

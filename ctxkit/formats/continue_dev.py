@@ -13,7 +13,7 @@ from typing import Any
 from ctxkit.formats.dialect import Dialect, parts, text
 from ctxkit.formats.foreign import Json
 
-_FAILED = frozenset({"errored", "canceled"})
+_FAILED = ("errored", "canceled")
 
 
 def put(row: Json) -> Json | None:

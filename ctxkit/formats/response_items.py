@@ -150,7 +150,9 @@ class Items:
         made = self._kinds.get(str(item.get("call_id")))
         if made is not None and kind is not None and kind.side != "call" and KINDS[made].answer != item["type"]:
             return False
-        words = kind is not None and kind.side == "call" and not kind.worded and item.get("call_id") in self._worded
+        words = (
+            kind is not None and kind.side == "call" and not kind.worded and str(item.get("call_id")) in self._worded
+        )
         return self._kept(item) and not words
 
     def _again(self, item: Json, identity: str = "") -> Json:

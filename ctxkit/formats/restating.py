@@ -73,7 +73,7 @@ class Restating:
         if isinstance(content, str):
             found["content"] = self._texts.get(content, content)
         blocks = content if isinstance(content, list) else []
-        if record.get("role") in RESULTS and not any(_type(block) == "tool_result" for block in blocks):
+        if str(record.get("role")) in RESULTS and not any(_type(block) == "tool_result" for block in blocks):
             words = self._results.next(answered(record)[0])
             return found if words is None else {**found, "content": words}
         if blocks:

@@ -59,6 +59,10 @@ class RecordBlock(Block):
         """The bytes of record i, as it stands on its line."""
         return bytes(self.records[i]).replace(b"\n", b" ").replace(b"\r", b" ")
 
+    def part(self, start: int, end: int) -> Block:
+        """As that of any block."""
+        return msgspec.structs.replace(super().part(start, end), records=self.records[start:end])
+
 
 class RecordReader(BlockReader):
     """Reads `records`, each of them one line of `source`, which may go on behind them."""

@@ -176,6 +176,7 @@ def test_damage_codes() -> None:
     """The page has the codes that the code reports, all of them and no others."""
     places = [*(ROOT / "ctxkit/store").glob("*.py"), ROOT / "ctxkit/core/ledger.py", ROOT / "ctxkit/checking.py"]
     places += [ROOT / "ctxkit/surroundings.py", ROOT / "ctxkit/chain.py", ROOT / "ctxkit/reading.py"]
+    places.append(ROOT / "ctxkit/tolerant.py")
     places.append(ROOT / "ctxkit/formats/chat.py")
     places.append(ROOT / "ctxkit/formats/claude_code/proofs.py")
     places += [ROOT / "ctxkit/soundness.py", ROOT / "ctxkit/formats/mending.py"]

@@ -285,8 +285,9 @@ def items_of_model(raw: bytes) -> str:
     except (msgspec.DecodeError, UnicodeDecodeError):
         found = item_of(loads(raw))
         item = _Kind(found.get("type"), found.get("role"))
-    own = item.type in MODEL or item.type in CALLS or (item.type == "message" and item.role == "assistant")
-    return str(item.type) if own else ""
+    kind = item.type if isinstance(item.type, str) else ""
+    own = kind in MODEL or kind in CALLS or (kind == "message" and item.role == "assistant")
+    return kind if own else ""
 
 
 def _row(ts: str, item: bytes) -> bytes:

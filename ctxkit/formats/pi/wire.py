@@ -13,7 +13,7 @@ from collections.abc import Container, Sequence
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.sequences import Made
 
-FAILED = {"aborted", "error"}
+FAILED = ("aborted", "error")
 ROLES = {
     "", "user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary",
     "compactionSummary",
