@@ -39,7 +39,7 @@ MODELS = {"p77c-model-arg-opus5": "claude-opus-5"}
 EXPLAINED = {
     ("pi", "ids-of-another-model", "rewind"): "no key for the model that is left",
 }
-"""What differs (agent, or agent and version, session, edits, "" for none), and why: docs/formats.md says more."""
+"""What differs (agent, session, edits, "" for none), and why: docs/formats.md says more."""
 
 
 def main() -> int:
@@ -112,7 +112,7 @@ def status(ran: int, failed: int, missing: int) -> int:
 def judged(installed: Installed, pattern: str) -> Iterator[tuple[str, Compared]]:
     """Resume each session; a line each is printed as it comes."""
     for path in exports.sessions(installed.agent.name, pattern):
-        found = explained(f"{installed.agent.name} {installed.version}", path, "", judge(installed, path))
+        found = explained(installed.agent.name, path, "", judge(installed, path))
         say(installed, path.stem, found)
         yield "", found
 
@@ -133,7 +133,7 @@ def edited(installed: Installed, chosen: Iterable[exports.Export]) -> Iterator[t
             installed.agent.name, export, partial(answer, installed, model=""), sent, installed.version
         )
         if found is not None:
-            found = explained(f"{installed.agent.name} {installed.version}", export.path, export.what, found)
+            found = explained(installed.agent.name, export.path, export.what, found)
             say(installed, f"{export.path.stem} {export.what}", found)
             yield export.what, found
 
@@ -141,7 +141,7 @@ def edited(installed: Installed, chosen: Iterable[exports.Export]) -> Iterator[t
 def explained(agent: str, path: Path, what: str, found: Compared) -> Compared:
     """The same without a difference that is known: neither equal nor a failure."""
     for (name, session, edit), why in EXPLAINED.items():
-        same = name in (agent, agent.partition(" ")[0]) and fnmatch(path.stem, session) and fnmatch(what, edit)
+        same = name == agent and fnmatch(path.stem, session) and fnmatch(what, edit)
         if found.first and same:
             return Compared(0, "", Counter({f"explained: {why}": 1}))
     return found
