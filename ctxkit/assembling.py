@@ -7,10 +7,12 @@ may name files inside that folder only (`store/keys.py`); here links are followe
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctxkit.core import assembly
 from ctxkit.core.assembly import Assembled, Assembly
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 LARGEST = 1 << 20
 """Bytes of a file that is put into every context; a larger one is a mistake."""
 
+FILES, SCANNED = 100, 10_000
+"""Files of a folder or pattern that are put into a context, and names that are looked at for them."""
+_MAGIC = re.compile(r"[*?\[]")
+"""What makes a name a pattern, where no file is called so."""
+
 HINT = "--no-assembly goes without"
 TOOLS_HINT = "a JSON list of definitions as a provider takes them, or an object with `tools`"
 
@@ -33,19 +40,20 @@ def assemble(log: OpenedLog, own: str | None = None) -> Assembly:
     """What config puts around the context of `log`, and the status of its threads.
 
     `own`: the caller's words behind that status; None: those of the file `assembly.status`. Raises BadConfig for a file
-    that is missing, larger than LARGEST bytes or no text, NoPermission, ReadFailed.
+    that is missing, larger than LARGEST bytes or no text, NoPermission, ReadFailed; of a log that is only looked at
+    (`log.looks`) such a file is left out, and named in `log.noticed`.
     """
     lead = []
     system = log.config["assembly.system"]
     if system.strip():
         lead.append(Assembled("system", "system", system))
     for name in log.config["assembly.docs"]:
-        lead += [Assembled("docs", "system", text, name) for text in _configured(log, "assembly.docs", name)]
+        lead += [Assembled("docs", "system", text, source) for source, text in _configured(log, "assembly.docs", name)]
     words = [assembly.status(log.state(), log.lens(), log.text)] if _threaded(log) else []
     source = ""
     if own is None and log.config["assembly.status"]:
         source = log.config["assembly.status"]
-        words += _configured(log, "assembly.status", source)
+        words += (text for _, text in _configured(log, "assembly.status", source))
     elif own is not None:
         words.append(own)
     text = "\n\n".join(word for word in words if word.strip())
@@ -61,7 +69,7 @@ def _threaded(log: OpenedLog) -> bool:
 def configured_tools(log: OpenedLog) -> list[Tool]:
     """The tool definitions in the file that config names; none where it names none. Raises as `assemble` does."""
     name = log.config["tools"]
-    for text in _configured(log, "tools", name, TOOLS_HINT) if name else ():
+    for _, text in _configured(log, "tools", name, TOOLS_HINT) if name else ():
         try:
             return _definitions(text)
         except ValueError as error:
@@ -89,32 +97,152 @@ def _definitions(text: str) -> list[Tool]:
     return definitions(value)
 
 
-def _configured(log: OpenedLog, key: str, name: str, hint: str = HINT) -> Iterator[str]:
-    """The text of a file that config names; none, and a notice, where it is empty or a link leads out of the folder."""
+def _configured(log: OpenedLog, key: str, name: str, hint: str = HINT) -> Iterator[tuple[str, str]]:
+    """The files that a value of config names, each with its text; none, and a notice, where one is empty or leads out.
+
+    What cannot be read is raised, or, of a log that is only looked at, noticed and left out.
+    """
     where = f"{log.config.origin(key)}: {key}: {name}"
+
+    def notice(text: str) -> None:
+        if text not in log.noticed:  # a look may assemble more than once
+            log.noticed.append(text)
+
+    try:
+        found = configured_files(folder_of(log), name, several=key == "assembly.docs")
+    except CtxkitError as error:
+        if not log.looks:
+            raise _after(error, where, hint) from error
+        notice(f"{where}: {error.message}: left out")
+        return
+    for text in found.left_out:
+        notice(f"{where}: {text}")
+    for source, path in found.files:
+        place = where if source == name else f"{where}: {source}"
+        try:
+            text = _text(path)
+        except CtxkitError as error:
+            if not log.looks and source == name:
+                raise _after(error, where, hint) from error
+            notice(f"{place}: {error.message}: left out")
+            continue
+        if text.strip():
+            yield source, text
+        else:
+            notice(f"{place}: is empty: left out")
+
+
+def _after(error: CtxkitError, where: str, hint: str) -> CtxkitError:
+    return type(error)(f"{where}: {error.message}: nothing was printed", hint)
+
+
+class ConfiguredFiles(NamedTuple):
+    """What a value of config names: files, each as it is called in the context, and what is left out of a folder."""
+
+    files: list[tuple[str, Path]]
+    left_out: list[str]
+
+
+def folder_of(log: OpenedLog) -> Path:
+    """The folder that paths of a log's config are relative to."""
+    return log.opening.path.resolve().parent if log.opening.path else Path.cwd()
+
+
+def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFiles:
+    """The files that `name` stands for, in a log's `folder`: a file; with `several` also all below a folder, or those
+    that fit a pattern (`*`, `**`, `?`, `[]`), by path.
+
+    Hidden files and links that lead out are left out; of a folder, what is beyond FILES or LARGEST bytes, too. Raises
+    BadConfig where there is nothing of that name, or none fits.
+    """
     if not name or "\0" in name:
-        raise BadConfig(f"{where}: no name of a file: nothing was printed", hint)
-    folder = log.opening.path.resolve().parent if log.opening.path else Path.cwd()
+        raise BadConfig("no name of a file")
     path = PurePosixPath(name)
     elsewhere = path.is_absolute() or ".." in path.parts or path.parts[:1] == ("~",)  # not from a folder's own config
-    found = Path(os.path.realpath(folder / os.path.expanduser(name) if elsewhere else folder / name))
-    if not elsewhere and not found.is_relative_to(folder):
-        log.noticed.append(f"{where}: a link leads out of the log's folder: ignored")
-        return
+    place = folder / os.path.expanduser(name) if elsewhere else folder / name
+    found = Path(os.path.realpath(place))
+    if os.path.lexists(place) and not (several and found.is_dir()):
+        if not elsewhere and not found.is_relative_to(folder):
+            return ConfiguredFiles([], ["a link leads out of the log's folder: ignored"])
+        return ConfiguredFiles([(name, found)], [])
+    fixed = next((i for i, part in enumerate(place.parts) if _MAGIC.search(part)), len(place.parts))
+    pattern = str(Path(*place.parts[fixed:])) if fixed < len(place.parts) else "**"
+    base = Path(*place.parts[:fixed])
+    if not several or not base.is_dir() or (pattern == "**" and not found.is_dir()):
+        raise BadConfig("no such file")
+    if not elsewhere and not Path(os.path.realpath(base)).is_relative_to(folder):
+        return ConfiguredFiles([], ["a link leads out of the log's folder: ignored"])
+    start = os.path.relpath(base, folder) if not elsewhere else str(base)
+    return _below(base, pattern, "" if start == "." else start, folder if not elsewhere else base)
+
+
+def _below(base: Path, pattern: str, start: str, bounds: Path) -> ConfiguredFiles:
+    """The files below `base` that fit, sorted by path, as far as they go in. Raises BadConfig where there is none."""
+    from glob import iglob
+
+    matches = islice(iglob(pattern, root_dir=base, recursive=True), SCANNED + 1)
+    some = sorted({match.rstrip("/") for match in matches if match and not match.endswith("/")})
+    files: list[tuple[str, Path]] = []
+    left_out = [] if len(some) <= SCANNED else [f"more than {SCANNED:,} names: the rest was not looked at"]
+    size, beyond = 0, 0
+    inside = os.path.realpath(bounds)
+    for match in some[:SCANNED]:
+        source, real = os.path.join(start, match), Path(os.path.realpath(base / match))
+        if real.is_dir():
+            continue
+        if not real.is_relative_to(inside):
+            left_out.append(f"{source}: a link leads out of the log's folder: ignored")
+            continue
+        try:
+            bytes_of = os.stat(real).st_size
+        except OSError as error:
+            left_out.append(f"{source}: {(error.strerror or str(error)).lower()}: left out")
+            continue
+        if len(files) == FILES or (bytes_of <= LARGEST and size + bytes_of > LARGEST):
+            beyond += 1
+            continue
+        size += bytes_of if bytes_of <= LARGEST else 0
+        files.append((source, real))
+    if beyond:
+        left_out.append(f"{beyond:,} more files left out: at most {FILES} files and {LARGEST:,} bytes")
+    if not files and not left_out:
+        raise BadConfig("no file there" if pattern == "**" else "no file fits")
+    return ConfiguredFiles(files, left_out)
+
+
+def _text(path: Path) -> str:
+    """The text of a file that config names. Raises BadConfig, NoPermission, ReadFailed with what is wrong alone."""
     try:
-        text = _text_of(found)
+        return _text_of(path)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise BadConfig(f"{where}: no such file: nothing was printed", hint) from error
+        raise BadConfig("no such file") from error
     except PermissionError as error:
-        raise NoPermission(f"{where}: permission denied: nothing was printed", hint) from error
+        raise NoPermission("permission denied") from error
     except OSError as error:
-        raise ReadFailed(f"{where}: {(error.strerror or str(error)).lower()}: nothing was printed", hint) from error
+        raise ReadFailed((error.strerror or str(error)).lower()) from error
     except ValueError as error:
-        raise BadConfig(f"{where}: {error}: nothing was printed", hint) from error
-    if text.strip():
-        yield text
-    else:
-        log.noticed.append(f"{where}: is empty: left out")
+        raise BadConfig(str(error)) from error
+
+
+PATHS = ("assembly.docs", "assembly.status", "tools")
+"""Config keys that name files."""
+
+
+def missing(folder: Path | None, key: str, value: str | list[str]) -> Iterator[str]:
+    """What of the files that `value` names cannot be read, in words; `folder`: the log's, None where no log is known.
+
+    Then only paths that lead from everywhere are looked at.
+    """
+    for name in [value] if isinstance(value, str) else value:
+        if folder is None and not (name.startswith(("/", "~/"))):
+            continue
+        try:
+            found = configured_files(folder or Path("/"), name, several=key == "assembly.docs")
+            for source, path in found.files:
+                if source == name:
+                    _text(path)
+        except CtxkitError as error:
+            yield f"{name}: {error.message}"
 
 
 def words_of(

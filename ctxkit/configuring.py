@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ctxkit.assembling import PATHS, missing
 from ctxkit.errors import BadConfig, CannotCreate, NoPermission, NothingChanges, Usage
 from ctxkit.store import config, profiles, tomledit, tomlread
 from ctxkit.store.config import AGENT, ONLY, Config, Setting, key_of
@@ -97,6 +98,11 @@ class Configured:
             raise BadConfig(
                 f"{name} {ONLY}{UNCHANGED}", f"ctxkit config --user set {shlex.quote(name)} {shlex.quote(text)}"
             )
+
+        if name in PATHS and value:
+            wrong = next(missing(self.folder, name, key.read(value)), None)
+            if wrong is not None:
+                raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "a path is that of the log's folder")
 
         def plan(before: str, paths: list[tuple[str, ...]]) -> str:
             return tomledit.with_key(before, paths[-1] if paths else path, value)

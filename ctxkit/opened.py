@@ -83,6 +83,8 @@ class OpenedLog:
         """What was counted last."""
         self.meter: Meter | None = None
         """Told of all that is counted, where somebody keeps account of it (`tokenlog.py`)."""
+        self.looks = False
+        """Whether a person only looks: what config names and is missing is noticed then, and not raised."""
         self._state: State | None = None
         self._ledger: Ledger | None = None
 
@@ -260,12 +262,12 @@ class OpenedLog:
             raise BadTime(f"now is {asked!r}: not a time", "last, wall, or an ISO time such as 2026-02-12T14:30:00Z")
         return moment
 
-    def now_name(self) -> str:
-        """What windows count from, in words: `last (2026-02-12T14:30:00Z)`."""
+    def now_name(self, written: Callable[[float], str] = iso) -> str:
+        """What windows count from, in words: `last (2026-02-12T14:30:00Z)`; `written`: how a time is."""
         asked = self.now or self.config["now"]
         moment = self.now_seconds() if asked != "last" else self.state().last
-        shown = iso(int(moment)) if moment is not None else "no message has a time"
-        return shown if asked == shown else f"{asked} ({shown})"
+        shown = written(moment) if moment is not None else "no message has a time"
+        return f"{asked} ({shown})" if asked in ("last", "wall") else shown
 
     def reference(self) -> float:
         """Now in seconds for `--since 2h` and dates: as `now_seconds`, the clock where the log has no time."""

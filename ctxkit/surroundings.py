@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from ctxkit.assembling import PATHS, folder_of, missing
 from ctxkit.core.copynames import copy_of
 from ctxkit.core.findings import Finding
 from ctxkit.core.jsontext import canonical, loads
@@ -60,6 +61,13 @@ def _config(log: OpenedLog) -> Iterator[Finding]:
         name = "config.toml" if file == own else file
         where = f"{name} line {line}" if line else name
         yield Finding(where, "bad-config", words, int(line) if line else None)
+    for key in PATHS:
+        value = log.config[key]
+        origin = log.config.origin(key)
+        line = origin.rpartition(":")[2] if origin.startswith(f"{own}:") and own else None
+        where = f"config.toml line {line}" if line else origin
+        for text in missing(folder_of(log), key, value) if value else ():
+            yield Finding(where, "bad-config", f"{key}: {text}", int(line) if line else None)
 
 
 def _folders(sidecar: Sidecar) -> Iterator[Finding]:

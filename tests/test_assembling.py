@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from ctxkit.assembling import LARGEST, decoded, words_of
+from ctxkit.assembling import FILES, LARGEST, decoded, words_of
 from ctxkit.core.assembly import Assembled
 from ctxkit.errors import BadConfig, CtxkitError, NoSuchLog, ReadFailed, Usage
-from tests.cli.runner import SMALL, good, lines, message
+from tests.cli.runner import SMALL, ctxkit, good, lines, message
 from tests.validators.anthropic_rules import problems as anthropic_problems
 from tests.validators.openai_rules import problems as openai_problems
 
@@ -186,3 +186,80 @@ def test_decoded() -> None:
     assert decoded("\ufeffä\r\nb\n\n".encode()) == "ä\nb"
     with pytest.raises(ValueError, match="larger"):
         decoded(b"x" * (LARGEST + 1))
+
+
+def many(folder: Path) -> None:
+    """Some documents, some of them not to be read."""
+    (folder / "docs" / "deep").mkdir(parents=True)
+    for name in ("b.md", "a.md", "deep/c.txt", ".hidden.md"):
+        (folder / "docs" / name).write_text(f"words of {name}")
+    (folder / "docs" / "logo.png").write_bytes(b"\x89PNG\0")
+    (folder / "docs" / "empty.md").write_text("\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "sources"),
+    [
+        ("docs", ["docs/a.md", "docs/b.md", "docs/deep/c.txt"]),
+        ("docs/", ["docs/a.md", "docs/b.md", "docs/deep/c.txt"]),
+        ("docs/*.md", ["docs/a.md", "docs/b.md"]), ("docs/**/*.txt", ["docs/deep/c.txt"]), ("doc?/[b]*", ["docs/b.md"]),
+        ("**/*.md", ["docs/a.md", "docs/b.md"]),
+    ],
+)  # fmt: skip
+def test_folders_and_patterns(tmp_path: Path, value: str, sources: list[str]) -> None:
+    """A folder stands for all below it, a pattern for what fits: by path; what is no text is named, and left out."""
+    many(tmp_path)
+    path = log(tmp_path, "")
+    good("config", path, "set", "assembly.docs", value)
+    opened = Log.open(path, env={})
+    assert [one.source for one in opened.assembled()] == sources
+    assert all("left out" in text for text in opened.noticed)
+    assert any("logo.png" in text for text in opened.noticed) == (value.startswith("docs") and "." not in value)
+    assert good("show", path).code == 0 and good("export", path, "--to", "openai").code == 0
+
+
+def test_a_folder_is_bounded(tmp_path: Path) -> None:
+    """So many files, and so many bytes; what is beyond is counted. Links lead nowhere else."""
+    inside = tmp_path / "in"
+    (inside / "docs").mkdir(parents=True)
+    for n in range(FILES + 5):
+        (inside / "docs" / f"{n:04}.md").write_text("x")
+    (tmp_path / "secret.md").write_text("secret")
+    os.symlink("../../secret.md", inside / "docs" / "0000a.md")
+    os.symlink("..", inside / "docs" / "0000b")
+    opened = Log.open(log(inside, '[assembly]\ndocs = ["docs"]\n'), env={})
+    found = list(opened.assembled())
+    assert len(found) == FILES and not any("secret" in one.text for one in found)
+    assert "5 more files left out" in opened.noticed[-1] and "0000a.md: a link leads out" in opened.noticed[0]
+    (inside / "docs" / "0001.md").write_text("x" * LARGEST)
+    assert sum(len(one.text) for one in Log.open(inside / "chat.jsonl", env={}).assembled()) <= LARGEST
+
+
+@pytest.mark.parametrize("value", ["nothing.md", "no/folder/", "*.nothing", "bad.md", ""])
+@pytest.mark.parametrize("key", ["assembly.docs", "assembly.status", "tools"])
+def test_what_is_missing_is_refused_when_it_is_set(tmp_path: Path, key: str, value: str) -> None:
+    """A setting that names no text is refused, exit 78, and nothing is written."""
+    path = log(tmp_path, "")
+    (tmp_path / "bad.md").write_bytes(b"\xff\0")
+    ran = ctxkit("config", path, "set", key, value)
+    assert ran.code == (0 if not value else 78), ran.err
+    assert not value or "nothing was changed" in ran.err
+    assert not value or (tmp_path / "chat.jsonl.ctxkit/config.toml").read_text() == ""
+
+
+def test_a_look_goes_on_and_an_export_does_not(tmp_path: Path) -> None:
+    """What is missing later: `show` warns and goes on, what leaves is refused, `check` finds it with its line."""
+    path = log(tmp_path, '[assembly]\ndocs = ["gone.md", "here.md"]\n')
+    (tmp_path / "here.md").write_text("present")
+    for words in (("show", path), ("show", path, "--explain"), ("show", path, "--max-tokens", "100000")):
+        ran = ctxkit(*words)
+        assert (ran.code == 0 and "present" in ran.text) or "here.md" in ran.text
+        assert ran.err.count("gone.md: no such file: left out") == 1, ran.err
+    for to in ("openai", "anthropic"):
+        ran = ctxkit("export", path, "--to", to)
+        assert (ran.code, ran.out) == (78, b"") and "gone.md: no such file: nothing was printed" in ran.err
+    ran = ctxkit("check", path, "--json")
+    found = [one for one in ran.values if "gone.md" in json.dumps(one)]
+    assert ran.code == 1 and len(found) == 1 and "config.toml line 2" in json.dumps(found), ran.text
+    (tmp_path / "gone.md").write_text("back")
+    assert ctxkit("check", path).code == 0

@@ -33,6 +33,8 @@ def log(tmp_path: Path) -> Path:
     """A log without a sidecar."""
     path = tmp_path / "chat.jsonl"
     path.write_bytes(SMALL)
+    for name in ("x y", "Read", "Grep"):  # what names files names some that are there
+        (tmp_path / name).write_text("words")
     return path
 
 
@@ -48,16 +50,16 @@ def config_file(log: Path) -> Path:
 
 GOOD = {
     "text": "x y", "number": "7", "switch": "yes", "percent": "75%", "duration": "2h", "window": "3h", "now": "wall",
-    "texts": "Read, Grep",
+    "texts": "Read, Grep", "zone": "Asia/Tokyo",
 }  # fmt: skip
 BAD = {
     "number": "many", "switch": "maybe", "percent": "101%", "duration": "8", "window": "soon", "now": "then",
-    "texts": "[1]",
+    "texts": "[1]", "zone": "Nowhere/Land",
 }  # fmt: skip
 """Text that is no value of a kind; any text is a text."""
 IN_FILE = {
     "text": "5", "number": '"7"', "switch": '"yes"', "percent": "true", "duration": "8", "window": "8", "now": "[]",
-    "texts": '"Read"',
+    "texts": '"Read"', "zone": "5",
 }  # fmt: skip
 
 
@@ -175,7 +177,7 @@ def test_unknown_neighbours(key: Key, log: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", [key for key in KEYS if key.trust != "always"], ids=lambda key: key.name)
 def test_a_folder_may_not(key: Key, log: Path) -> None:
     """What counts only from one's own config is refused for a sidecar, with the way to set it; nothing is written."""
-    text = {"inside": "../x", "local": "llm"}.get(key.trust, "x")
+    text = {"inside": "../x", "local": "llm"}.get(key.trust, "utc" if key.kind == "zone" else "x")
     with pytest.raises(BadConfig, match=r"counts only from .*: nothing was changed") as caught:
         of(log).set(key.name, text)
     assert caught.value.hint == f"ctxkit config --user set {key.name} {text}"

@@ -10,7 +10,7 @@ import typer
 
 from ctxkit.cli import io, render, summaries
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
-from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, opened
+from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, now_of, opened
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.context import Entry
 from ctxkit.core.effects import LeftOut
@@ -51,6 +51,7 @@ def command(
     why they are in the context or out of it, and then with which parameters it was made.
     """
     opened_log = opened(log, reading, looking, command="show", thread=selecting.thread)
+    opened_log.looks = True
     wanted = asked(opened_log, numbers, selecting)
     if not selecting.invert:  # an agent or thread is a way to look, not a choice among what is shown
         opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
@@ -81,7 +82,7 @@ def command(
             _print(opened_log, entry, full=full, expand=expand)
     state, bounds = opened_log.state(), opened_log.bounds()
     held = window.in_force(state, bounds)
-    unless = f"; {held}, now: {opened_log.now_name()}" if held else ""
+    unless = f"; {held}, now: {now_of(opened_log)}" if held else ""
     also = "; assembled: " + ", ".join(dict.fromkeys(one.kind for one in around)) if any(around) else ""
     counted = f"{len(shown)} of {render.count(len(state.messages), 'message')}"
     finish_reading(opened_log, f"{counted}{_provided(state)}{unless}{also}")
