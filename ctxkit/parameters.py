@@ -101,7 +101,7 @@ def counted_from(log: OpenedLog, state: State, lens: Lens) -> Now:
     moment = lens.now
     if asked == "last" and windowed(state, lens):
         moment = state.last
-    return Now(asked, None if moment is None else iso(int(moment)), "flag" if log.now else log.config.origin("now"))
+    return Now(asked, None if moment is None else iso(moment), "flag" if log.now else log.config.origin("now"))
 
 
 def _window(log: OpenedLog, state: State, ops: Mapping[str | None, int], agent: str | None) -> Held:

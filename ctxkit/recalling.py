@@ -20,7 +20,7 @@ from ctxkit.core.needle import Needle, Span
 from ctxkit.core.ops import Compact, Edit, Forget, Restore, Trim
 from ctxkit.core.standing import IN, WORDS, Standing, Standings
 from ctxkit.core.texts import Words, texts
-from ctxkit.core.times import iso, written
+from ctxkit.core.times import day, written
 from ctxkit.core.unreadable import is_unreadable
 from ctxkit.errors import Usage
 from ctxkit.formats.chat import content_of
@@ -72,7 +72,7 @@ class Hit(msgspec.Struct, frozen=True):
     @property
     def day(self) -> str | None:
         """`2026-02-12`, in UTC."""
-        return iso(self.moment)[:10] if self.moment is not None else None
+        return day(self.moment) if self.moment is not None else None
 
     @property
     def state(self) -> str:

@@ -1,22 +1,27 @@
-"""Durations and dates as people type them, resolved to seconds before anything is appended (law 1).
+"""Times as people type them and as they read them: the one place where a time zone counts.
 
-Pipeline: `cli` and `Log` call this before `decide`; an op stores seconds, never words. The only importer of
-pytimeparse and dateparser (0.27 s with its first parse), both inside the function that needs them. The
-clock is always passed in; `zone` is a tzinfo, or None for the zone of the machine (`TZ`, /etc/localtime).
-A duration is exact seconds; a date is a wall time, so "yesterday" is 23 or 25 hours across a change of clocks.
-Every failure is a `BadTime`. Source: DESIGN section 5, "window".
+Typed: durations and dates are resolved to seconds before anything is appended (law 1). `cli` and `Log` call this before
+`decide`; an op stores seconds, never words. The only importer of pytimeparse and dateparser (0.27 s with its first
+parse), both inside the function that needs them. A duration is exact seconds; a date is a wall time, so "yesterday" is
+23 or 25 hours across a change of clocks. Every failure is a `BadTime`.
+Read: `Clock` writes times so that, typed back in the same zone, they mean the same. What a model, a file, an op or a
+program gets is `core.times.iso`, whatever the zone.
+What the time is now is always passed in; `zone` is a tzinfo, or None for the zone of the machine (`TZ`,
+/etc/localtime), with its own changes of clocks.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from datetime import datetime, tzinfo
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
 
-from ctxkit.core.times import spoken
+from ctxkit.core.times import day as utc_day
+from ctxkit.core.times import iso, spoken
 from ctxkit.errors import BadTime
 
-__all__ = ["duration", "moment", "span", "spoken"]
+__all__ = ["Clock", "duration", "instant", "moment", "span", "spoken", "until", "with_zone", "zone_of"]
 
 HINT = 'a duration (8h, 2d, "2h 30m") or a past date (yesterday, "last monday", 2026-02-01)'
 LONGEST_TEXT = 80
@@ -26,6 +31,11 @@ _AMOUNT = re.compile(
     r"\d[\d.]*\s*(w|d|h|m|s|wks?|weeks?|dys?|days?|hrs?|hours?|mins?|minutes?|secs?|seconds?)(?![a-z])", re.I
 )
 _FULL_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
+_OFFSET = r"(?P<zone>Z|[+-]\d\d:?\d\d(?::\d\d)?)?"
+_WRITTEN = re.compile(
+    rf"\d{{4}}-\d\d-\d\d(?:[T ](?P<minute>\d\d:\d\d)(?P<second>:\d\d)?(?P<part>[.,]\d+)?)?{_OFFSET}", re.A | re.I
+)
+"""A time as it is written here and in ISO 8601: how exact it is shows."""
 _RELATIVE = re.compile(r"\b(last|past|ago|months?|years?)\b", re.I)
 _SMALLER = {"w": "d", "d": "h", "h": "m", "m": "s"}
 
@@ -54,10 +64,135 @@ def span(text: str, now: float, zone: tzinfo | None = None) -> int:
 
 
 def moment(text: str, now: float, zone: tzinfo | None = None) -> float:
-    """The epoch that `--since` and `--until` mean: an ISO time, a date in `zone`, or a duration before `now`."""
+    """The epoch that `--since` means: an ISO time, a date in `zone`, or a duration before `now`."""
     text = _clean(text)
     seconds = _duration(_without_ago(text))
     return _date(text, now, zone) if seconds is None else now - seconds
+
+
+def until(text: str, now: float, zone: tzinfo | None = None) -> float:
+    """The epoch that `--until` means: the end of the day, minute or second that is written; else as `moment`.
+
+    A message that is shown as 10:45:30 came somewhere in that second, and `--until` with these words includes it.
+    """
+    start = moment(text, now, zone)
+    written = _WRITTEN.fullmatch(_clean(text))
+    if written is None or written["part"]:
+        return start
+    if written["minute"]:
+        end = start + (1 if written["second"] else 60)
+    else:
+        try:
+            wall = _wall(start, UTC if written["zone"] else zone).replace(tzinfo=None) + timedelta(days=1)
+            end = start + 86400 if written["zone"] else _epoch(wall, zone)
+        except (ValueError, OverflowError, OSError):  # the last day that there is
+            return start + 86399
+    return math.nextafter(end, -math.inf)
+
+
+def instant(text: str, zone: tzinfo | None = None) -> float | None:
+    """The epoch of a time as it is written in ISO 8601, in `zone` where it names none; None for anything else."""
+    try:
+        found = datetime.fromisoformat(text)
+        epoch = _epoch(found, zone)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return epoch if math.isfinite(epoch) else None
+
+
+def with_zone(text: str, zone: tzinfo | None = None) -> str:
+    """The same time in UTC with Z, where it is one in ISO 8601; as it is where it says its zone itself."""
+    moment = instant(text, zone)
+    whole = moment is None or ("T" in text and datetime.fromisoformat(text).tzinfo is not None)
+    return text if moment is None or whole else iso(moment)
+
+
+def zone_of(name: str, env: Mapping[str, str]) -> tzinfo | None:
+    """The zone that `time.zone` names: `local` is the one of the user, in `env` or else of the machine (None)."""
+    if name == "utc":
+        return UTC
+    from zoneinfo import ZoneInfo
+
+    if name != "local":
+        return ZoneInfo(name)
+    try:
+        return ZoneInfo(env["TZ"].removeprefix(":")) if env.get("TZ") else None
+    except (ValueError, OSError, KeyError):
+        return None  # rules in words of POSIX, such as EST5EDT4: the machine knows them
+
+
+class Clock:
+    """Times of one run as people read them; in UTC with Z where a program reads them (`exact`).
+
+    What it writes, typed back, is the same time: a wall time that comes twice has its offset, as has the first one of
+    a run, and the first after the offset changed.
+    """
+
+    def __init__(self, zone: tzinfo | None = UTC, *, exact: bool = True) -> None:
+        self.zone = zone
+        self.exact = exact
+        self._told: timedelta | None = None
+
+    @property
+    def width(self) -> int:
+        """Cells that a time takes at most, for columns."""
+        return len("2026-02-12T14:30:00Z" if self.exact else "2026-02-12 14:30:00+00:00")
+
+    def time(self, moment: float) -> str:
+        """To the second: `2026-02-12 14:30:00`, with the offset where the line before does not tell it."""
+        moment = math.floor(moment)
+        wall = self._shown(moment)
+        if wall is None:
+            return iso(moment)
+        offset, self._told = self._told, wall.utcoffset()
+        plain = wall.replace(tzinfo=None, fold=0)
+        again = _epoch(plain, self.zone) == moment
+        return (plain if again and offset == self._told else wall).isoformat(" ")
+
+    def whole(self, moment: float) -> str:
+        """A time that stands alone, as exact as it is: `2026-02-12 14:30:00.5-05:00`."""
+        wall = self._shown(moment)
+        return iso(moment) if wall is None else wall.isoformat(" ")
+
+    def day(self, moment: float) -> str:
+        """The day: `2026-02-12`, or in UTC with Z."""
+        wall = self._shown(moment)
+        return f"{utc_day(moment)}Z" if wall is None else wall.date().isoformat()
+
+    def offset(self, moment: float) -> str:
+        """The offset at a time: `-05:00`, `Z`."""
+        wall = self._shown(moment)
+        return "Z" if wall is None else wall.isoformat()[19 + 7 * bool(wall.microsecond) :]
+
+    def bare(self, moment: float) -> str:
+        """To the second without an offset, for lists that are drawn again and again and tell it once."""
+        wall = self._shown(math.floor(moment))
+        return iso(math.floor(moment)) if wall is None else wall.replace(tzinfo=None).isoformat(" ")
+
+    def _shown(self, moment: float) -> datetime | None:
+        """The wall time with its zone; None where it is written in UTC."""
+        if self.exact:
+            return None
+        try:
+            return _wall(moment, self.zone)
+        except (ValueError, OverflowError, OSError):  # the first and the last day of the calendar
+            return None
+
+
+def _wall(moment: float, zone: tzinfo | None) -> datetime:
+    """The wall time with its zone. Raises ValueError, OverflowError, OSError."""
+    found = datetime.fromtimestamp(moment, UTC)
+    return found.astimezone(zone)
+
+
+def _epoch(wall: datetime, zone: tzinfo | None) -> float:
+    """The epoch of a wall time, which may have a zone of its own. Raises ValueError, OverflowError, OSError.
+
+    Aware in any case: without a zone Python rounds otherwise.
+    """
+    if wall.tzinfo is None:
+        wall = wall.astimezone() if zone is None else wall.replace(tzinfo=zone)
+    return wall.timestamp()
 
 
 def _clean(text: str) -> str:
@@ -118,7 +253,7 @@ def _date(text: str, now: float, zone: tzinfo | None) -> float:
     if not full and not re.search(r"[^\W\d_]{2}", text):
         raise _unreadable(text)
     try:
-        base = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
+        base = _wall(now, zone).replace(tzinfo=None)
         if text.lower() == "now":
             return now
         if text.lower() == "today":
@@ -129,7 +264,7 @@ def _date(text: str, now: float, zone: tzinfo | None) -> float:
             wall = _words(text, base)
         if wall is None:
             raise _unreadable(text)
-        epoch = (wall if wall.tzinfo else wall.replace(tzinfo=zone)).timestamp()
+        epoch = _epoch(wall, zone)
     except (ValueError, OverflowError, OSError) as error:  # no such day, or years that a calendar or clock lacks
         raise _unreadable(text) from error
     if not math.isfinite(epoch):
@@ -143,6 +278,8 @@ def _full_date(text: str, full: re.Match[str], base: datetime) -> datetime | Non
     rest = text[full.end() :].strip()
     if full.start() == 0:
         try:
+            if re.fullmatch(_OFFSET, rest, re.A | re.I):  # a day of another zone: 2026-02-12Z
+                return datetime.fromisoformat(f"{day}T00:00{rest}")
             return datetime.fromisoformat(day + text[full.end() :].replace(" ", "T", 1) if rest else day)
         except ValueError:
             pass  # "2026-02-01 10am", "2026-02-01 10:00 EST": words beside the date

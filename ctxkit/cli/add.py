@@ -12,7 +12,7 @@ import typer
 from ctxkit.appending import require_message
 from ctxkit.cli import io, render
 from ctxkit.cli.params import LogArgument, Reading, takes
-from ctxkit.cli.run import opened
+from ctxkit.cli.run import opened, typed
 from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, NoSuchLog, NothingMatched, Usage
 from ctxkit.log import Log
@@ -69,7 +69,7 @@ def command(
         _enforce(target, records)
     cleaned, warned = list[str](), list[str]()
     for added, record in enumerate(records):
-        record.setdefault("ts", iso(int(target.clock())))
+        record["ts"] = typed(ts) if ts is not None else record.get("ts", iso(int(target.clock())))
         try:
             target.add_message(record)
         except CtxkitError as error:

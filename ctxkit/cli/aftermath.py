@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.cli import render
+from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.core.kept import Head
+from ctxkit.core.times import seconds
 from ctxkit.log import Log
 from ctxkit.recovering import ENDS, TORN, WHYS, Point, Recovery
 
@@ -71,7 +72,8 @@ def short(names: str) -> str:
 def named(head: Head) -> str:
     """`[2026-02-12 14:30] - [before the refactor]`: how a question names a checkpoint."""
     label = head.description or ", ".join(head.tags) or head.short
-    return f"[{head.timestamp[:16].replace('T', ' ')}] - [{label}]"
+    moment = seconds(head.timestamp)
+    return f"[{head.timestamp if moment is None else io.clock().whole(moment)}] - [{label}]"
 
 
 def as_json(log: Log, found: Recovery, op: Mapping[str, Any] | None) -> dict[str, Any]:

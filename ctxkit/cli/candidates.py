@@ -162,7 +162,7 @@ def _named(field: str) -> _Source:
 def _kept(log: Any) -> Iterator[Candidate]:
     yield Candidate("latest", "the newest")
     for head in log.snapshots():
-        yield Candidate(head.short, f"{head.timestamp[:16].replace('T', ' ')} {head.description}")
+        yield Candidate(head.short, f"{head.timestamp} {head.description}")
 
 
 def _now(log: Any) -> Iterator[Candidate]:

@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
+from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.render import ROOMY
-from ctxkit.cli.roster import UNTITLED, Line, facts, fitted, when
+from ctxkit.cli.roster import UNTITLED, Line, facts, fitted
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.finding import Session
+from ctxkit.when import Clock
 
 Outcome = Literal["", "taken", "left", "broken"]
 """What a key led to: nothing yet, a choice, none, an interrupt."""
@@ -99,7 +101,8 @@ class Choice:
 
     def _row(self, i: int, columns: int, *, here: bool) -> Line:
         one = self._all[i]
-        stamp = when(one) if columns >= ROOMY else when(one)[5:10]
+        clock = _clock()
+        stamp = clock.bare(one.time) if columns >= ROOMY else clock.day(one.time)
         start = f"{'>' if here else ' '} {stamp} "
         title = fitted(one.glance.title or UNTITLED, columns - len(start))
         if columns <= len(start):
@@ -113,7 +116,8 @@ class Choice:
         if one is None:
             yield [clip("nothing fits", columns)]
             return
-        yield from islice(wrapped(facts(one), columns, 0, hard=True), 2)
+        time = _clock().whole(int(one.time))
+        yield from islice(wrapped([time, "  ", *facts(one)], columns, 0, hard=True), 2)
         yield [Ink(_end(safe(str(one.path), keep_newlines=False), columns), "dim")]
         if one.glance.last is not None:
             last = one.glance.last
@@ -121,10 +125,17 @@ class Choice:
             yield from wrapped([said], columns, 0, hard=True)
 
 
+def _clock() -> Clock:
+    """The list is drawn on a terminal, wherever the path goes that is printed."""
+    return Clock(io.clock().zone, exact=io.Streams.utc)
+
+
 def _words(one: Session) -> str:
     """What a session is found by."""
     last = "" if one.glance.last is None else one.glance.last.text
-    return f"{when(one)}\n{one.glance.title}\n{last}\n{one.path}\n{one.glance.format}\n{one.state}".lower()
+    return (
+        f"{_clock().bare(one.time)}\n{one.glance.title}\n{last}\n{one.path}\n{one.glance.format}\n{one.state}".lower()
+    )
 
 
 def _end(text: str, room: int) -> str:

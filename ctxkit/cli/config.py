@@ -11,6 +11,7 @@ import typer
 from ctxkit.cli import io
 from ctxkit.cli.origins import listed, near
 from ctxkit.cli.params import JsonOption, LogArgument, QuietOption, SidecarOption, StrictOption
+from ctxkit.cli.run import typed, zoned_alone
 from ctxkit.configuring import Change, Configured, as_typed, overridden
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
 from ctxkit.store.config import Setting
@@ -65,6 +66,9 @@ def command(
     elif asked == "get":
         _get(found, rest[0], json=json)
     else:
+        if asked == "set" and rest[0] == "now":  # what is stored means the same in every zone
+            zoned_alone()
+            rest[1] = str(typed(rest[1]))
         done = found.set(*rest, dry_run=dry_run) if asked == "set" else found.unset(*rest, dry_run=dry_run)
         _notices(found)
         _say(done, dry_run=dry_run, json=json)

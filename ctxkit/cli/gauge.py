@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
+from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.labelled import Span, room, rows
 from ctxkit.cli.render import count
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.core.standing import WORDS
-from ctxkit.core.times import spoken
+from ctxkit.core.times import spoken, written
 from ctxkit.parameters import Around, Held, Parameters
 from ctxkit.status import Budget, LiveMark, Named, Status
 from ctxkit.thinking import told
@@ -191,9 +192,12 @@ def _held(held: Held) -> str:
 
 
 def now(used: Parameters) -> str:
-    """`last (2026-02-12T09:10:00Z), default`."""
-    time = f" ({used.now.time})" if used.now.time is not None and used.now.time != used.now.name else ""
-    return f"{used.now.name}{time}, {'--now' if used.now.origin == 'flag' else used.now.origin}"
+    """`last (2026-02-12T09:10:00Z), default`; the time as the reader's clock has it."""
+    moment = written(used.now.time)
+    time = "" if moment is None else io.clock().whole(moment)
+    more = f"{used.now.name} ({time})" if time else used.now.name
+    name = time if used.now.time == used.now.name else more
+    return f"{name}, {'--now' if used.now.origin == 'flag' else used.now.origin}"
 
 
 def around(one: Around) -> str:
@@ -214,7 +218,8 @@ def _ops(found: Status) -> list[list[Span]]:
 
 
 def _named(one: Named) -> str:
-    last = f", last {one.last[:19].replace('T', ' ')}" if one.last is not None else ""
+    moment = written(one.last)
+    last = "" if moment is None else f", last {io.clock().time(moment)}"
     return f"{one.name}: {count(one.messages, 'message')}, {one.in_context:,} in the context{last}"
 
 

@@ -64,7 +64,7 @@ def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, i
     """
     tag = f"{PurePath(among).name}:" if among else ""
     total, exchanges, days = 0, 0, 0
-    for day, group in groupby(hits, lambda hit: hit.day):
+    for day, group in groupby(hits, _day):
         of_day = list(group)
         days += 1
         io.out(*_fit([Ink(day or "no time", "bold")], f"  {render.count(len(of_day), 'hit')}"))
@@ -77,6 +77,10 @@ def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, i
                 for line in _lines(hit, tag):
                     io.out(*line)
     return total, exchanges, days
+
+
+def _day(hit: Hit) -> str | None:
+    return None if hit.moment is None else io.clock().day(hit.moment)
 
 
 def _exchange(log: Log, opener: int, by: int | None, count: int) -> Iterator[str | Ink]:
@@ -99,7 +103,7 @@ def _lines(hit: Hit, tag: str) -> Iterator[list[str | Ink]]:
     """The head of a hit and its excerpts."""
     wide, room = render.width(), render.breadth()
     indent = 4 if wide >= 40 else 1
-    when = iso(hit.moment)[11:19] if hit.moment is not None else ""
+    when = io.clock().time(hit.moment) if hit.moment is not None else ""
     label = clip(safe(tag, keep_newlines=False) if wide >= render.ROOMY else "", room // 2) + hit.label
     head = "  ".join(filter(None, (label, hit.role, when)))
     style = "green" if hit.standing.kind == IN else "yellow"

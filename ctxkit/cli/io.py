@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ctxkit.cli.ink import Ink, allowed, painted
 from ctxkit.core.jsontext import dumps, finite
+from ctxkit.when import Clock, zone_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ class Streams:
     `colour`, `err_colour`: whether the result, and reports, may be coloured; `columns`, `err_columns`: how wide their
     terminals are, 0 where they go elsewhere. `held`: reports that wait until the pager has gone. `taken`: what was
     read from standard input beside the log, "" for nothing. `meter`: told of what is counted, where a token
-    log is kept.
+    log is kept. `utc`, `zone`: --utc, and the config's `time.zone`, for `clock`.
     """
 
     quiet = False
@@ -45,6 +46,8 @@ class Streams:
     progress: Progress | None = None
     meter: Meter | None = None
     held: ClassVar[list[bytes]] = []
+    utc, zone = False, "local"
+    clock: Clock | None = None
 
     @classmethod
     def begin(cls, words: Sequence[str], *, paged: bool = True) -> None:
@@ -52,6 +55,7 @@ class Streams:
         cls.quiet, cls.done, cls.taken, cls.words = False, "", "", tuple(words)
         cls.pager = cls.progress = cls.meter = None
         cls.held = []
+        cls.utc, cls.zone, cls.clock = False, "local", None
         shown, told = (stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
         cls.colour, cls.err_colour = allowed(os.environ, terminal=shown), allowed(os.environ, terminal=told)
         cls.columns, cls.err_columns = _columns(sys.stdout) if shown else 0, _columns(sys.stderr) if told else 0
@@ -75,6 +79,14 @@ def _pager(words: Sequence[str]) -> Pager | None:
         return None
     size = Streams.columns, rows(sys.stdout)
     return pager.Pager(called, size, pager.PAGED[name], put=_put, note=warn)
+
+
+def clock() -> Clock:
+    """The clock of this run: what is typed is of the user's zone; what is shown only on a terminal, without --utc."""
+    if Streams.clock is None:
+        zone = zone_of("utc" if Streams.utc else Streams.zone, os.environ)
+        Streams.clock = Clock(zone, exact=Streams.utc or not Streams.columns)
+    return Streams.clock
 
 
 def width() -> int:

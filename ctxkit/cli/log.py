@@ -17,7 +17,7 @@ from ctxkit.core.kept import SHORT
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
 from ctxkit.core.state import Ended, State
-from ctxkit.core.times import spoken
+from ctxkit.core.times import spoken, written
 from ctxkit.log import Log
 from ctxkit.policies.edit import CONTEXT
 
@@ -141,7 +141,10 @@ def line(state: State, over: Ends, entry: LedgerEntry) -> list[str | Ink]:
 
 
 def _when(entry: LedgerEntry) -> str:
-    return f"{str(entry.body.get('ts', ''))[:19].replace('T', ' '):<19}"
+    clock, stored = io.clock(), entry.body.get("ts", "")
+    moment = written(stored)
+    shown = str(stored)[: clock.width] if moment is None else clock.time(moment)
+    return f"{shown:<{clock.width}}"
 
 
 def _standing(over: Ends, entry: LedgerEntry) -> tuple[Ink, Ink]:

@@ -30,6 +30,7 @@ Fitting = Annotated[
 """The same for a look; `cli/run.py` reads it."""
 
 SidecarOption = Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")]
+UtcOption = Annotated[bool, typer.Option("--utc", help="Times in UTC, also those that are typed.")]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Exit 78 where config of the log's folder would be ignored.")
 ]
@@ -85,6 +86,7 @@ class Reading:
     ] = None
     force_replay: Annotated[bool, typer.Option("--force-replay", help="Apply ops that do not fit the log too.")] = False
     strict: StrictOption = False
+    utc: UtcOption = False
     json: JsonOption = False
     quiet: QuietOption = False
 

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import columns
 from ctxkit.core.jsontext import spelled
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name, Names
-from ctxkit.core.times import iso
 
 LOCK = "🔒"
 ROLES = {"user": "cyan", "assistant": "green", "system": "bold", "developer": "bold", "tool": "dim"}
@@ -46,7 +46,7 @@ def header(
     label: str, role: str, moment: float | None, *, name: str | None, protected: bool, notes: str = ""
 ) -> list[str | Ink]:
     """`45  user  2026-02-01 10:45:00`, as spans for `io.out`."""
-    when = iso(moment)[:19].replace("T", " ") if moment is not None else ""
+    when = io.clock().time(moment) if moment is not None else ""
     speaker = Ink(f"{role} ({name})" if name else role, ROLES.get(role, ""))
     return spaced(Ink(label, "bold"), speaker, Ink(when, "dim"), LOCK if protected else "", Ink(notes, "dim"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.render import ROLES, ROOMY, count, spaced
 from ctxkit.cli.safe import cells, clip, safe
@@ -24,7 +25,13 @@ def lines(one: Session, width: int, breadth: int) -> Iterator[Line]:
     Words have `width` cells, everywhere; figures are broken at `breadth`, that of a terminal.
     """
     indent = "    " if width >= ROOMY else "  "
-    yield [Ink(when(one), "dim"), "  ", Ink(fitted(one.glance.title or UNTITLED, width - 18), "bold")]
+    when, title = Ink(io.clock().time(one.time), "dim"), one.glance.title or UNTITLED
+    room = width - len(when.text) - 2
+    if room >= ROOMY // 2:
+        yield [when, "  ", Ink(fitted(title, room), "bold")]
+    else:
+        yield from wrapped([when], width, 2)
+        yield [Ink(fitted(title, width), "bold")]
     last = one.glance.last
     if last is not None:
         said = f"{last.role}: "
@@ -43,11 +50,6 @@ def facts(one: Session) -> Line:
     kept = count(one.checkpoints, "checkpoint") if one.checkpoints else ""
     state = Ink(one.state, STATES[one.state]) if one.state in STATES else ""
     return spaced(told.format, count(told.messages, "message"), many, used, kept, state)
-
-
-def when(one: Session) -> str:
-    """`2026-02-12 14:30`, in UTC."""
-    return iso(int(one.time))[:16].replace("T", " ")
 
 
 def fitted(text: str, room: int) -> str:

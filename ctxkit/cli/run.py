@@ -10,7 +10,6 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,10 @@ from ctxkit.core.transcript import MAIN
 from ctxkit.errors import BadTools, CtxkitError, DamagedOp, DoesNotFit, ExitCode, NoSuchLog, UnknownAgent, Usage
 from ctxkit.log import Log
 from ctxkit.opened import NOW
+from ctxkit.store.config import Config
 from ctxkit.store.folder import SIDECAR
 from ctxkit.store.source import Source
+from ctxkit.when import with_zone
 
 UNCHANGED = (ExitCode.NO, ExitCode.USAGE, ExitCode.REFUSED, ExitCode.CANNOT_CREATE)
 """Failures of a writing command that come before anything is appended; the append's own say what they left."""
@@ -79,7 +80,8 @@ def opened(
             return opened(str(beside), reading, looking, command=command, report=report, before=before)
     found.meter = io.Streams.meter
     found.force = reading.force_replay
-    found.now = reading.now
+    zoned(found.config, utc=reading.utc)
+    found.now = typed(reading.now)
     found.at = looking.at if looking and looking.at != NOW else None
     for notice in (*found.opening.notices, *found.config.notices):
         io.warn(notice)
@@ -163,9 +165,10 @@ def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Sele
     for key in times:
         text = getattr(selecting, key)
         if text is not None:
-            from ctxkit.when import moment
+            from ctxkit import when
 
-            times[key] = moment(text, log.reference(), zone())
+            read = when.moment if key == "since" else when.until
+            times[key] = read(text, log.reference(), io.clock().zone)
     if selecting.grep is not None:
         from ctxkit.cli.deadline import Deadline
 
@@ -186,17 +189,30 @@ def _looks_through(request: int, of: int) -> None:
         io.say(f"Looking through the context… {request}/{of}")
 
 
-def zone() -> Any:
-    """The user's time zone: `TZ` where it names one, else the system's."""
-    name = os.environ.get("TZ")
-    if name:
-        from zoneinfo import ZoneInfo
+def zoned(config: Config, *, utc: bool) -> None:
+    """Take up the zone that times are typed and shown in; CTXKIT_NOW is typed, too."""
+    io.Streams.utc, io.Streams.zone = utc, config["time.zone"]
+    setting = config.settings["now"]
+    if setting.origin == "CTXKIT_NOW":
+        config.settings["now"] = setting._replace(value=typed(setting.value))
 
-        try:
-            return ZoneInfo(name.removeprefix(":"))
-        except (ValueError, OSError, KeyError):
-            return UTC
-    return datetime.now().astimezone().tzinfo
+
+def typed(text: str | None) -> str | None:
+    """A time as it was typed, in UTC where it names no zone; anything else as it is: it is refused where it is used."""
+    return text if text is None or text in ("last", "wall") else with_zone(text, io.clock().zone)
+
+
+def zoned_alone(*, utc: bool = False) -> None:
+    """The same where no log is opened: the zone is a setting of the user's own."""
+    from ctxkit.store.config import load
+    from ctxkit.store.sidecar import user_config
+
+    zoned(load(None, None, os.environ, user_config(os.environ), tolerant=True), utc=utc)
+
+
+def now_of(log: Log) -> str:
+    """What windows count from, in words, as the user's clock has it."""
+    return log.now_name(io.clock().whole)
 
 
 def criteria_text(selecting: Selecting) -> str | None:

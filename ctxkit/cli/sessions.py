@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ctxkit.cli import io, roster
-from ctxkit.cli.params import JsonOption, QuietOption
+from ctxkit.cli.params import JsonOption, QuietOption, UtcOption
 from ctxkit.cli.render import breadth, count, width
+from ctxkit.cli.run import zoned
 from ctxkit.core.needle import Needle
 from ctxkit.core.times import seconds
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
@@ -22,6 +23,7 @@ from ctxkit.tolerant import one_of_many
 
 if TYPE_CHECKING:
     from ctxkit.mentioning import Mentioning
+    from ctxkit.store.config import Config
 
 
 def command(
@@ -42,6 +44,7 @@ def command(
         bool, typer.Option("--pick", help="Choose one on the terminal; its path is printed. Esc: none, exit 1.")
     ] = False,
     null: Annotated[bool, typer.Option("-0", "--null", help="Paths alone, as they are, a NUL behind each.")] = False,
+    utc: UtcOption = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
@@ -60,7 +63,9 @@ def command(
     for place in places or ():
         if not place:
             raise Usage("the name of a folder is empty", "is a shell variable unset?")
-    moment = None if since is None else _moment(since)
+    config = _config()
+    zoned(config, utc=utc)
+    moment = None if since is None else _moment(since, config)
     needle = None if grep is None else Needle(grep, regex=True)
     with io.progress("looking for sessions", "files") as step:
         found = find_sessions(places or None, agents=agents, progress=step)
@@ -150,8 +155,8 @@ def _matches(mentioned: Mentioning | None, found: Found) -> Callable[[Session], 
     return matches
 
 
-def _now() -> float:
-    """What durations count from: the config's `now` where it is a time, else the clock."""
+def _config() -> Config:
+    """The settings that hold in the working folder."""
     from ctxkit.store.config import load
     from ctxkit.store.sidecar import user_config
 
@@ -159,11 +164,12 @@ def _now() -> float:
         here = Path.cwd()
     except FileNotFoundError:  # the working folder is gone
         here = None
-    named = seconds(load(None, here, os.environ, user_config(os.environ))["now"])
-    return time.time() if named is None else named
+    return load(None, here, os.environ, user_config(os.environ))
 
 
-def _moment(since: str) -> float:
+def _moment(since: str, config: Config) -> float:
+    """`since`, where durations count from the config's `now` if that is a time, else from the clock."""
     from ctxkit import when
 
-    return when.moment(since, _now())
+    named = seconds(config["now"])
+    return when.moment(since, time.time() if named is None else named, io.clock().zone)

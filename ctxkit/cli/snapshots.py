@@ -11,8 +11,10 @@ import typer
 
 from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
-from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption
+from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption, UtcOption
+from ctxkit.cli.run import zoned, zoned_alone
 from ctxkit.core.kept import CHECKPOINT, SNAPSHOT, Head
+from ctxkit.core.times import seconds
 from ctxkit.errors import BadSnapshot, NoSuchSnapshot, Usage
 from ctxkit.keeping import beside, find, prune
 from ctxkit.pinning import moment
@@ -39,6 +41,7 @@ def command(
     conversation: Annotated[
         int | None, typer.Option(metavar="N", help="Of which conversation of a file that holds many.")
     ] = None,
+    utc: UtcOption = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -50,6 +53,7 @@ def command(
     """
     io.Streams.quiet = quiet
     some, notices = beside(log, sidecar, conversation)
+    zoned_alone(utc=utc)
     for notice in notices:
         io.warn(notice)
     if rm or pruned:
@@ -81,7 +85,8 @@ def _print(one: Found, head: Head, *, json: bool) -> None:
     if json:
         io.out_json({**one.body, "path": str(one.path), "bytes": one.size})
         return
-    when = head.timestamp[:19].replace("T", " ")
+    taken = seconds(head.timestamp)
+    when = head.timestamp if taken is None else io.clock().time(taken)
     tokens = f"{head.tokens.count:,} tokens" if head.tokens is not None else ""
     kind = Ink(head.kind if head.kind != SNAPSHOT else "", "yellow")
     tags = Ink(" ".join(f"#{tag}" for tag in head.tags), "dim")
@@ -115,6 +120,7 @@ def _remove(
         from ctxkit.configuring import Configured
 
         config = Configured(log, sidecar=sidecar, env=os.environ).load()
+        zoned(config, utc=io.Streams.utc)
         there = some.found()
         for one in there:
             if one.fault:

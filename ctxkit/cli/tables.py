@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped
+from ctxkit.core.times import seconds
 from ctxkit.shares import Share, Touched
 
 MANY = 8
@@ -44,7 +46,8 @@ def files(found: Sequence[Touched], width: int) -> Iterator[Line]:
         )  # fmt: skip
         parts = [] if one.in_context else ["out of the context"]
         parts += [f"{what} {_listed(labels)}" for what, labels in said if labels]
-        parts.append(f"last {one.last}" + (f" at {one.time[:16].replace('T', ' ')}" if one.time is not None else ""))
+        moment = seconds(one.time)
+        parts.append(f"last {one.last}" + (f" at {io.clock().time(moment)}" if moment is not None else ""))
         for line in wrapped(["; ".join(parts)], width - most - 2, 2, hard=True):
             yield [" " * (most + 2), *line]
 

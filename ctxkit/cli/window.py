@@ -9,7 +9,7 @@ import typer
 
 from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Looking, Reading, Writing, takes
-from ctxkit.cli.run import finish_reading, opened, write, zone
+from ctxkit.cli.run import finish_reading, now_of, opened, write
 from ctxkit.core.ops import Op
 from ctxkit.errors import Usage
 from ctxkit.log import Log
@@ -56,7 +56,7 @@ def _show(log: str, agent: str | None, looking: Looking, reading: Reading) -> No
         io.out_json({"seconds": effective, "default": default, "agent": agent, "now": now})
     else:
         io.out(window.show(state, bounds, agent), hang=2)
-        io.out(f"now: {target.now_name()}", hang=2)
+        io.out(f"now: {now_of(target)}", hang=2)
         io.out(f"usage: {HINT}", hang=2)
     finish_reading(target)
     if window.effective(state, bounds, agent):
@@ -76,6 +76,6 @@ def _act(target: Log, words: list[str], agent: str | None) -> Op | None:
     from ctxkit import when
 
     if action == "set":
-        return target.set_window(when.span(text, target.reference(), zone()), agent, text)
+        return target.set_window(when.span(text, target.reference(), io.clock().zone), agent, text)
     seconds = when.duration(text)
     return target.shift_window(seconds if action == "add" else -seconds, agent, f"{action} {text}")

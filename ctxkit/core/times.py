@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property, lru_cache
 from math import isfinite, isnan, nan
 
@@ -48,6 +48,23 @@ def iso(moment: float) -> str:
     """ISO time in UTC with `Z`, to the second where it is whole, else to the microsecond."""
     text = datetime.fromtimestamp(moment, UTC).isoformat()
     return text.replace("+00:00", "Z")
+
+
+def day(moment: float) -> str:
+    """The day in UTC: `2026-02-12`."""
+    return iso(moment)[:10]
+
+
+def as_text(value: object) -> str:
+    """A time of TOML as ISO text; text as it is; "" for anything else."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return value if isinstance(value, str) else ""
+
+
+def compact(moment: float) -> str:
+    """`20260212T143000.000000Z`: a time as a part of a name, in an order that names have."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
 
 
 class Times:

@@ -15,6 +15,7 @@ from ctxkit.core.kept import Kept
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ops import At, Edit, Item, Restore
 from ctxkit.core.state import State
+from ctxkit.core.times import iso, seconds
 from ctxkit.policies.decision import Decision
 
 
@@ -67,8 +68,9 @@ def told(kept: Kept) -> Item:
     head = kept.head
     name = f' "{head.description}"' if head.description else ""
     of = f" of {head.log}" if head.log else ""
-    when = head.timestamp[:16].replace("T", " ")
-    origin = f"[Summary of {head.kind} {head.short}{name}{of}, {when} UTC, {head.message_count} messages]"
+    moment = seconds(head.timestamp)
+    when = head.timestamp if moment is None else iso(moment)  # a model reads it: the same bytes in every zone
+    origin = f"[Summary of {head.kind} {head.short}{name}{of}, {when}, {head.message_count} messages]"
     quoted = "\n".join(f"> {line}" for line in (head.summary or "(no summary)").splitlines())
     message = {"role": "user", "content": f"{origin}\n\n{quoted}"}
     return Item(message=message, origin={"snapshot": head.session_id})

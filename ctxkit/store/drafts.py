@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from ctxkit.core.times import compact
 from ctxkit.errors import CannotCreate, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import sync_folder
@@ -27,9 +28,7 @@ class Draft:
         """Writes it, durably: it is there whole or not at all. Raises CannotCreate, NoPermission."""
         self._new = not os.path.lexists(sidecar.folder)
         self._within = sidecar.subfolder(FOLDER)
-        now = time.time()
-        stamp = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(now))}.{int(now % 1 * 1e6):06}Z"
-        self._folder = self._within / f"{stamp}-{os.urandom(4).hex()}"
+        self._folder = self._within / f"{compact(time.time())}-{os.urandom(4).hex()}"
         self.path = self._folder / NAME
         try:
             _sweep(self._within)

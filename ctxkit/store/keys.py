@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -157,14 +156,27 @@ def _window(value: Any) -> int:
 
 
 def _now(value: Any) -> str:
-    """`last`, `wall`, or an ISO time (in quotes or as a TOML time)."""
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    if value not in ("last", "wall"):
+    """`last`, `wall`, or an ISO time (in quotes or as a TOML time); in UTC where it names no zone."""
+    if value in ("last", "wall"):
+        return str(value)
+
+    from ctxkit.core.times import as_text, seconds
+
+    text = as_text(value)
+    if seconds(text) is None:
+        raise ValueError('"last", "wall" or an ISO time')
+    return text
+
+
+def _zone(value: Any) -> str:
+    """`local`, `utc`, or a name of the time zone database."""
+    if value not in ("local", "utc"):
+        from ctxkit.when import zone_of
+
         try:
-            datetime.fromisoformat(value)
-        except (TypeError, ValueError) as error:
-            raise ValueError('"last", "wall" or an ISO time') from error
+            zone_of(value, {})
+        except (TypeError, ValueError, OSError, KeyError) as error:
+            raise ValueError('"local", "utc" or a name such as "Europe/Berlin"') from error
     return str(value)
 
 
@@ -182,12 +194,20 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "duration": _duration,
     "window": _window,
     "now": _now,
+    "zone": _zone,
     "texts": _texts,
 }
 
 KEYS: tuple[Key, ...] = (
     Key("format", "text", "auto", "format of the log, as --from names it; auto looks at its content"),
     Key("now", "now", "last", "what windows count from: last (the newest message), wall (the clock) or an ISO time"),
+    Key(
+        "time.zone",
+        "zone",
+        "local",
+        'zone of times on a terminal and as typed: local, utc, "Asia/Kolkata"',
+        trust="never",
+    ),
     Key("model", "text", "", "model whose limit and tokens count", example="claude-sonnet-4-5"),
     Key("limit", "number", None, "context limit in tokens; unset: the model's own", low=1, example=200000),
     Key("reserve", "number", 4096, "tokens kept free for the reply", low=0),
@@ -208,7 +228,13 @@ KEYS: tuple[Key, ...] = (
     Key("trim.clear_inputs", "switch", False, "trim shortens the arguments of old calls too"),
     Key("trim.summarize", "switch", False, "trim puts a summary where it drops exchanges"),
     Key("assembly.system", "text", "", "system prompt that stands before the messages"),
-    Key("assembly.docs", "texts", [], "files that stand before the messages, in the log's folder", trust="inside"),
+    Key(
+        "assembly.docs",
+        "texts",
+        [],
+        "files, folders, patterns (docs/*.md) that stand before the messages, in the log's folder",
+        trust="inside",
+    ),
     Key("assembly.status", "text", "", "file whose text is added to the thread status", trust="inside"),
     Key("compact.auto", "switch", False, "compact by itself at the threshold"),
     Key("compact.threshold", "percent", "80%", "how full the context is when compact acts unasked"),

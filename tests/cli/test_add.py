@@ -40,8 +40,8 @@ def test_message(tmp_path: Path) -> None:
         "2026-03-01",
     ]
     good("add", path, "yes", *words)
-    assert last(path) == {"role": "assistant", "content": "yes", "ts": "2026-03-01", "name": "n", "agent": "sam",
-                          "thread": "t", "model": "m"}  # fmt: skip
+    assert last(path) == {"role": "assistant", "content": "yes", "ts": "2026-03-01T00:00:00Z", "name": "n",
+                          "agent": "sam", "thread": "t", "model": "m"}  # fmt: skip
     assert shown(path)[-2:] == [12, 13]
     assert path.read_bytes().startswith(SMALL)
 
@@ -130,7 +130,7 @@ def test_dry_run_and_json(tmp_path: Path) -> None:
     """The message is printed; a dry run adds nothing; in a pipe it goes to stderr."""
     path = small(tmp_path)
     assert good("add", path, "hi", "--ts", "2026-03-01", "--dry-run").values == [
-        {"role": "user", "content": "hi", "ts": "2026-03-01"}
+        {"role": "user", "content": "hi", "ts": "2026-03-01T00:00:00Z"}
     ]
     assert path.read_bytes() == SMALL
     ran = good("add", path, "hi", "--json")

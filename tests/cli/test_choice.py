@@ -72,18 +72,18 @@ def test_look() -> None:
     typed(choice, "t", "down")
     assert [text(line).rstrip() for line in choice.lines(60, 14)] == [
         "> t_" + " " * 52 + " 4/4",
-        "  2026-02-01 10:10 title of one",
-        "> 2026-02-01 10:10 title of two",
-        "  2026-02-01 10:10 Fix the LOGIN",
-        "  2026-02-01 10:10 title of four",
+        "  2026-02-01 10:10:00 title of one",
+        "> 2026-02-01 10:10:00 title of two",
+        "  2026-02-01 10:10:00 Fix the LOGIN",
+        "  2026-02-01 10:10:00 title of four",
         "", "", "", "", "",
         "─" * 60,
-        "chat  3 messages  interrupted",
+        "2026-02-01 10:10:00+00:00  chat  3 messages  interrupted",
         "/logs/two.jsonl",
         "user: the last words",
     ]  # fmt: skip
     assert [text(line).rstrip() for line in Choice(FOUR).lines(20, 3)] == [
-        "> _" + " " * 13 + " 4/4", "> 02-01 title of one", "  02-01 title of two"
+        "> _" + " " * 13 + " 4/4", "> 2026-02-01 title …", "  2026-02-01 title …"
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ def test_lines(tmp_path: Path) -> None:
                   ["undo", "2"], ["rewind", "start here"], ["clear"]):  # fmt: skip
         good(words[0], path, *words[1:])
     ran = good("log", path)
-    bare = [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[a-f][0-9a-f]{11}", "_", line) for line in ran.text.splitlines()]
+    bare = [re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|[a-f][0-9a-f]{11}", "_", line) for line in ran.text.splitlines()]
     assert bare == [
         "  1  _  mark       'start here'  [ended by clear 7]  _",
         "  2  _  forget     2-5  11 → 7 messages  [undone by 6]  _",
@@ -57,7 +57,7 @@ def test_tokens(tmp_path: Path) -> None:
     good("trim", path, "--max-tokens", "50")
     good("undo", path, "2")
     ran = good("log", path, "--tokens")
-    bare = [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "_", line) for line in ran.text.splitlines()]
+    bare = [re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "_", line) for line in ran.text.splitlines()]
     whole, less, more, fits, last = (figures(path, at) for at in ("1", "2", "3^", "3", "4"))
     assert whole > less and more > less and fits <= 50
     assert bare == [

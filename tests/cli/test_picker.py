@@ -135,7 +135,7 @@ def test_a_path_is_printed(logs: Path, typed: str, expected: str) -> None:
 def test_filter_and_preview_as_one_types(logs: Path) -> None:
     """The list narrows, the preview follows the cursor."""
     with picking(logs) as terminal:
-        assert terminal.until("third words")[1] == "> 2026-02-01 10:03 the third title"
+        assert terminal.until("third words")[1] == "> 2026-02-01 10:03:00 the third title"
         terminal.type("s")
         shown = terminal.until("> s_")
         assert shown[0].endswith(" 3/3")
@@ -188,7 +188,7 @@ def test_keys_in_pieces_and_many_at_once(logs: Path) -> None:
         for byte in b"\x1b[B":
             terminal.type(bytes([byte]))
             time.sleep(0.005)
-        terminal.until("> 2026-02-01 10:02")
+        terminal.until("> 2026-02-01 10:02:00")
         terminal.type("\x1b[200~\xff\x00\x1b[999;999R" + "q" * 500)
         terminal.until("q_")
         terminal.type("\x15sec\r")

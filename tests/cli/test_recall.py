@@ -28,15 +28,15 @@ def test_hits(log: Path) -> None:
     """By day and exchange, each with its state and the line."""
     ran = good("recall", log, "question")
     assert ran.text.splitlines() == [
-        "2026-02-01  3 hits",
+        "2026-02-01Z  3 hits",
         "  2 first question  1 hit",
-        "    2  user  10:01:00  in the context",
+        "    2  user  2026-02-01T10:01:00Z  in the context",
         "      first question",
         "  6 second question  1 hit",
-        "    6  user  10:05:00  forgotten by op 1",
+        "    6  user  2026-02-01T10:05:00Z  forgotten by op 1",
         "      second question",
         "  10 third question  1 hit",
-        "    10  user  10:09:00  in the context",
+        "    10  user  2026-02-01T10:09:00Z  in the context",
         "      third question",
     ]
     assert ran.err == "3 hits in 3 exchanges, 1 day\n"
@@ -119,7 +119,7 @@ def test_several_logs_can_be_told_apart(folder: Path, monkeypatch: pytest.Monkey
     """A title for each, and its name before every number."""
     monkeypatch.setenv("COLUMNS", "300")  # a path of any length
     text = good("recall", folder / "a.jsonl", folder / "b", "first").text
-    assert f"{folder / 'a.jsonl'}\n2026-02-01  1 hit\n" in text
+    assert f"{folder / 'a.jsonl'}\n2026-02-01Z  1 hit\n" in text
     assert "    a.jsonl:2  user" in text and "    damaged.jsonl:2  user" in text
 
 
@@ -167,7 +167,7 @@ def test_ends_with_its_reader(tmp_path: Path) -> None:
     with subprocess.Popen([*PYTHON, "recall", str(path), "question"], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as run:  # fmt: skip
         assert run.stdout is not None and run.stderr is not None
-        assert run.stdout.readline() == b"2026-02-01  800 hits\n"
+        assert run.stdout.readline() == b"2026-02-01Z  800 hits\n"
         run.stdout.close()
         assert run.wait(60) == 141
         assert run.stderr.read() == b""

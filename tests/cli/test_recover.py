@@ -105,7 +105,7 @@ def test_on_a_terminal(path: Path, answer: str, left: int) -> None:
 def test_a_checkpoint_is_offered(path: Path) -> None:
     """In the words that everybody knows, with time and label; and the other points beside it."""
     good("checkpoint", path, "-m", "the tests are green")
-    time = good("snapshots", path, "--json").values[0]["timestamp"][:16].replace("T", " ")
+    time = good("snapshots", path, "--json").values[0]["timestamp"]
     ran = ctxkit("recover", path, stdin=b"\n", terminal=True)
     assert f"Resume from checkpoint? [{time}] - [the tests are green]\ny  exactly its context: 15 messages\n" in ran.err
     assert "[y/s/e/N]" in ran.err and ran.code == 1

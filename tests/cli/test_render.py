@@ -14,7 +14,7 @@ from ctxkit.core.names import ItemName, Names
 def test_header() -> None:
     """Number, role with name, time in UTC, lock, notes; what is missing leaves no hole."""
     found = render.header("45", "user", 0.0, name="ann", protected=True, notes="x")
-    assert plain(found) == "45  user (ann)  1970-01-01 00:00:00  🔒  x"
+    assert plain(found) == "45  user (ann)  1970-01-01T00:00:00Z  🔒  x"
     assert plain(render.header("7.1", "tool", None, name=None, protected=False)) == "7.1  tool"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli.params import Selecting
-from ctxkit.cli.run import criteria_text, with_dash, zone
+from ctxkit.cli.run import criteria_text, with_dash
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, good, lines, message, numbers, shown, small
 from tests.formats.claude_code import logs as claude
 
@@ -245,17 +245,6 @@ def test_criteria_text() -> None:
     assert criteria_text(chosen) is None
     chosen.role, chosen.after_mark, chosen.invert = "user", "a b", True
     assert criteria_text(chosen) == "--role user --after-mark a b --invert"
-
-
-@pytest.mark.parametrize(
-    ("name", "shown_as"), [("Europe/Berlin", "Europe/Berlin"), (":UTC", "UTC"), ("no/such", "UTC")]
-)
-def test_zone(monkeypatch: pytest.MonkeyPatch, name: str, shown_as: str) -> None:
-    """TZ where it names a zone, else UTC; without it the system's."""
-    monkeypatch.setenv("TZ", name)
-    assert str(zone()) == shown_as
-    monkeypatch.delenv("TZ")
-    assert zone() is not None
 
 
 @pytest.fixture

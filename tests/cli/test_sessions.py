@@ -36,11 +36,11 @@ def test_list(logs: Path) -> None:
     """Newest first, some lines each; how many is a report."""
     ran = good("sessions", logs)
     assert ran.text == (
-        "2026-02-01 10:30  is anybody there\n    user: is anybody there\n    chat  1 message  interrupted\n"
+        "2026-02-01T10:30:00Z  is anybody there\n    user: is anybody there\n    chat  1 message  interrupted\n"
         f"    {logs}/deep/er/open.jsonl\n\n"
-        "2026-02-01 10:10  first question\n    assistant: last answer\n    chat  11 messages\n"
+        "2026-02-01T10:10:00Z  first question\n    assistant: last answer\n    chat  11 messages\n"
         f"    {logs}/chat.jsonl\n\n"
-        "2026-02-01 10:02  hello\n    user: more\n    claude-code  3 messages  interrupted\n"
+        "2026-02-01T10:02:00Z  hello\n    user: more\n    claude-code  3 messages  interrupted\n"
         f"    {logs}/deep/claude.jsonl\n"
     )
     assert ran.err == "3 sessions\n"

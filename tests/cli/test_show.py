@@ -13,10 +13,10 @@ def test_lines() -> None:
     """A header with number, role, time and lock; then the parts, indented; how many of how many on stderr."""
     ran = good("show", "-", "1-4", stdin=SMALL)
     assert ran.text == (
-        "1  system  2026-02-01 10:00:00  🔒\n    be brief\n\n"
-        "2  user  2026-02-01 10:01:00\n    first question\n\n"
-        '3  assistant  2026-02-01 10:02:00\n    looking\n    → Read {"path":"a.py"}\n\n'
-        "4  tool  2026-02-01 10:03:00\n    ← print(1)\n\n"
+        "1  system  2026-02-01T10:00:00Z  🔒\n    be brief\n\n"
+        "2  user  2026-02-01T10:01:00Z\n    first question\n\n"
+        '3  assistant  2026-02-01T10:02:00Z\n    looking\n    → Read {"path":"a.py"}\n\n'
+        "4  tool  2026-02-01T10:03:00Z\n    ← print(1)\n\n"
     )
     assert ran.err == "4 of 11 messages\n"
 

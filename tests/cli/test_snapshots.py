@@ -51,8 +51,8 @@ def test_newest_first(tmp_path: Path) -> None:
     ran = good("snapshots", path)
     heads = [line.split("  ") for line in ran.text.splitlines()[::2]]
     assert [(head[1], head[2], head[-1]) for head in heads] == [
-        ("2026-02-02 10:02:00", "11 messages", "three"), ("2026-02-02 10:01:00", "11 messages", "two"),
-        ("2026-02-02 10:00:00", "11 messages", "one"),
+        ("2026-02-02T10:02:00Z", "11 messages", "three"), ("2026-02-02T10:01:00Z", "11 messages", "two"),
+        ("2026-02-02T10:00:00Z", "11 messages", "one"),
     ]  # fmt: skip
     assert ran.text.splitlines()[1].startswith("  11 messages: read a.py")
     assert ran.err == "3 snapshots\n"

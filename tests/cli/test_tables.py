@@ -37,7 +37,7 @@ def test_words() -> None:
     assert text(list(tables.shares(SHARES, 80, 500_000, numbered=True))[1]) == "      5    0 %  9 漢字"
     assert [text(line) for line in tables.files(FILES, 60)] == [
         "1,234  …/" + "a/" * 22 + "漢字.py", "       read 100,…,136,137,138,139 (40 times); superseded",
-        "         100,101,102,103,104,105,106,107; last 139 at", "         2026-02-01 10:11",
+        "         100,101,102,103,104,105,106,107; last 139 at", "         2026-02-01T10:11:00Z",
         "    1  b", "       read 8; created 7; written 9; deleted 11; out of the", "         context 7,8; last 11",
         "    0  c", "       out of the context; read 5; last 5",
     ]  # fmt: skip

@@ -131,7 +131,7 @@ def test_the_summary_alone(replace: bool) -> None:
     [item] = found.op.items
     assert item.message["role"] == "user" and found.op.mode == ("replace" if replace else "append")
     assert item.message["content"] == (
-        '[Summary of snapshot 01234567 "the night" of old.jsonl, 2026-02-01 12:30 UTC, 2 messages]\n\n'
+        '[Summary of snapshot 01234567 "the night" of old.jsonl, 2026-02-01T12:30:00Z, 2 messages]\n\n'
         "> Done: a.\x1b Decided: b."
     )
     assert told(kept(1)).message["content"].endswith("> (no summary)")  # type: ignore[index]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Container
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from ctxkit.core.times import seconds
 from ctxkit.formats.claude_code.links import UNKNOWN, Kind, Links
 
 GRACE_MS = 5000
@@ -311,12 +311,5 @@ class Chain:
 
 def milliseconds(ts: Any) -> int | None:
     """An ISO time as milliseconds since 1970, None for anything else. A time without zone is UTC."""
-    if not isinstance(ts, str):
-        return None
-    try:
-        when = datetime.fromisoformat(ts)
-    except ValueError:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return round(when.timestamp() * 1000)
+    moment = seconds(ts) if isinstance(ts, str) else None
+    return None if moment is None else round(moment * 1000)

@@ -68,7 +68,7 @@ def line(ts: str, kind: str, payload: Json) -> bytes:
 
 def file_name(session: NewSession) -> str:
     """What Codex calls the file of a session."""
-    return f"rollout-{session.time[:19].replace(':', '-')}-{session.id}.jsonl"
+    return f"rollout-{session.time.removesuffix('Z').replace(':', '-')}-{session.id}.jsonl"
 
 
 def meta(session: NewSession) -> bytes:

@@ -145,7 +145,7 @@ def line(entry: Json) -> bytes:
 
 def file_name(session: NewSession) -> str:
     """What pi calls the file of a session."""
-    return f"{session.time[:19].replace(':', '-')}-000Z_{session.id}.jsonl"
+    return f"{session.time.removesuffix('Z').replace(':', '-')}-000Z_{session.id}.jsonl"
 
 
 def _instead(part: Part) -> str:
