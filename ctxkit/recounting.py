@@ -101,7 +101,7 @@ def _edits(
         message, beside = made.messages[n - 1], made.transcript.counts.get(n)
         had, size = made.usage(n) if message.role == "assistant" else None, sizes[start]
         request, after = whole(size.before), whole(sizes[end].before)
-        now = Usage(request, max(0, after - request))
+        now = Usage(min(request, after), max(0, after - request))  # less than nothing: the program took old results out
         if had is None:
             continue
         counted = log.usage(context[start].n) if size.stands else None

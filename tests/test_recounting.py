@@ -135,6 +135,15 @@ def test_no_counted_reply_behind_the_newest(left: str) -> None:
     assert more.status().tokens.used == 30_045
 
 
+@pytest.mark.parametrize("left", ["3", "5", "3,5"])
+def test_what_shrank(left: str) -> None:
+    """A program takes old results out: the next request is smaller, and a message before it has less than nothing."""
+    log = opened(claude(20_000, 22_000, 21_000, 26_000))
+    log.remember(left.split(","))
+    made = opened(b"".join(log.session("claude-code", recount=True).pieces))
+    assert made.status().tokens.used == log.status().tokens.used
+
+
 def test_a_summary_of_everything() -> None:
     """What stands for the replies has no usage of its own, and tells the size all the same."""
     log = opened(claude(20_000, 22_000, 24_000, 26_000))

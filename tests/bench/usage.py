@@ -114,7 +114,8 @@ def forgotten(files: Sequence[Path]) -> Iterator[str]:
         log = _log(path if path.suffix == ".jsonl" else io.BytesIO(path.read_bytes()))
         now = log.status().tokens.used or 0
         found, hidden = [], []
-        for a, z in pairs(log, counted(log), PAIRS):
+        replies = counted(log)
+        for a, z in pairs(log, replies, PAIRS):
             truth = now - (z[1].request - a[1].request)
             said = after_forgetting(log, a[0], z[0])
             with _hidden({a[0], z[0]}):
@@ -122,7 +123,7 @@ def forgotten(files: Sequence[Path]) -> Iterator[str]:
             if said is not None and guessed is not None:
                 found.append((said - truth) / truth)
                 hidden.append(abs(guessed - truth) / truth)
-        if not found:
+        if not replies:
             continue
         cuts = len(log.transcript.view.cuts) if log.transcript.view is not None else 0
         tried, large = _trims(path, log, now)
@@ -132,6 +133,8 @@ def forgotten(files: Sequence[Path]) -> Iterator[str]:
 
 
 def _row(name: str, cuts: str, found: Sequence[float], hidden: Sequence[float], tried: int, large: int) -> str:
+    if not found:
+        return f"| {name} | {cuts} | 0 | | | | {tried} | {large} |"
     low, off = 100 * max(0.0, *(-one for one in found)), _percent([abs(one) for one in found], 0.5)
     return f"| {name} | {cuts} | {len(found)} | {low:.1f} % | {off} | {_percent(hidden, 0.5)} | {tried} | {large} |"
 
