@@ -115,12 +115,23 @@ class Remedies:
         alike: dict[tuple[object, ...], list[Name]] = {}
         for name in names:
             if name not in self._now.visible:
-                key = (name,) if self._lens.newest is not None else self._now.against(name)
-                alike.setdefault(key, []).append(name)
+                alike.setdefault(self._kind(name), []).append(name)
         for group in alike.values():
             found.update(self._of_alike(group))
             self._tried = {key: trial for key, trial in self._tried.items() if not key[1]}  # of these alone
         return found
+
+    def _kind(self, name: Name) -> tuple[object, ...]:
+        """What the list of `name` hangs on: a recall lifts whatever is no boundary, an undo one boundary."""
+        if self._lens.newest is not None:  # what else comes back may take its place
+            return (name,)
+        now = self._now
+        if isinstance(name, ItemName) and name not in now.state.board.items:
+            return (fate(now.state, name).undo,)
+        outs = now.outs(name)
+        boundaries = [out.source for out in outs if out.boundary]
+        windows = sorted(self._agents(now.state, name)) if "window" in now.standings.hidden(name) else []
+        return len(outs) > len(boundaries), *boundaries, *now.standings.hidden(name), *windows
 
     def _of_alike(self, group: Sequence[Name]) -> Iterator[tuple[Name, Remedy]]:
         """The list of the first, for all for which it is enough; the others by themselves.
