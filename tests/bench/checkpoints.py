@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import resource
 import shutil
 import subprocess
@@ -16,12 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench.__main__ import ROOT
+from tests.bench.pages import put
 from tests.bench.session import claude_code
 from tests.bench.snapshots import MB, log
 from tests.cli.runner import PYTHON
 
-PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- written by `just bench-checkpoints --write` -->\n", "<!-- end of checkpoints -->\n"
 MEGABYTES = 60
 SWITCH = "CTXKIT_CHECKPOINT_AUTO"
@@ -82,9 +80,7 @@ def main() -> None:
         text = "\n".join(rows(folder, asked.times)) + "\n"
     print(text)
     if asked.write:
-        page = PAGE.read_text(encoding="utf-8")
-        page = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-        PAGE.write_text(page, encoding="utf-8")
+        put(text, BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import argparse
 import io
 import json
 import random
-import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -20,9 +19,8 @@ from ctxkit import Log
 from ctxkit.core.replay import fold
 from ctxkit.plotting import plotted
 from ctxkit.sizes import OpSizes
-from tests.bench.__main__ import ROOT
+from tests.bench.pages import put
 
-PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- written by `just bench-many --write` -->\n", "<!-- end of many -->\n"
 COUNTS = (1_250, 2_500, 5_000)
 KINDS = {
@@ -113,9 +111,7 @@ def main() -> None:
     text = "\n".join(table(asked.times)) + "\n"
     print(text)
     if asked.write:
-        page = PAGE.read_text(encoding="utf-8")
-        page = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-        PAGE.write_text(page, encoding="utf-8")
+        put(text, BEGIN, END)
 
 
 if __name__ == "__main__":

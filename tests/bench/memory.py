@@ -1,60 +1,95 @@
-"""`just bench-memory`: peak memory of commands that write a whole context, on large native and Claude Code logs.
+"""`just bench-memory`: peak memory of commands that write a whole context, on large native logs and sessions of agents.
 
-`--size 100` is quick; `--write` puts the table into docs/performance.md.
+`--size 100` is quick; `--only codex`, `--command export` take a part; `--write` puts what was measured into the table
+in docs/performance.md, where the other rows stay.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.bench import logs
-from tests.bench import session as sessions
-from tests.bench.__main__ import CTXKIT, MB, PAGE, environment_in
-from tests.bench.runs import once
+from tests.bench import readers
+from tests.bench.__main__ import CTXKIT, MB, environment_in
+from tests.bench.pages import put, rows_there
+from tests.bench.runs import Run, once
 
 BEGIN, END = "<!-- written by `just bench-memory --write` -->\n", "<!-- end of memory -->\n"
-TARGETS = ("chat", "openai", "responses", "anthropic", "gemini", "codex", "claude-code", "pi")
-COMMANDS = [
-    ("log",), *(("export", "--to", to) for to in TARGETS), ("edit", "--print"), ("snapshot",), ("checkpoint",),
-    ("restore", "latest", "--replace"), ("compact", "--target", "30%", "--dry-run"),
-]  # fmt: skip
+HEAD = ["| command | log | MB | peak MB | s of the processor |", "|---|---|---|---|---|"]
+KINDS = {"native": "chat", "claude-code": "claude-code", "codex": "codex", "pi": "pi"}
+"""Logs that are made, and their formats."""
+REQUESTS = ("chat", "openai", "responses", "anthropic", "gemini")
+SESSIONS = ("codex", "claude-code", "pi")
+LOOKS = [("snapshot",), ("restore", "latest", "--replace"), ("show", "--json")]
+CHANGE = [("undo",), ("forget", "--last", "3", "--yes")]
+"""The restore goes, and the newest messages: what is exported then is the session's own context after an op."""
 
 
-def rows(path: Path, folder: Path) -> Iterator[str]:
-    """A line for each command."""
-    for words in COMMANDS:
-        run = once((*CTXKIT, words[0], str(path), *words[1:], "-q"), environment_in(folder))
-        shown = " ".join(words)
-        yield f"| `{shown}` | {path.stem} | {path.stat().st_size / MB:,.0f} | {run.peak:.0f} | {run.cpu:.1f} |"
+def commands(kind: str) -> Iterator[tuple[str, ...]]:
+    """What is run on a log, in order."""
+    native = kind == "native"
+    yield ("log",)
+    for to in (*REQUESTS, *SESSIONS) if native else ("openai", "anthropic", *SESSIONS):
+        yield "export", "--to", to
+    yield from LOOKS
+    if native:
+        yield from (("edit", "--print"), ("checkpoint",), ("compact", "--target", "30%", "--dry-run"))
+
+
+def rows(path: Path, folder: Path, part: str) -> Iterator[str]:
+    """A line for each command that begins with `part`."""
+    kind, environment = path.stem, environment_in(folder)
+
+    def ran(words: tuple[str, ...], status: int | None = 0) -> Run:
+        return once((*CTXKIT, words[0], str(path), *words[1:], "-q"), environment, status)
+
+    def row(words: tuple[str, ...], after: str = "") -> str:
+        run, size = ran(words), path.stat().st_size / MB
+        return f"| `{' '.join(words)}`{after} | {kind} | {size:,.0f} | {run.peak:.0f} | {run.cpu:.1f} |"
+
+    for words in commands(kind):
+        if " ".join(words).startswith(part):
+            yield row(words)
+    if kind in SESSIONS and f"export --to {kind}".startswith(part):
+        for words in CHANGE:
+            ran(words, None)
+        yield row(("export", "--to", kind), ", after a forget")
     shutil.rmtree(f"{path}.ctxkit", ignore_errors=True)
 
 
 def main() -> None:
-    """Measure, print, and with --write put the table into the page."""
+    """Measure, print, and with --write put the rows into the page."""
     parser = argparse.ArgumentParser(prog="just bench-memory", description=__doc__)
     parser.add_argument("--size", type=int, default=1000, metavar="MB", help="of each log (default 1000)")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("--only", choices=KINDS, help="one kind of log")
+    parser.add_argument("--command", default="", metavar="WORDS", help="commands that begin so")
+    parser.add_argument("--write", action="store_true", help="put the rows into docs/performance.md")
     asked = parser.parse_args()
-    found = ["| command | log | MB | peak MB | s of the processor |", "|---|---|---|---|---|"]
+    found: list[str] = []
     with tempfile.TemporaryDirectory(prefix="ctxkit-bench-") as name:
-        for kind, write in (("native", logs.native), ("claude-code", sessions.claude_code)):
+        for kind in [asked.only] if asked.only else KINDS:
             path = Path(name) / f"{kind}.jsonl"
-            write(path, asked.size * MB)
-            found += rows(path, Path(name))
+            readers.write(KINDS[kind], path, asked.size * MB)
+            for row in rows(path, Path(name), asked.command):
+                sys.stdout.write(row + "\n")
+                sys.stdout.flush()
+                found.append(row)
             os.unlink(path)
-    text = "\n".join(found) + "\n"
-    sys.stdout.write(text)
     if asked.write:
-        page = PAGE.read_text(encoding="utf-8")
-        page = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-        PAGE.write_text(page, encoding="utf-8")
+        write(found)
+
+
+def write(found: list[str]) -> None:
+    """The rows into the page: in place of those of the same command and log, else at the end."""
+    there = rows_there(BEGIN, END, 2)
+    there = {key: row for key, row in there.items() if row.startswith("| `")}
+    there.update({tuple(cell.strip() for cell in row.split("|")[1:3]): row for row in found})
+    put("\n".join([*HEAD, *there.values()]) + "\n", BEGIN, END)
 
 
 if __name__ == "__main__":

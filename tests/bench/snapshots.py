@@ -10,7 +10,6 @@ import argparse
 import io
 import json
 import os
-import re
 import resource
 import subprocess
 import tempfile
@@ -23,10 +22,9 @@ from ctxkit.core.kept import Kept, identity, sealed
 from ctxkit.core.times import iso
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import Snapshots, pieces
-from tests.bench.__main__ import ROOT
+from tests.bench.pages import put
 from tests.cli.runner import PYTHON
 
-PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- written by `just bench-snapshots --write` -->\n", "<!-- end of snapshots -->\n"
 COUNTS = (100, 1_000)
 SIZES = (1, 10, 50)
@@ -119,9 +117,7 @@ def main() -> None:
     text = "\n".join(rows) + "\n"
     print(text)
     if asked.write:
-        page = PAGE.read_text(encoding="utf-8")
-        page = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-        PAGE.write_text(page, encoding="utf-8")
+        put(text, BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -23,10 +22,10 @@ from ctxkit.opened import words
 from tests.bench import logs
 from tests.bench import session as sessions
 from tests.bench.__main__ import CTXKIT, HERE, MB, environment_in, spread
+from tests.bench.pages import put
 from tests.bench.runs import Kind, Run, in_turn, ratio
 from tests.shared import SHARED
 
-PAGE = HERE.parents[1] / "docs/performance.md"
 BEGIN, END = "<!-- written by `just bench-status --write` -->\n", "<!-- end of status -->\n"
 
 
@@ -41,9 +40,7 @@ def main() -> None:
         text = "\n".join(table(Path(name), asked.size * MB, asked.times)) + "\n"
     print(text)
     if asked.write:
-        page = PAGE.read_text(encoding="utf-8")
-        page = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-        PAGE.write_text(page, encoding="utf-8")
+        put(text, BEGIN, END)
 
 
 def table(folder: Path, size: int, times: int) -> Iterator[str]:

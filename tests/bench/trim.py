@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import resource
 import statistics
 import subprocess
@@ -21,8 +20,8 @@ from pathlib import Path
 
 from ctxkit.tokens.encodings import encoding
 from tests.bench.__main__ import CTXKIT, HERE, ROOT, environment_in
+from tests.bench.pages import put
 
-PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- written by `just bench-trim --write` -->\n", "<!-- end of trim -->\n"
 SIZES = (1_000, 10_000, 100_000)
 CHARACTERS = 400
@@ -46,9 +45,7 @@ def main() -> None:
         text = "\n".join(table(Path(name), asked.peers, asked.times, asked.limit)) + "\n"
     print(text)
     if asked.write:
-        page = PAGE.read_text(encoding="utf-8")
-        page = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.S)
-        PAGE.write_text(page, encoding="utf-8")
+        put(text, BEGIN, END)
 
 
 def table(folder: Path, peers: str, times: int, limit: int) -> Iterator[str]:
