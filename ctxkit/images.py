@@ -50,7 +50,7 @@ def fitted(log: Log, to: str, model: str, make: Callable[[Log], T], *, fit: bool
     for _ in range(TRIES):
         seen = without(log, out)
         made = make(seen)
-        size = _request(seen, made, to, model, limits)
+        size = _request(seen, made, model, limits, found)
         over = size - (limits.request or size)
         if not fit or over <= 0 or len(more := too_many(found, limits, over + _bytes(out))) <= len(out):
             break
@@ -183,10 +183,14 @@ def _may_be_large(log: OpenedLog, limits: ImageLimits) -> bool:
     return size * WIDEST > limits.request
 
 
-def _request(log: Log, made: Exported | Written, to: str, model: str, limits: ImageLimits) -> int:
-    """Bytes of the request; 0 where it is small in any case. Of a session: of what its program would send."""
+def _request(log: Log, made: Exported | Written, model: str, limits: ImageLimits, found: Sequence[Picture]) -> int:
+    """Bytes of the request; 0 where it is small in any case. Of a session: of what its program would send. Without
+    pictures none can be left out, and what its messages say is near enough.
+    """
     if not _may_be_large(log, limits):
         return 0
     if isinstance(made, Written):
+        if made.said and not found:
+            return made.said
         made = log.export(REQUESTS.get(limits.provider, "anthropic"), model=model)
     return sum(map(len, made.pieces))

@@ -401,9 +401,9 @@ class OpenedLog:
         if view is None:
             return found
         held = set(view.order).difference(*(cut.out for cut in view.cuts))
-        calls = {call for n in held for call in messages[n - 1].calls}
         results = {call for n in held for call in messages[n - 1].results}
-        return found - (calls - results)
+        waiting = {call for n in held for call in messages[n - 1].calls if call not in results}
+        return found - waiting if waiting else found
 
 
 def words(content: Content) -> Iterator[str]:

@@ -6,7 +6,7 @@ Pipeline: `store/snapshots.py` reads it, `policies/restore.py` decides, `Log.res
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from ctxkit.core.jsontext import canonical, dumps
 from ctxkit.core.kept import CHECKPOINT, Kept
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.ops import Op
+from ctxkit.core.sequences import Made
 from ctxkit.core.steps import Steps
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.formats.chat import content_of
@@ -99,7 +100,8 @@ def plan(log: Log, kept: Kept, *, replace: bool = False, summary: bool = False) 
         )
     own = is_own(log, kept)
     wish = Wish(
-        kept, own, steps_of(kept), _as_it_is(log, kept) if own else frozenset(), log.names(), replace, summary
+        kept, own, () if replace or summary else steps_of(kept), _as_it_is(log, kept) if own else b"",
+        log.listed(), replace, summary
     )  # fmt: skip
     found = decided(log.state(), log.here(), wish)
     if found.op is not None and not replace and (gone := _hidden(log, found.op)):
@@ -109,16 +111,18 @@ def plan(log: Log, kept: Kept, *, replace: bool = False, summary: bool = False) 
     return found
 
 
-def steps_of(kept: Kept) -> list[int]:
+def steps_of(kept: Kept) -> Sequence[int]:
     """For each message the place of the one that opens its step."""
-    light = []
-    for n, record in enumerate(kept.messages, start=1):
-        parts = content_of(record).parts
-        calls = tuple(part.id for part in parts if isinstance(part, Call))
-        results = tuple(part.id for part in parts if isinstance(part, Result))
-        light.append(Message(n, 0, 0, record["role"], calls=calls, results=results))
-    steps = Steps(light)
-    return [steps.leader(message.n) - 1 for message in light]
+
+    def light() -> Iterator[Message]:
+        for n, record in enumerate(kept.messages, start=1):
+            parts = content_of(record).parts
+            calls = tuple(part.id for part in parts if isinstance(part, Call))
+            results = tuple(part.id for part in parts if isinstance(part, Result))
+            yield Message(n, 0, 0, record["role"], calls=calls, results=results)
+
+    steps = Steps(light())
+    return Made(len(kept.messages), lambda place: steps.leader(place + 1) - 1)
 
 
 def _hidden(log: Log, op: Op) -> int:
@@ -129,15 +133,14 @@ def _hidden(log: Log, op: Op) -> int:
     return sum(name not in then for name in log.names())
 
 
-def _as_it_is(log: OpenedLog, kept: Kept) -> frozenset[int]:
-    """The places of messages that stand in the log, by their number, just as the snapshot has them."""
-    found = []
+def _as_it_is(log: OpenedLog, kept: Kept) -> bytes:
+    """For each message whether it stands in the log, by its number, just as the snapshot has it."""
+    found = bytearray(len(kept.messages))
     for place, (held, record) in enumerate(zip(kept.held, kept.messages, strict=True)):
         if held.n is None:
             continue
         message = log.messages[held.n - 1]
         shown = Entry(held.n, message.role, message, None, None, False)
         [now] = records([(log.content(held.n), shown)])
-        if canonical(now) == canonical(record):
-            found.append(place)
-    return frozenset(found)
+        found[place] = canonical(now) == canonical(record)
+    return bytes(found)

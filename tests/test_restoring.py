@@ -210,7 +210,7 @@ def test_grown_meanwhile(tmp_path: Path) -> None:
 def test_steps_of() -> None:
     """A call and its results, in whatever form they are written."""
     kept = opened(SMALL).snapshot().kept
-    assert steps_of(kept) == [0, 1, 2, 2, 4, 5, 6, 6, 8, 9, 10]
+    assert list(steps_of(kept)) == [0, 1, 2, 2, 4, 5, 6, 6, 8, 9, 10]
     split = Kept(kept.head, kept.body, list(reversed(kept.messages)), list(reversed(kept.held)))
     assert len(set(steps_of(split))) == 11
 

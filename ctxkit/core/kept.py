@@ -16,6 +16,7 @@ import msgspec
 from ctxkit.core.jsontext import canonical, digest, dumps
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import SUM_DIGITS, At
+from ctxkit.core.sequences import Made
 
 VERSION = 1
 """Of the file's shape; a newer one is refused."""
@@ -188,14 +189,18 @@ def head_of(body: Mapping[str, Any]) -> Head:
 
 
 def whole(body: Mapping[str, Any]) -> Kept:
-    """The snapshot in a file's object, proved by its digests. Raises ValueError as `head_of`."""
+    """The snapshot in a file's object, proved by its digests. What its messages are may be made already, one by one.
+    Raises ValueError as `head_of`.
+    """
     head = head_of(body)
     rest = {key: value for key, value in body.items() if key not in ("messages", "held")}
     if "messages" not in body and head.kind == CHECKPOINT:
         return Kept(head, rest)
     records = body.get("messages")
     try:
-        held = msgspec.convert(body.get("held"), list[Held])
+        held = body.get("held")
+        if not isinstance(held, Made):
+            held = msgspec.convert(held, list[Held])
         for one in held:
             if (one.n is None) == (one.origin is None):
                 raise ValueError("an entry has either a number `n` or a `from`")

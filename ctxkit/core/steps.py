@@ -6,7 +6,7 @@ belongs to the nearest earlier call with its id; a second answer to the same cal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Names
@@ -16,7 +16,7 @@ from ctxkit.core.ranges import Ranges
 class Steps:
     """The steps of a log. Building is O(messages with calls or results)."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Iterable[Message]) -> None:
         self._leader: dict[int, int] = {}
         self._members: dict[int, list[int]] = {}
         self.caller: dict[tuple[int, str], int] = {}

@@ -272,6 +272,7 @@ class Written(msgspec.Struct):
 
     `id`: its session's id; `name`: what its program calls the file; `count`: messages in the context. `keys`: the
     `Message.key` of each message of its context in order, of which reading it must give one list; none: its words.
+    `said`: bytes of what its messages say, as JSON, where that was counted as they were written; else 0.
     """
 
     id: str
@@ -281,6 +282,7 @@ class Written(msgspec.Struct):
     count: int
     keys: list[list[str]] = []
     refused: list[str] = []
+    said: int = 0
 
 
 @runtime_checkable

@@ -21,14 +21,14 @@ from ctxkit.policies.decision import Decision
 
 class Wish(msgspec.Struct, frozen=True):
     """What is asked for, and what is known of it. `own`: the snapshot is of this log; `steps`: for each message the
-    step that it is part of; `as_it_is`: places of messages whose numbers still say the same; `visible`: what is seen
-    now.
+    step that it is part of, where not all come back; `as_it_is`: for each whether its number still says the same;
+    `visible`: what is seen now.
     """
 
     kept: Kept
     own: bool
     steps: Sequence[int]
-    as_it_is: frozenset[int]
+    as_it_is: bytes
     visible: Sequence[Name]
     replace: bool = False
     summary: bool = False
@@ -87,7 +87,7 @@ def _missing(state: State, wish: Wish) -> list[int]:
     for place, held in enumerate(wish.kept.held):
         if not wish.own:
             there = _told(_item(wish, place)) in brought
-        elif place in wish.as_it_is:
+        elif wish.as_it_is[place]:
             there = held.n in numbers
         else:
             there = _name(held.n or held.origin) in seen
@@ -99,7 +99,7 @@ def _missing(state: State, wish: Wish) -> list[int]:
 def _item(wish: Wish, place: int) -> Item:
     """One message as the op has it."""
     held, record = wish.kept.held[place], wish.kept.messages[place]
-    if wish.own and place in wish.as_it_is:
+    if wish.own and wish.as_it_is[place]:
         return Item(n=held.n)
     name = held.n if held.n is not None else held.origin
     if wish.own:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.jsontext import dumps, loads
-from ctxkit.core.kept import CHECKPOINT, SMALL, Head, Kept, NewerVersion, head_of, whole
+from ctxkit.core.kept import CHECKPOINT, SMALL, Head, Held, Kept, NewerVersion, head_of, whole
 from ctxkit.errors import BadSnapshot, CannotCreate, CtxkitError, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import sync_folder
@@ -25,11 +25,13 @@ from ctxkit.store.lock import DEADLINE
 from ctxkit.store.opening import close, kind_of, open_regular
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source
-from ctxkit.store.spool import Spooled, lines_of
+from ctxkit.store.spool import Spooled, lines_of, parted
 
 FOLDER = "snapshots"
 SPLIT = b',\n"messages":['
 """What stands between the head and the messages: no JSON text has a line break in it."""
+HELD = b'"held":['
+"""What stands before what the messages are."""
 FIRST, LONGEST_HEAD = 1 << 12, 1 << 20
 """Bytes that hold nearly every head, and every head that is one."""
 LARGEST = 1 << 31
@@ -180,7 +182,7 @@ def pieces(body: Mapping[str, Any], kept: Kept) -> Iterator[bytes]:
         return
     yield start + SPLIT + b"\n"
     yield from _listed(kept.messages, b",\n")
-    yield b'\n],\n"held":['
+    yield b"\n],\n" + HELD
     yield from _listed(kept.held, b",")
     yield b"]}\n"
 
@@ -228,17 +230,45 @@ def _streamed(source: Source) -> Kept | None:
     """A snapshot that stands as it was written, line by line; its messages wait in a spool. None for any other file:
     `parsed` says what is wrong with it, or takes it. Raises WriteFailed.
     """
-    lines = lines_of(source.chunks(0, source.size))
-    start = next(lines, b"")
-    if not start.endswith(b",") or next(lines, b"") != SPLIT.rpartition(b"\n")[2]:
-        return None
+    lines, start = lines_of(source.chunks(0, source.size)), b""
     try:
+        start = next(lines, b"")
+        if not start.endswith(b",") or next(lines, b"") != SPLIT.rpartition(b"\n")[2]:
+            return None
         body = loads(start[:-1] + b"}")
-        messages = Spooled(_messages(lines), dict)
-        rest = loads(b"{" + b"\n".join(lines))
-        return whole({**body, "messages": messages, **rest}) if [*rest] == ["held"] else None
+        end = _Sizes(lines)
+        messages = Spooled(_messages(end), dict)
+        held = Spooled(_held(source, len(start) + len(SPLIT) + end.size), lambda one: msgspec.convert(one, Held))
+        return whole({**body, "messages": messages, "held": held})
     except (ValueError, TypeError, RecursionError):
         return None
+
+
+class _Sizes(Iterator[bytes]):
+    """Lines, and how many bytes they are, with their ends."""
+
+    def __init__(self, lines: Iterator[bytes]) -> None:
+        self._lines, self.size = lines, 0
+
+    def __next__(self) -> bytes:
+        line = next(self._lines)
+        self.size += len(line) + 1
+        return line
+
+
+def _held(source: Source, start: int) -> Iterator[Any]:
+    """What the messages of a file are, which stands behind them in one line. Raises ValueError where that is not so."""
+    found = parted(source.chunks(start, source.size), b"},{")
+    first = next(found)
+    if not first.startswith(HELD):
+        raise ValueError("it does not say what its messages are")
+    last = first.removeprefix(HELD)
+    for one in found:
+        yield loads(last + b"}")
+        last = b"{" + one
+    if not last.rstrip().endswith(b"]}"):
+        raise ValueError("it is no snapshot: it has no end")
+    yield loads(last.rstrip().removesuffix(b"]}"))
 
 
 def _messages(lines: Iterator[bytes]) -> Iterator[Any]:

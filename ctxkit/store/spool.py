@@ -83,6 +83,15 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(held)
 
 
+def parted(pieces: Iterable[bytes], between: bytes) -> Iterator[bytes]:
+    """What stands in these pieces between any two `between`; each is short."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(between)
+        yield from whole
+    yield rest
+
+
 class Spooled(Made[T]):
     """JSON values in a spool, each on a line of its own; a value is read when it is asked for."""
 

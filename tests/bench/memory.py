@@ -85,10 +85,10 @@ def main() -> None:
 
 
 def write(found: list[str]) -> None:
-    """The rows into the page: in place of those of the same command and log, else at the end."""
-    there = rows_there(BEGIN, END, 2)
+    """The rows into the page: in place of those of the same command, log and size, else at the end."""
+    there = rows_there(BEGIN, END, 3)
     there = {key: row for key, row in there.items() if row.startswith("| `")}
-    there.update({tuple(cell.strip() for cell in row.split("|")[1:3]): row for row in found})
+    there.update({tuple(cell.strip() for cell in row.split("|")[1:4]): row for row in found})
     put("\n".join([*HEAD, *there.values()]) + "\n", BEGIN, END)
 
 

@@ -276,3 +276,14 @@ def test_a_head_alone() -> None:
     assert raw.count(b"\n") == 1 and parsed(raw, "x") == kept
     found: dict[str, Any] = json.loads(raw)
     assert found == kept.body
+
+
+def test_what_messages_are_is_read_one_by_one(tmp_path: Path) -> None:
+    """Also where a text in it looks like the place between two: the file is taken as a whole then."""
+    messages, held = [{"role": "user", "content": "a"}] * 2, [Held(n=1, ts='},{"n":1'), Held(n=2)]
+    words, digest = digests(messages, held)
+    head = msgspec.structs.replace(
+        made().head, session_id=identity(words, None, ""), at=At(messages=2), message_count=2, digest=digest
+    )
+    path, _ = add(shelf(tmp_path), Kept(head, sealed(head), messages, held))
+    assert list(read(path).held) == held

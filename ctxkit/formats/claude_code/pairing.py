@@ -21,7 +21,7 @@ LOST = "[no result recorded: the session ended or went on before it came, so its
 NO_CONTENT = "(no content)"
 
 
-class Sent(msgspec.Struct):
+class Sent(msgspec.Struct, gc=False):
     """A message as it will be sent. `blocks`: JSON objects, or references to them."""
 
     role: str

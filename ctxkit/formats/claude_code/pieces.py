@@ -49,7 +49,7 @@ _NOTIFICATION = (
 )
 
 
-class Piece(msgspec.Struct):
+class Piece(msgspec.Struct, gc=False):
     """One row (or one message without rows) as it would be sent. `blocks`: JSON objects, or references to them.
 
     `response`: message.id; `model`: who said it. `kind`: "row", "own" (ctxkit brought it in), "local" (output of a

@@ -17,20 +17,21 @@ from ctxkit.formats.claude_code.pieces import Piece, found_tools, is_blank, piec
 from ctxkit.formats.claude_code.rows import text
 
 _BASE = 1 << 32
-"""Of a place: content, piece and block as digits of one number."""
+"""Of a place: content and piece as digits of one number."""
 _WORDS = {False: "\n", True: "said"}
 
 
 class BlockRef(msgspec.Struct, gc=False):
     """A block, asked as if it were the JSON object: `kind` is its type, `key` the id of the call that it makes or
-    answers. `full`: a text that is not blank, thinking that is signed. `seam`: a newline comes behind its text.
-    `tools`: what a search found, of a result.
+    answers. `full`: a text that is not blank, thinking that is signed. `place`: of its piece; `index`: in that. `seam`:
+    a newline comes behind its text. `tools`: what a search found, of a result.
     """
 
     kind: str
     key: str
     full: bool
     place: int
+    index: int
     seam: bool = False
     tools: tuple[str, ...] = ()
 
@@ -53,20 +54,28 @@ class BlockRef(msgspec.Struct, gc=False):
 def referred(contents: Iterable[Content], model: str, repairs: Repairs) -> list[Piece]:
     """As `pieces_of`, with references in place of the blocks, and without rows. The `place` of a piece leads to it."""
     found: list[Piece] = []
+    response, calls = "", dict[str, str]()
     for at, content in enumerate(contents):
         for k, piece in enumerate(pieces_of([content], model, repairs)):
             piece.place = at * _BASE + k
-            piece.row = None
-            piece.blocks = [_ref(block, piece.place * _BASE + b) for b, block in enumerate(piece.blocks)]
+            piece.row, piece.model = None, sys.intern(piece.model)
+            response = piece.response = response if piece.response == response else piece.response  # one, for all rows
+            piece.blocks = [_ref(block, piece.place, index) for index, block in enumerate(piece.blocks)]
+            for ref in piece.blocks:  # one id, for a call and its result
+                if ref.kind == "tool_use":
+                    calls[ref.key] = ref.key
+                elif ref.key:
+                    ref.key = calls.pop(ref.key, ref.key)
             found.append(piece)
     return found
 
 
-def _ref(block: dict[str, Any], place: int) -> BlockRef:
+def _ref(block: dict[str, Any], place: int, index: int) -> BlockRef:
     kind = text(block.get("type"))
     key = text(block.get("id" if kind == "tool_use" else "tool_use_id"))
     full = not is_blank(block) if kind == "text" else bool(block.get("signature"))
-    return BlockRef(sys.intern(kind), key, full, place, tools=found_tools(block) if kind == "tool_result" else ())
+    tools = found_tools(block) if kind == "tool_result" else ()
+    return BlockRef(sys.intern(kind), key, full, place, index, tools=tools)
 
 
 class Referred:
@@ -79,11 +88,10 @@ class Referred:
 
     def block(self, ref: BlockRef) -> dict[str, Any]:
         """The block itself."""
-        place, b = divmod(ref.place, _BASE)
-        at, k = divmod(place, _BASE)
+        at, k = divmod(ref.place, _BASE)
         if at != self._at:
             self._at, self._pieces = at, pieces_of([self._contents[at]], self._model, Repairs())
-        block = self._pieces[k].blocks[b]
+        block = self._pieces[k].blocks[ref.index]
         return {**block, "text": block["text"] + "\n"} if ref.seam else block
 
 

@@ -32,6 +32,8 @@ SYNTHETIC = "<synthetic>"
 
 _CARRIED = {"document", "search_result"}
 """Blocks of Anthropic's that a user row can hold as they are."""
+_AROUND = {False: len('{"role":"user"}'), True: len('{"role":"user"}[{"type":"text","text":}]')}
+"""Characters around a content in a request, one of words alone among them."""
 _ENDED = {True: "tool_use", False: "end_turn"}
 
 
@@ -76,7 +78,9 @@ def _rows(context: Iterable[Kept], session: NewSession, written: Written) -> Ite
             parent = row["uuid"]
             keys.append(row["uuid"])
             written.count += 1
-            yield line(row)
+            yield (told := line(row))
+            words = isinstance(row["message"].pop("content"), str)
+            written.said += len(told) - len(line(row)) + _AROUND[words]
 
 
 def line(row: dict[str, Any]) -> bytes:

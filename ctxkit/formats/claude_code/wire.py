@@ -118,7 +118,7 @@ def plain_name(model: str) -> str:
 
 def merge(pieces: list[Piece]) -> list[Sent]:
     """Pieces as messages: rows of one response are one, neighbouring user rows are one (rule 5). Their blocks are
-    references.
+    references, and the messages' from now on.
     """
     sent: list[Sent] = []
     joined: set[int] = set()
@@ -133,7 +133,7 @@ def merge(pieces: list[Piece]) -> list[Sent]:
         else:
             at = _open(piece, opened, len(sent))
         if not 0 <= at < len(sent):
-            sent.append(Sent(piece.role, list(piece.blocks)))
+            sent.append(Sent(piece.role, piece.blocks))
             continue
         joined.add(at)
         blocks = sent[at].blocks
@@ -224,12 +224,13 @@ def _without_blank_texts(pieces: list[Piece], repairs: Repairs) -> list[Piece]:
 
 def _without_unanswered(pieces: list[Piece], answered: frozenset[str], repairs: Repairs) -> list[Piece]:
     """Without rows whose calls were never answered, with the words in them, unless the history ends there (rule 8)."""
-    known = answered | {text(b.get("tool_use_id")) for p in pieces for b in p.blocks if b.get("type") == "tool_result"}
+    here = (text(b.get("tool_use_id")) for p in pieces for b in p.blocks if b.get("type") == "tool_result")
+    more = {key for key in here if key not in answered}
     final = _final(pieces)
     kept = []
     for i, piece in enumerate(pieces):
         calls = [text(b.get("id")) for b in piece.blocks if b.get("type") == "tool_use"]
-        if calls and piece.kind == "row" and i not in final and known.isdisjoint(calls):
+        if calls and piece.kind == "row" and i not in final and answered.isdisjoint(calls) and more.isdisjoint(calls):
             repairs.leave_out("call that was never answered", len(calls))
             continue
         kept.append(piece)

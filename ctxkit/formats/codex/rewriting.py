@@ -7,6 +7,7 @@ give the context, the history is written anew: one item after the other, without
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from heapq import merge
@@ -37,16 +38,19 @@ Json = dict[str, Any]
 
 
 class Rows:
-    """The rows of the log, read once more: those that speak of the session, ops, and what compactions list."""
+    """The rows of the log, read once more: those that speak of the session, ops, and what compactions list, where
+    anything else is changed.
+    """
 
     def __init__(self, edited: Edited) -> None:
         reader = CodexReader()
         self.metas: list[Span] = []
         self.turns: list[Span] = []
         self.ops: list[Span] = []
-        self.offsets: list[int] = []
+        self.offsets = array("q")
         for block in edited.blocks(CodexRow):
-            reader.feed(block)
+            if edited.changed:
+                reader.feed(block)
             for i, row in enumerate(block.rows):
                 span = (block.offsets[i], block.sizes[i])
                 self.offsets.append(span[0])

@@ -29,6 +29,15 @@ _LAST = 1 << 60
 Json = dict[str, Any]
 
 
+class _Row(msgspec.Struct, gc=False):
+    """What is kept of a row while its session is written."""
+
+    type: str
+    id: Any
+    targetId: Any
+    firstKeptEntryIndex: Any
+
+
 class Rows:
     """The entries of the log, read once more."""
 
@@ -37,7 +46,8 @@ class Rows:
         self.heads: list[tuple[int, int]] = []
         self.ops: list[tuple[int, int]] = []
         spans: list[tuple[int, int]] = []
-        rows: list[PiRow] = []
+        rows: list[_Row] = []
+        words: dict[Any, Any] = {}
         self.session = ""
         for block in edited.blocks(PiRow):
             reader.feed(block)
@@ -47,7 +57,8 @@ class Rows:
                     self.ops.append(span)
                     continue
                 spans.append(span)
-                rows.append(row)
+                kind = row.type if isinstance(row.type, str) else ""
+                rows.append(_Row(words.setdefault(kind, kind), row.id, row.targetId, row.firstKeptEntryIndex))
                 if row.type == "session":
                     self.heads.append(span)
                     self.session = self.session or (row.id if isinstance(row.id, str) else "")
@@ -66,6 +77,8 @@ class Rows:
 
 def rewrite(edited: Edited, session: NewSession) -> Written:
     """The session after ops."""
+    if not edited.changed:
+        return _copied(edited, session)
     rows = Rows(edited)
     repairs = Repairs()
     identity = session.id or rows.session
@@ -74,10 +87,40 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     if edited.moved:
         pieces = plan.anew()
     else:
-        if edited.changed:
-            plan.in_place()
+        plan.in_place()
         pieces = patched(edited.read, edited.size, sorted([*plan.renamed(), *plan.patches()]))
     return Written(identity, name, pieces, repairs, len(edited.context))
+
+
+def _copied(edited: Edited, session: NewSession) -> Written:
+    """The session with another id, or its own, and nothing else changed: no entry is held."""
+
+    def heads() -> Iterator[tuple[tuple[int, int], PiRow]]:
+        for block in edited.blocks(PiRow):
+            for i, row in enumerate(block.rows):
+                if isinstance(row.ctxkit, str) or row.type == "session":
+                    yield (block.offsets[i], block.sizes[i]), row
+
+    def patches() -> Iterator[Patch]:
+        left = bool(session.id)
+        for span, row in heads():
+            if isinstance(row.ctxkit, str):
+                yield Patch(span[0], _LAST, span[1], b"")
+            elif left:
+                left = False
+                yield from _renamed(edited, span, session.id)
+
+    named = (row.id for _, row in heads() if not isinstance(row.ctxkit, str) and isinstance(row.id, str) and row.id)
+    identity = session.id or next(named, "")
+    name = file_name(msgspec.structs.replace(session, id=identity))
+    return Written(identity, name, patched(edited.read, edited.size, patches()), Repairs(), len(edited.context))
+
+
+def _renamed(edited: Edited, span: tuple[int, int], identity: str) -> Iterator[Patch]:
+    """A header with another id, where it has one."""
+    raw = edited.read(*span)
+    if isinstance(loads(raw).get("id"), str):
+        yield Patch(span[0], _LAST, span[1], spliced(raw, {("id",): dumps(identity).encode()}))
 
 
 class _Plan:
@@ -101,10 +144,8 @@ class _Plan:
         """Ops leave; the session gets its new id."""
         for offset, size in self.rows.ops:
             yield Patch(offset, _LAST, size, b"")
-        for offset, size in self.rows.heads[:1] if self.session.id else ():
-            raw = self.edited.read(offset, size)
-            if isinstance(loads(raw).get("id"), str):
-                yield Patch(offset, _LAST, size, spliced(raw, {("id",): dumps(self.session.id).encode()}))
+        for span in self.rows.heads[:1] if self.session.id else ():
+            yield from _renamed(self.edited, span, self.session.id)
 
     def _lost_head(self) -> bytes:
         """The header of a log that has lost it: without one pi does not know the file."""

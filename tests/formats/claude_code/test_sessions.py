@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.formats.base import Kept, NewSession
 from ctxkit.formats.claude_code.sessions import blocks_of, line, row_of, write
@@ -93,3 +94,15 @@ def test_a_system_message() -> None:
     assert row is not None and (row["type"], row["isMeta"], row["parentUuid"]) == ("user", True, "p")
     assert repairs.left_out == {"role of a system message (it is the user's)": 1}
     assert b"\n" not in line(row)[:-1]
+
+
+def test_how_much_the_messages_say() -> None:
+    """Counted as they are written: about the bytes of the messages of a request."""
+    contents = [
+        Content("user", [Text("é" * 5000)]),
+        Content("assistant", [Text("yes"), Call("c", "Bash", {"x": "1" * 5000})]),
+    ]
+    made = write([Kept(0, content) for content in contents], session())
+    messages = [row["message"] for row in map(loads, b"".join(made.pieces).splitlines())]
+    request = [{"role": one["role"], "content": one["content"]} for one in messages]
+    assert made.said == pytest.approx(len(dumps(request)), rel=0.005)
