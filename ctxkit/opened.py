@@ -315,8 +315,9 @@ class OpenedLog:
             self.limit.stop()
 
     def _text_in_time(self, name: Name) -> str:
+        self.limit.stop()
         text = self.text(name)
-        self.limit.restart()
+        self.limit.restart(len(text))
         return text
 
     def content(self, n: int) -> Content:

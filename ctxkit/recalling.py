@@ -133,7 +133,6 @@ class Search:
         self, name: Name, role: str, content: Content, standing: Standing | None = None, *, by: int | None = None,
         moment: float | None = None,
     ) -> Hit | None:  # fmt: skip
-        self.log.limit.restart()
         found, lines = self._excerpts(content)
         if not lines:
             return None
@@ -149,12 +148,14 @@ class Search:
         found: list[Excerpt] = []
         lines = 0
         for words in texts(content):
+            self.log.limit.restart(len(words.text))
             if not self.needle.within(words.text):
                 continue
             for start, end, spans in _lines(words.text, self.needle.spans(words.text)):
                 lines += 1
                 if len(found) < EXCERPTS:
                     found.append(_excerpt(words, start, end, spans))
+        self.log.limit.stop()
         return found, lines
 
     def _exchange(self, n: int) -> int:

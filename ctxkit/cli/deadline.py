@@ -7,36 +7,48 @@ can stop it.
 from __future__ import annotations
 
 import signal
+from time import thread_time
 from types import FrameType
+from typing import NoReturn
 
 from ctxkit.errors import BadPattern
 
 SECONDS = 2.0
 """Of processor time, so that a busy machine is no slow pattern, for all messages together."""
-HONEST = 0.01
-"""Seconds that a search of one message may take without counting: a megabyte through a simple pattern takes less."""
+EACH, RATE = 3e-5, 1e-7
+"""Seconds that a search may take without counting, and for each character: an honest pattern takes a tenth of it."""
 
 
 class Deadline:
-    """A timer that is wound up before each search and stopped after the last."""
+    """A timer that is wound up before each search and stopped after it; what searches take too long adds up."""
 
     def __init__(self, pattern: str, seconds: float = SECONDS, *, option: str = "--grep") -> None:
         """`pattern` and `option` are for the message; main thread only, as signals are."""
         self._asked = f"{option} {pattern!r}"
         self._seconds = self._left = seconds
-        signal.signal(signal.SIGVTALRM, self._expired)
+        self._began: float | None = None
+        self._honest = 0.0
 
-    def restart(self) -> None:
-        """Wind the timer up, to what the searches before have left of it."""
+    def restart(self, size: int = 0) -> None:
+        """A search of so many characters begins: the timer is wound up to what those before have left."""
         self.stop()
-        signal.setitimer(signal.ITIMER_VIRTUAL, self._left + HONEST)
+        if self._left <= 0:
+            self._end()
+        self._honest = EACH + size * RATE
+        signal.signal(signal.SIGVTALRM, self._expired)
+        self._began = thread_time()
+        signal.setitimer(signal.ITIMER_VIRTUAL, self._left + self._honest)
 
     def stop(self) -> None:
         """No search is running."""
-        rest, _ = signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        if rest:  # it was wound up: what the search took beyond an honest one is gone
-            self._left = min(self._left, rest)
+        if self._began is not None:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            self._left -= max(0.0, thread_time() - self._began - self._honest)
+            self._began = None
 
     def _expired(self, number: int, frame: FrameType | None) -> None:
+        self._end()
+
+    def _end(self) -> NoReturn:
         text = f"{self._asked}: pattern too slow, over {self._seconds:g} s"
         raise BadPattern(f"{text}: nothing was changed", "avoid a repeat inside a repeat, such as (a+)+")

@@ -13,7 +13,7 @@ from ctxkit.cli.ink import Ink
 from ctxkit.cli.leaving import consent, listing
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import asked, write
-from ctxkit.cli.searching import Run, Searching, criteria, limit, look, needle
+from ctxkit.cli.searching import Run, Searching, criteria, deadline, look, needle
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Recall
 from ctxkit.core.select import Selection
@@ -126,7 +126,7 @@ def _found(log: Log, wanted: Selection, searching: Searching) -> Names:
     state = log.state()
     names = state.everything()
     if searching.text is not None:
-        limit(log, searching)
+        log.limit = deadline(searching) or log.limit
         try:
             names = chosen(log, Search(log, needle(searching)).hits())
         finally:

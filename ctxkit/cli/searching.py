@@ -17,7 +17,16 @@ from ctxkit.cli import io, render
 from ctxkit.cli.params import Looking, Reading, Selecting
 from ctxkit.cli.run import asked, criteria_text, opened, remark
 from ctxkit.core.needle import Needle
-from ctxkit.errors import CtxkitError, ExitCode, ManyConversations, NothingMatched, UnknownAgent, UnknownFormat, Usage
+from ctxkit.errors import (
+    BadPattern,
+    CtxkitError,
+    ExitCode,
+    ManyConversations,
+    NothingMatched,
+    UnknownAgent,
+    UnknownFormat,
+    Usage,
+)
 from ctxkit.log import Log
 from ctxkit.recalling import Hit, Search, chosen, states
 from ctxkit.store.folder import START, may_be_log, walk
@@ -27,6 +36,8 @@ from ctxkit.store.source import open_log
 from ctxkit.tolerant import one_of_many
 
 if TYPE_CHECKING:
+    from ctxkit.cli.deadline import Deadline
+    from ctxkit.core.select import Limit
     from ctxkit.lacking import Lacking
 
 
@@ -67,6 +78,8 @@ class Run:
         self.looking = looking
         self.reading = reading
         self.needle = needle(searching)
+        self.limit: Limit | None = deadline(searching)
+        """Bounds searches in all logs together."""
         self.kinds = states(searching.state) if searching.state is not None else None
         self.left = searching.limit
         self.many = len(places) > 1 or (places[0] != "-" and os.path.isdir(places[0]))
@@ -169,6 +182,8 @@ class Run:
         """One of several logs: an error is reported, and the others are searched all the same."""
         try:
             self.one(place)
+        except BadPattern:  # what is wrong is no log
+            raise
         except UnknownFormat as error:
             if not inside:
                 self.report(place, error)
@@ -196,6 +211,8 @@ class Run:
                 break  # there is no such conversation: that was the last
             except UnknownAgent:  # another one may have it
                 pass
+            except BadPattern:
+                raise
             except CtxkitError as error:
                 self.report(place, error)
             number += 1
@@ -289,7 +306,10 @@ class Run:
     def kept(self, log: Log, search: Search) -> Iterator[Hit]:
         """The hits that the criteria and --state leave."""
         wanted = asked(log, None, self.selecting)
-        limit(log, self.searching)
+        if self.limit is not None:
+            log.limit = self.limit
+        elif self.selecting.grep is not None:
+            self.limit = log.limit
         try:
             hits = search.hits()
             if self.kinds is not None:
@@ -328,12 +348,13 @@ def look(log: Log, selecting: Selecting) -> None:
         log.lens_agent, log.lens_thread = selecting.agent, selecting.thread
 
 
-def limit(log: Log, searching: Searching) -> None:
-    """Bound each match of a regular expression in time."""
-    if searching.regex:
-        from ctxkit.cli.deadline import Deadline
+def deadline(searching: Searching) -> Deadline | None:
+    """What bounds the matches of a regular expression in time, in all logs together."""
+    if not searching.regex:
+        return None
+    from ctxkit.cli.deadline import Deadline
 
-        log.limit = Deadline(" or ".join(searching.text or ()), option="--regex")
+    return Deadline(" or ".join(searching.text or ()), option="--regex")
 
 
 def criteria(selecting: Selecting) -> bool:

@@ -25,8 +25,8 @@ from ctxkit.errors import BadPattern, NoMark, NothingMatched, UnknownMessage, Us
 class Limit(Protocol):
     """Bounds each search of a --grep; the command line sets one, a program may."""
 
-    def restart(self) -> None:
-        """A search begins."""
+    def restart(self, size: int = 0) -> None:
+        """A search of so many characters begins."""
 
     def stop(self) -> None:
         """No search is running."""
@@ -35,7 +35,7 @@ class Limit(Protocol):
 class NoLimit:
     """Searches take as long as they take."""
 
-    def restart(self) -> None:
+    def restart(self, size: int = 0) -> None:
         """Nothing to do."""
 
     def stop(self) -> None:

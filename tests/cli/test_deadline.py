@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.cli import deadline
 from ctxkit.cli.deadline import Deadline
 from ctxkit.errors import BadPattern
 from ctxkit.log import Log
+from tests.cli.runner import ctxkit
 
 EVIL = "(a+)+$"
 
@@ -40,6 +42,47 @@ def test_many_slow_messages_are_one_slow_pattern(tmp_path: Path) -> None:
     with pytest.raises(BadPattern, match="too slow"):
         log.forget(grep=EVIL)
     assert time.process_time() - began < 20  # each takes some tenths of a second: all of them a minute
+
+
+def test_searches_that_are_slow_in_small_add_up(tmp_path: Path) -> None:
+    """Each far below what a large text may take: a thousand of them are one slow pattern all the same."""
+    log = log_of(tmp_path, *["a" * 15 + "!"] * 1000)
+    log.limit = Deadline(EVIL, 0.2)
+    with pytest.raises(BadPattern, match="too slow"):
+        log.forget(grep=EVIL)
+
+
+def test_what_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a search takes beyond an honest one of its size; reading between two searches does not."""
+    now = [0.0]
+    monkeypatch.setattr(deadline, "thread_time", lambda: now[0])
+    limit = Deadline("x", 0.1)
+
+    def search(size: int, took: float) -> None:
+        limit.restart(size)
+        now[0] += took
+        limit.stop()
+        now[0] += 60
+
+    for _ in range(1000):
+        search(50, 0.00002)
+    search(10_000_000, 0.9)
+    for _ in range(20):
+        search(50, 0.00503)
+    search(50, 0.004)
+    with pytest.raises(BadPattern):
+        search(50, 0)
+
+
+def test_one_deadline_for_all_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`recall` over a folder: many logs with a slow message each are one slow pattern, which is said once."""
+    monkeypatch.setattr(Deadline.__init__, "__defaults__", (0.2,))
+    for n in range(60):
+        (tmp_path / f"{n}.jsonl").write_text(json.dumps({"role": "user", "content": "a" * 18 + "!"}) + "\n")
+    for words in (("--regex", "-e", EVIL), ("a", "--grep", EVIL)):
+        ran = ctxkit("recall", tmp_path, *words)
+        assert ran.code == 2
+        assert ran.err.count("too slow") == 1
 
 
 def test_the_timer_is_off_after_a_selection(tmp_path: Path) -> None:
