@@ -279,14 +279,15 @@ def wrong(start: Start, folder: Path, name: str, first: Prepared, second: Client
             return "refused, although nobody settled it"
         return "" if now.shape() == first.shape else "refused, and something was changed"
 
-    there = copied(first.path, folder / f"{name}-one-by-one")
-    if met:
-        opened(there).mark("again")
-    expected = ran(opened(there), second, given, "second")
-    if found.dated:
-        expected = expected._replace(said=found.said, dated=True)
-    if found == expected and now.shape() == opened(there).shape():
-        return ""
+    for third in (True, False) if met else (False,):  # the mark came before this one, or behind it
+        there = copied(first.path, folder / f"{name}-one-by-one-{third}")
+        if third:
+            opened(there).mark("again")
+        expected = ran(opened(there), second, given, "second")
+        if found.dated:
+            expected = expected._replace(said=found.said, dated=True)
+        if found == expected and now.shape() == opened(there).shape():
+            return ""
     other = copied(path, folder / f"{name}-the-other-way-round")
     expected = ran(opened(other), second, given, "second")
     if found.op is not None:
