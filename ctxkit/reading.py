@@ -18,7 +18,7 @@ from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Content, Damage, Message
 from ctxkit.core.oplines import OpCollector
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.unreadable import is_unreadable
+from ctxkit.core.unreadable import attempt, is_unreadable
 from ctxkit.emptiness import LARGE, silence
 from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats import chat, containers, registry
@@ -198,7 +198,7 @@ def identity_of(opening: Opening, message: Message, content: Callable[[], Conten
     if message.key:
         return message.key
     if opening.in_place and opening.format.was_chat:
-        row = loads(opening.laid_out.read(message.offset, message.size))
+        row = attempt(lambda: loads(opening.laid_out.read(message.offset, message.size)), None)
         return identity(message, chat.content_of(row if isinstance(row, dict) else {}))
     return identity(message, content())
 
