@@ -264,7 +264,9 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
     else:
         notes.append(f"{found.strategy}: {told} told in {made.summary:,} tokens, {made.counter}")
     if fixed := found.base.fixed:
-        notes.append(f"{fixed:,} tokens are sent besides messages: {made.before + fixed:,} → {made.after + fixed:,}")
+        # what no single message holds: as ops take out counted requests, more of it is estimated, and the figure moves
+        sizes = f"{made.before + fixed:,} → {made.after + fixed:,}"
+        notes.append(f"with what no message holds (system prompt, tools, and rounding: {fixed:,} tokens): {sizes}")
     if found.originals != found.messages and found.wish.budget is None and not found.wish.part:
         notes.append(f"the target counts from {found.originals:,} tokens: what summaries tell counts as it was")
     left = [name for place in range(found.tail, len(found.units)) for name in found.units[place].names]

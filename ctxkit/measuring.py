@@ -251,7 +251,7 @@ def change(log: OpenedLog, after: State) -> Figures:
 
 def _name(session: Session, moved: int) -> str:
     known = f"the provider's count at message {session.known[-1]}" if session.steps else ""
-    known += ", less what an export left out" if session.now.retold else ""
+    known += ", as an export told it anew" if session.now.retold else ""
     if known and not moved:
         return known
     return f"{known}, then {_factor(session)}" if known else f"estimate, {_factor(session)}"

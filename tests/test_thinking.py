@@ -282,7 +282,7 @@ def test_it_is_said(tmp_path: Path) -> None:
     assert "2 thinking blocks left out: message 9 changed\n" in good("export", path, "--to", "claude-code").err
     assert b"left out: message 9 changed" in good("why", path, "14").out
     assert b"left out" not in good("why", path, "2").out
-    assert b"2 thinking blocks left out: message 9 changed" in good("status", path).out
+    assert b"2 blocks are not sent" in good("status", path).out
     assert good("status", path, "--json").values[0]["thinking"] == {"blocks": 2, "why": "message 9 changed"}
     [why] = good("why", path, "14", "--json").values
     assert why["thinking"] == "1 thinking block left out: message 9 changed"

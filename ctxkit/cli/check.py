@@ -90,10 +90,12 @@ def _accept(log: Log) -> None:
     sidecar, found, undone = log.opening.sidecar, log.breaks(), undone_damage(log)
     if sidecar is None:
         raise Usage("a stream has no sidecar to note a break in: nothing was changed", "name a log, or --sidecar DIR")
-    if found or undone:
-        from ctxkit.store.accepted import accept
+    if not found and not undone:
+        io.say("there is no break of the chain to accept: nothing was changed")
+        return
+    from ctxkit.store.accepted import accept
 
-        accept(sidecar, [*(one.key for one in found), *undone])
+    accept(sidecar, [*(one.key for one in found), *undone])
     also = f" and {render.count(len(undone), 'undone op')}" if undone else ""
     io.say(f"{render.count(len(found), 'break')} of the chain{also} accepted")
 

@@ -56,7 +56,10 @@ def command(
         typer.Option("--recount/--no-recount", help="Whether replies tell what requests come to now; by default: yes."),
     ] = None,
     keep_thinking: Annotated[
-        bool, typer.Option("--keep-thinking", help="For anthropic: bound thinking before the first change stays.")
+        bool,
+        typer.Option(
+            "--keep-thinking", help="For anthropic: thinking before the first change stays; --with-tools proves it."
+        ),
     ] = False,
     fit_images: Annotated[
         bool | None,

@@ -13,8 +13,7 @@ from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.core.standing import WORDS
 from ctxkit.core.times import spoken, written
 from ctxkit.parameters import Around, Held, Parameters
-from ctxkit.status import Budget, LiveMark, Named, Status
-from ctxkit.thinking import told
+from ctxkit.status import Budget, LiveMark, Named, Status, Unthought
 
 WIDEST = 40
 """Cells of the bar at most."""
@@ -40,10 +39,16 @@ def lines(found: Status, width: int) -> Iterator[list[Span]]:
         ("threads", [[_named(one)] for one in found.threads]),
         ("damage", list(_damage(found))),
         ("warnings", [[Ink(text, "yellow")] for text in found.warnings]),
-        ("thinking", [[told(left.blocks, f"left out: {left.why}")]] if (left := found.thinking) is not None else []),
+        ("thinking", [[_unsent(found.thinking)]] if found.thinking is not None else []),
         ("sidecar", [[found.sidecar]] if found.sidecar is not None else []),
     ):
         yield from rows(label, content, width)
+
+
+def _unsent(found: Unthought) -> str:
+    """Thinking that its program goes on without, and why."""
+    are = "block is not sent: it is" if found.blocks == 1 else "blocks are not sent: they are"
+    return f"{found.blocks:,} {are} bound to what stood before, and {found.why}"
 
 
 def short(found: Status, width: int) -> str:

@@ -146,10 +146,11 @@ def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
         )
         return
     width, total = render.width(), sum(shares.tokens.values())
+    whole = render.breadth()  # where a program reads it, a path is never cut, and a file has two lines
     for lines in (
-        tables.shares(kinds or (), width, total, paths=asked.by is Kind.file),
+        tables.shares(kinds or (), whole if asked.by is Kind.file else width, total, paths=asked.by is Kind.file),
         tables.shares(most or (), width, total, numbered=True),
-        tables.files(held or (), width),
+        tables.files(held or (), whole),
     ):  # fmt: skip
         for line in lines:
             io.out(*line)

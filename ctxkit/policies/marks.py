@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctxkit.core.ended import ended
 from ctxkit.core.names import Names
 from ctxkit.core.ops import At, Mark, Rewind
 from ctxkit.core.ranges import Ranges
@@ -22,9 +23,16 @@ def find(state: State, label: str | None) -> LiveMark:
         return marks[-1]
     if label is None:
         raise NoMark("no mark to rewind to: nothing was changed", "set one first: ctxkit mark LOG [LABEL]")
+    same = [entry for entry in state.ledger.entries if entry.name == "mark" and entry.body.get("label") == label]
+    why = f"no mark {label!r}"
+    if same:
+        one = same[-1]
+        end = None if one.void else ended(state).get(one.number)
+        gone = f"undone by op {one.voided_by}" if one.void else end.text if end is not None else "ended by a later op"
+        why = f"the mark {label!r} (op {one.number}) cannot be reached: {gone}"
     known = ", ".join(repr(m.label) for m in state.marks if m.label is not None)
     hint = f"marks that can be reached: {known}" if known else "the log has no labelled mark that can be reached"
-    raise NoMark(f"no mark {label!r}, or one before a clear or edit: nothing was changed", hint)
+    raise NoMark(f"{why}: nothing was changed", hint)
 
 
 def rewind(state: State, at: At, label: str | None) -> Decision:

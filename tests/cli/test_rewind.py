@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.runner import ctxkit, good, lines, message, ops, shown, small
+from tests.cli.runner import SMALL, ctxkit, good, lines, message, ops, shown, small
 
 LATER = lines(message("user", "later", 20), message("assistant", "yes", 21))
 
@@ -60,3 +60,29 @@ def test_undo(tmp_path: Path) -> None:
     good("rewind", path)
     good("undo", path)
     assert shown(path) == list(range(1, 14))
+
+
+def test_a_mark_that_cannot_be_reached_says_why(tmp_path: Path) -> None:
+    """The true reason is named: there is none, it was undone, or an op ended it."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(SMALL)
+    good("mark", path, "one")
+    good("undo", path)
+    assert ctxkit("rewind", path, "one").err.startswith(
+        "ctxkit: the mark 'one' (op 1) cannot be reached: undone by op 2:"
+    )
+    good("mark", path, "two")
+    good("clear", path)
+    assert (
+        "the mark 'two' (op 3) cannot be reached: ended by clear 4: nothing was changed"
+        in ctxkit("rewind", path, "two").err
+    )
+    assert ctxkit("rewind", path, "three").err.startswith("ctxkit: no mark 'three': nothing was changed")
+
+
+def test_nothing_to_accept(tmp_path: Path) -> None:
+    """`check --accept` of a log without a break says that."""
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(SMALL)
+    good("mark", path, "one")
+    assert "there is no break of the chain to accept: nothing was changed\n" in good("check", path, "--accept").err
