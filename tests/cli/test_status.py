@@ -128,13 +128,15 @@ def test_trouble_is_told(tmp_path: Path) -> None:
     assert any("op 1 (forget" in text and "applied all the same" in text for text in value["warnings"])
     assert value["out"] == {"forget": 1} and len(value["parameters"]["forced"]) == 1
     path = small(tmp_path)
+    (tmp_path / "gone.md").write_text("words")
     good("config", path, "set", "assembly.docs", "gone.md")
+    (tmp_path / "gone.md").unlink()
     [value] = good("status", path, "--json").values
     assert any("gone.md: no such file" in text for text in value["warnings"])
     assert value["parameters"]["assembly"] is None
     (tmp_path / "gone.md").mkdir()
     ran = ctxkit("export", path, "--to", "openai", "--model", "m")
-    assert ran.code == 78 and "not a regular file, but a folder" in ran.err
+    assert ran.code == 78 and "gone.md: no file there: nothing was printed" in ran.err
 
 
 @pytest.mark.parametrize(("typed", "limit"), [("128k", 128_000), ("1.5M", 1_500_000), ("200", 200)])
