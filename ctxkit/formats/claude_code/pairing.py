@@ -100,9 +100,10 @@ def _drop_repeated(messages: list[Sent], repairs: Repairs) -> None:
                     continue
                 seen.add(key)
             kept.append(block)
-        if message.blocks and not kept and message.role == "assistant":
-            kept = [{"type": "text", "text": "[Tool use interrupted]"}]
-        message.blocks = kept
+        if len(kept) < len(message.blocks):
+            if not kept and message.role == "assistant":
+                kept = [{"type": "text", "text": "[Tool use interrupted]"}]
+            message.blocks = kept
 
 
 def _answers(block: dict[str, Any]) -> str:

@@ -135,7 +135,8 @@ def merge(pieces: list[Piece]) -> list[Sent]:
         if not 0 <= at < len(sent):
             sent.append(Sent(piece.role, piece.blocks))
             continue
-        joined.add(at)
+        if piece.role == "user":
+            joined.add(at)
         blocks = sent[at].blocks
         if piece.role == "user" and blocks and piece.blocks:
             _seam(blocks[-1], piece.blocks[0])
