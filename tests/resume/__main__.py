@@ -38,6 +38,8 @@ MODELS = {"p77c-model-arg-opus5": "claude-opus-5"}
 
 EXPLAINED = {
     ("pi", "ids-of-another-model", "rewind"): "no key for the model that is left",
+    ("pi", "reasoning-kinds", "from codex"): "no key for the model that is left",
+    ("pi", "q05-error-with-image", "from claude-code"): "a picture in a failed result goes behind the results",
 }
 """What differs (agent, session, edits, "" for none), and why: docs/formats.md says more."""
 

@@ -150,6 +150,24 @@ def thinking_of_another_model() -> None:
             print(f"pi {version} {name}: {' | '.join(map(_said, sent[:-1]))}", flush=True)
 
 
+def picture_in_a_failed_result() -> None:
+    """Print where each version of pi sends a picture that stands in a failed result: a row of the fixture, with one."""
+    rows = [json.loads(row) for row in FIXTURE.read_bytes().splitlines()]
+    pixels = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    for row in rows:
+        if row.get("message", {}).get("role") == "toolResult":
+            row["message"]["isError"] = True
+            row["message"]["content"].append({"type": "image", "data": pixels, "mimeType": "image/png"})
+    for version in AGENTS["pi"].versions:
+        installed = install(AGENTS["pi"], cache(), version)
+        sent = resume(installed, b"".join(json.dumps(row).encode() + b"\n" for row in rows))["messages"]
+        for one in sent[:-1]:
+            inner = [part.get("content") for part in one["content"] if part["type"] == "tool_result"]
+            if inner:
+                held = "inside" if "image" in json.dumps(inner[0]) and isinstance(inner[0], list) else "not inside"
+                print(f"pi {version} picture in a failed result: {held}; {_said(one)}", flush=True)
+
+
 def other_model() -> None:
     """Print with which model pi goes on where a session names only one that it has no key for, and the ids of calls.
 
@@ -170,6 +188,7 @@ def main() -> int:
     copies()
     kinds_of_rows()
     thinking_of_another_model()
+    picture_in_a_failed_result()
     other_model()
     for version in AGENTS["claude-code"].versions:
         installed = install(AGENTS["claude-code"], cache(), version)
