@@ -15,10 +15,10 @@ from ctxkit.core.names import Name
 from ctxkit.opened import words
 from ctxkit.policies.compact.abridge import abridged
 from ctxkit.policies.compact.source import SPEAKS, Kind
-from ctxkit.stubs import of_call, of_result, of_words, stubbed
+from ctxkit.stubs import of_call, of_parts, of_result, stubbed
 
 Count = Callable[[Sequence[str]], Sequence[int]]
-TRIES = 3
+TRIES = 8
 
 
 class _Leaf(NamedTuple):
@@ -45,13 +45,22 @@ def abridge(
     `measure`: tokens that a content has as a message, `rate`: of a token of the base in it, `count`: such tokens.
     """
     leaves = list(_leaves(messages, rate, count))
-    whole = sum(measure(name, content) for name, content in messages.items())
-    room = tokens - (whole - sum(leaf.tokens for leaf in leaves))
+    sizes = {name: measure(name, content) for name, content in messages.items()}
+    spoken = {name: rest for name, content in messages.items() if (rest := _spoken(content)) is not None}
+    bare = {name: measure(name, rest) for name, rest in spoken.items()}
+    whole = sum(sizes.values())
+    if whole > tokens >= sum((sizes | bare).values()):  # thinking is bound to the words beside it: all of it, or none
+        found = {}
+        for name, content in spoken.items():
+            if whole > tokens:
+                found[name], whole = of_parts(content.parts), whole - sizes[name] + bare[name]
+        return found
+    room = tokens - (sum((sizes | bare).values()) - sum(leaf.tokens for leaf in leaves))
     for _ in range(TRIES):
         length = _level([leaf.tokens for leaf in leaves], room)
         if length is None:
             return {}
-        said: dict[Name, dict[tuple[int, int], str]] = {}
+        said: dict[Name, dict[tuple[int, int], str]] = {name: {} for name in spoken}
         for leaf in leaves:
             if leaf.tokens > length:
                 brief = abridged(leaf.text, int(length * leaf.base / leaf.tokens), count, leaf.kind)
@@ -101,6 +110,14 @@ def _leaves(messages: Mapping[Name, Content], rate: Callable[[Name], float], cou
         yield _Leaf(name, place, turn, text, kind, size * rate(name), base)
 
 
+def _spoken(content: Content) -> Content | None:
+    """A message that says something and calls nothing, without its thinking; None where it has none."""
+    rest: list[Part] = [part for part in content.parts if not isinstance(part, Thinking)]
+    calls = any(isinstance(part, Call | Result) for part in rest)
+    says = any(isinstance(part, Text) and part.text for part in rest)
+    return Content(content.role, rest) if says and not calls and len(rest) < len(content.parts) else None
+
+
 def _stub(content: Content, said: Mapping[tuple[int, int], str]) -> Any:
     """The stub of a message whose texts at these places say that."""
     parts = []
@@ -120,10 +137,8 @@ def _stub(content: Content, said: Mapping[tuple[int, int], str]) -> Any:
     brief = {
         part.text: said[at, 0] for at, part in enumerate(content.parts) if isinstance(part, Text) and (at, 0) in said
     }
-    spoken: list[Part] = [
-        part for part in content.parts if not isinstance(part, Thinking)
-    ]  # it is bound to the words as they were
-    return of_words(Content(content.role, spoken), lambda text: brief.get(text, text))
+    rest = (_spoken(content) or content).parts  # thinking is bound to the words as they were
+    return of_parts([Text(brief.get(part.text, part.text)) if isinstance(part, Text) else part for part in rest])
 
 
 def _strings(value: Any) -> Iterator[str]:

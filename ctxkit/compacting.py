@@ -36,6 +36,10 @@ STRATEGIES = key_of("compact.strategy").choices
 """What `--strategy` takes."""
 
 
+SHORT = 32
+"""Units of a context whose messages are all cut short where nothing else is as short as was asked for."""
+
+
 class Asked(msgspec.Struct, frozen=True):
     """What a compact was asked for. `target`: percent of the tokens of all messages, `30` or `"30%"`; `budget`: so
     many tokens; None: as the config says. `keep_last`: newest exchanges, `keep_steps`: newest steps that stay; None: as
@@ -126,13 +130,30 @@ def _decided(log: Log, asked: Asked, began: float) -> Decision:
     found = Condensing(log, base, wish)
     if asked.summary is None and (said := found.reached):
         raise NothingChanges(f"{said}: nothing was changed", "--force condenses further, a smaller --target too")
-    if not found.is_worth and not found.stubs:
+    if not found.is_worth and not found.stubs and not found.shorten_all():
         return Decision(None, _too_few(found))
-    made = found.condensed()
+    made = _made(found)
+    found = made.made_by
     log.tell(made.figures)
     log.compacted = Compacted(made, time.perf_counter() - began)
     by_others = wish.strategy in (MODEL, GIVEN)  # their words are not made again where other ops come meanwhile
     return Decision(made.op, said_of(made), list(_notes(found, made)), settled=by_others)
+
+
+def _made(found: Condensing) -> Condensed:
+    """What comes of it; where no summary is as short as was asked for, and messages cut short where they stand are,
+    that. Raises NothingChanges.
+    """
+    try:
+        made = found.condensed()
+    except NothingChanges:
+        made = None
+    if made is not None and made.reached:
+        return made
+    other = Condensing(found.log, found.base, found.wish)
+    if len(other.units) <= SHORT and other.shorten_all() and (made is None or other.condensed().after < made.after):
+        return other.condensed()
+    return found.condensed() if made is None else made
 
 
 def _as_it_is(base: Trimming) -> Figures:

@@ -51,6 +51,8 @@ GIVEN = "given"
 """The strategy of a summary that somebody else wrote."""
 SHORTEST, FLOOR = 60, 4
 """Tokens that a summary has in any case; of more than so many times as many it has room for a line."""
+LEAST_OF_ALL, STEP = 240, 4
+"""Tokens that messages are given at least which are all cut short, so many more at a time."""
 TRIES = 4
 """Summaries that are made until the whole fits, where what is counted of the parts did not add up."""
 NEAR, GRAIN = 0.004, 24
@@ -254,17 +256,44 @@ class Condensing:
 
     def _shorten(self, place: int, room: int) -> bool:
         """The unit at `place` has `room` tokens from now on, and stays; whether it can be made so short."""
-        unit, measuring = self.units[place], self.base.measuring
-        messages = {name: self._unshortened(name) for name in unit.names}
-        stubs = abridge(messages, room, measuring.instead, measuring.rate, self.base.counting.counter.counts)
-        if not stubs:
+        unit = self.units[place]
+        if not self._abridge(unit.names, room):
             return False
-        for name, stub in stubs.items():
-            self.stubs[name] = stub
-            self.tokens[name] = ceil(measuring.instead(name, stubbed(messages[name], stub)))
         tokens = sum(self.tokens[name] for name in unit.names)
         self.units[place] = unit._replace(tokens=tokens, stays=True)
         return True
+
+    def _abridge(self, names: Sequence[Name], room: int) -> bool:
+        """These messages have `room` tokens together from now on; whether they can be made so short."""
+        measuring = self.base.measuring
+        messages = {name: self._unshortened(name) for name in names}
+        stubs = abridge(messages, room, measuring.instead, measuring.rate, self.base.counting.counter.counts)
+        for name, stub in stubs.items():
+            self.stubs[name] = stub
+            self.tokens[name] = ceil(measuring.instead(name, stubbed(messages[name], stub)))
+        return bool(stubs)
+
+    def shorten_all(self) -> bool:
+        """Shorten all that may go where it stands, the longest texts first: it is too little for a summary. Whether
+        it can be made so short.
+        """
+        loose = [place for place, unit in enumerate(self.units) if unit.chosen and not (unit.stays or unit.told)]
+        if not self.shortens or self.wish.keep != Keep() or not loose:
+            return False
+        names = [name for place in loose for name in self.units[place].names]
+        room = self.goal - (self.whole - sum(self.tokens[name] for name in names))
+        shortened = self._abridge(names, room)
+        for _ in range(LEAST_OF_ALL // STEP):  # the least that holds anything, where so few tokens hold nothing
+            if shortened:
+                break
+            room = (max(room, 0) // STEP + 1) * STEP
+            shortened = self._abridge(names, room)
+        for place in loose if shortened else ():
+            unit = self.units[place]
+            self.units[place] = unit._replace(tokens=sum(self.tokens[name] for name in unit.names), stays=True)
+        if shortened:
+            self._choose(len(self.units))
+        return shortened
 
     def _originals(self, names: Sequence[Name]) -> Names:
         return originals(self.state, Names.of(names), self.spared)
@@ -449,13 +478,22 @@ class Condensing:
             room = int(self.goal - self.stays - older)
             if room <= GRAIN:
                 continue
+            kept = {name: self.tokens[name] for name in unit.names}
             if room >= unit.tokens:
                 self.units[place] = unit._replace(stays=True)
             elif not self._shorten(place, room):
                 continue
             self.parts += len(unit.names)
             self._choose(self.tail)
-            return self.is_worth
+            if not self.is_worth or self.goal - self.stays >= self._room()[1]:
+                return self.is_worth
+            self.units[place] = unit  # what is left to tell has no room beside it
+            self.tokens |= kept
+            for name in kept:
+                self.stubs.pop(name, None)
+            self.parts -= len(unit.names)
+            self._choose(self.tail)
+            return False
         return False
 
     def without_tail(self, made: Condensed) -> int | None:
@@ -494,6 +532,8 @@ class Condensing:
         if self.goal - self.stays < FLOOR * least:  # what it opens with may take all of the room
             while least < self.gone // 2 and self._lines.text(self._base_of(least), self.ids) is None:
                 least = min(2 * least, self.gone // 2)
+            while least < min(self.gone - 1, 2 * SHORTEST) and self._lines.text(self._base_of(least), self.ids) is None:
+                least += 2
         return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
 
     def _least(self, gone: int, lines: float = inf) -> int:

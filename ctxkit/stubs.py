@@ -117,7 +117,12 @@ def of_words(content: Content, brief: Callable[[str], str]) -> Any:
     parts: list[Part] = [Text(brief(part.text)) if isinstance(part, Text) else part for part in content.parts]
     if parts == content.parts or any(isinstance(part, Call | Result) for part in parts):
         return None
-    return next(lines([Content("user", parts)]))["content"]
+    return of_parts(parts)
+
+
+def of_parts(parts: Sequence[Part]) -> Any:
+    """The stub that stands for the words of a message."""
+    return next(lines([Content("user", list(parts))]))["content"]
 
 
 def _by_id(stub: Any) -> dict[tuple[bool, str], Call | Result]:

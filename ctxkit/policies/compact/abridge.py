@@ -16,6 +16,7 @@ Count = Callable[[Sequence[str]], Sequence[int]]
 HEAD, TAIL = 0.35, 0.25
 """Of the tokens: the head and the tail at least; the lines between them have the rest."""
 GAP = "…"
+LEFT_OUT = "[…]"
 NOTE = 24
 """Tokens of the line that says how much is left out."""
 LINE = 3
@@ -28,9 +29,11 @@ FULL = 0.997
 def abridged(text: str, tokens: int, count: Count, kind: Kind = Kind.USER) -> str | None:
     """The text in at most `tokens` tokens, by `count`; None where it has no more, or so few hold nothing of it."""
     [whole] = count([text])
-    if whole <= tokens or tokens < NOTE or not text:
+    if whole <= tokens or not text:
         return None
     rate = len(text) / whole
+    if tokens < 2 * NOTE:
+        return _begun(text, tokens, rate, count)
     ends = tokens - NOTE
     head, tail = int(HEAD * ends * rate), int(TAIL * ends * rate)
     lines = _best(text, head, len(text) - tail, int((1 - HEAD - TAIL) * ends), count, kind)
@@ -52,6 +55,18 @@ def abridged(text: str, tokens: int, count: Count, kind: Kind = Kind.USER) -> st
             else (low + (2 * low + 1 if high is None else high)) / 2
         )
     return best or None
+
+
+def _begun(text: str, tokens: int, rate: float, count: Count) -> str | None:
+    """How a text begins, where the line that says how much is left out would take most of its tokens."""
+    length = int(tokens * rate)
+    for _ in range(TRIES):
+        made = f"{text[: max(length, 0)].rstrip()} {LEFT_OUT}"
+        [size] = count([made])
+        if length <= 0 or size <= tokens:
+            return made if length > 0 and len(made) < len(text) else None
+        length -= max(1, int((size - tokens) * rate))
+    return None
 
 
 def _worded(text: str, head: int, tail: int, lines: Sequence[tuple[int, int]]) -> str:
