@@ -24,7 +24,7 @@ from ctxkit.core.usage import Figures
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Usage
 from ctxkit.hooks import Hooks
 from ctxkit.limits import context_limit
-from ctxkit.policies.compact.candidates import FEWEST, Keep
+from ctxkit.policies.compact.candidates import FEWEST, LONG, Keep
 from ctxkit.policies.decision import Decision
 from ctxkit.store.config import key_of
 from ctxkit.trimming import Trimming
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 STRATEGIES = key_of("compact.strategy").choices
 """What `--strategy` takes."""
-
-
-SHORT = 32
-"""Units of a context whose messages are all cut short where nothing else is as short as was asked for."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -141,8 +137,8 @@ def _decided(log: Log, asked: Asked, began: float) -> Decision:
 
 
 def _made(found: Condensing) -> Condensed:
-    """What comes of it; where no summary is as short as was asked for, and messages cut short where they stand are,
-    that. Raises NothingChanges.
+    """What comes of it; in a context no longer than one long message, where no summary is as short as was asked for,
+    and messages cut short where they stand are, that. Raises NothingChanges.
     """
     try:
         made = found.condensed()
@@ -151,7 +147,7 @@ def _made(found: Condensing) -> Condensed:
     if made is not None and made.reached:
         return made
     other = Condensing(found.log, found.base, found.wish)
-    if len(other.units) <= SHORT and other.shorten_all() and (made is None or other.condensed().after < made.after):
+    if found.messages <= LONG and other.shorten_all() and (made is None or other.condensed().after < made.after):
         return other.condensed()
     return found.condensed() if made is None else made
 
