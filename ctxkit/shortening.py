@@ -16,6 +16,7 @@ from ctxkit.core.effects import shortening
 from ctxkit.core.messages import Call, Content, Image, Message, Result
 from ctxkit.core.names import Name
 from ctxkit.opened import words
+from ctxkit.policies.compact.candidates import LONG
 from ctxkit.policies.trim import Cut, Rank, Unit
 from ctxkit.stubs import of_call, of_result, of_words, stubbed
 
@@ -46,7 +47,7 @@ STALE, OLD = Ends(300, 200), Ends(120, 80)
 """Of stale results, and of what is shortened for its size; of superseded ones, and of arguments."""
 HEAD = 0.6
 """Of what stays of a text, where more of it does."""
-FIRST = 2000
+FIRST = LONG
 """Tokens that a first message has at least, once it is shortened."""
 SUPERSEDED, OLD_RESULT, OLD_INPUT = "superseded by message", "stale result", "old input"
 LARGE_RESULT, LARGE_INPUT, LONG_FIRST = "large result", "large input", "long first message"

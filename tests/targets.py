@@ -232,6 +232,8 @@ FINDINGS: dict[str, Callable[[], Log]] = {
     "giant last, a user's": lambda: made(*_talk(12), _user(15_000)),
     "giant last, an answer": lambda: made(*_talk(12), _says(15_000)),
     "giant only": lambda: made(_user(15_000)),
+    "two short messages": lambda: made(_user(40), _says(300), _says(250, 1)),
+    "four short messages": lambda: made(_user(60), _says(30), _says(900, 1), _says(600, 2)),
     "giant only, one line": lambda: made(_once(15_000)),
     "giant first of two": lambda: made(_user(15_000), _says(200, 3)),
     "giant result in between": lambda: made(*_talk(6), *_read(3, 15_000), *_talk(6)),

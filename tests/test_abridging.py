@@ -86,7 +86,12 @@ def test_the_longest_first() -> None:
     assert list(stubs) == [2]
 
 
+def test_a_few_tokens_hold_the_beginning() -> None:
+    """There is no room to say how much is left out, so a mark alone says that something is."""
+    assert made(10, USER)[1] == {1: "line 0 […]"}
+
+
 def test_what_cannot_be_so_short() -> None:
     """Nothing is made of it."""
-    assert made(10, USER)[1] == {} and made(10**6, USER)[1] == {}
+    assert made(4, USER)[1] == {} and made(10**6, USER)[1] == {}
     assert made(3, {"role": "assistant", "content": "a b c d e f"})[1] == {}

@@ -32,7 +32,7 @@ def abridged(text: str, tokens: int, count: Count, kind: Kind = Kind.USER) -> st
     if whole <= tokens or not text:
         return None
     rate = len(text) / whole
-    if tokens < 2 * NOTE:
+    if tokens < NOTE:
         return _begun(text, tokens, rate, count)
     ends = tokens - NOTE
     head, tail = int(HEAD * ends * rate), int(TAIL * ends * rate)
@@ -54,7 +54,7 @@ def abridged(text: str, tokens: int, count: Count, kind: Kind = Kind.USER) -> st
             if low < grown and (high is None or grown < high)
             else (low + (2 * low + 1 if high is None else high)) / 2
         )
-    return best or None
+    return best or _begun(text, tokens, rate, count)
 
 
 def _begun(text: str, tokens: int, rate: float, count: Count) -> str | None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.policies.compact.abridge import GAP, NOTE, abridged
+from ctxkit.policies.compact.abridge import GAP, LEFT_OUT, NOTE, abridged
 from ctxkit.policies.compact.source import Kind
 
 
@@ -41,10 +41,17 @@ def test_the_lines_that_keep_most() -> None:
 
 
 def test_nothing_to_shorten() -> None:
-    """A text that fits, and room for nothing but the note."""
+    """A text that fits, and room for nothing but the mark."""
     assert abridged("short", 100, count) is None
-    assert abridged(LONG, NOTE - 1, count) is None
+    assert abridged(LONG, 2, count) is None
     assert abridged("", 0, count) is None
+
+
+def test_room_for_less_than_the_note() -> None:
+    """The beginning, and a mark that something is left out."""
+    made = abridged(LONG, NOTE - 1, count)
+    assert made is not None and made.endswith(f" {LEFT_OUT}") and LONG.startswith(made.removesuffix(f" {LEFT_OUT}"))
+    assert 0.8 * NOTE < count([made])[0] < NOTE
 
 
 @given(st.text(max_size=400), st.integers(0, 120))
