@@ -94,14 +94,19 @@ def main() -> int:
 
 
 def with_rows(page: str, summary: list[str], *, edited: bool) -> str:
-    """The page with these lines in its table; those of agents that are not among them stay."""
+    """The page with these lines in its table; those of what did not run stay, while there is such a run."""
     begin, end = EDITED if edited else FILES
     old = page.partition(begin)[2].partition(end)[0].splitlines()
-    ran = {line.split(" | ")[0] for line in summary}
-    lines = [*summary, *(line for line in old if line.startswith("| ") and line.split(" | ")[0] not in ran)]
-    listed = [line for agent in AGENTS for line in lines if line.startswith(f"| {agent} |")]
+    lines = {_run(line): line for line in (*old, *summary)}
+    runs = ((agent.name, what) for agent in AGENTS.values() for what in (exports.KINDS if edited else agent.versions))
+    listed = [lines[run] for run in runs if run in lines]
     text = "\n".join([*(EDITED_HEAD if edited else HEAD), *listed])
     return re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{text}\n\n{end}", page, flags=re.S)
+
+
+def _run(line: str) -> tuple[str, ...]:
+    """What a line of a table is about: an agent, and its version or what was done."""
+    return tuple(line.removeprefix("| ").split(" | ")[:2])
 
 
 def status(ran: int, failed: int, missing: int) -> int:

@@ -31,6 +31,11 @@ OTHERS = {
 }
 """Formats that ctxkit does not write as sessions: where their fixtures are."""
 
+FOREIGN = {f"from {name}": name for name in dict.fromkeys((*AGENTS, *OTHERS))}
+"""What is written of sessions of another format -> that format."""
+KINDS = (*EDITS, *FOREIGN)
+"""All that is done."""
+
 Answer = Callable[[bytes, Callable[[], list[Block]], Callable[[list[Block]], str]], Compared]
 """What the agent sends of a session, compared with ours; and then looked at by itself."""
 Sent = Callable[[Path], list[Block]]
@@ -62,9 +67,9 @@ def exports(agent: str, pattern: str, edit: str = "*") -> Iterator[Export]:
     for name, act in EDITS.items():
         if fnmatch(name, edit):
             yield from (Export(path, name, act, own=True) for path in sessions(agent, pattern))
-    for other in dict.fromkeys((*AGENTS, *OTHERS)):
-        if other != agent and fnmatch(f"from {other}", edit):
-            yield from (Export(path, f"from {other}", EDITS["nothing"], own=False) for path in sessions(other, pattern))
+    for what, other in FOREIGN.items():
+        if other != agent and fnmatch(what, edit):
+            yield from (Export(path, what, EDITS["nothing"], own=False) for path in sessions(other, pattern))
 
 
 def judge(agent: str, export: Export, answer: Answer, source: Sent, version: str = "") -> Compared | None:

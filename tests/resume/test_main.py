@@ -60,15 +60,17 @@ def test_table() -> None:
     ]
 
 
-@pytest.mark.parametrize("edited", [False, True])
-def test_rows_of_other_agents_stay(edited: bool) -> None:
-    """Writing the lines of one agent leaves the others, in the order of agents, and what stands around the table."""
+@pytest.mark.parametrize(("edited", "first", "second"), [(False, "0.87.1", "1.5.2"), (True, "forget", "from codex")])
+def test_rows_that_did_not_run_stay(edited: bool, first: str, second: str) -> None:
+    """Those of other agents, versions and edits, in their order, and what stands around the table; unknown ones go."""
     begin, end = main.EDITED if edited else main.FILES
-    page = f"a\n{begin}\n| agent | x |\n|---|---|\n| codex | 1 |\n| pi | old |\n\n{end}b\n"
-    found = main.with_rows(page, ["| pi | new |", "| pi | newer |"], edited=edited)
+    codex = "| codex | trim | 1 |" if edited else "| codex | 0.169.0 | 1 |"
+    before = [f"| pi | {first} | old |", codex, f"| pi | {second} | old |", "| pi | 0.1 | old |"]
+    page = f"a\n{begin}\n| agent | x |\n|---|---|\n{chr(10).join(before)}\n\n{end}b\n"
+    found = main.with_rows(page, [f"| pi | {second} | new |"], edited=edited)
     assert found.splitlines()[0] == "a" and found.splitlines()[-1] == "b"
     assert [line for line in found.splitlines() if line.startswith("| ")][1:] == [
-        "| codex | 1 |", "| pi | new |", "| pi | newer |"
+        codex, f"| pi | {first} | old |", f"| pi | {second} | new |"
     ]  # fmt: skip
     assert main.with_rows(found, [], edited=edited) == found
 
