@@ -110,6 +110,15 @@ def trim(copy: Path) -> Log:
     return commit(log, Trim(at=log.here(), ids="", stubs={str(n): STUB for n in short}))
 
 
+def questions(copy: Path) -> Log | None:
+    """All replies go, with what answers their calls: no count of a provider is left, so another message tells it."""
+    log = Log.open(copy)
+    replies = [n for n in numbers(log) if log.messages[n - 1].role == "assistant"]
+    if not any(log.usage(n) for n in replies):
+        return None
+    return commit(log, Trim(at=log.here(), ids=str(log.state().steps.close(Names.of(replies))), stubs={}))
+
+
 def edit(copy: Path) -> Log:
     """Exactly this: a question of ours, then the second half of the context."""
     log = Log.open(copy)
@@ -132,6 +141,7 @@ EDITS: dict[str, Callable[[Path], Log | None]] = {
     "compact by mask": partial(condensed, "mask"),
     "undone compact": undone,
     "trim": trim,
+    "trim of replies": questions,
     "edit": edit,
 }
 

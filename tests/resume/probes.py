@@ -11,6 +11,7 @@ import json
 import sys
 from typing import Any
 
+from tests.resume.__main__ import blocks_of
 from tests.resume.agents import AGENTS
 from tests.resume.exports import FIXTURES
 from tests.resume.install import Installed, cache, install
@@ -29,6 +30,8 @@ MODELS = (
 )  # fmt: skip
 FIXTURE = FIXTURES / "truth-pi/ids-of-another-model.jsonl"
 """A call of OpenAI's, with an id that Anthropic does not take, then words of Anthropic's model."""
+COUNTED = {"claude-code": "p77-model-switch-thinking", "codex": "rollback2-end", "pi": "thinking"}
+"""Sessions whose rows get a usage."""
 OLD = {"type": "m", "recipient": "r", "content": "c", "request_id": "1", "approve": True, "reason": "x"}
 MESSAGES = (OLD, OLD | {"to": "r"}, OLD | {"message": "c"}, OLD | {"to": "r", "message": "c"})
 """Inputs of SendMessage, without and with the newer fields."""
@@ -183,8 +186,29 @@ def other_model() -> None:
             print(f"pi {version}, {len(named)} rows: asks {body['model']}, sends {ids}", flush=True)
 
 
+def usage_beside_a_message() -> None:
+    """Print whether an agent sends the same of a session in which each row with a message has a `usage` of its own.
+
+    An export has such a row where no counted reply is left to tell the size of the context.
+    """
+    for agent, name in COUNTED.items():
+        raw = (FIXTURES / f"truth-{agent}/{name}.jsonl").read_bytes()
+        rows = [json.loads(row) for row in raw.splitlines()]
+        for row in rows:
+            if "message" in row or row["type"] == "response_item":
+                row["usage"] = {"input_tokens": 150_000, "output_tokens": 0, "ctxkit": "estimated"}
+        made = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+        for version in AGENTS[agent].versions:
+            installed = install(AGENTS[agent], cache(), version)
+            without, given = ([one for one in blocks_of(installed, one) if not one.rule] for one in (raw, made))
+            print(
+                f"{agent} {version} usage beside a message: {'the same' if given == without else 'other'}", flush=True
+            )
+
+
 def main() -> int:
     """Print what each model has, what goes of each message, and the order that a copied response is sent in."""
+    usage_beside_a_message()
     copies()
     kinds_of_rows()
     thinking_of_another_model()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -23,6 +24,7 @@ SESSIONS = {
 SAME = {"nothing", "undone compact"}
 NEEDS_GROUP = {"forget of parallel calls", "forget of one result"}
 NEEDS_LENGTH = {"compact by extract", "compact by mask"}
+NEEDS_USAGE = {"trim of replies"}
 
 
 def edited(session: Path, name: str, tmp_path: Path) -> Log | None:
@@ -32,7 +34,7 @@ def edited(session: Path, name: str, tmp_path: Path) -> Log | None:
 
 
 @pytest.mark.parametrize("agent", SESSIONS)
-@pytest.mark.parametrize("name", [name for name in EDITS if name not in NEEDS_GROUP | NEEDS_LENGTH])
+@pytest.mark.parametrize("name", [name for name in EDITS if name not in NEEDS_GROUP | NEEDS_LENGTH | NEEDS_USAGE])
 def test_an_edit_changes_the_context_or_not(agent: str, name: str, tmp_path: Path) -> None:
     """An undone op leaves what was there; any other does not."""
     log = edited(SESSIONS[agent], name, tmp_path)
@@ -66,6 +68,17 @@ def test_a_session_is_whole_after_an_op_in_its_middle(name: str, tmp_path: Path)
     assert log is not None
     assert (tmp_path / name / SESSION.name).read_bytes() == SESSION.read_bytes()
     assert 0 < len(list(log.entries())) < len(log.messages)
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "pi"])
+def test_no_counted_reply_is_left(agent: str, tmp_path: Path) -> None:
+    """The newest message tells the size in its row, so that the agent reads a file with such a key."""
+    log = edited(SESSIONS[agent], "trim of replies", tmp_path)
+    assert log is not None
+    told = [json.loads(line) for line in b"".join(log.session(agent, recount=True).pieces).splitlines()]
+    [row] = [row for row in told if "usage" in row]
+    assert row["message"]["role"] == "user" and row["usage"]["input_tokens"] == log.status().tokens.used
+    assert edited(SESSIONS["codex"], "trim of replies", tmp_path / "trim of replies") is None
 
 
 def results(blocks: list[Block]) -> list[str]:
