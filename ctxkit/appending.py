@@ -56,7 +56,7 @@ class AppendingLog(OpenedLog):
         """The op with its id, its time and who wrote it. Ids start with a letter: op numbers are digits."""
         by = {"args": list(self.args), "version": VERSION} if self.args else {"version": VERSION}
         moment: float = int(self.clock())
-        if isinstance(op, Edit | Restore):  # its time is that of its items: not before what the log has (REPLAY 37)
+        if isinstance(op, Edit | Restore):  # its time is that of its items: not before what the log has (replay 37)
             moment = max(moment, self.state().last or moment)
         return msgspec.structs.replace(op, id=op_id or new_id(), ts=iso(moment), by=by)
 
@@ -178,7 +178,7 @@ class AppendingLog(OpenedLog):
         return found
 
     def merged(self) -> Iterator[bytes]:
-        """The log byte for byte, with the sidecar's ops on lines of their own at their places (REPLAY 21)."""
+        """The log byte for byte, with the sidecar's ops on lines of their own at their places (replay 21)."""
         opening = self.opening
         waiting = [entry for entry in self.ledger.entries if entry.line.sidecar]
         written, row = 0, 0

@@ -1,7 +1,7 @@
 """The head of a log, which vouches for its ops and records; and what is wrong with the chain of its ops.
 
 Two digests: of the newest op, which names the one before it, and so on; and of all bytes that are not ops, up to the
-rows that the log had when that op was written (REPLAY 61). Kept elsewhere, it shows that the newest ops are gone, or
+rows that the log had when that op was written (replay 61). Kept elsewhere, it shows that the newest ops are gone, or
 that a record was changed, which the log itself cannot show.
 """
 
@@ -117,7 +117,7 @@ def findings(log: OpenedLog) -> Iterator[Finding]:
 
 
 def _reordered(log: OpenedLog) -> Iterator[Finding]:
-    """Ops of a sidecar that stand behind one that was written later: the log's program dropped rows (REPLAY 21)."""
+    """Ops of a sidecar that stand behind one that was written later: the log's program dropped rows (replay 21)."""
     written = {id(line): k for k, line in enumerate(log.transcript.ops)}
     newest: LedgerEntry | None = None
     for entry in log.ledger.entries:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ctxkit.checkpointing import Pinned
 
 TRIES = 5
-"""How often an op is decided, where others are appended meanwhile (REPLAY 62)."""
+"""How often an op is decided, where others are appended meanwhile (replay 62)."""
 MEANWHILE = "other ops were appended while this was made: its figures are of the context before them"
 ALSO = {"trim": "compact"}
 """Command -> the op that it may write besides its own (`trim.summarize`)."""
@@ -46,7 +46,7 @@ class CommittingLog(AppendingLog):
         """Stamp and append what is decided; None, and nothing appended, where there is nothing to do.
 
         An op is only appended to the log that it was decided on: where others came meanwhile, it is decided again on
-        what the log is now, TRIES times at most; what is settled stands where nothing that it names changed (REPLAY
+        what the log is now, TRIES times at most; what is settled stands where nothing that it names changed (replay
         62). `recheck`: raises where the op must not be appended to the log as it has become since it was read; it
         is asked where messages came, and for what is settled where ops did.
 

@@ -159,7 +159,7 @@ def _as_it_is(base: Trimming) -> Figures:
 
 
 def said_of(made: Condensed) -> str:
-    """The words of DESIGN section 5."""
+    """What a compact says when it is done."""
     less = round(100 * (made.before - made.after) / max(made.before, 1))  # a provider may have counted nothing
     return f"Context condensed ({made.before:,} → {made.after:,} tokens, −{less} %)"
 

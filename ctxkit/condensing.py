@@ -338,7 +338,7 @@ class Condensing:
         )
 
     def _shrinks(self, name: Name) -> bool:
-        """Whether a message stays because it is the first one alone: its length is nobody's to keep (REPLAY 63)."""
+        """Whether a message stays because it is the first one alone: its length is nobody's to keep (replay 63)."""
         first = self.state.is_first(name) or name == self._task
         typed = self._role(name) not in PREAMBLE_ROLES and self._ranking.kinds.get(name) != Kind.INSTRUCTION
         return first and typed and not self.state.protected(name)

@@ -2,7 +2,6 @@
 
 A message names the object, says what was not changed, and is lower case; `hint` says what to do.
 Text from a transcript may stand in a message as it is: the renderer passes every line through `safe()`.
-Source of the table: DESIGN section 5.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class WindowOff(CtxkitError):
 
 
 class DoesNotFit(CtxkitError):
-    """A context that no trim makes small enough: nothing of it goes on, in a pipe either (DESIGN section 5)."""
+    """A context that no trim makes small enough: nothing of it goes on, in a pipe either."""
 
     code = ExitCode.NO
 

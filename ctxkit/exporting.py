@@ -101,7 +101,7 @@ def export(
     if to == "chat":
         return _lines(log, stands)
     repairs, contents = Repairs(), cast(Iterable[Content], stands)
-    # chat lines hold the log's own messages (REPLAY 53); a request is what the log's program would send
+    # chat lines hold the log's own messages (replay 53); a request is what the log's program would send
     sent = None if log.native else log.opening.format.sent(stands, log.answered, model)
     if sent is not None:
         contents, repairs = sent

@@ -470,7 +470,7 @@ class Log(CommittingLog):
         return forgetting.Wish(chosen, named, spared=self.ranked.spared, answer=self.ranked.answer, **own)
 
     def _void(self, decide: Callable[[], Decision]) -> Op | None:
-        """As `commit`, and says where nothing visible changed (REPLAY 45)."""
+        """As `commit`, and says where nothing visible changed (replay 45)."""
 
         def noticed() -> Decision:
             decision = decide()

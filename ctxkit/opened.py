@@ -155,7 +155,7 @@ class OpenedLog:
         return self._ledger
 
     def breaks(self) -> list[Break]:
-        """Where the chain of its ops does not hold, and nobody accepted that (REPLAY 61). Raises ReadFailed."""
+        """Where the chain of its ops does not hold, and nobody accepted that (replay 61). Raises ReadFailed."""
         found = breaks(self.ledger.entries)
         if not found:
             return found
@@ -192,7 +192,7 @@ class OpenedLog:
         return self.ledger.find((self.at or "").removesuffix(BEFORE))
 
     def back_to(self, name: str) -> tuple[Transcript, Ledger]:
-        """The log up to and including op `name`, or, with ^ behind it, right before that op (REPLAY 46)."""
+        """The log up to and including op `name`, or, with ^ behind it, right before that op (replay 46)."""
         op = self.ledger.find(name.removesuffix(BEFORE))
         return self.upto(op.place, op.number - name.endswith(BEFORE))
 
@@ -220,7 +220,7 @@ class OpenedLog:
         return named(path.parent / path.stem / place[0], *place[1:])
 
     def known_ops(self) -> None:
-        """Raises UnknownOp where an op in force is not known to this ctxkit (REPLAY 24)."""
+        """Raises UnknownOp where an op in force is not known to this ctxkit (replay 24)."""
         beside = self.opening.sidecar
         if beside is not None and beside.ignored and beside.may_hold_ops():
             text = f"{beside.folder} {beside.ignored} and may hold ops, which are ignored: nothing was exported"

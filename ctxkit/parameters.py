@@ -105,7 +105,7 @@ def counted_from(log: OpenedLog, state: State, lens: Lens) -> Now:
 
 
 def _window(log: OpenedLog, state: State, ops: Mapping[str | None, int], agent: str | None) -> Held:
-    """The window of one agent, or for all: ops first, the agent's own before the one for all (REPLAY 40).
+    """The window of one agent, or for all: ops first, the agent's own before the one for all (replay 40).
 
     `ops`: the number of the newest op that speaks of each.
     """

@@ -1,6 +1,6 @@
 """Ranking: a context as the units that leave together, each with its rank for a trim.
 
-DESIGN section 6, "keep, highest first". A unit is a step as the context has it (a call with its results, whoever
+A unit is a step as the context has it (a call with its results, whoever
 brought them in; what a command printed, with the words that asked for it), or a message that stands alone.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ctxkit.log import Log
 
 EXCHANGES, STEPS = 5, 30
-"""A file is being edited that was written in the newest so many exchanges or steps (issue 5)."""
+"""A file is being edited that was written in the newest so many exchanges or steps."""
 
 
 class Ranking:

@@ -2,7 +2,7 @@
 points to which its context can go back.
 
 Pipeline: `checking.py` and `salvaging.py` find damage, `core/ending.py` the points, the newest checkpoint lies in
-`store/snapshots.py`. Going back is a forget of exactly what stands behind the point (REPLAY 34: as numbers, so that
+`store/snapshots.py`. Going back is a forget of exactly what stands behind the point (replay 34: as numbers, so that
 what comes meanwhile stays), or a restore. `Log.recover` appends it.
 """
 

@@ -1,7 +1,7 @@
 """Sizes: that of a log's context before and after each of its ops, in messages and tokens, by replay.
 
 Each message is counted once, by the counter of today and as the session has it, so that all figures compare; from op
-to op only what is shown or hidden by it is added up. Sizes are those of the state before windows and filters (REPLAY
+to op only what is shown or hidden by it is added up. Sizes are those of the state before windows and filters (replay
 52), with what is sent beside the messages: that of the newest op is what `status` says then.
 """
 

@@ -110,7 +110,7 @@ def in_full(
     """
     try:
         rows = decode()
-    except ValueError:  # nested too deeply: decoding that does not look inside had accepted it (RELIABILITY J12)
+    except ValueError:  # nested too deeply: decoding that does not look inside had accepted it (reliability J12)
         return stand_in(message.role, TOO_DEEP)
     made = format.recorded if recorded else format.content
     return unreadable.attempt(lambda: made(message, rows), stand_in(message.role, ODD_KINDS))

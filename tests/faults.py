@@ -1,7 +1,7 @@
 """Every system call of a writing operation, made to fail in every way: `run_matrix`.
 
 For each k-th call of the operation and each start state, it is run with that call failing or cut short, or is killed
-there (in a forked child); then it is tried again undisturbed. What must hold (RELIABILITY section 2, promises 1 to 4):
+there (in a forked child); then it is tried again undisturbed. What must hold:
 
 - the bytes of the log from before are a prefix of the bytes after it, and its whole records are still read;
 - what was acknowledged is there, for a strict reader that parses line by line too;

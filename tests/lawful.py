@@ -95,7 +95,7 @@ class Command:
         return draft("x", found.base, [*blocks, Block("", ("user", "assistant")[low % 2], ("new words",))])
 
     def to_come(self, log: Log) -> Op:
-        """An op that no command of this version writes yet, settled as REPLAY 35 and 42 demand."""
+        """An op that no command of this version writes yet, settled as replay 35 and 42 demand."""
         state, at = log.state(), log.here()
         named = Names.parse(",".join(self.numbers(at.messages)))
         free = Names.of(name for name in named & state.shown() if not state.guarded(name))

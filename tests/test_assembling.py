@@ -56,7 +56,7 @@ def test_requests_stay_valid(to: str) -> None:
 
 
 def test_chat_is_the_log(tmp_path: Path) -> None:
-    """Chat lines hold the log's own messages only (REPLAY 53); so does a request that is asked to."""
+    """Chat lines hold the log's own messages only (replay 53); so does a request that is asked to."""
     log = Log.open(GOLDEN / "chat.jsonl", env={})
     for value in (*log.export("chat").values, *log.export("openai", assembly=False).values):
         assert "garden" not in json.dumps(value) and "Threads" not in json.dumps(value)

@@ -1,4 +1,4 @@
-"""The chain of ops and the head of a log: whatever is done to an op shows (REPLAY 61)."""
+"""The chain of ops and the head of a log: whatever is done to an op shows (replay 61)."""
 
 from __future__ import annotations
 

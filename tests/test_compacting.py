@@ -27,7 +27,7 @@ def opened(raw: bytes = b"", *, at: float = NOW, **env: str) -> Log:
 
 
 def test_words_and_op() -> None:
-    """DESIGN section 5, to the letter; the op says what it replaced, by which strategy, for which target and budget."""
+    """The words, to the letter; the op says what it replaced, by which strategy, for which target and budget."""
     log = opened()
     op = log.compact(target=30)
     body = log.ledger.entries[-1].body
@@ -52,7 +52,7 @@ def test_words_and_op() -> None:
     ],
 )
 def test_what_an_op_says(asked: dict[str, Any], keys: set[str]) -> None:
-    """REPLAY 42: exactly what is replaced, originals, steps whole; without a text nothing is inserted."""
+    """replay 42: exactly what is replaced, originals, steps whole; without a text nothing is inserted."""
     log = opened()
     log.compact(**asked)
     body = log.ledger.entries[-1].body
@@ -376,7 +376,7 @@ def test_dry_run() -> None:
 
 
 def test_only_an_agents_messages() -> None:
-    """Nothing of another agent is told (REPLAY 32), also where an earlier summary told it."""
+    """Nothing of another agent is told (replay 32), also where an earlier summary told it."""
     rows = [{"role": "user", "content": f"{agent} says {n} " * 30, "agent": agent} for n in range(8) for agent in "ab"]
     log = opened(lines(*rows))
     log.compact(keep_last=0, agent="b")

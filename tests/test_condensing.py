@@ -97,7 +97,7 @@ def test_what_is_protected_stays(strategy: str) -> None:
 
 
 def test_a_protected_summary_stays() -> None:
-    """And what it tells stays told (REPLAY 32)."""
+    """And what it tells stays told (replay 32)."""
     log = opened(run())
     log.compact("3-20", target=60)
     log.protect("1.1")

@@ -269,7 +269,7 @@ def test_window() -> None:
 
 
 def test_time_is_never_before_the_log(tmp_path: Path) -> None:
-    """REPLAY 37: by a clock that is slow, the items would be out of the window at once."""
+    """replay 37: by a clock that is slow, the items would be out of the window at once."""
     log = opened(at=1.0)
     op = log.edit(log.draft().replace("%% 11 ", "#%% 11 "))
     assert op is not None and op.ts == "2026-02-01T10:10:00Z"

@@ -196,7 +196,7 @@ def test_a_log_that_is_another_one_now(change: Callable[[Path], None], fixture: 
 
 @pytest.mark.parametrize(("fixture", "name"), CASES)
 def test_a_log_that_only_grew_is_appended_to(fixture: str, name: str, tmp_path: Path) -> None:
-    """What came meanwhile is later than the op, wherever it stands (REPLAY 22)."""
+    """What came meanwhile is later than the op, wherever it stands (replay 22)."""
     log = Path(shutil.copy(ROOT / f"fixtures/guide/{fixture}.jsonl", tmp_path))
     rows = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(rows[:-2]))
@@ -226,7 +226,7 @@ def test_a_clear_leaves_alone_what_slipped_in(tmp_path: Path) -> None:
 
 
 def test_a_mended_log_replays(tmp_path: Path) -> None:
-    """`undo OP --force-replay` voids the op that does not fit, and the log is readable again (REPLAY 23)."""
+    """`undo OP --force-replay` voids the op that does not fit, and the log is readable again (replay 23)."""
     log = tmp_path / "log.jsonl"
     log.write_bytes(b"".join(with_op([{"role": "user", "content": w} for w in ("one", "two")])[1:]))
     with pytest.raises(CtxkitError):

@@ -79,7 +79,7 @@ def test_the_window(tmp_path: Path) -> None:
 
 
 def test_which_message_each_is(tmp_path: Path) -> None:
-    """A number as it stands, else what it was made from: shortened, a summary, an item of an op (REPLAY 47)."""
+    """A number as it stands, else what it was made from: shortened, a summary, an item of an op (replay 47)."""
     log = opened(tmp_path, SMALL + lines(
         {"ctxkit": "compact", "v": 1, "id": "a1", "at": {"messages": 11}, "ids": "3-5", "text": "They looked."},
         {"ctxkit": "trim", "v": 1, "id": "a2", "at": {"messages": 11}, "ids": "10", "stubs": {"8": "[cut]"}},

@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 2, on random logs: a model file, a stream, and every command, in any order.
+"""The laws of the log, on random logs: a model file, a stream, and every command, in any order.
 
 One machine on native logs, one on a Claude Code session that grows row by row. After every step: the file opened anew,
 the file as read on, and the stream are the same log; no byte that was there has changed; every export is valid.

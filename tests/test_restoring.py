@@ -111,7 +111,7 @@ def test_append_brings_what_is_missing(
 
 
 def test_times(tmp_path: Path) -> None:
-    """The original is shown; for windows it is as new as the restore, which is no older than the log (REPLAY 37)."""
+    """The original is shown; for windows it is as new as the restore, which is no older than the log (replay 37)."""
     log = file(tmp_path, lines(message("user", "old", 0), message("user", "new", 300)))
     kept = keep(log)
     log.set_window(3600)

@@ -1,5 +1,5 @@
 """Two clients of one log: whatever one appends between what the other reads and appends, the outcome is that of some
-order, what is said is true, and what was confirmed stands (REPLAY 62).
+order, what is said is true, and what was confirmed stands (replay 62).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A deadline for regular expressions: a pattern that runs away ends the command, on one message or on many.
 
-Used by `run.asked` for --grep, and by `recall --regex`. RELIABILITY S18: Python's matcher looks at signals, so a timer
+Used by `run.asked` for --grep, and by `recall --regex`. Python's matcher looks at signals, so a timer
 can stop it.
 """
 

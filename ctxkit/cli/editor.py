@@ -1,6 +1,6 @@
 """The editor that somebody named: `$VISUAL`, else `$EDITOR`, else `vi`; without a shell, on a file of ours.
 
-RELIABILITY S07: nothing in a folder names it. Used by `edit`, for which it is asked again where a draft has mistakes.
+Nothing in a folder names it. Used by `edit`, for which it is asked again where a draft has mistakes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Standard descriptors that were closed: filled with /dev/null before anything else is opened.
 
 Otherwise the next file that is opened, a log, becomes standard output or error, and what is printed lands in it
-(RELIABILITY finding 5, measured).
+(measured).
 """
 
 from __future__ import annotations

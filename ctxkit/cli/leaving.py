@@ -1,6 +1,6 @@
 """What forget and remember have in common: their options, the preview, the question.
 
-A forget or remember by criteria is shown before it is done (DESIGN section 5): ranges with a line each, counts, tokens
+A forget or remember by criteria is shown before it is done: ranges with a line each, counts, tokens
 (named counter), steps closed, protected ones skipped, and what of the cached prefix would be sent anew.
 """
 

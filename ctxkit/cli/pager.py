@@ -1,7 +1,7 @@
 """The pager: human text that is longer than the screen of a terminal is handed to `less`, or to what the user names.
 
 `io.out` gives it lines that are safe and painted already. They are held until a screen is full; only then is the
-program started, and from there on nothing is held. RELIABILITY S04: no
+program started, and from there on nothing is held. No
 shell, `LESSSECURE=1`; nothing in a folder names it.
 """
 

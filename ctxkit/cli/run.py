@@ -149,7 +149,7 @@ def _stream(path: str) -> Any:
 
 
 def _report(log: Log) -> None:
-    """Damage, once each, on stderr (DESIGN section 3: tolerant and loud)."""
+    """Damage, once each, on stderr."""
     opening = log.opening
     beside = str(opening.sidecar.ops_path) if opening.sidecar else ""
     for name, damage in ((opening.name, log.transcript.damage), (beside, opening.sidecar_damage)):
@@ -322,8 +322,8 @@ def write(
 ) -> None:  # fmt: skip
     """Run one writing command: decide, append, report; in a pipe, copy the log out with the op behind it.
 
-    In a pipe the log comes out whole on exit 0 and 1, and nothing on 2 and above (DESIGN section 5). An op id that is
-    there already: nothing is decided or appended, and the op is printed (REPLAY section 1, retries). `report` makes
+    In a pipe the log comes out whole on exit 0 and 1, and nothing on 2 and above. An op id that is
+    there already: nothing is decided or appended, and the op is printed (a retry). `report` makes
     what --json prints of the op's body, None where there is no op; `damage`: the log's is told.
     """
     target = opened(log, reading, command=command, thread=thread, report=damage)

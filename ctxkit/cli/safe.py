@@ -2,7 +2,7 @@
 
 Pipeline: last before output. Every field of every human format passes here: text, names, ids, paths, models,
 errors. A transcript may hold escape sequences that retitle a window, set the clipboard or answer on stdin,
-and characters that hide or reorder words. Source: RELIABILITY S01, S02, S05. Colours are added after it.
+and characters that hide or reorder words. Colours are added after it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The chain: each op holds the digest of the op before it, so that an op that was changed, taken out or moved shows.
 
-Pipeline: `Ledger` -> `links`, `breaks`; `committing` writes `prev`, `check` proves it (REPLAY 61). Ops of older
+Pipeline: `Ledger` -> `links`, `breaks`; `committing` writes `prev`, `check` proves it (replay 61). Ops of older
 versions have no `prev`: they are not chained, until the first op that has one.
 """
 
@@ -78,7 +78,7 @@ def linked(entries: Iterable[LedgerEntry]) -> list[Link]:
     """The ops in the order in which they were written, each with its digest, as the next one names it.
 
     That is the merged order but for one thing: a line `interrupted` that another program wrote into its log behind an
-    op of the sidecar, with no row between, stands before that op there (REPLAY 21). Which came first is told by what
+    op of the sidecar, with no row between, stands before that op there (replay 21). Which came first is told by what
     the op names. Such a line has no `prev`: its digest is that of the line with the `prev` that it would have, or
     nothing would vouch for the ops before it.
     """

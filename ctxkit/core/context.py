@@ -1,6 +1,6 @@
 """The context: the projection of a state that a model would be sent.
 
-Pipeline: entries -> agent/thread filter -> window -> (`integrity`, `formats`: content). DESIGN section 4; law 1: it
+Pipeline: entries -> agent/thread filter -> window -> (`integrity`, `formats`: content). It
 takes what it needs as parameters, a `Lens`.
 """
 
@@ -57,7 +57,7 @@ KNOWN = 20
 def window_seconds(state: State, lens: Lens, agent: str | None) -> int:
     """The window that holds for messages of `agent`, in seconds; 0 = off.
 
-    First that speaks: op for the agent, op for all, config for the agent, config default (REPLAY 40).
+    First that speaks: op for the agent, op for all, config for the agent, config default (replay 40).
     """
     for found in (state.windows.get(agent) if agent else None, state.windows.get(None),
                   lens.windows.get(agent) if agent else None, lens.windows.get(None)):  # fmt: skip
@@ -141,7 +141,7 @@ def filtered(state: State, lens: Lens) -> Iterator[Name]:
 def _paired(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
     """`found` without results whose calls the lens hides: no provider takes them, and a step is never split.
 
-    What made the call is older, so a window that ends within a step hides the step (REPLAY 41: pairs are repaired).
+    What made the call is older, so a window that ends within a step hides the step (replay 41: pairs are repaired).
     """
     caller, shown, passed = state.steps.caller, state.shown(lens.thread), set[Name]()
     for name in found:
@@ -227,7 +227,7 @@ def protected_steps(state: State) -> Names:
 
 
 def _newest(state: State, found: Iterator[Name], newest: int) -> Iterator[Name]:
-    """The newest N; preamble and protected stay and do not count (REPLAY 41)."""
+    """The newest N; preamble and protected stay and do not count (replay 41)."""
     listed = list(found)
     kept_steps = protected_steps(state)
     stays = [state.protected(name) or name in kept_steps for name in listed]

@@ -26,7 +26,7 @@ Flags = tuple[Names, Names]
 """Protected, and unprotected."""
 
 HIDING = frozenset({"compact", "trim"})
-"""Reasons that hide a message without making it absent (REPLAY 33)."""
+"""Reasons that hide a message without making it absent (replay 33)."""
 
 
 class Item(msgspec.Struct):
@@ -137,7 +137,7 @@ class Board:
         self._note(self._drop_out, self._taken)
 
     def recall(self, names: Names) -> None:
-        """`names` are back from everything but boundaries, in full (settled detail 10)."""
+        """`names` are back from everything but boundaries, in full (replay 10)."""
         self._lift(names, boundaries=False)
 
     def enter(self, names: Sequence[Name], keys: Sequence[Key], effective: float | None) -> None:

@@ -1,6 +1,6 @@
 """Whether an op fits the log that it stands in: nothing is ever applied to the wrong messages.
 
-Called by `replay` for every op in force (REPLAY 23); void ops are not checked, so an undo mends a log.
+Called by `replay` for every op in force (replay 23); void ops are not checked, so an undo mends a log.
 """
 
 from __future__ import annotations

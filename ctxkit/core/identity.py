@@ -1,6 +1,6 @@
 """The identity of a message: what an op's `at.last` is compared with, so that it is never applied to another log.
 
-REPLAY section 1: its own id where the format gives one, else a digest of its role and first part. What is added to the
+Its own id where the format gives one, else a digest of its role and first part. What is added to the
 message later (further parts of a streamed response, its results) does not change it.
 """
 

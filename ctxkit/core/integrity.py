@@ -1,7 +1,7 @@
 """Integrity: what leaves ctxkit has a result for every call and a call for every result.
 
-Pipeline: the context's contents -> `repair` -> `formats/*` write them. Source: DESIGN section 4 "Integrity" and
-settled (20). Pure; whatever is changed is counted in `Repairs`, never silent.
+Pipeline: the context's contents -> `repair` -> `formats/*` write them (replay 20). Pure; whatever is
+changed is counted in `Repairs`, never silent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """JSON as agents write it: strict and fast first, tolerant second.
 
 msgspec rejects lone surrogates, NaN, control characters in strings and a BOM; the standard library reads them
-(RELIABILITY J01-J10). Every re-read of a row goes through `loads`.
+(reliability J01-J10). Every re-read of a row goes through `loads`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def finite(value: Any) -> Any:
 
 
 def canonical(value: Any) -> bytes:
-    """Canonical JSON (REPLAY section 1): sorted keys, no spaces, UTF-8, no NaN."""
+    """Canonical JSON: sorted keys, no spaces, UTF-8, no NaN."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
     return text.encode("utf-8", "surrogatepass")
 

@@ -1,6 +1,6 @@
 """The ledger: the ops of a log in order, numbered, with those that an undo has voided.
 
-Pipeline: `Transcript.ops` -> `ledger` -> `replay`. First of the two passes of DESIGN section 4.
+Pipeline: `Transcript.ops` -> `ledger` -> `replay`. The first of two passes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Ledger(msgspec.Struct):
     damage: list[Damage]
 
     def upto(self, number: int) -> Ledger:
-        """The ledger as it was right after op `number` was written: later undos do not count (REPLAY 46)."""
+        """The ledger as it was right after op `number` was written: later undos do not count (replay 46)."""
         entries = [msgspec.structs.replace(e, void=False, voided_by=0) for e in self.entries[:number]]
         return _voided(entries, self.damage)
 
@@ -129,7 +129,7 @@ def completed(entry: LedgerEntry, by_id: Mapping[str, LedgerEntry]) -> LedgerEnt
 
 
 def _place(line: OpLine, transcript: Transcript) -> int:
-    """Rows before the op. A sidecar's op stands after row `at.rows`, else after message `at.messages` (REPLAY 21)."""
+    """Rows before the op. A sidecar's op stands after row `at.rows`, else after message `at.messages` (replay 21)."""
     if not line.sidecar:
         return line.rows
     at = line.body.get("at")

@@ -1,6 +1,6 @@
 """Names: what ops call the things in a context: message numbers, and items that an op brought in.
 
-On the wire `45`, `45-67` and `<op id>.K`, joined by commas, numbers first (REPLAY section 2). People write an op's
+On the wire `45`, `45-67` and `<op id>.K`, joined by commas, numbers first (docs/log-format.md). People write an op's
 number instead of its id: `7.1`; that is resolved in `core/select.py`.
 """
 

@@ -1,4 +1,4 @@
-"""The ops: one class per op, as it stands on the wire (REPLAY section 2).
+"""The ops: one class per op, as it stands on the wire (docs/log-format.md).
 
 Pipeline: `policies/*` decide an op, `stamp` gives it its envelope, `store` appends its line; `ledger` reads it back and
 `replay` folds it. Fields that the fold does not read are provenance.
@@ -35,7 +35,7 @@ class At(msgspec.Struct, omit_defaults=True):
 
 
 class Count(msgspec.Struct, omit_defaults=True):
-    """The size of a context before window, filters and budget (REPLAY 52)."""
+    """The size of a context before window, filters and budget (replay 52)."""
 
     messages: int
     tokens: int | None = None
@@ -227,7 +227,7 @@ NAME_FIELDS = ("ids", "planning", "keep", "closed", "skipped")
 
 
 def parse(body: dict[str, Any]) -> Op | None:
-    """The op of a line's object; None for a name or version that this ctxkit does not know (REPLAY 24).
+    """The op of a line's object; None for a name or version that this ctxkit does not know (replay 24).
 
     Raises ValueError where a field is missing, has the wrong type, or does not read as names.
     """

@@ -1,4 +1,4 @@
-"""Replay: folding ops, in file order, into a state. DESIGN section 4 and REPLAY.md are its specification.
+"""Replay: folding ops, in file order, into a state. docs/replay.md has its rules.
 
 Second of two passes (`ledger` is the first: which ops are in force). No clock, network, tokenizer, config or regex.
 What a later rewind undoes is found out before (`undone`) and never played; the rest goes onto a board (`effects`);
@@ -51,7 +51,7 @@ def fold(
     """The state after all ops of `ledger` over `transcript`.
 
     `identity(n)` gives the identity that `at.last` is compared with; None: not compared. `force` folds misfitting ops
-    too. Raises Misfit or DamagedOp for an op in force that does not fit or cannot be read (REPLAY 23).
+    too. Raises Misfit or DamagedOp for an op in force that does not fit or cannot be read (replay 23).
     """
     state = State(transcript, ledger, len(transcript.messages))
     cuts = transcript.view.all_cuts if transcript.view else []
@@ -94,8 +94,8 @@ def play_all(folder: Fold, events: list[Event], after_ops: int) -> None:
 
 
 def undone(state: State, events: list[Event], after_ops: int) -> dict[int, LedgerEntry]:
-    """The sources that a later rewind undoes: compacts, trims, restores, a program's own cuts (REPLAY, rewind table);
-    and that rewind.
+    """The sources that a later rewind undoes: compacts, trims, restores, a program's own cuts (docs/replay.md,
+    "rewind ×"); and that rewind.
 
     Those that are left go to `state.representation`. Each is looked at twice: linear.
     """
@@ -129,7 +129,7 @@ def goes_back_to(state: State, when: When, op: Op | None, after_ops: int) -> Whe
 
 
 def _names(text: str, at: int) -> Names:
-    """Names as recorded (settled detail 8); an op speaks of what the log held then, so never of numbers above `at`."""
+    """Names as recorded (replay 8); an op speaks of what the log held then, so never of numbers above `at`."""
     names = Names.parse(text)
     return Names(names.numbers & Ranges.span(1, at), names.items)
 
@@ -191,7 +191,7 @@ class Fold:
                 pass
 
     def boundary(self, source: int, at: int, keep: Names, *, spare_preamble: bool, kind: str) -> None:
-        """All messages up to `at`, all items and all marks go; what slipped in is later (REPLAY 22)."""
+        """All messages up to `at`, all items and all marks go; what slipped in is later (replay 22)."""
         state = self.state
         spared = keep
         if spare_preamble:
@@ -227,7 +227,7 @@ class Fold:
         self.take_out(Out(source, "clear", gone, boundary=True), kept=keep)
 
     def rewind(self, entry: LedgerEntry, op: Rewind) -> None:
-        """Back to the mark's place: what entered after it goes (settled detail 7); `undone` saw to the rest."""
+        """Back to the mark's place: what entered after it goes (replay 7); `undone` saw to the rest."""
         state = self.state
         target = state.ledger.by_id[op.to]
         position = target.op.at.messages if target.op is not None else op.at.messages
@@ -241,7 +241,7 @@ class Fold:
             state.ended[state.marks.pop().number] = Ended(f"ended by rewind {entry.number}", entry.number)
 
     def _entered_after(self, item: Item, position: int) -> bool:
-        """Whether what an item was made from is above `position`, or nothing: it stays where that stays (REPLAY 58)."""
+        """Whether what an item was made from is above `position`, or nothing: it stays where that stays (replay 58)."""
         while not isinstance(item.origin, int):  # of an edit of an edit of …
             origin = None if item.origin is None else self.board.items.get(item.origin)
             if origin is None:
@@ -252,7 +252,7 @@ class Fold:
         return not item.tells.meets(Names(Ranges.span(1, position)))
 
     def forget(self, source: int, op: Forget) -> None:
-        """`ids` are taken as recorded; forgetting a summary by name forgets what it tells (settled details 8, 9)."""
+        """`ids` are taken as recorded; forgetting a summary by name forgets what it tells (replay 8, 9)."""
         at = op.at.messages
         self.leave_out(op.parts, at)
         names = _names(op.ids, at) | _names(op.planning, at)
@@ -292,7 +292,7 @@ class Fold:
         self.board.drop(name)
 
     def compact(self, entry: LedgerEntry, op: Compact) -> None:
-        """Replaces `ids` by a summary at the place of the first one (settled details 12, 13)."""
+        """Replaces `ids` by a summary at the place of the first one (replay 12, 13)."""
         state, board, source, ids = self.state, self.board, entry.number, Names.parse(op.ids)
         if missing := state.missing(ids):
             state.warnings.append(f"compact {source} has no effect: {state.say(missing)} left the context meanwhile")
@@ -325,7 +325,7 @@ class Fold:
             self.board.shorten(_names(text, at), content)
 
     def enter(self, entry: LedgerEntry, op: Op, items: Iterable[WireItem]) -> None:
-        """The items of an edit or restore, in order, at the end; their time is the op's (DESIGN section 4)."""
+        """The items of an edit or restore, in order, at the end; their time is the op's."""
         board, at = self.board, op.at.messages
         names: list[Name] = []
         flags: dict[bool, list[Name]] = {True: [], False: []}
@@ -354,7 +354,7 @@ class Fold:
         board.enter(list(place), keys, written(op.ts))
 
     def _literal(self, entry: LedgerEntry, name: ItemName, wire: WireItem, at: int) -> Item:
-        """A literal inherits the flags of its `from`, and goes on telling what a summary told (REPLAY 29, 30)."""
+        """A literal inherits the flags of its `from`, and goes on telling what a summary told (replay 29, 30)."""
         state, message = self.state, wire.message or {}
         role = message.get("role")
         item = Item(name, entry.number, role if isinstance(role, str) else "user", message, ts=wire.ts)
@@ -384,7 +384,7 @@ class Fold:
                 return NOTHING
 
     def cut(self, source: int, cut: Cut) -> None:
-        """The program's own compaction or rollback, at its row (REPLAY 26).
+        """The program's own compaction or rollback, at its row (replay 26).
 
         What we put behind a message goes with it, a summary where all that it tells goes.
         """

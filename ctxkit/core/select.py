@@ -1,7 +1,7 @@
 """Selecting messages: the same flags everywhere, resolved to names before anything is written (law 1).
 
 Criteria see what is shown and combine with AND; what is left is ranked by `--about`; then `--last`, then `--invert`
-(REPLAY 31). Numbers and ranges are recorded as typed, absent ones too (REPLAY 34).
+(replay 31). Numbers and ranges are recorded as typed, absent ones too (replay 34).
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def parse_ids(state: State, texts: Iterable[str], *, gone: bool = False) -> Name
     """Numbers `45`, ranges `45-67` and `45-`, items `7.1` or `<op id>.1`, all items of an op `7.`; commas join them.
     `gone`: items, too, which an op brings in that is undone or superseded.
 
-    Raises UnknownMessage for what the log does not have (REPLAY 49), Usage for what cannot be read.
+    Raises UnknownMessage for what the log does not have (replay 49), Usage for what cannot be read.
     """
     spans, items = list[tuple[int, int]](), set[ItemName]()
     for token in filter(None, (part.strip() for text in texts for part in text.split(","))):
@@ -276,7 +276,7 @@ def exchange_of(state: State, shown: Iterable[Name]) -> dict[Name, int]:
 
 
 def opens(state: State, name: Name) -> bool:
-    """Whether `name` starts an exchange; a summary, in whoever's words, starts none (REPLAY 32)."""
+    """Whether `name` starts an exchange; a summary, in whoever's words, starts none (replay 32)."""
     if isinstance(name, int):
         return state.messages[name - 1].opens
     item = state.board.items[name]

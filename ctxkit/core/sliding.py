@@ -1,7 +1,7 @@
 """Sliding: what time windows hid at every message of a session, as they went on with it.
 
 Pure: `plotting.py` reads times, tokens and windows off a log, `course.py` adds what is found here. A window counts from
-the newest message that was there at that point (REPLAY 40); what it hides comes back only with a wider one.
+the newest message that was there at that point (replay 40); what it hides comes back only with a wider one.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class State:
         self.order: Sequence[int] = range(1, count + 1)
         self.threads: dict[str, View] = {}
         self.aside: Ranges = EMPTY
-        """What only a sidechain shows, by name: present, as what any filter hides (REPLAY 33)."""
+        """What only a sidechain shows, by name: present, as what any filter hides (replay 33)."""
 
     @cached_property
     def messages(self) -> Sequence[Message]:
@@ -224,7 +224,7 @@ class State:
         return Names(self.numbers, self.board.items)
 
     def present(self) -> Names:
-        """What no op and no program took out; compacts, trims, windows and filters only hide (REPLAY 33)."""
+        """What no op and no program took out; compacts, trims, windows and filters only hide (replay 33)."""
         gone = self.board.absent()
         return Names(self.numbers - gone.numbers - (self.away - self.aside), self.board.items.keys() - gone.items)
 
@@ -253,7 +253,7 @@ class State:
 
     @property
     def away(self) -> Ranges:
-        """What the program's view leaves out (REPLAY 26), but for what an edit or restore put in: these are exact."""
+        """What the program's view leaves out (replay 26), but for what an edit or restore put in: these are exact."""
         if not self.inactive:
             return self.inactive
         return self.inactive - Ranges.of(name for name in self.board.effective if isinstance(name, int))
@@ -265,11 +265,11 @@ class State:
         return name not in self.board.unprotected and self.is_preamble(name)
 
     def guarded(self, name: Name) -> bool:
-        """Whether `name` is protected against compact and trim: the first message is so by itself (REPLAY 56)."""
+        """Whether `name` is protected against compact and trim: the first message is so by itself (replay 56)."""
         return self.protected(name) or (name not in self.board.unprotected and self.is_first(name))
 
     def is_preamble(self, name: Name) -> bool:
-        """Whether `name` belongs to the system preamble; a literal inherits this (REPLAY 29)."""
+        """Whether `name` belongs to the system preamble; a literal inherits this (replay 29)."""
         return name <= self.preamble if isinstance(name, int) else self._item_flag(name, "preamble")
 
     def preamble_names(self) -> Names:
@@ -306,7 +306,7 @@ class State:
 
     @cached_property
     def last(self) -> float | None:
-        """The newest time among all messages; None without any. What ops put in has times of its own (REPLAY 65)."""
+        """The newest time among all messages; None without any. What ops put in has times of its own (replay 65)."""
         return self.times.newest
 
     def label(self, name: Name) -> str:

@@ -1,6 +1,6 @@
 """Steps: which messages belong together.
 
-A step is one model response with its tool results and is never split (DESIGN section 1). Settled detail 20: a result
+A step is one model response with its tool results and is never split. A result
 belongs to the nearest earlier call with its id; a second answer to the same call is unpaired.
 """
 
@@ -52,7 +52,7 @@ class Steps:
         return self._members.get(self._leader.get(n, n), [n])
 
     def close(self, names: Names) -> Names:
-        """`names` with every step that they touch taken whole (REPLAY 35). Items stand alone."""
+        """`names` with every step that they touch taken whole (replay 35). Items stand alone."""
         return Names(names.numbers | self._touched(names.numbers), names.items)
 
     def _touched(self, numbers: Ranges) -> Ranges:

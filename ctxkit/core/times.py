@@ -68,10 +68,10 @@ def compact(moment: float) -> str:
 
 
 class Times:
-    """The time of every message, missing ones filled with the newest earlier time (DESIGN section 3, REPLAY 38).
+    """The time of every message, missing ones filled with the newest earlier time (replay 38).
 
     All are read, O(messages), when a missing time or the newest is asked for: a message that has one needs no other.
-    The times of ops do not count: a restore would move every window, and hide what was visible before it (REPLAY 65).
+    The times of ops do not count: a restore would move every window, and hide what was visible before it (replay 65).
     """
 
     def __init__(self, messages: Sequence[Message]) -> None:

@@ -128,7 +128,7 @@ def whole(tokens: float) -> int:
 def usage(rows: list[dict[str, Any]]) -> Usage | None:
     """The usage that the rows of one message record, in whichever of the shapes below, from the last row that has one.
 
-    A streamed reply repeats it in each of its rows (FORMATS section 1), so it is taken once a message.
+    A streamed reply repeats it in each of its rows, so it is taken once a message.
     """
     for row in reversed(rows):
         for found in _records(row):

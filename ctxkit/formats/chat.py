@@ -1,7 +1,7 @@
 """Native logs: an OpenAI chat message per line, or any superset of it.
 
 Pipeline: `store/jsonl.py` gives rows, `ChatReader` makes light messages of them, `ChatFormat.content` reads one in
-full. A message is a record with a string `role`; other records count as rows only. Contract (REPLAY section 1): every
+full. A message is a record with a string `role`; other records count as rows only. Contract (docs/log-format.md): every
 record with a role opens a message, so a change of that would misplace old ops.
 """
 

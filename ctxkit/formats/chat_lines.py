@@ -1,6 +1,6 @@
 """Writes contents as native lines: chat messages as `formats/chat.py` reads them, nothing lost.
 
-Pipeline: context -> `lines` -> JSONL (REPLAY (53): the log's messages only). A message that was read from a chat record
+Pipeline: context -> `lines` -> JSONL (replay 53: the log's messages only). A message that was read from a chat record
 and not changed goes out as that record; a changed one keeps the record's other keys. A top-level `ctxkit` key never
 goes out, or the line would be read as an op.
 """

@@ -1,7 +1,8 @@
 """Mending: a JSON text cut at its brackets and strings, where no decoder takes it: cut off, broken, nested without end.
 
 Pipeline: `formats/containers.py` and `formats/documents.py` come here with what is no sound JSON, and go on with the
-pieces as they are written; a piece that is damaged itself is a line that the reader reports. Cases: RELIABILITY 4.
+pieces as they are written; a piece that is damaged itself is a line that the reader reports. Cases:
+docs/reliability.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """cleanup: what is recorded after a model's forget or remember (the call's result, its answer) leaves by a second op.
 
-Pure. An exception to "planning is no reason by itself" (REPLAY 51): the first op took the conversation about it as far
+Pure. An exception to "planning is no reason by itself" (replay 51): the first op took the conversation about it as far
 as it had come. `cleanup.py` runs it.
 """
 

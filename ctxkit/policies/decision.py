@@ -13,10 +13,10 @@ from ctxkit.core.state import State
 
 
 class Decision(msgspec.Struct):
-    """`op` is None where the wished state holds already (exit 0, nothing appended, REPLAY 50).
+    """`op` is None where the wished state holds already (exit 0, nothing appended, replay 50).
 
     `said`: the one line for stderr once the op is durable. `notes`: warnings and previews, said before. `settled`: a
-    person, a model or an editor made it, so it is not made again where other ops came meanwhile (REPLAY 62).
+    person, a model or an editor made it, so it is not made again where other ops came meanwhile (replay 62).
     """
 
     op: Op | None

@@ -1,6 +1,6 @@
 """forget and remember: messages leave the context; the bytes stay in the log.
 
-All is settled here, before the append (settled detail 8): steps closed, protected ones skipped, summaries retold.
+All is settled here, before the append (replay 8): steps closed, protected ones skipped, summaries retold.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def counted(parts: Sequence[Part]) -> str:
 def remember(state: State, at: At, wish: Wish, again: Again = nobody) -> Decision:
     """Keeps only `chosen`: everything else up to `at` leaves, but system, developer and protected messages.
 
-    The complement is taken over all numbers and items, absent ones too (REPLAY 34). Raises NothingChanges.
+    The complement is taken over all numbers and items, absent ones too (replay 34). Raises NothingChanges.
     """
     keep = state.steps.close(_told(state, wish.chosen | wish.spared))
     guarded = state.steps.close(protected(state))
@@ -146,7 +146,7 @@ def remember(state: State, at: At, wish: Wish, again: Again = nobody) -> Decisio
 
 
 def _told(state: State, names: Names) -> Names:
-    """A summary stands for what it tells: naming it names that too (settled detail 9)."""
+    """A summary stands for what it tells: naming it names that too (replay 9)."""
     for name in names.items & state.board.items.keys():
         names = names | state.board.items[name].tells
     return names

@@ -36,7 +36,7 @@ def find(state: State, label: str | None) -> LiveMark:
 
 
 def rewind(state: State, at: At, label: str | None) -> Decision:
-    """Back to a mark; at the mark already: nothing to append (REPLAY 50). Raises NoMark."""
+    """Back to a mark; at the mark already: nothing to append (replay 50). Raises NoMark."""
     target = find(state, label)
     op = Rewind(at=at, to=target.op, label=label)
     since = Names(Ranges.span(target.position + 1, state.count)) & state.present()

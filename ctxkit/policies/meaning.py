@@ -1,6 +1,6 @@
 """Meaning: what a model is asked to find the messages about a topic, and what of its answer is taken. Pure.
 
-The model is taken for an attacker, as it reads what anybody wrote (RELIABILITY S11): it sees handles, not numbers, and
+The model is taken for an attacker, as it reads what anybody wrote: it sees handles, not numbers, and
 only of messages that it may choose; an answer with anything else in it is refused whole; how much may leave is bounded.
 `meaning.py` asks.
 """

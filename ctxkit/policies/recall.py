@@ -19,7 +19,7 @@ from ctxkit.policies.decision import Decision
 
 
 def recall(state: State, at: At, chosen: Names, lens: Lens, *, named: bool = True) -> Decision:
-    """Brings `chosen` back, steps whole. `named`: by number, recorded as typed (REPLAY 34); else only what is out.
+    """Brings `chosen` back, steps whole. `named`: by number, recorded as typed (replay 34); else only what is out.
 
     Raises NothingChanges, which says what keeps out what cannot come back.
     """

@@ -1,7 +1,6 @@
 """retell: a rule-made summary again, without what was forgotten since.
 
-A model's words, or a person's, cannot be made again by a rule: for those, None, and the caller drops the summary
-(DESIGN section 4, forget).
+A model's words, or a person's, cannot be made again by a rule: for those, None, and the caller drops the summary.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def undo(ledger: Ledger, at: At, name: str | None = None) -> Decision:
 
 
 def redo(ledger: Ledger, at: At) -> Decision:
-    """Voids the newest undo in force that is not itself a redo (REPLAY 44). Raises NoSuchOp."""
+    """Voids the newest undo in force that is not itself a redo (replay 44). Raises NoSuchOp."""
     for entry in reversed(ledger.entries):
         if isinstance(entry.op, Undo) and not entry.void:
             target = ledger.by_id.get(entry.op.op)

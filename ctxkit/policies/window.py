@@ -1,6 +1,6 @@
 """window: how far back the context reaches, for all or for one agent. Seconds throughout; 0 = off, None = default.
 
-The words are DESIGN section 5's, letter by letter; durations were read by `when.py` before.
+Durations were read by `when.py` before.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 def effective(state: State, bounds: Bounds, agent: str | None) -> int:
-    """The window in force for `agent`, in seconds; 0 = off (REPLAY 40)."""
+    """The window in force for `agent`, in seconds; 0 = off (replay 40)."""
     for found in (state.windows.get(agent) if agent else None, state.windows.get(None)):
         if found is not None:
             return found
@@ -52,7 +52,7 @@ def in_force(state: State, bounds: Bounds) -> str:
 
 
 def timeless(state: State) -> list[str]:
-    """What is to be said of a window over a log whose messages have no time (DESIGN section 4)."""
+    """What is to be said of a window over a log whose messages have no time."""
     no_time = state.last is None and bool(state.messages)
     return ["this log has no timestamps: the window hides nothing"] if no_time else []
 

@@ -1,4 +1,4 @@
-"""Breaks of the chain of ops that somebody accepted: looks are silent about them, `check` lists them (REPLAY 61)."""
+"""Breaks of the chain of ops that somebody accepted: looks are silent about them, `check` lists them (replay 61)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Appends one line to a log: whole and durable, or not acknowledged; never a byte changed that was there before.
 
-The protocol of RELIABILITY 3.3: lock, compare with what was read, one write, read back, fsync. A fragment is never
+The protocol: lock, compare with what was read, one write, read back, fsync. A fragment is never
 removed: the next append begins on a line of its own, and readers drop ids that come twice, so that any retry is
 harmless. All system calls go through `os` and `fcntl` by attribute: tests make each of them fail.
 """

@@ -1,6 +1,6 @@
 """Replaces a small file as a whole: readers see the old one or the new one, never a part. Never used for logs.
 
-Pipeline: sidecar files (config, snapshots) are written here. RELIABILITY 3.3: temporary file in the same folder, fsync,
+Pipeline: sidecar files (config, snapshots) are written here. The protocol: temporary file in the same folder, fsync,
 rename, fsync of the folder; a link stays a link.
 """
 

@@ -1,6 +1,6 @@
 """Drafts: texts that people edit, each in a folder of its own in the sidecar, for its owner alone.
 
-Never in a shared place for temporary files (RELIABILITY S08). What an editor puts beside a draft (swap files, backups)
+Never in a shared place for temporary files. What an editor puts beside a draft (swap files, backups)
 goes with it; a draft goes once what it asked for is durable, and stays where that failed.
 """
 

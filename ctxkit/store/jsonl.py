@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CHUNK = 256 << 10
 """A piece: with its rows it fits into a processor's own memory, and what one needed the next can use again."""
 MAX_LINE = 256 << 20
-"""A longer line is skipped by bytes and reported (RELIABILITY F20)."""
+"""A longer line is skipped by bytes and reported (reliability F20)."""
 JOINED = 8 << 20
 """What recovery may need to see at once to put a record together that was broken over lines."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff", b'{\0"\0', b'\0{\0"')

@@ -2,7 +2,7 @@
 
 Pipeline: `config.py` validates by it and writes its comments into a new sidecar; docs and `config show` are made
 from it. Defaults are written as a person would write them; `read` turns them into what the program uses
-(seconds, percent). Source: DESIGN section 7.
+(seconds, percent).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def open_regular(path: Path, flags: int) -> int:
     """A descriptor (3 or higher) of an existing regular file.
 
     Whatever else stands there is refused before it is opened: opening a device can act on it, opening a pipe can wait
-    for ever (RELIABILITY F12). Raises NoSuchLog, NoPermission, ReadFailed.
+    for ever (reliability F12). Raises NoSuchLog, NoPermission, ReadFailed.
     """
     try:
         _refuse_other_kinds(path, os.stat(path))
@@ -58,7 +58,7 @@ def require_file(path: Path) -> None:
 
 
 def above_standard(fd: int) -> int:
-    """The same file on a descriptor above 2, so that nothing printed can end up in it (RELIABILITY finding 5)."""
+    """The same file on a descriptor above 2, so that nothing printed can end up in it."""
     if fd > 2:
         return fd
     moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)

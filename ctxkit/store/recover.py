@@ -2,7 +2,7 @@
 
 Pipeline: `jsonl.py` sends the pieces here that its fast path refuses. A record is only ever taken as it stands in the
 file: its offset and size lead to bytes that `core/jsontext.loads` reads as the same object.
-Cases and expectations: RELIABILITY section 4.
+Cases and expectations: docs/reliability.md.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Source:
-    """A log's bytes up to the size it had when it was opened: what grows later is not part of it (RELIABILITY F28).
+    """A log's bytes up to the size it had when it was opened: what grows later is not part of it (reliability F28).
 
     `name` is for messages; `path` the file's real path, None for what has none; `seen` likewise. Where it is the
     `owner` of its descriptor, that is closed with it, so that whoever opens many logs does not run out of them.

@@ -1,7 +1,7 @@
 """Reads a config file: a regular one, bounded, UTF-8, TOML; and the line on which each key is set.
 
 Pipeline: `config.py` lays what is found here over what it has, `tomledit.py` changes one key of it. Whatever a file
-holds, the answer is its text, or one clear error in bounded time (RELIABILITY S26).
+holds, the answer is its text, or one clear error in bounded time.
 """
 
 from __future__ import annotations

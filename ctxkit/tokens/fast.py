@@ -14,7 +14,7 @@ Count = Callable[[Sequence[str]], list[int]]
 TOGETHER = 1000
 """Texts that are counted in one call, which makes all their tokens."""
 PAYS = 20_000_000
-"""Characters from which its 1.5 s of start are won back (PERFORMANCE: tokens)."""
+"""Characters from which its 1.5 s of start are won back."""
 
 
 def reader(name: str) -> Count | None:

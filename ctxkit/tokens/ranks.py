@@ -1,6 +1,6 @@
 """Rank files of OpenAI's encodings: data that installed packages carry, read without importing them, and verified.
 
-tiktoken itself would fetch them from the network; no byte of this does (PERFORMANCE: ranks without network). What an
+tiktoken itself would fetch them from the network; no byte of this does. What an
 encoding is (its pattern, its hash) is tiktoken's own declaration; only its loader is replaced.
 """
 

@@ -82,7 +82,7 @@ def test_ed(tmp_path: Path) -> None:
 
 
 def test_words_are_split_and_no_shell_sees_them(tmp_path: Path) -> None:
-    """Options, as of `code --wait`; quotes and blanks; a semicolon is no end of a command (RELIABILITY S07)."""
+    """Options, as of `code --wait`; quotes and blanks; a semicolon is no end of a command."""
     path = small(tmp_path)
     mine = script(tmp_path, f'printf "%s\\n" "$@" >"{tmp_path}/words"; sed -i "s/last answer/$(basename "$0")/" "$2"')
     assert edited(path, f"'{mine}' --wait").code == 0

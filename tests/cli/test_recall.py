@@ -232,7 +232,7 @@ def test_apply_across_a_boundary(log: Path) -> None:
 
 
 def test_apply_and_the_window(log: Path) -> None:
-    """A message keeps its time (REPLAY 39)."""
+    """A message keeps its time (replay 39)."""
     log.write_bytes(log.read_bytes() + lines(message("user", "late", 300)))
     good("window", log, "1h")
     ran = good("recall", log, "6", "--apply")

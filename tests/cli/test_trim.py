@@ -41,7 +41,7 @@ def test_the_op_says_what_was_counted(tmp_path: Path) -> None:
 
 
 def test_what_a_window_hides_counts(tmp_path: Path) -> None:
-    """`before` and `after` are of the state before windows (REPLAY 52), whatever the budget was for."""
+    """`before` and `after` are of the state before windows (replay 52), whatever the budget was for."""
     path = small(tmp_path)
     whole = ops_after(path, "trim", "--max-tokens", "100")[-1]["before"]["tokens"]
     path = small(tmp_path, name="windowed.jsonl")

@@ -31,7 +31,7 @@ class PlainBoard:
         self.outs.append(out)
 
     def recall(self, names: Names) -> None:
-        """`names` are back from everything but boundaries, in full (settled detail 10)."""
+        """`names` are back from everything but boundaries, in full (replay 10)."""
         self._lift(names, boundaries=False)
 
     def enter(self, names: Sequence[Name], keys: Sequence[Key], effective: float | None) -> None:

@@ -101,7 +101,7 @@ def test_a_literal_has_an_agent_of_its_own() -> None:
 def test_which_window_holds(
     windows: dict[str | None, int], config: dict[str | None, int], agent: str | None, expected: int
 ) -> None:
-    """The op for the agent, the op for all, the config's for the agent, the config's for all (REPLAY 40)."""
+    """The op for the agent, the op for all, the config's for the agent, the config's for all (replay 40)."""
     state = build.state("1")
     state.windows = windows
     assert window_seconds(state, Lens(windows=config), agent) == expected

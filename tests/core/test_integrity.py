@@ -78,7 +78,7 @@ CASES: dict[str, tuple[str, str, int, int, dict[str, int]]] = {
 
 @pytest.mark.parametrize(("before", "after", "made", "dropped", "left_out"), CASES.values(), ids=CASES.keys())
 def test_repair(before: str, after: str, made: int, dropped: int, left_out: dict[str, int]) -> None:
-    """DESIGN section 4 "Integrity" and settled (20), a case each."""
+    """What leaves has its pairs (replay 20), a case each."""
     got, repairs = repair(build(before))
     assert show(got) == after
     assert (repairs.made, repairs.dropped, repairs.left_out) == (made, dropped, left_out)

@@ -61,7 +61,7 @@ def test_undone_as_by_hand(targets: list[int]) -> None:
 
 
 def test_order_of_a_sidecar() -> None:
-    """Each op of a sidecar after the row that it names; at the same row the stream's go first (REPLAY 21)."""
+    """Each op of a sidecar after the row that it names; at the same row the stream's go first (replay 21)."""
     early = "~forget 2 at=2 rows=3 | ~forget 1 at=2 rows=9 | ~forget 4 at=2 rows=1"
     found = ledger(f"1-2 | row | 3-4 | ~forget 3 | mark | {early}")
     assert [(e.id, e.place) for e in found.entries] == [("a4", 2), ("a5", 2), ("a3", 3), ("a2", 5), ("a1", 5)]

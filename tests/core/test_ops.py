@@ -95,7 +95,7 @@ def test_what_cannot_be_read(body: dict[str, Any]) -> None:
     "body", [{"ctxkit": "frobnicate"}, {"ctxkit": "mark", "v": 2}, {"ctxkit": "forget", "v": 3}, {"ctxkit": ""}]
 )
 def test_unknown(body: dict[str, Any]) -> None:
-    """An unknown name or a larger version is no error: None (REPLAY 24)."""
+    """An unknown name or a larger version is no error: None (replay 24)."""
     assert parse(body) is None
 
 

@@ -42,7 +42,7 @@ def specs(ops: list[str]) -> str:
 
 @given(st.lists(OPS, max_size=8))
 def test_undo_of_the_newest_op_restores_the_context(ops: list[str]) -> None:
-    """Whatever it was (DESIGN section 4, undo); and a redo brings it back."""
+    """Whatever it was; and a redo brings it back."""
     if not ops:
         return
     before, after = build.state(specs(ops[:-1])), build.state(specs(ops))
@@ -54,7 +54,7 @@ def test_undo_of_the_newest_op_restores_the_context(ops: list[str]) -> None:
 
 @given(st.lists(OPS, max_size=8), st.integers(1, 8))
 def test_a_void_op_is_as_if_never_written(ops: list[str], gone: int) -> None:
-    """Undoing an older op gives what the log would give without it, a rewind's target aside (settled detail 7)."""
+    """Undoing an older op gives what the log would give without it, a rewind's target aside (replay 7)."""
     spec = specs(ops).split(" | ")
     if gone >= len(spec) or spec[gone] == "mark" or any("@" in part for part in spec):
         return

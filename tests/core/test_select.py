@@ -96,7 +96,7 @@ def test_an_empty_log_has_no_numbers() -> None:
     ],
 )
 def test_criteria(asked: Selection, expected: str) -> None:
-    """They combine with AND, then --last, then --invert (REPLAY 31)."""
+    """They combine with AND, then --last, then --invert (replay 31)."""
     assert chosen(SESSION, asked) == expected
 
 
@@ -120,7 +120,7 @@ def test_refused(asked: Selection, error: type[Exception]) -> None:
 
 
 def test_criteria_see_what_is_shown_and_numbers_see_everything() -> None:
-    """REPLAY 31 and 34."""
+    """replay 31 and 34."""
     spec = "1-6 | forget 3 | compact 5"
     assert chosen(spec, Selection(role="user")) == "1,@2.1"
     assert chosen(spec, Selection(ids=["3,5"])) == "3,5"

@@ -31,7 +31,7 @@ PARALLEL = "1 | 2 call=x,y | 3 result=x | 4 | 5 result=y | 6"
     ],
 )
 def test_close(spec: str, names: str, closed: str) -> None:
-    """A step is taken whole; a result belongs to the nearest earlier call with its id (settled detail 20)."""
+    """A step is taken whole; a result belongs to the nearest earlier call with its id (replay 20)."""
     assert str(steps(spec).close(Names.parse(names))) == closed
 
 

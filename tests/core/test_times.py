@@ -73,7 +73,7 @@ def test_iso() -> None:
     ],
 )
 def test_filled_in(stamps: list[int | None], expected: list[float | None], newest: float | None) -> None:
-    """A missing time takes the newest earlier one (REPLAY 38); the newest of all is `last` (65)."""
+    """A missing time takes the newest earlier one (replay 38); the newest of all is `last` (65)."""
     times = Times([Message(n, 0, 0, "user", ts) for n, ts in enumerate(stamps, start=1)])
     assert [times.of(n) for n in range(1, len(stamps) + 1)] == expected
     assert times.newest == newest

@@ -26,8 +26,8 @@ def generated(text: str) -> list[str]:
 
 
 def plain(docstring: str | None) -> str:
-    """A docstring without the numbers of design rules."""
-    return re.sub(r" \((REPLAY|RELIABILITY|DESIGN|settled detail)[^)]*\)", "", str(docstring).strip())
+    """A docstring without the rules that it cites."""
+    return re.sub(r" \((replay|reliability|agents,) [^)]*\)", "", str(docstring).strip())
 
 
 def with_part(text: str, part: str, content: str) -> str:

@@ -10,7 +10,7 @@ from tests.docs.test_replay import CITING
 TEXT = (DOCS / "agents.md").read_text(encoding="utf-8")
 FOLDERS = {"Claude Code": "claude-code", "Codex": "codex", "pi": "pi", "Gemini CLI": "gemini-cli"}
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", TEXT, re.M | re.S))
-CITED = re.compile(r"\(agents, (Claude Code|Codex|pi|Gemini CLI) (\d+(?:(?:, | and |-)\d+)*)")
+CITED = re.compile(r"\bagents, (Claude Code|Codex|pi|Gemini CLI)\s(\d+(?:(?:,\s| and |-)\d+)*)")
 
 
 def test_the_sessions_are_there() -> None:
@@ -25,7 +25,7 @@ def test_the_sessions_are_there() -> None:
 
 
 def test_citations_resolve() -> None:
-    """`(agents, Claude Code 8)` names a rule of the page."""
+    """`agents, Claude Code 8` names a rule of the page."""
     rules = {agent: set(re.findall(r"^(\d+)\. ", text, re.M)) for agent, text in SECTIONS.items()}
     lost = [
         f"{path.relative_to(ROOT)}: {agent} {number}"

@@ -49,13 +49,29 @@ def test_page(update: bool) -> None:
 
 
 def test_citations_resolve() -> None:
-    """`(replay 38)` names a rule of the page."""
+    """`replay 38` names a rule of that page, `reliability F12` a case of the page of damage."""
     numbers = {rule for table in TABLES for rule in table.rules}
+    cases = set(re.findall(r"^\| ([A-Z]\d\d) \|", (DOCS / "reliability.md").read_text(encoding="utf-8"), re.M))
     lost = [
-        f"{path.relative_to(ROOT)}: replay {number}"
+        f"{path.relative_to(ROOT)}: {page} {one}"
         for path in CITING
-        for cited in re.findall(r"\breplay (\d+(?:(?:, | and |-)\d+)*)", path.read_text(encoding="utf-8"))
-        for number in re.findall(r"\d+", cited)
-        if number not in numbers
+        for page, cited in re.findall(
+            r"\b(replay|reliability)\s([A-Z]?\d+(?:(?:, | and | to |-)[A-Z]?\d+)*)", path.read_text(encoding="utf-8")
+        )
+        for one in re.findall(r"[A-Z]?\d+", cited)
+        if one not in (numbers if page == "replay" else cases)
+    ]
+    assert lost == []
+
+
+def test_no_document_is_cited_that_is_not_here() -> None:
+    """What a rule is from stands in docs/, so that a reader finds it."""
+    named = r"\b(?:DESIGN|REPLAY|TRUTH|FORMATS|COMPACTION|RELIABILITY|LIVE|PERFORMANCE|FINDINGS|REQUIREMENTS|HOUSE)\b"
+    cited = re.compile(rf"{named}(?:\.md|[,:]? (?:sections?|rules?|finding|[A-Z]?\d))|\bissue \d")
+    lost = [
+        f"{path.relative_to(ROOT)}: {found}"
+        for path in CITING
+        for found in cited.findall(path.read_text(encoding="utf-8"))
+        if path.name != "changelog.md"
     ]
     assert lost == []

@@ -168,7 +168,7 @@ def test_nothing_to_send(contents: list[Content]) -> None:
 
 
 def test_what_the_log_s_own_program_sends_stays_as_it_is() -> None:
-    """Words between two results, and thinking without a signature, as Claude Code sends them (TRUTH rules 5 and 7)."""
+    """Words between two results, and thinking without a signature, as they are sent (agents, Claude Code 5 and 7)."""
     unsigned = Thinking("x", {"type": "thinking", "thinking": "x"})
     log = [
         user("a"),

@@ -1,4 +1,4 @@
-"""Native logs are read as DESIGN section 3 says, with all the ways to write a call and its result."""
+"""Native logs are read with all the ways to write a call and its result."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tests.validators.responses_rules import problems
 
 REAL = sorted((SHARED / "truth/codex").glob("*.json"))
 SHORTENED = {"07-agentv-92lines-unpaired": 1, "03-agentv-2compact-encrypted-compaction": 2}
-"""How many results Codex cut when it resumed (TRUTH, Codex rules 7 and 8)."""
+"""How many results Codex cut when it resumed (agents, Codex 7 and 8)."""
 
 
 def one(role: str, *parts: Part | str, name: str | None = None) -> Content:

@@ -42,7 +42,7 @@ def test_decides(spec: str, agent: str | None, keep_protected: bool, keep: str) 
     ],
 )
 def test_nothing_to_clear(spec: str, agent: str | None, keep_protected: bool) -> None:
-    """The wished state holds already: nothing is appended (REPLAY 50)."""
+    """The wished state holds already: nothing is appended (replay 50)."""
     decision = clear(build.state(spec), build.here(build.log(spec)), agent, keep_protected=keep_protected)
     assert decision.op is None
     assert decision.said == "Nothing to clear: nothing appended."

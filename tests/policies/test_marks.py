@@ -63,7 +63,7 @@ def test_no_mark(spec: str, label: str | None, hint: str) -> None:
     ],
 )
 def test_at_the_mark_already(spec: str, appends: bool) -> None:
-    """Nothing is appended where a rewind would change nothing (REPLAY 50)."""
+    """Nothing is appended where a rewind would change nothing (replay 50)."""
     state = build.state(spec)
     decision = rewind(state, build.here(build.log(spec)), "a" if "mark a" in spec else None)
     assert isinstance(decision.op, Rewind) == appends

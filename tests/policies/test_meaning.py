@@ -220,7 +220,7 @@ def test_the_union_of_parts_is_the_answer_to_all(told: list[tuple[int, str]], to
     [(None, 1), (0, 1), (49.9, 1), (50, 2), (79, 2), (80, 3), (84, 3), (85, 4), (89, 4), (90, FULL), (150, FULL)],
 )
 def test_the_fuller_the_more_parts(percent: float | None, expected: int) -> None:
-    """REQUIREMENTS 2.26."""
+    """A pattern, where the model cannot be asked."""
     assert how_many(percent) == expected
 
 

@@ -23,7 +23,7 @@ from tests import build
     ],
 )
 def test_protect(spec: str, chosen: str, ids: str | None, said: str) -> None:
-    """Steps whole; nothing to append where all are protected already (REPLAY 50)."""
+    """Steps whole; nothing to append where all are protected already (replay 50)."""
     decision = protect(build.state(spec), build.here(build.log(spec)), Names.parse(chosen))
     assert getattr(decision.op, "ids", None) == ids
     assert decision.said == said
@@ -48,7 +48,7 @@ def test_unprotect(spec: str, chosen: str, ids: str | None, said: str) -> None:
 
 @pytest.mark.parametrize("spec", ["1 system | 2", "1 system | 2 | edit 1:changed"])
 def test_the_preamble_needs_force(spec: str) -> None:
-    """Also what an edit made of it (REPLAY 29)."""
+    """Also what an edit made of it (replay 29)."""
     chosen = Names.parse("a1.1" if "edit" in spec else "1")
     state, at = build.state(spec), build.here(build.log(spec))
     with pytest.raises(Usage, match="belongs to the system preamble"):
@@ -57,7 +57,7 @@ def test_the_preamble_needs_force(spec: str) -> None:
 
 
 def test_only_what_is_not_seen_is_said_to_be_told() -> None:
-    """A message that was recalled beside its summary is in sight (REPLAY 43)."""
+    """A message that was recalled beside its summary is in sight (replay 43)."""
     spec = "1-6 | compact 2-4 | recall 3"
     decision = protect(build.state(spec), build.here(build.log(spec)), Names.parse("2-3"))
     assert decision.notes == ["2 stays told by the summary 1.1; `ctxkit recall LOG 2 --apply` shows it beside"]

@@ -41,7 +41,7 @@ def test_recall(spec: str, chosen: str, ids: str, then: str, notes: list[str]) -
 
 
 def test_criteria_record_what_is_out() -> None:
-    """Numbers are recorded as typed, what was found only where it is out (REPLAY 34)."""
+    """Numbers are recorded as typed, what was found only where it is out (replay 34)."""
     assert getattr(decided("1-6 | forget 2", "1-6").op, "ids", "") == "1-6"
     assert getattr(decided("1-6 | forget 2", "1-6", named=False).op, "ids", "") == "2"
 

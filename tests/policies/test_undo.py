@@ -48,7 +48,7 @@ def test_undo(spec: str, name: str | None, expected: tuple[str, str]) -> None:
     ],
 )
 def test_redo(spec: str, expected: tuple[str, str]) -> None:
-    """The newest undo in force that is not itself a redo (REPLAY 44)."""
+    """The newest undo in force that is not itself a redo (replay 44)."""
     assert decided(spec, "redo") == expected
 
 

@@ -87,7 +87,7 @@ def test_decides(
     ],
 )
 def test_holds_already(spec: str, bounds: Bounds, command: str, seconds: int, agent: str | None) -> None:
-    """Nothing is appended (REPLAY 50)."""
+    """Nothing is appended (replay 50)."""
     assert decide(spec, bounds, command, seconds, agent).op is None
 
 
@@ -99,6 +99,6 @@ def test_arithmetic_needs_a_window() -> None:
 
 
 def test_effective() -> None:
-    """Ops before config, the agent's before all's (REPLAY 40)."""
+    """Ops before config, the agent's before all's (replay 40)."""
     state = build.state("1 | window 7200 | window 3600 agent=frodo")
     assert [effective(state, EIGHT, agent) for agent in (None, "frodo", "sam")] == [7200, 3600, 7200]

@@ -181,7 +181,7 @@ def test_a_log_that_cannot_be_opened(
 
 
 def test_every_size_of_a_full_disk(log: Path) -> None:
-    """A real short write at each limit: exit 74, a prefix kept, and the next append heals (RELIABILITY B07)."""
+    """A real short write at each limit: exit 74, a prefix kept, and the next append heals."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     for left in range(len(LINE) + 1):
         log.write_bytes(OLD)

@@ -43,7 +43,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_durable_before_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """write, fsync, rename, fsync of the folder: in this order (RELIABILITY B09)."""
+    """write, fsync, rename, fsync of the folder: in this order."""
     order: list[str] = []
     for name in ("write", "fsync", "replace"):
         plain = getattr(os, name)

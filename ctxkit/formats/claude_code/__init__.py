@@ -72,7 +72,7 @@ class ClaudeCode(Format):
     def sent(
         self, contents: Sequence[Content], answered: frozenset[str], model: str
     ) -> tuple[Sequence[Content], Repairs] | None:
-        """What Claude Code sends when it resumes the session (TRUTH); imported when something is exported."""
+        """What Claude Code sends when it resumes the session (docs/agents.md); imported when something is exported."""
         from ctxkit.formats.claude_code.wire import repair
 
         return repair(contents, answered, model)
@@ -94,7 +94,7 @@ class ClaudeCode(Format):
         return bool(content.rows) and all(kind_of(row) in OWN for row in content.rows)
 
     def proofs(self, log: Noted) -> Proofs | None:
-        """The requests that Claude Code noted (TRUTH rule 13), beside the context that the log gives."""
+        """The requests that Claude Code noted (agents, Claude Code 13), beside the context that the log gives."""
         from ctxkit.formats.claude_code.requests import noted
 
         if not noted(log.read, log.size):

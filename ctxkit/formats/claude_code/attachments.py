@@ -18,7 +18,7 @@ SENT = {
     *("skill_listing", "invoked_skills", "queued_command", "plan_mode", "plan_mode_exit", "critical_system_reminder"),
     *("date_change", "opened_file_in_ide", "selected_lines_in_ide", "output_style", "task_reminder"),
 }
-"""The kinds that Claude Code 2.1.329 sends (TRUTH rule 11). Part of the numbering: a change needs a new op version."""
+"""The kinds that are sent (agents, Claude Code 11). Part of the numbering: a change needs a new op version."""
 
 
 OWN = {

@@ -1,8 +1,7 @@
 """The chain of a Claude Code log: from its last row back to a root or a compaction.
 
 Pipeline: `reader.py` collects the rows in `Links`; `view.py` asks `Chain` for the leaf and the path, one stretch
-between two compactions after another. Rule numbers are those of what Claude Code 2.1.329 was seen to do (TRUTH rules
-1-3 and 10).
+between two compactions after another. Its rules: agents, Claude Code 1-3 and 10.
 """
 
 from __future__ import annotations

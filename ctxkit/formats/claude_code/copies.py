@@ -21,7 +21,7 @@ _REPAIRS = (
     "No response requested.", NO_CONTENT, "[Tool call interrupted", "[Tool result missing", "[Orphaned tool result",
     "[Tool use interrupted", "[Tool references removed", "Tool loaded.",
 )  # fmt: skip
-"""Starts of what the program makes up itself (TRUTH rules 8, 9, 12)."""
+"""Starts of what the program makes up itself (agents, Claude Code 8, 9, 12)."""
 _FOLDED = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*\Z", re.DOTALL)
 
 

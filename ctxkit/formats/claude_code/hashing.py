@@ -1,5 +1,6 @@
-"""The hash of a message as Claude Code 2.1.329 records it: SHA-256 of its JSON in one fixed form (TRUTH rule 13).
+"""The hash of a message as Claude Code 2.1.329 records it: SHA-256 of its JSON in one fixed form.
 
+The form is known from requests (agents, Claude Code 13).
 Pipeline: `placing.py` makes messages -> here -> `proofs.py` compares. The form is what JavaScript writes: keys sorted,
 no spaces, UTF-8, no cache_control, a string as a list of one text block.
 """

@@ -13,7 +13,7 @@ from ctxkit.core.messages import Repairs
 from ctxkit.formats.claude_code.rows import text
 
 NO_RESULT = "[no result recorded]"
-"""A result that an op of ours took, or that never was (REPLAY 28)."""
+"""A result that an op of ours took, or that never was (replay 28)."""
 LOST = "[no result recorded: the session ended or went on before it came, so its outcome is unknown]"
 """For a call that the program itself has no result for (rule 8)."""
 

@@ -1,7 +1,7 @@
 """Rows and parts as Anthropic blocks: the first half of what Claude Code does to a history on resume.
 
-Pipeline: `wire.py` asks for the `Piece`s of a context, one per row, cleaned row by row (TRUTH rules 6, 11, 12), and
-then merges and pairs them.
+Pipeline: `wire.py` asks for the `Piece`s of a context, one per row, cleaned row by row (agents, Claude Code
+6, 11, 12), and then merges and pairs them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The messages of one turn as a live Claude Code sends them: where reminders stand, and in which role (TRUTH 4-11).
+"""The messages of one turn as a live Claude Code sends them: where reminders stand, and in which role.
 
+The rules are those of docs/agents.md (agents, Claude Code 4-11).
 Pipeline: `pieces.py` -> here -> `hashing.py`, to prove a context by the hashes that its program noted. An export goes
 through `wire.py` instead, which gives every provider something valid.
 """

@@ -1,7 +1,7 @@
 """Reads Claude Code rows into numbered messages, and the tree they hang in.
 
 Pipeline: `store/jsonl.py` -> `ClaudeReader.feed` -> `Transcript` -> `core/replay.py`. Every row that opens a message
-gets a number in file order, abandoned branches, sidechains and compacted history included (REPLAY 25); a number
+gets a number in file order, abandoned branches, sidechains and compacted history included (replay 25); a number
 never depends on a later row, so that an op fits wherever it was appended.
 """
 

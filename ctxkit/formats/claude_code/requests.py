@@ -1,5 +1,6 @@
-"""What Claude Code 2.1.329 notes down of its own requests: which messages it sent, by their hashes (TRUTH rule 13).
+"""What Claude Code 2.1.329 notes down of its own requests: which messages it sent, by their hashes.
 
+The rows that it writes: agents, Claude Code 13.
 Pipeline: the log's rows are read once more -> `Records` (the requests, the blobs, the tree) -> `proofs.py`.
 """
 

@@ -1,7 +1,8 @@
 """New Claude Code rows: contents of any format as a session that `claude --resume` goes on with.
 
 Pipeline: `write` makes a whole session of contents; `rewriting.py` takes single rows for what ops brought in. A row
-needs type, uuid, parentUuid, sessionId, timestamp and message (TRUTH rule 1); the rest is what Claude Code writes too.
+needs type, uuid, parentUuid, sessionId, timestamp and message (agents, Claude Code 1); the rest is what it
+writes too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A context of a Claude Code log as its program would send it: merged, paired, valid for Anthropic's API.
 
 Pipeline: `core/context.py` entries, re-read as `Content` -> `repair` -> the Anthropic writer. The rules are those that
-Claude Code 2.1.329 was seen to follow (TRUTH rules 4-9, 11, 12); every departure from the log is counted in `Repairs`.
+Claude Code 2.1.329 was seen to follow (agents, Claude Code 4-9, 11, 12); every departure from the log is
+counted in `Repairs`.
 """
 
 from __future__ import annotations

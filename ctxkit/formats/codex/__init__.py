@@ -1,6 +1,6 @@
 """The Codex format: rollout files under `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`.
 
-Pipeline: `formats/registry.py` lists `FORMAT`. What Codex sends on resume was recorded (TRUTH, Codex rules).
+Pipeline: `formats/registry.py` lists `FORMAT`. What Codex sends on resume was recorded (docs/agents.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The history of a Codex session: its compactions and rollbacks, as cuts at their rows.
 
 Pipeline: `reader.py` tells it of messages, turns, compactions and rollbacks in file order; `view` is what Codex would
-go on with. Source: TRUTH, Codex rules 3 and 4, and what Codex 0.169.0 was seen to do: a compaction replaces everything
+go on with. Source: agents, Codex 3 and 4, and what Codex 0.169.0 was seen to do: a compaction replaces everything
 before it; a rollback drops the last n turns of the user, and a compaction in one of them is as if it had not been.
 """
 

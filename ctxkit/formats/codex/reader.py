@@ -164,7 +164,7 @@ class CodexReader:
             self._speaking, self._more, self._calls = None, [], {}
 
     def _remember(self, n: int, words: int) -> None:
-        """So that a `replacement_history` that holds this message again is a reference to it (REPLAY 25)."""
+        """So that a `replacement_history` that holds this message again is a reference to it (replay 25)."""
         self._known.setdefault(words, []).append(n)
 
     def _whose(self, n: int, role: str, said: list[Piece]) -> None:

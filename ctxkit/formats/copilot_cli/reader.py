@@ -1,7 +1,7 @@
 """Reads Copilot CLI events into numbered messages, and what its compactions and rewinds did to them.
 
 Pipeline: `store/jsonl.py` -> `CopilotReader.feed` -> `Transcript` -> `core/replay.py`. Each event that says something
-is a message. A system prompt that is told again is the one before (REPLAY 25); another one takes its place.
+is a message. A system prompt that is told again is the one before (replay 25); another one takes its place.
 """
 
 from __future__ import annotations

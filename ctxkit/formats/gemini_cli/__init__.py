@@ -1,7 +1,7 @@
 """The Gemini CLI format: session files under `~/.gemini/tmp/<project>/chats/`, `.jsonl` and the older `.json`.
 
 Pipeline: `formats/registry.py` lists `FORMAT`; a `.json` comes laid out as lines (`formats/documents.py`). What Gemini
-CLI sends on resume was recorded (TRUTH, Gemini CLI rules).
+CLI sends on resume was recorded (docs/agents.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The history of a Gemini CLI session: what its updates and rewinds left, as cuts at their rows.
 
 Pipeline: `reader.py` tells it of records by id, of replacements and rewinds in file order; `view` is what Gemini CLI
-would go on with. Source: TRUTH, Gemini CLI rule 4.
+would go on with. Source: agents, Gemini CLI 4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads Gemini CLI records into numbered messages, and what its updates and rewinds did to them.
 
 Pipeline: `store/jsonl.py` -> `GeminiReader.feed` -> `Transcript` -> `core/replay.py`. A message has its number at the
-first record with its id; the newest record with that id is what it says (REPLAY 25). Notices open no message.
+first record with its id; the newest record with that id is what it says (replay 25). Notices open no message.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The pi format: session files under `~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl`, versions 1 to 3.
 
-Pipeline: `formats/registry.py` lists `FORMAT`. What pi sends on resume was recorded (TRUTH, pi rules).
+Pipeline: `formats/registry.py` lists `FORMAT`. What pi sends on resume was recorded (docs/agents.md).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Pi(Format):
     def sent(
         self, contents: Sequence[Content], answered: frozenset[str], model: str
     ) -> tuple[Sequence[Content], Repairs] | None:
-        """What pi sends when it resumes the session (TRUTH); imported when something is exported."""
+        """What pi sends when it resumes the session (docs/agents.md); imported when something is exported."""
         from ctxkit.formats.pi.wire import repair
 
         return repair(contents, model)

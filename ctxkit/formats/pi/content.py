@@ -1,7 +1,7 @@
 """A pi message in full: from its entry (and a context edit of it) to parts.
 
 Pipeline: the format's `content` -> `cli show`, `formats` writers. The words around summaries and commands are those
-that pi itself sends (TRUTH, pi rules 4 and 5).
+that pi itself sends (agents, pi 4 and 5).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads pi entries into numbered messages, the tree they hang in, and labels as marks.
 
 Pipeline: `store/jsonl.py` -> `PiReader.feed` -> `Transcript` -> `core/replay.py`. Every entry that holds a message has
-a number in file order, abandoned branches too (REPLAY 25).
+a number in file order, abandoned branches too (replay 25).
 """
 
 from __future__ import annotations

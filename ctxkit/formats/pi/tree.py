@@ -1,6 +1,6 @@
 """The tree of a pi session: from its last entry to the root, and what compactions on that path left out.
 
-Pipeline: `reader.py` -> here (`View` of the transcript) -> `core/replay.py`. Source: TRUTH, pi rules 1, 4 and 7.
+Pipeline: `reader.py` -> here (`View` of the transcript) -> `core/replay.py`. Source: agents, pi 1, 4 and 7.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A context of a pi session as pi would send it: TRUTH, pi rules 2, 3 and 6.
+"""A context of a pi session as pi would send it: agents, pi 2, 3 and 6.
 
 Pipeline: contents of the context -> here -> `core/integrity.py` -> a provider's writer. What pi itself leaves to the
 provider (results without a call) the writer settles.

@@ -28,7 +28,7 @@ TYPED = 0.8
 What somebody typed is dense: on the benchmark's sessions, half of the budget for it kept less of what was needed.
 """
 LONG = 2000
-"""Tokens that a message keeps at least which is shortened where it stands: a shorter one is never (REPLAY 63)."""
+"""Tokens that a message keeps at least which is shortened where it stands: a shorter one is never (replay 63)."""
 FEWEST = 3
 """Messages that are worth a summary."""
 
@@ -134,7 +134,7 @@ def _soft(units: Sequence[Unit], budget: int) -> int:
 
 
 def guarded(state: State, *, first: bool = True) -> Names:
-    """What no compact replaces: the protected and their steps, the preamble, the first message (REPLAY 35, 56).
+    """What no compact replaces: the protected and their steps, the preamble, the first message (replay 35, 56).
 
     `first`: whether the first message opens the conversation: a summary of an earlier part does not, nor a model's.
     """

@@ -1,6 +1,6 @@
 """extract: a summary by rules alone: what was said, word for word, the lines that keep most of what is needed later.
 
-COMPACTION 3. Pieces are cut into fragments (`fragments.py`), files are listed (`touched.py`); each line is worth what
+Pieces are cut into fragments (`fragments.py`), files are listed (`touched.py`); each line is worth what
 it keeps that nothing taken keeps yet (`worth.py`); the best for their tokens are taken until the budget is used
 (`cover.py`) and put into words (`wording.py`). The same pieces give the same text.
 """

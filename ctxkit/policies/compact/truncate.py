@@ -20,5 +20,5 @@ def these(names: Names, label: Callable[[Name], str] = str) -> str:
 
 
 def left_out(names: Names, label: Callable[[Name], str] = str) -> str:
-    """The whole text of the strategy `truncate` (REPLAY 42)."""
+    """The whole text of the strategy `truncate` (replay 42)."""
     return f"[messages {these(names, label)} left out]"

@@ -1,6 +1,6 @@
 """Decides an edit: from the blocks that were offered and those that came back, one op, or mistakes.
 
-What is unchanged is a reference, all else a literal with where it stems from and its original time (DESIGN section 4).
+What is unchanged is a reference, all else a literal with where it stems from and its original time.
 What was not offered and is in the context stays, at its place.
 """
 

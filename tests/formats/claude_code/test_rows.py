@@ -42,7 +42,7 @@ def test_odd_fields_never_make_a_row_unreadable(kind: Any, odd: Any) -> None:
 
 
 def test_a_lone_surrogate_is_read() -> None:
-    """JSON that only the tolerant decoder takes still gives ids and content (RELIABILITY J)."""
+    """JSON that only the tolerant decoder takes still gives ids and content (reliability J01 to J13)."""
     raw = log(user("q", None, "q"), assistant("a", "q", [{"type": "text", "text": "\ud83d"}, call("A")]))
     messages = read(raw).messages
     assert messages[1].calls == ("A",)

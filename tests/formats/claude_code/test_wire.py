@@ -182,7 +182,7 @@ def test_rules(name: str) -> None:
 
 
 def test_results_that_an_op_took_are_said_to_be_missing() -> None:
-    """A call whose result stands in the log, but not in the context, keeps its words and gets ours (REPLAY 28)."""
+    """A call whose result stands in the log, but not in the context, keeps its words and gets ours (replay 28)."""
     rows = [Q, assistant("a", "q", call("A")), user("w", "a", "w"), assistant("b", "w", "b")]
     raw = log(*rows)
     contents = [content(raw, m) for m in read(raw).messages]

@@ -66,7 +66,7 @@ def test_messages(spec: str, expected: list[str]) -> None:
     ],
 )
 def test_context(spec: str, expected: list[int]) -> None:
-    """Compactions and rollbacks count before any op of ours (TRUTH, Codex rules 3 and 4)."""
+    """Compactions and rollbacks count before any op of ours (agents, Codex 3 and 4)."""
     transcript = logs.read(spec)
     assert list(names(fold(transcript, build(transcript), None))) == expected
 

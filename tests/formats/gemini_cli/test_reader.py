@@ -55,7 +55,7 @@ def test_messages(spec: str, expected: list[str]) -> None:
     ],
 )
 def test_context(spec: str, expected: list[int]) -> None:
-    """Updates and rewinds count before any op of ours (TRUTH, Gemini CLI rule 4)."""
+    """Updates and rewinds count before any op of ours (agents, Gemini CLI 4)."""
     transcript = logs.read(spec)
     assert list(names(fold(transcript, build(transcript), None))) == expected
 

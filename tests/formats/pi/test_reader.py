@@ -58,7 +58,7 @@ def state(spec: str) -> State:
     ],
 )
 def test_context(spec: str, expected: list[int]) -> None:
-    """The path from the last entry, its compactions, and what is edited out (TRUTH, pi rules 1, 4, 5, 7)."""
+    """The path from the last entry, its compactions, and what is edited out (agents, pi 1, 4, 5, 7)."""
     assert list(names(state(spec))) == expected
 
 

@@ -104,7 +104,7 @@ def test_a_larger_budget_has_no_less_room(sizes: list[int], typed: bool, budget:
     ],
 )
 def test_guarded(spec: str, stays: str) -> None:
-    """REPLAY 35, 56."""
+    """replay 35, 56."""
     assert str(guarded(build.state(spec))) == stays
 
 
@@ -119,6 +119,6 @@ def test_guarded(spec: str, stays: str) -> None:
     ],
 )
 def test_originals(spec: str, seen: str, told: str) -> None:
-    """Settled detail 13: `ids` never name a summary, nor what is out of the context."""
+    """replay 13: `ids` never name a summary, nor what is out of the context."""
     state = build.state(spec)
     assert str(originals(state, Names.parse(seen), guarded(state))) == told

@@ -7,7 +7,7 @@ from ctxkit.policies.compact.truncate import left_out, these
 
 
 def test_left_out() -> None:
-    """The exact words of REPLAY 42."""
+    """The exact words of replay 42."""
     assert left_out(Names.parse("2-40,45")) == "[messages 2-40, 45 left out]"
 
 
