@@ -75,7 +75,7 @@ def within(
             break
     if found is None:
         what = f"{first:,} tokens, as it is written, do not fit into {budget:,}"
-        raise DoesNotFit(f"{what}: nothing was written", "unprotect what may go, or a larger --max-tokens")
+        raise DoesNotFit(f"{what}: nothing was written", "a larger --max-tokens")
     log.tell(structs.replace(told, budget=budget))  # what was only tried is no answer
     return found
 

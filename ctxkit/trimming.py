@@ -188,7 +188,9 @@ class Trimming:
         while True:
             found = plan(self.units, self._shortening, room, least=self.asked.least)
             if found is None:
-                raise DoesNotFit(_too_large(self), "unprotect what may go, or a larger --max-tokens")
+                may_go = any(unit.rank == Rank.PROTECTED for unit in self.units)
+                hint = "unprotect what may go, or a larger --max-tokens" if may_go else "a larger --max-tokens"
+                raise DoesNotFit(_too_large(self), hint)
             grown = self._grown(found)
             tokens = found.tokens + grown
             if tokens + self.fixed <= self.budget:
