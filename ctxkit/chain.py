@@ -61,7 +61,7 @@ def proved(log: OpenedLog, text: str) -> tuple[LedgerEntry | None, list[Finding]
 
     What is noted as accepted is not asked for: whoever writes the log can write that, too.
     """
-    told = _HEAD.fullmatch(text.strip())
+    told = _HEAD.fullmatch(text.strip().removeprefix("head: "))  # also the line as it was printed
     if told is None:
         raise Usage(f"{text!r} is no head", "two digests joined by -, as `ctxkit check LOG` prints them")
     op, records = told[1], told[2]

@@ -95,8 +95,9 @@ class Configured:
         value = key.typed(text)
         config.require(key, name, value, after=UNCHANGED)
         if not self.own and not key.counts_from_folder(value):
+            what = f"{name}: a path that leads out of the log's folder" if name in PATHS else name
             raise BadConfig(
-                f"{name} {ONLY}{UNCHANGED}", f"ctxkit config --user set {shlex.quote(name)} {shlex.quote(text)}"
+                f"{what} {ONLY}{UNCHANGED}", f"ctxkit config --user set {shlex.quote(name)} {shlex.quote(text)}"
             )
 
         if name in PATHS and value:

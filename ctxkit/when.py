@@ -235,13 +235,20 @@ def _duration(text: str) -> int | None:
 
 
 def _what(text: str) -> str:
-    """The question back: `8 what? 8h, 8d`, `1h30 what? 1h30m`, `2:30 what? 2h 30m, 2m 30s`."""
+    """The question back: `8 what? 8h, 8d`, `1h30 what? 1h30m`, `2:30 what? 2h 30m, 2m 30s`.
+
+    What has seconds looks like the end of a time that was printed, and lacks its date.
+    """
     number = text.lstrip("+-")
     if re.fullmatch(r"\d+(\.\d+)?", number):
         return f"{text} what? {number}h, {number}d"
     clock = re.fullmatch(r"(\d+):(\d+)", number)
     if clock:
         return f"{text} what? {clock[1]}h {clock[2]}m, {clock[1]}m {clock[2]}s"
+    timed = re.fullmatch(r"(\d{1,2}):(\d\d):(\d\d)", text)
+    if timed:
+        whole, day = f"{timed[1]}h {timed[2]}m {timed[3]}s", f"2026-02-01 {timed[1]:0>2}:{timed[2]}:{timed[3]}"
+        return f'{text} what? "{whole}", or with its date: "{day}"'
     last = [amount[1][0].lower() for amount in _AMOUNT.finditer(text)][-1:]
     unit = _SMALLER.get(last[0], "") if last else ""
     return f"{text} what? {text}{unit}" if unit else f"{text} what? each number needs a unit: h, d"

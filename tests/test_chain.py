@@ -135,6 +135,7 @@ def test_only_the_head_sees_what_is_gone_at_the_end(native: bytes) -> None:
     grown.mark("later")
     entry, found = proved(grown, kept)
     assert found == [] and entry is not None and entry.number == 4
+    assert proved(log, f"head: {kept}\n") == proved(log, kept)  # the line as it is printed
     with pytest.raises(Usage, match="is no head"):
         proved(log, "abc")
 

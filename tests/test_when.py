@@ -73,7 +73,7 @@ def test_durations(text: str, seconds: int) -> None:
         ("5s30", "5s30 what? each number needs a unit: h, d"),
         ("2:30", "2:30 what? 2h 30m, 2m 30s"),
         (":30", ":30 what? each number needs a unit: h, d"),
-        ("1:02:03", "1:02:03 what? each number needs a unit: h, d"),
+        ("1:02:03", '1:02:03 what? "1h 02m 03s", or with its date: "2026-02-01 01:02:03"'),
         ("20260201", "20260201 what? 20260201h, 20260201d"),
         ("02/03", "02/03 what? each number needs a unit: h, d"),
         ("02/03/2026", "02/03/2026 what? each number needs a unit: h, d"),

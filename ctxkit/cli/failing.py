@@ -18,6 +18,8 @@ PIPE_STATUS = 128 + signal.SIGPIPE
 _NO_NUMBER = re.compile(r"is not a valid int(eger)?( range)?\b")
 _TOO_SMALL = re.compile(r"(-?\d+) is not in the range x>=(\d+)")
 """What the option parser says of numbers, in its own words."""
+_OTHER_COMMANDS = {"--target": "--max-tokens", "--budget": "--max-tokens", "--max-tokens": "--budget"}
+"""An option of `compact` or `trim` -> what the other one calls how much stays."""
 
 
 def rendered(error: BaseException) -> int:
@@ -75,6 +77,9 @@ def _usage_hint(error: Any, text: str) -> str:
         return "it goes before the command: ctxkit --no-pager COMMAND; "
     if str(getattr(error, "option_name", ""))[1:2].isdigit():
         return "a word that begins with - goes behind --; "
+    other = _OTHER_COMMANDS.get(getattr(error, "option_name", ""), "")
+    if other and any(other in option.opts for option in error.ctx.command.params):
+        return f"{other}? "
     if "unexpected extra argument" in text:
         return "words with blanks between them stand in quotes; "
     return ""

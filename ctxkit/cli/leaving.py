@@ -125,9 +125,10 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     measuring = Measuring(Counting(log))
     yield from listing(log, [name for name in shown if name in leaving])
     stays = [name for name in shown if name not in leaving]
-    hidden = leaving - Names.of(shown)
-    tokens = measuring.of(shown).tokens - measuring.of(stays).tokens + round(sum(measuring.each(list(hidden))))
-    yield [f"{len(leaving)} of {len(shown)} messages, {tokens:,} tokens ({measuring.name})"]
+    tokens = measuring.of(shown).tokens - measuring.of(stays).tokens
+    hidden = len(leaving - Names.of(shown))  # what a summary tells, or the window hides: no part of the context
+    beside = f", and {hidden:,} that are not shown" if hidden else ""
+    yield [f"{len(shown) - len(stays)} of {len(shown)} messages{beside}, {tokens:,} tokens ({measuring.name})"]
     first = next((i for i, name in enumerate(shown) if name in leaving), None)
     if first is not None:
         lost = round(sum(measuring.each([name for name in shown[first:] if name not in leaving])))

@@ -61,6 +61,7 @@ class Reasons:
         self._outs = Holding((out, out.names) for out in board.outs)
         self._told = Holding((item, item.tells) for item in board.telling.values())
         self._lost = Holding((lost, lost.item.tells) for lost in self.state.dropped.values() if not lost.item.summary)
+        self._present = self.state.present()
         self._away = self.state.away
         self._changed: dict[Name, list[Item]] = {}
         for item in self.state.board.items.values():
@@ -91,7 +92,7 @@ class Reasons:
             text = f"changed by {other.source}, now {state.label(other.name)}"
             found.append(_reason("edit", other.source, text, f"ctxkit undo LOG {other.source}"))
         for other in self._told.of(name):
-            if other.name != name:
+            if other.name != name and other.name in self._present:
                 found.append(_reason("compact", other.source, f"told by the summary {state.label(other.name)}"))
         for lost in self._lost.of(name) if outs and not self._told.of(name) else ():
             by = f"op {lost.source}" if lost.source > 0 else "the log's own program"

@@ -11,7 +11,7 @@ import pytest
 
 from ctxkit.cli import failing, io
 from ctxkit.errors import ManyConversations, NoMark
-from tests.cli.runner import PYTHON, SMALL, good, lines, message, shell, small
+from tests.cli.runner import PYTHON, SMALL, ctxkit, good, lines, message, shell, small
 
 
 def test_fail(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -20,6 +20,20 @@ def test_fail(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert failing.fail(NoMark("no\nmark")) == 1
     assert failing.fail(ManyConversations("two:\n  1\n  2", "choose")) == 2
     assert capfdbinary.readouterr().err == "ctxkit: no␊mark\nctxkit: two:\n  1\n  2\nhint: choose\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("trim --target 25%", "--max-tokens? ctxkit trim --help"),
+        ("trim --budget 9k", "--max-tokens? ctxkit trim --help"),
+        ("compact --max-tokens 9k", "--budget? ctxkit compact --help"),
+    ],
+)
+def test_an_option_of_another_command(command: str, hint: str) -> None:
+    """What `compact` and `trim` call differently is told by its name here, where it has one."""
+    ran = ctxkit(*command.split())
+    assert ran.code == 2 and ran.err.endswith(f"\nhint: {hint}\n")
 
 
 @pytest.mark.parametrize("command", ["show -", "log -", "why - 2", "cat -", "export - --to chat", "mark -", "window -",

@@ -99,6 +99,17 @@ def test_the_preview_is_what_status_shows_less(tmp_path: Path) -> None:
         assert found is not None and abs(int(found[1].replace(",", "")) - less) <= 1, err
 
 
+def test_what_a_summary_tells_is_not_counted_as_context(tmp_path: Path) -> None:
+    """A forget of a summary takes what it tells along: told beside, and no part of the messages and tokens that go."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(lines(*(message(("user", "assistant")[n % 2], f"words {n} " * 60, n) for n in range(8))))
+    good("compact", path, "3-6", "--summary", "-", stdin=b"The cat sat.")
+    used = good("status", path, "--json").values[0]["tokens"]["used"]
+    err = good("forget", path, "--grep", "cat sat", "--yes").err
+    less = used - good("status", path, "--json").values[0]["tokens"]["used"]
+    assert f"\n1 of 5 messages, and 4 that are not shown, {less} tokens (" in err
+
+
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Whatever counts the tokens of a log, as soon as it is made."""

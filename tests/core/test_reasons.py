@@ -40,6 +40,14 @@ from tests import build
             "2",
             ["compact 1 replaced by the summary of op 1 [ctxkit undo LOG 1]", "compact 1 told by the summary 1.1 []"],
         ),
+        (
+            "1-4 | compact 2-3 | forget @1.1",  # a summary that is out itself tells nothing
+            "2",
+            [
+                "compact 1 replaced by the summary of op 1 [ctxkit undo LOG 1]",
+                "forget 2 forgotten by op 2 [ctxkit undo LOG 2]",
+            ],
+        ),
         ("1-4 | compact 2-3", "a1.1", ["compact 1 it is the summary that op 1 put in for 2-3 []"]),
         (
             "1-4 | edit 1,2:x ts=none",

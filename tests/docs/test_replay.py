@@ -23,6 +23,17 @@ def case_lines(case: Case, under: str) -> list[str]:
     return [f"# {case.says}{also}", *(f"{key + ':':<11}{text}" for key, text in case.lines)]
 
 
+def elsewhere(rule: str) -> list[str]:
+    """Where the cases of a rule stand that has none of its own."""
+    under = dict.fromkeys(heading(under) for table in TABLES for under, case in table.cases if rule in case.rules)
+    return ["Its cases: " + ", ".join(f"[{title[4:]}]({link(title)})" for title in under) + "."]
+
+
+def link(title: str) -> str:
+    """A heading as a link to it."""
+    return "#" + re.sub(r"[^\w -]", "", title[4:].lower()).replace(" ", "-")
+
+
 def page() -> str:
     """All tables: a section each, a heading for each rule, a block with its cases."""
     lines: list[str] = []
@@ -30,16 +41,8 @@ def page() -> str:
         lines += ["", f"## {table.title}"]
         for rule, sentence in table.rules.items():
             blocks = [case_lines(case, rule) for under, case in table.cases if under == rule]
-            lines += [
-                "",
-                heading(rule),
-                "",
-                sentence,
-                "",
-                "```text",
-                *"\n\n".join(map("\n".join, blocks)).split("\n"),
-                "```",
-            ]
+            shown = ["```text", *"\n\n".join(map("\n".join, blocks)).split("\n"), "```"] if blocks else elsewhere(rule)
+            lines += ["", heading(rule), "", sentence, "", *shown]
     return "\n".join(lines[1:])
 
 
