@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,7 +31,8 @@ LARGEST = 1 << 20
 FILES, SCANNED = 100, 10_000
 """Files of a folder or pattern that are put into a context, and names that are looked at for them."""
 _MAGIC = re.compile(r"[*?\[]")
-"""What makes a name a pattern, where no file is called so."""
+"""What makes a name a pattern, where no file or folder is called so."""
+_ALL = "**"
 
 HINT = "--no-assembly goes without"
 TOOLS_HINT = "a JSON list of definitions as a provider takes them, or an object with `tools`"
@@ -165,10 +167,9 @@ def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFil
         if not elsewhere and not found.is_relative_to(folder):
             return ConfiguredFiles([], ["a link leads out of the log's folder: ignored"])
         return ConfiguredFiles([(name, found)], [])
-    fixed = next((i for i, part in enumerate(place.parts) if _MAGIC.search(part)), len(place.parts))
-    pattern = str(Path(*place.parts[fixed:])) if fixed < len(place.parts) else "**"
-    base = Path(*place.parts[:fixed])
-    if not several or not base.is_dir() or (pattern == "**" and not found.is_dir()):
+    fixed = _fixed(place.parts)
+    base, pattern = Path(*place.parts[:fixed]), place.parts[fixed:] or (_ALL,)
+    if not several or not base.is_dir():
         raise BadConfig("no such file")
     if not elsewhere and not Path(os.path.realpath(base)).is_relative_to(folder):
         return ConfiguredFiles([], ["a link leads out of the log's folder: ignored"])
@@ -176,22 +177,61 @@ def configured_files(folder: Path, name: str, *, several: bool) -> ConfiguredFil
     return _below(base, pattern, "" if start == "." else start, folder if not elsewhere else base)
 
 
-def _below(base: Path, pattern: str, start: str, bounds: Path) -> ConfiguredFiles:
-    """The files below `base` that fit, sorted by path, as far as they go in. Raises BadConfig where there is none."""
-    from glob import iglob
+def _fixed(parts: Sequence[str]) -> int:
+    """How many parts of a path stand before its pattern: one that is there under this very name is no pattern."""
+    places = (i for i, part in enumerate(parts) if _MAGIC.search(part) and not os.path.lexists(Path(*parts[: i + 1])))
+    return next(places, len(parts))
 
-    matches = islice(iglob(pattern, root_dir=base, recursive=True), SCANNED + 1)
-    some = sorted({match.rstrip("/") for match in matches if match and not match.endswith("/")})
+
+def _fitting(base: Path, pattern: Sequence[str]) -> Iterator[str]:
+    """Paths below `base` that fit. `**`, which is all below a folder, enters no link: it may lead round or out."""
+    todo = [("", tuple(pattern))]
+    seen = set(todo)
+
+    def look(start: str, parts: tuple[str, ...]) -> None:
+        if (start, parts) not in seen:
+            seen.add((start, parts))
+            todo.append((start, parts))
+
+    for start, parts in todo:  # it grows
+        head, rest = parts[0], parts[1:]
+        if head == _ALL and rest:
+            look(start, rest)
+        deeper = parts if head == _ALL else rest
+        for entry in _entries(base / start):
+            if head == _ALL or fnmatchcase(entry.name, head):
+                if entry.name.startswith(".") and not head.startswith("."):
+                    continue
+                path = os.path.join(start, entry.name)
+                if not rest:
+                    yield path
+                if deeper and entry.is_dir(follow_symlinks=head != _ALL):
+                    look(path, deeper)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except OSError:  # as a shell does: nothing there fits
+        return []
+
+
+def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path) -> ConfiguredFiles:
+    """The files below `base` that fit, sorted by path, as far as they go in. Raises BadConfig where there is none."""
+    some = sorted(set(islice(_fitting(base, pattern), SCANNED + 1)))
     files: list[tuple[str, Path]] = []
     left_out = [] if len(some) <= SCANNED else [f"more than {SCANNED:,} names: the rest was not looked at"]
     size, beyond = 0, 0
     inside = os.path.realpath(bounds)
     for match in some[:SCANNED]:
         source, real = os.path.join(start, match), Path(os.path.realpath(base / match))
-        if real.is_dir():
-            continue
         if not real.is_relative_to(inside):
             left_out.append(f"{source}: a link leads out of the log's folder: ignored")
+            continue
+        if real.is_dir():
+            if os.path.islink(base / match):
+                left_out.append(f"{source}: a link to a folder, which is not followed: left out")
             continue
         try:
             bytes_of = os.stat(real).st_size
@@ -206,7 +246,7 @@ def _below(base: Path, pattern: str, start: str, bounds: Path) -> ConfiguredFile
     if beyond:
         left_out.append(f"{beyond:,} more files left out: at most {FILES} files and {LARGEST:,} bytes")
     if not files and not left_out:
-        raise BadConfig("no file there" if pattern == "**" else "no file fits")
+        raise BadConfig("no file there" if pattern == (_ALL,) else "no file fits")
     return ConfiguredFiles(files, left_out)
 
 

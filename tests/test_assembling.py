@@ -235,6 +235,35 @@ def test_a_folder_is_bounded(tmp_path: Path) -> None:
     assert sum(len(one.text) for one in Log.open(inside / "chat.jsonl", env={}).assembled()) <= LARGEST
 
 
+@pytest.mark.parametrize("value", ["docs", "docs/**", "**/*.md"])
+def test_a_link_to_a_folder_is_not_followed(tmp_path: Path, value: str) -> None:
+    """A link that leads round or out is named once: each file is there once, and nothing beyond is looked at."""
+    outside, folder = tmp_path / "outside", tmp_path / "in"
+    folder.mkdir()
+    many(folder)
+    (outside / "deep").mkdir(parents=True)
+    for n in range(20):
+        (outside / "deep" / f"{n}.md").write_text("secret")
+    for name, target in {"self": ".", "deep/up": "..", "a": "deep", "out": str(outside)}.items():
+        os.symlink(target, folder / "docs" / name)
+    path = log(folder, f'[assembly]\ndocs = ["{value}"]\n')
+    opened = Log.open(path, env={})
+    assert [one.source for one in opened.assembled() if one.source.endswith(".md")] == ["docs/a.md", "docs/b.md"]
+    links = [text for text in opened.noticed if ": a link " in text]
+    assert len(links) == (0 if value == "**/*.md" else 4) and not any("deep/1.md" in text for text in links)
+
+
+@pytest.mark.parametrize("value", ["docs[1]", "docs[1]/", "docs[1]/*.md", "docs[[]1]/a.md", "docs[1]/**", "**/a.md"])
+def test_folders_whose_names_hold_brackets(tmp_path: Path, value: str) -> None:
+    """A pattern is what config says: not the log's folder, and not a folder that is there under this very name."""
+    folder = tmp_path / "[new] *" / "docs[1]"
+    folder.mkdir(parents=True)
+    (folder / "a.md").write_text("words")
+    path = log(folder.parent, "")
+    good("config", path, "set", "assembly.docs", value)
+    assert [one.source for one in Log.open(path, env={}).assembled()] == ["docs[1]/a.md"]
+
+
 @pytest.mark.parametrize("value", ["nothing.md", "no/folder/", "*.nothing", "bad.md", ""])
 @pytest.mark.parametrize("key", ["assembly.docs", "assembly.status", "tools"])
 def test_what_is_missing_is_refused_when_it_is_set(tmp_path: Path, key: str, value: str) -> None:
