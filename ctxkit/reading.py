@@ -303,6 +303,7 @@ def reread(opening: Opening) -> Opening:
     source = open_log(opening.path)
     old, new = opening.source.seen, source.seen
     grown = old is not None and new is not None and (old.dev, old.ino) == (new.dev, new.ino) and new.size >= old.size
+    grown = grown and not opening.reader.released
     if not grown or opening.laid_out is not opening.source or not _ends_line(source, opening.source.size):
         return read_source(
             opening.name, opening.path, source, opening.sidecar, conversation=opening.conversation,

@@ -24,12 +24,13 @@ MOST = 32
 class TolerantReader:
     """A Reader (formats/base.py) around that of `format`. `again` gives the blocks that were fed, from the first on.
 
-    `odd`: places of the records that it passed over.
+    `odd`: places of the records that it passed over. `released`: it holds nothing of them, and cannot read on.
     """
 
     def __init__(self, format: Format, again: Callable[[], Iterator[Block]]) -> None:
         self.again = again
         self.odd: dict[int, Damage] = {}
+        self.released = False
         self._format = format
         self._reader: Reader = format.reader()
         self._records = 0
@@ -53,6 +54,11 @@ class TolerantReader:
         if self.odd:
             transcript.damage = [*transcript.damage, *self.odd.values()]
         return transcript
+
+    def release(self) -> None:
+        """Free what only reading on needs: of a session its tree and the ids of all its rows."""
+        self._reader = self._format.reader()
+        self.released = True
 
     def _recover(self, block: Block) -> None:
         """Find the records of a block at which the reader fails; a new one reads all up to its end without them."""

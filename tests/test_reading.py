@@ -71,6 +71,17 @@ def test_reread(tmp_path: Path) -> None:
     assert len(reread(grown).transcript.messages) == 2
 
 
+def test_reread_after_a_release(tmp_path: Path) -> None:
+    """A reader that holds nothing any more cannot read on: the log is read from its start."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(lines("1-3"))
+    opening = read(path)
+    opening.reader.release()
+    path.write_bytes(lines("1-5 | mark a"))
+    grown = reread(opening)
+    assert ([one.n for one in grown.transcript.messages], len(grown.transcript.ops)) == ([1, 2, 3, 4, 5], 1)
+
+
 def test_reread_after_a_torn_line(tmp_path: Path) -> None:
     """A line that was not finished then is read whole now."""
     path = tmp_path / "x.jsonl"

@@ -113,6 +113,7 @@ def command(
     if output == "":
         raise Usage("-o needs the name of a file or a folder")
     target = opened(log, reading, looking, command="export", thread=thread)
+    target.opening.reader.release()  # nothing is appended
     if output is None and io.same_as_stdout(target.opening.path):
         text = f"standard output is {target.opening.name} itself: nothing was written"
         raise CannotCreate(text, "another file; >> would add an export to the log that it is made of")

@@ -44,6 +44,7 @@ def command(
     --model and --fast ask a model, which is sent the messages without the secrets that are found in them.
     """
     target = opened(log, reading, looking, command="snapshot")
+    target.opening.reader.release()  # nothing is appended
     words = None if summary is None else _words(target, summary)
     with io.progress("Asking for a summary", "") as step:
         taken = target.snapshot(
