@@ -39,14 +39,14 @@ CANCELLED = "no message is left in the draft: cancelled, nothing was changed"
 class Editing:
     """One edit of `log`: the `names` that are offered, as the log stood at `base`."""
 
-    def __init__(self, log: Log, names: Iterable[Name], base: Base | None = None) -> None:
+    def __init__(self, log: Log, names: Names, base: Base | None = None) -> None:
         self.log = log
         state, lens = log.state(), log.lens()
         self.state = state
         self.at = log.here() if base is None else At(base.messages, base.last, base.rows)
         self._context = [name for name in order(state, lens) if self._had(name)]
         self._standings = Standings(state, lens)
-        self._shown, self._chosen = Names.of(self._context), Names.of(names)
+        self._shown, self._chosen = Names.of(self._context), names
         self._every = arranged(state, self._context, filter(self._had, editable(state)))
         self._base = base
 
@@ -57,10 +57,13 @@ class Editing:
         if asked.thread in state.threads:
             text = f"thread {asked.thread} is a sidechain, and an edit is of the main thread: nothing was changed"
             raise Usage(text, "forget and remember take --thread")
-        names = list(order(state, log.lens())) if only_context else sorted(editable(state), key=state.key)
-        if not asked.empty:
-            chosen = log.select(asked, names)
-            names = [name for name in names if name in chosen]
+        every = order(state, log.lens()) if only_context else editable(state)
+        if asked.empty:
+            names = Names.of(every)
+        else:
+            ordered = list(every) if only_context else sorted(every, key=state.key)
+            chosen = log.select(asked, ordered)
+            names = Names.of(name for name in ordered if name in chosen)
         if not names:
             raise NothingMatched("there is no message to edit: nothing was changed")
         return cls(log, names)
