@@ -137,8 +137,9 @@ def _decided(log: Log, asked: Asked, began: float) -> Decision:
 
 
 def _made(found: Condensing) -> Condensed:
-    """What comes of it; in a context no longer than one long message, where no summary is as short as was asked for,
-    and messages cut short where they stand are, that. Raises NothingChanges.
+    """What comes of it; in a context no longer than one long message, where no summary is as short as was asked for
+    and messages cut short where they stand are, that. Where neither is, no message is cut for a few
+    tokens. Raises NothingChanges.
     """
     try:
         made = found.condensed()
@@ -147,7 +148,7 @@ def _made(found: Condensing) -> Condensed:
     if made is not None and made.reached:
         return made
     other = Condensing(found.log, found.base, found.wish)
-    if found.messages <= LONG and other.shorten_all() and (made is None or other.condensed().after < made.after):
+    if found.messages <= LONG and other.shorten_all() and (made is None or other.condensed().reached):
         return other.condensed()
     return found.condensed() if made is None else made
 
