@@ -75,17 +75,17 @@ def test_what_a_change_looks_like(repository: Repository) -> None:
     good("protect", log, "5")
     good("add", log, "fourth question", "--ts", "2026-02-01T11:00:00Z")
     assert repository.diff() == [
-        "-5  assistant  2026-02-01 10:04:00",
-        "+5  assistant  2026-02-01 10:04:00  🔒",
-        "-6  user  2026-02-01 10:05:00",
+        "-5  assistant  2026-02-01T10:04:00Z",
+        "+5  assistant  2026-02-01T10:04:00Z  🔒",
+        "-6  user  2026-02-01T10:05:00Z",
         "-    second question",
         "-",
-        "+12  user  2026-02-01 11:00:00",
+        "+12  user  2026-02-01T11:00:00Z",
         "+    fourth question",
         "+",
     ]
     hunks = [line for line in repository("git diff -U0").splitlines() if line.startswith("@@")]
-    assert hunks[-1].endswith("@@ 11  assistant  2026-02-01 10:10:00")
+    assert hunks[-1].endswith("@@ 11  assistant  2026-02-01T10:10:00Z")
     repository.commit()
     for command in ("git log -p -1", "git show"):
         assert "\n-    second question\n" in repository(command)
