@@ -367,7 +367,10 @@ def left(folder: Path, env: Mapping[str, str]) -> dict[str, bytes]:
         capture_output=True, check=True, timeout=120,
     )  # fmt: skip
     assert b"a bug" not in ran.stderr, ran.stderr.decode()
-    found = {"stdout": ran.stdout, "stderr": ran.stderr}
+    # a size is only noted of a log that has not just changed, which is not a matter of zones
+    printed = re.sub(rb'"tokens":(\d+|null),"counter":("[^"]*"|null),"checkpoints"', b'"checkpoints"', ran.stdout)
+    printed = re.sub(rb"(\d+ messages  )\d+ tokens  ", rb"\1", printed)
+    found = {"stdout": printed, "stderr": ran.stderr}
     found |= {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     return {name: data.replace(str(folder).encode(), b"") for name, data in found.items()}
 
