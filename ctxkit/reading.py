@@ -311,7 +311,8 @@ def reread(opening: Opening) -> Opening:
         )  # fmt: skip
     damage: list[Damage] = list(opening.transcript.damage)
     blocks = BlockReader(source, opening.format.row, damage, start=opening.source.size, line=opening.next_line)
-    opening.reader.again = lambda: read_blocks(source, opening.format.row, [])
+    row = opening.format.row  # `opening` holds the reader: in a circle, the file would stay open
+    opening.reader.again = lambda: read_blocks(source, row, [])
     for block in blocks:
         opening.reader.feed(block)
     transcript = opening.reader.finish()

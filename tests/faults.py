@@ -89,7 +89,7 @@ class Disturber:
             if name == "write" and self.full is not None:
                 raise self.full
             point = self.point
-            if point is None or self.fired or len(self.calls) < point.k or name != point.call:  # counts may move by one
+            if point is None or len(self.calls) != point.k:
                 return None if name == "fsync" else call(*args, **named)
             self.fired = True
             if point.when == "before":

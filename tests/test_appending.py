@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,19 @@ def test_looking_back_appends_nothing(tmp_path: Path) -> None:
     with pytest.raises(Usage):
         log.mark()
     assert path.read_bytes() == lines("1-2 | mark a")
+
+
+@pytest.mark.parametrize("content", [lines("1-4"), FOREIGN], ids=["native", "claude-code"])
+def test_a_file_is_closed_with_its_log(tmp_path: Path, content: bytes) -> None:
+    """Not when the interpreter looks for circles: a program that opens many logs would run out of files."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(content)
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(os.listdir("/proc/self/fd"))
+        for k in range(3):
+            Log.open(path).mark(str(k))
+        assert len(os.listdir("/proc/self/fd")) == before
+    finally:
+        gc.enable()
