@@ -137,20 +137,23 @@ def _decided(log: Log, asked: Asked, began: float) -> Decision:
 
 
 def _made(found: Condensing) -> Condensed:
-    """What comes of it; in a context no longer than one long message, where no summary is as short as was asked for
-    and messages cut short where they stand are, that. Where neither is, no message is cut for a few
-    tokens. Raises NothingChanges.
+    """The context with a summary. Where that is not as short as was asked for, and the context is no longer than one
+    long message: with messages cut short where they stand, if that is. Raises NothingChanges.
     """
+    made: Condensed | NothingChanges
     try:
         made = found.condensed()
-    except NothingChanges:
-        made = None
-    if made is not None and made.reached:
-        return made
-    other = Condensing(found.log, found.base, found.wish)
-    if found.messages <= LONG and other.shorten_all() and (made is None or other.condensed().reached):
-        return other.condensed()
-    return found.condensed() if made is None else made
+    except NothingChanges as error:
+        made = error
+    if found.messages <= LONG and (isinstance(made, NothingChanges) or not made.reached):
+        other = Condensing(found.log, found.base, found.wish)
+        if other.shorten_all():
+            shortened = other.condensed()
+            if shortened.reached or isinstance(made, NothingChanges):
+                return shortened
+    if isinstance(made, NothingChanges):
+        raise made
+    return made
 
 
 def _as_it_is(base: Trimming) -> Figures:
@@ -282,7 +285,6 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
     else:
         notes.append(f"{found.strategy}: {told} told in {made.summary:,} tokens, {made.counter}")
     if fixed := found.base.fixed:
-        # what no single message holds: as ops take out counted requests, more of it is estimated, and the figure moves
         sizes = f"{made.before + fixed:,} → {made.after + fixed:,}"
         notes.append(f"with what no message holds (system prompt, tools, and rounding: {fixed:,} tokens): {sizes}")
     if found.originals != found.messages and found.wish.budget is None and not found.wish.part:

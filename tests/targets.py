@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ctxkit import Log
 from ctxkit.condensing import Condensing, Wish, whole
-from ctxkit.core.messages import Call, Content, Result, Text, Thinking
+from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.core.ops import Compact
 from ctxkit.errors import NothingChanges
 from tests.compacts import CONVERSATIONS, Case, cases
@@ -46,25 +46,20 @@ class Left(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A sweep of one file: tokens of its messages, of those that may be replaced, and what each target left; `thought`:
-    of the longest thinking, which stays whole or goes.
-    """
+    """A sweep of one file: tokens of its messages, of those that may be replaced, and what each target left."""
 
     before: int
     loose: int
     left: list[Left]
-    thought: int = 0
 
     def rises(self) -> list[tuple[Left, Left]]:
         """Pairs of targets of which the smaller leaves more."""
-        allowed = self.thought if self.thought > NEAR * self.loose else 0
-        pairs = zip(self.left, self.left[1:], strict=False)
-        return [(one, more) for one, more in pairs if one.after > more.after + allowed]
+        return [(one, more) for one, more in zip(self.left, self.left[1:], strict=False) if one.after > more.after]
 
     def far(self) -> list[tuple[float, Left]]:
         """How many points off those are that should be near, the worst first."""
         off = [(abs(one.after - one.goal), one) for one in self.left if one.target >= FROM and one.room]
-        allowed = max(NEAR * self.loose, GRAIN, self.thought)
+        allowed = max(NEAR * self.loose, GRAIN)
         return sorted(((100 * by / max(self.loose, 1), one) for by, one in off if by > allowed), reverse=True)
 
     def worst(self) -> float:
@@ -85,13 +80,6 @@ class Judge:
         first = {name for unit in found.units if getattr(unit, "shrinks", False) for name in unit.names}
         self.fixed = sum(min(size, FIRST) if name in first else size for name, size in kept.items())
         """Tokens that no compact takes."""
-        thoughts = [
-            (content, part)
-            for content in self.contents.values()
-            for part in content.parts
-            if isinstance(part, Thinking)
-        ]
-        self.thought = max((counted([Content(content.role, [part])]) for content, part in thoughts), default=0)
 
     def after(self, op: Compact) -> int:
         """Tokens of the messages that are left."""
@@ -153,7 +141,7 @@ def sweep(log: Log, targets: Sequence[int], **asked: Any) -> Seen:
         after = judge.before if op is None else judge.after(op)
         goal = target * judge.before / 100
         left.append(Left(target, goal, after, goal - judge.fixed >= ROOM * loose + GRAIN))
-    return Seen(judge.before, loose, left, judge.thought)
+    return Seen(judge.before, loose, left)
 
 
 def made(*rows: dict[str, Any]) -> Log:
@@ -266,7 +254,7 @@ def main() -> int:
     """Run and print; 1 where the law was broken."""
     parser = argparse.ArgumentParser(prog="just targets", description=__doc__)
     parser.add_argument("--only", default="", help="files with this in their name")
-    parser.add_argument("--step", type=int, default=1, help="every so many percent from 12 % on")
+    parser.add_argument("--step", type=int, default=1, help="every so many percent from 12 %% on")
     parser.add_argument("--target", action="append", type=int, help="only this one, in percent; can be repeated")
     parser.add_argument("--largest", type=int, default=1 << 30, help="bytes of a file")
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS, help="of a file that holds many")
