@@ -5,6 +5,7 @@ Pipeline: `store/jsonl.py` -> `RowReader.feed` -> `_take` of the format -> `Tran
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from typing import Any
 
@@ -14,7 +15,7 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 
 
-class RowReader:
+class RowReader(ABC):
     """A Reader (formats/base.py). Memory: light messages."""
 
     def __init__(self, name: str) -> None:
@@ -40,9 +41,9 @@ class RowReader:
         messages, row_of = list(self._messages), array("q", self._row_of)
         return Transcript(self._name, messages, row_of, self._rows, list(self._ops.ops), [], None, self._model)
 
+    @abstractmethod
     def _take(self, row: Any, block: Block, i: int) -> None:
         """What row i of a block is."""
-        raise NotImplementedError
 
     def _opened(self, role: str, span: Span, ts: Any = None, key: str = "") -> Message:
         """A new message, which the row opens that is taken."""
