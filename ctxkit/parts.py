@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ctxkit.core.context import entry
+from ctxkit.core.jsontext import canonical, finite
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Index
@@ -115,5 +116,5 @@ def _size(part: Part) -> int:
         case Result(content=list(inner)):
             return sum(_size(one) for one in inner)
         case Other(raw=raw):
-            return len(msgspec.json.encode(raw))
+            return len(canonical(finite(raw)))
     return 0

@@ -51,6 +51,8 @@ FIRST = LONG
 """Tokens that a first message has at least, once it is shortened."""
 SUPERSEDED, OLD_RESULT, OLD_INPUT = "superseded by message", "stale result", "old input"
 LARGE_RESULT, LARGE_INPUT, LONG_FIRST = "large result", "large input", "long first message"
+LEVELS = 100
+"""Of arguments in arguments: deeper than any tool nests them, and far from what the interpreter can follow."""
 STEPS, CLOSE = 6, 0.05
 """Tries to find how much of a text fits, and the part of the room that may stay free."""
 
@@ -209,13 +211,17 @@ def _of_calls(content: Content, reason: str, ends: Ends) -> Any:
     return stubs or None
 
 
-def less(value: Any, reason: str, ends: Ends) -> Any:
-    """Arguments with each long text in them shortened: the same keys and kinds of values."""
+def less(value: Any, reason: str, ends: Ends, levels: int = LEVELS) -> Any:
+    """Arguments with each long text in them shortened: the same keys and kinds of values. What is nested more than
+    `levels` deep stays as it is.
+    """
     if isinstance(value, str):
         return _ends_of(value, reason, ends)
+    if not levels:
+        return value
     if isinstance(value, dict):
-        return {key: less(inner, reason, ends) for key, inner in value.items()}
-    return [less(inner, reason, ends) for inner in value] if isinstance(value, list) else value
+        return {key: less(inner, reason, ends, levels - 1) for key, inner in value.items()}
+    return [less(inner, reason, ends, levels - 1) for inner in value] if isinstance(value, list) else value
 
 
 def _takes_text(call: Call) -> bool:

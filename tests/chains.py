@@ -123,12 +123,13 @@ def main() -> int:
     for kind, count in tries.items():
         print(f"{kind}: {count:,} tried, {count - unseen[kind]:,} seen", flush=True)
     bad += sum(unseen.values())
-    bad += not native_as_before()
-    print(f"native log without prev: {'the same context' if native_as_before() else 'ANOTHER CONTEXT'}")
+    same = native_as_before()
+    bad += not same
+    print(f"native log without prev: {'the same context' if same else 'ANOTHER CONTEXT'}")
     for name in FORMATS:
-        same = sum(read_as_before(name, number) for number in range(OLD)) if FILES[name] else 0
-        print(f"{name}: {same} of {OLD if FILES[name] else 0} logs without prev have the same context", flush=True)
-        bad += bool(FILES[name]) * (OLD - same)
+        equal = sum(read_as_before(name, number) for number in range(OLD)) if FILES[name] else 0
+        print(f"{name}: {equal} of {OLD if FILES[name] else 0} logs without prev have the same context", flush=True)
+        bad += bool(FILES[name]) * (OLD - equal)
     with tempfile.TemporaryDirectory() as folder:
         for words, again in (
             ("another op before it is appended", False),

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import digest
+from ctxkit.core.jsontext import digest, finite
 from ctxkit.core.names import Names
 
 VERSION = 1
@@ -294,7 +294,11 @@ def checksum(body: dict[str, Any]) -> str:
 
 
 def sealed(op: Op) -> dict[str, Any]:
-    """The JSON object to append: the op with its `sum`."""
+    """The JSON object to append: the op with its `sum`. What a record holds that is no JSON is null in it."""
     body = to_body(op)
-    body["sum"] = checksum(body)
+    try:
+        body["sum"] = checksum(body)
+    except ValueError:  # NaN, or an infinity
+        body = finite(body)
+        body["sum"] = checksum(body)
     return body
