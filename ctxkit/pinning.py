@@ -111,7 +111,12 @@ SHORT = 12
 
 def ops_digest(entries: Sequence[LedgerEntry]) -> str:
     """The digest of ops: of their ids and sums, each of which is of one whole op."""
-    return digest([[entry.id, entry.body.get("sum") or link(entry.body)[:SHORT]] for entry in entries], ID_DIGITS)
+    sums = [entry.body.get("sum") for entry in entries]  # of a void op it may be anything
+    told = [
+        found if isinstance(found, str) and found else link(entry.body)[:SHORT]
+        for entry, found in zip(entries, sums, strict=True)
+    ]
+    return digest([[entry.id, found] for entry, found in zip(entries, told, strict=True)], ID_DIGITS)
 
 
 def first_rows(messages: Sequence[Message]) -> Iterable[Span]:

@@ -52,12 +52,18 @@ def spelled(value: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same JSON value with null for NaN and infinities, which JSON does not have."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """The same JSON value with null for NaN and infinities, which JSON does not have; however deep it is nested."""
+    whole = [value]
+    waiting: list[Any] = [whole]
+    while waiting:
+        holder = waiting.pop()
+        for key, item in holder.items() if isinstance(holder, dict) else enumerate(holder):
+            if isinstance(item, dict | list):
+                holder[key] = item.copy()
+                waiting.append(holder[key])
+            elif isinstance(item, float) and not math.isfinite(item):
+                holder[key] = None
+    return whole[0]
 
 
 def canonical(value: Any) -> bytes:
