@@ -23,6 +23,7 @@ from ctxkit.core.messages import Content
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import At, Compact
 from ctxkit.core.select import Selection
+from ctxkit.core.sequences import Again
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.untyped import Kind, kind
 from ctxkit.core.usage import Figures
@@ -36,7 +37,7 @@ from ctxkit.policies.compact.candidates import FEWEST, LONG, SUMMARY, Keep, Unit
 from ctxkit.policies.compact.extract import Count, Extraction
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import mask
-from ctxkit.policies.compact.source import SPEAKS, Piece, all_pieces
+from ctxkit.policies.compact.source import SPEAKS, Piece
 from ctxkit.policies.compact.story import worded
 from ctxkit.policies.compact.truncate import left_out, these
 from ctxkit.ranking import Ranking
@@ -129,11 +130,10 @@ class Condensed(msgspec.Struct, frozen=True):
 
     def kept(self) -> dict[str, tuple[int, int]]:
         """Of each class of facts of what is replaced: how many the context keeps, and of how many."""
-        changed = self.replaced | self.shortened
-        told = [piece for piece in self.made_by.pieces if piece.name in changed]
-        seen, state = self.seen, self.seen.state()
-        left = all_pieces([(name, seen.full(entry(state, name))) for name in seen.names()])
-        return kept(facts(told), "\n".join(piece.text for piece in left))
+        seen, state, changed = self.seen, self.seen.state(), self.replaced | self.shortened
+        told = Again(lambda: (piece for piece in self.made_by.pieces if piece.name in changed))
+        left = spooled((name, seen.full(entry(state, name))) for name in seen.names())
+        return kept(facts(told), Again(lambda: (piece.text for piece in left)))
 
 
 class _Made(NamedTuple):

@@ -20,10 +20,10 @@ from ctxkit.core.context import windowed
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
-from ctxkit.core.sequences import Made
+from ctxkit.core.sequences import Again, Made
 from ctxkit.errors import NothingToSend, Usage
 from ctxkit.formats.base import Noted, Prefix
-from ctxkit.formats.bodies import PIECE, Again, batches, written
+from ctxkit.formats.bodies import PIECE, batches, written
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import Progress, blocks_of
 from ctxkit.store.spool import Spool

@@ -22,12 +22,13 @@ from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Content, Repairs, Result
 from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
+from ctxkit.core.sequences import Again
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Usage
 from ctxkit.exporting import UNSENT, Contents, joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Format, Kept, NewSession, Row, SessionFormat, Written
-from ctxkit.formats.bodies import Again, batched, told
+from ctxkit.formats.bodies import batched, told
 from ctxkit.reading import blocks_of, limited
 from ctxkit.recounting import recounted
 from ctxkit.store.source import Window

@@ -6,7 +6,7 @@ spooled values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import eq
 from typing import TypeVar, overload
 
@@ -34,3 +34,13 @@ class Made(Sequence[T]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]  # as a list
+
+
+class Again(Iterable[T]):
+    """What can be gone through as often as it is asked for: `make` begins anew."""
+
+    def __init__(self, make: Callable[[], Iterator[T]]) -> None:
+        self._make = make
+
+    def __iter__(self) -> Iterator[T]:
+        return self._make()

@@ -40,16 +40,6 @@ PIECE = 1 << 16
 T = TypeVar("T")
 
 
-class Again(Iterable[T]):
-    """What can be gone through as often as it is asked for: `make` begins anew."""
-
-    def __init__(self, make: Callable[[], Iterator[T]]) -> None:
-        self._make = make
-
-    def __iter__(self) -> Iterator[T]:
-        return self._make()
-
-
 class Body(msgspec.Struct):
     """The body of a request, made piece by piece: `head`, then under `key` a list of `items`, each as JSON.
 

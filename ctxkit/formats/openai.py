@@ -14,8 +14,8 @@ from ctxkit.core import roles
 from ctxkit.core.integrity import Paired
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
+from ctxkit.core.sequences import Again
 from ctxkit.formats.bodies import (
-    Again,
     Body,
     Ids,
     arguments,

@@ -7,7 +7,9 @@ Files edited and read, commands, errors, decisions, pending work, what people sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from math import ceil
 
 from ctxkit.core.names import Name
 from ctxkit.policies.compact.items import commands, short
@@ -58,10 +60,12 @@ OLD_TEXTS = frozenset({"old_string", "oldText", "old_str"})
 """Arguments that hold what an edit takes away."""
 FEWEST = 3
 """Words of a sentence that says something."""
+PAGE = 1 << 20
+"""Characters of a text that are looked through at a time."""
 
 
-def facts(pieces: Sequence[Piece]) -> dict[str, list[str]]:
-    """The facts of these pieces by class, each once, in order."""
+def facts(pieces: Iterable[Piece]) -> dict[str, list[str]]:
+    """The facts of these pieces by class, each once, in order. They are read twice."""
     found: dict[str, dict[str, None]] = {name: {} for name in CLASSES}
     for piece in standing(pieces):
         for name, fact in _of(piece):
@@ -71,7 +75,7 @@ def facts(pieces: Sequence[Piece]) -> dict[str, list[str]]:
     return {name: list(some) for name, some in found.items()}
 
 
-def standing(pieces: Sequence[Piece]) -> Iterator[Piece]:
+def standing(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """The pieces but for lists of tasks that a newer one replaced."""
     newest = newest_tasks(pieces)
     return (piece for piece in pieces if not piece.is_task or newest[piece.tool] == piece.name)
@@ -140,49 +144,106 @@ def defines(line: str) -> bool:
     return len(line) <= LONGEST and DEFINES.match(line) is not None
 
 
-def kept(found: Mapping[str, Sequence[str]], text: str) -> dict[str, tuple[int, int]]:
+def kept(found: Mapping[str, Sequence[str]], text: str | Iterable[str]) -> dict[str, tuple[int, int]]:
     """Of each class: how many of its facts `text` keeps, and of how many.
 
-    A fact is kept that stands there as it is, or most of whose words stand in one line.
+    A fact is kept that stands there as it is, or most of whose words stand in one line. `text`: or its parts, between
+    which a line ends; they are read several times, one after the other.
     """
-    lines = Lines(text)
-    return {name: (sum(fact in lines for fact in some), len(some)) for name, some in found.items()}
+    parts = [text] if isinstance(text, str) else text
+    there = _kept({fact for some in found.values() for fact in some}, parts)
+    return {name: (sum(fact in there for fact in some), len(some)) for name, some in found.items()}
 
 
-class Lines:
-    """The lines of a text, to ask whether one of them keeps a fact."""
+class _Sought:
+    """Words of which a line has at least so many, if it keeps the facts that have them."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._texts: list[str] = []
-        self._lines: list[frozenset[str]] = []
-        self._with: dict[str, list[int]] = {}
-        for line in dict.fromkeys(text.split("\n")):
-            words = frozenset(WORD.findall(line))
-            if words:
-                for word in words:
-                    self._with.setdefault(word, []).append(len(self._lines))
-                self._lines.append(words)
-                self._texts.append(line)
+    __slots__ = ("facts", "is_found", "least", "words")
 
-    def __contains__(self, fact: str) -> bool:
+    def __init__(self, words: frozenset[str], least: int) -> None:
+        self.words, self.least = words, least
+        self.facts: list[str] = []
+        self.is_found = False
+
+    def seek(self, words: frozenset[str]) -> bool:
+        """Whether a line with these words, or an earlier one, has enough of them."""
+        self.is_found = self.is_found or len(self.words & words) >= self.least
+        return self.is_found
+
+
+def _kept(facts: Set[str], parts: Iterable[str]) -> set[str]:
+    """Those of these facts that the parts of a text keep.
+
+    Facts and lines are compared by the words that both have, and those once that have the same.
+    """
+    known = frozenset(word for fact in facts for word in WORD.findall(fact))
+    often = Counter[str]()
+    for _, here in _lines(parts, known):
+        often.update(here)
+    sought: dict[tuple[frozenset[str], int], _Sought] = {}
+    said: dict[str, list[str]] = {}
+    plain: list[str] = []
+    for fact in facts:
         words = WORD.findall(fact)
-        return self._says(fact, words[1:-1]) or self.holds(words, SHARE)
-
-    def _says(self, fact: str, inner: Sequence[str]) -> bool:
-        """Whether it stands in the text as it is. `inner`: its words but for the ends: a line with it has them all."""
-        if not inner or "\n" in fact:
-            return fact in self.text
-        rarest = min((self._with.get(word, ()) for word in inner), key=len)
-        return any(fact in self._texts[place] for place in rarest)
-
-    def holds(self, words: Iterable[str], share: float) -> bool:
-        """Whether one line has so large a share of these words."""
         asked = frozenset(words)
-        if not asked:
-            return False
-        need = share * len(asked)
-        spare = len(asked) - int(need)  # a line that has enough of them has one of the rarest so many
-        rare = sorted(asked, key=lambda word: len(self._with.get(word, ())))[: spare + 1]
-        tried = {place for word in rare for place in self._with.get(word, ())}
-        return any(len(asked & self._lines[place]) >= need for place in tried)
+        least, held = ceil(SHARE * len(asked)), asked.intersection(often)
+        if 0 < least <= len(held):
+            sought.setdefault((held, least), _Sought(held, least)).facts.append(fact)
+        inner = words[1:-1]  # a line with the fact has these words whole, but its ends may be parts of longer ones
+        if not inner or "\n" in fact:
+            plain.append(fact)
+        elif len({*inner}) < least and often.keys() >= {*inner}:  # else such a line has enough of its words, too
+            said.setdefault(min(inner, key=often.__getitem__), []).append(fact)
+    by_word: dict[str, list[_Sought]] = {}
+    for one in sought.values():  # a line that has enough of them has one of the rarest so many
+        for word in sorted(one.words, key=often.__getitem__)[: len(one.words) - one.least + 1]:
+            by_word.setdefault(word, []).append(one)
+    found: set[str] = set()
+    for line, here in _lines(parts, known):
+        for word in here & by_word.keys():
+            by_word[word] = [one for one in by_word[word] if not one.seek(here)]
+        for word in here & said.keys():
+            if there := {fact for fact in said[word] if fact in line}:
+                found |= there
+                said[word] = [fact for fact in said[word] if fact not in there]
+    found.update(fact for one in sought.values() if one.is_found for fact in one.facts)
+    return found | _standing([fact for fact in plain if fact not in found], parts)
+
+
+def _lines(parts: Iterable[str], known: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    """The lines of a text that have any of the `known` words, each with these; what was there lately is left out."""
+    lately, size = set[str](), 0
+    for part in parts:
+        for line in part.split("\n"):
+            if line in lately:
+                continue
+            lately.add(line)
+            size += len(line)
+            words = known & frozenset(WORD.findall(line))
+            if words:
+                yield line, words
+        if size > PAGE:
+            lately, size = set[str](), 0
+
+
+def _standing(facts: Sequence[str], parts: Iterable[str]) -> set[str]:
+    """Those of these facts that stand in a text as they are."""
+    found = set[str]()
+    left = facts
+    for page in _pages(parts, max(map(len, facts), default=0)) if facts else ():
+        found.update(fact for fact in left if fact in page)
+        left = [fact for fact in left if fact not in found]
+    return found
+
+
+def _pages(parts: Iterable[str], overlap: int) -> Iterator[str]:
+    """A text in pages, each of which begins with the end of the one before."""
+    held, size = list[str](), 0
+    for part in parts:
+        held.append(part)
+        size += len(part) + 1
+        if size > PAGE:
+            page = "\n".join(held)
+            yield page
+            held, size = [page[max(0, len(page) - overlap) :]], 0
+    yield "\n".join(held)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ctxkit.core.files import Touch
-from ctxkit.policies.compact.facts import CLASSES, facts, kept
+from ctxkit.core.sequences import Again
+from ctxkit.policies.compact import facts as facts_
+from ctxkit.policies.compact.facts import CLASSES, SHARE, WORD, facts, kept
 from ctxkit.policies.compact.source import Kind, Piece
 
 EDIT = Touch("/work/app/src/a.py", "edit")
@@ -54,3 +63,56 @@ def test_a_task_that_is_not_done_is_pending_as_the_newest_list_has_it() -> None:
 def test_a_name_in_a_list_is_no_error() -> None:
     printed = Piece(1, Kind.RESULT, "    TemplateNotFoundError,\nAssertionError\nerror: it broke\nall is well", "Bash")
     assert facts([printed])["errors"] == ["AssertionError", "error: it broke"]
+
+
+SOME = st.lists(st.sampled_from(["a", "ab", "abc", "b", "bc", "é", "1", "12", " ", "-", ".", "\n"]), max_size=14).map(
+    "".join
+)
+
+
+@given(st.lists(SOME, max_size=6), st.lists(SOME, max_size=6), st.integers(1, 20))
+def test_what_is_kept_is_what_a_plain_search_finds(said: list[str], parts: list[str], page: int) -> None:
+    """Each fact in the whole text, then in each of its lines."""
+    text = "\n".join(parts)
+    lines = [{*WORD.findall(line)} for line in text.split("\n")]
+
+    def is_kept(fact: str) -> bool:
+        words = {*WORD.findall(fact)}
+        return fact in text or any(len(words & line) >= SHARE * len(words) for line in lines if words)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(facts_, "PAGE", page)
+        assert (
+            kept({"user": said}, parts) == kept({"user": said}, text) == {"user": (sum(map(is_kept, said)), len(said))}
+        )
+
+
+def test_facts_are_sought_without_each_being_held_against_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of few words, in another order in each line, none of which keeps a fact, and a number that stands nowhere else:
+    twice as many of both are not four times the work; nor is the text held.
+    """
+    words = [f"word{n}" for n in range(12)]
+    monkeypatch.setattr(facts_, "PAGE", 1 << 14)
+    compared, peaks = [], []
+
+    def lines(many: int) -> Iterator[str]:
+        return (" ".join([str(n), *words[n % 5 : n % 5 + 5], "x" * 1000]) for n in range(many))
+
+    for many in (500, 1000):
+        count = 0
+
+        class Counted(facts_._Sought):
+            def seek(self, words: frozenset[str]) -> bool:
+                nonlocal count
+                count += 1
+                return super().seek(words)
+
+        monkeypatch.setattr(facts_, "_Sought", Counted)
+        said = [" ".join([f"n{n}", *words[n % 5 : n % 5 + 6 : 2], *words[9:]]) for n in range(many)]
+        tracemalloc.start()
+        assert kept({"user": said}, Again(lambda many=many: lines(many))) == {"user": (0, many)}
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        compared.append(count)
+    assert compared[1] <= 2 * compared[0]
+    assert peaks[1] - peaks[0] < 500 * 1000
