@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ctxkit.cli.app import COMMANDS
+from ctxkit.cli.registry import COMMANDS
 from tests.cli.runner import ROOT, SMALL
 from tests.damage.test_commands import CALLS
 

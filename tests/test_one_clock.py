@@ -20,8 +20,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from ctxkit import when
-from ctxkit.cli import app
 from ctxkit.cli.params import Reading, Selecting
+from ctxkit.cli.parser import command_parser
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.core.times import iso, seconds
 from tests.cli.runner import ROOT, ctxkit, good
 
@@ -117,7 +118,7 @@ def called(words: tuple[str, ...], log: Path) -> list[str]:
 
 def test_every_command_is_looked_at() -> None:
     """A new command says here whether it prints times."""
-    assert {words[0] for words in LOOKS.values()} | CHANGES == set(app.COMMANDS)
+    assert {words[0] for words in LOOKS.values()} | CHANGES == set(COMMANDS)
 
 
 def times(text: str) -> list[str]:
@@ -134,7 +135,7 @@ def test_printed_times_typed_back(log: Path, monkeypatch: pytest.MonkeyPatch) ->
         for zone in FIVE:
             tz = zoned(monkeypatch, zone)
             for how, screen, more in (("screen", True, ()), ("pipe", False, ()), ("utc", True, ("--utc",))):
-                if more and "utc" not in inspect.signature(dict(app.every())[words[0]].command).parameters:
+                if more and "utc" not in inspect.signature(COMMANDS[words[0]].load()).parameters:
                     continue
                 ran = ctxkit("--no-pager", *called(words, log), *more, terminal=screen, screen=screen)
                 said = times(ran.text + ("" if words[0] == "sessions" else ran.err))
@@ -181,9 +182,9 @@ ABOUT_TIME = re.compile(r"\b(time|times|date|yesterday|ago|days?|hours?)\b", re.
 
 def options() -> Iterator[tuple[str, str, str, str, bool]]:
     """Command, parameter, metavar, help, and whether it is the command's own, of all parameters of all commands."""
-    for name, module in app.every():
-        declared = getattr(module.command, "declared", None)
-        for one in app.single(name).params:
+    for name, entry in COMMANDS.items():
+        declared = getattr(entry.load(), "declared", None)
+        for one in command_parser(name).params:
             own = declared is None or one.name in declared
             yield name, one.name or "", str(one.metavar or ""), str(getattr(one, "help", "") or ""), own
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.cli.app import COMMANDS
+from ctxkit.cli.registry import COMMANDS
 from tests.cli.runner import ctxkit, good, lines, message
 from tests.damage.test_commands import CALLS
 from tests.programs import ALL, FOLDER, Program

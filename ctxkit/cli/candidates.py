@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ctxkit.cli.pages import Parameter
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.safe import clip, safe
 
 LARGEST = 128 << 20
@@ -192,9 +193,7 @@ def _keys() -> Found:
 
 def commands() -> Found:
     """The commands, each with its line."""
-    from ctxkit.cli.app import COMMANDS
-
-    return found(Candidate(name, text) for name, (_, text) in COMMANDS.items())
+    return found(Candidate(one.name, one.summary) for one in COMMANDS.values())
 
 
 def _profiles() -> Found:

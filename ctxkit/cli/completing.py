@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ctxkit.cli import io
-from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.candidates import FILES, NOTHING, Candidate, Found, TooSlow, commands, for_parameter, found, in_time
 from ctxkit.cli.pages import Page, Parameter, overview, page
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.shellwords import BREAKS, fitted, split
 
 

@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import app, io
+from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.pages import Page, Parameter, overview, page
+from ctxkit.cli.registry import COMMANDS, unknown
 from ctxkit.cli.safe import cells
 from ctxkit.cli.wrap import wrapped
 
@@ -38,8 +39,8 @@ def command(
     The same as `ctxkit COMMAND --help`. --json prints it as a JSON object.
     """
     io.Streams.quiet = quiet
-    if name is not None and name not in app.COMMANDS:
-        raise app.unknown(name)
+    if name is not None and name not in COMMANDS:
+        raise unknown(name)
     if json:
         io.out_json(as_json(page(name) if name else overview()))
     else:

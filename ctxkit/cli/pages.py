@@ -1,6 +1,6 @@
 """Pages: what a command is, as structure; help, man pages and completions are made from it.
 
-The facts come from where they are declared: the table of commands (`app.py`), the function of the command (docstring
+The facts come from where they are declared: the table of commands (`registry.py`), the function of the command (docstring
 and parameters), EXAMPLES and the table of exit codes. Reading a page imports the module of that command alone.
 """
 
@@ -10,8 +10,9 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ctxkit.cli import app
 from ctxkit.cli.examples import EXAMPLES, FIRST_STEPS
+from ctxkit.cli.parser import command_parser
+from ctxkit.cli.registry import COMMANDS, GROUPS
 from ctxkit.errors import MEANING
 
 SUMMARY = "Unix commands for the context of LLM conversations."
@@ -74,7 +75,7 @@ HELP = Parameter("help", ("-h", "--help"), "", "Show this help.", OWN, (), False
 
 def page(name: str) -> Page:
     """The page of one command; imports its module. `name` is in COMMANDS."""
-    parsed = app.single(name)
+    parsed = command_parser(name)
     summary, *description = _paragraphs(parsed.help)
     headings = _headings(parsed.callback)
     listed = [_parameter(found, headings) for found in parsed.params]
@@ -98,8 +99,8 @@ def overview() -> Page:
         HELP,
     )
     groups = tuple(
-        (title, tuple((name, text) for name, (of, text) in app.COMMANDS.items() if of == group))
-        for group, title in app.GROUPS.items()
+        (title, tuple((one.name, one.summary) for one in COMMANDS.values() if one.group == group))
+        for group, title in GROUPS.items()
     )
     return Page("", SUMMARY, "ctxkit COMMAND [LOG] …", DESCRIPTION, (), options, FIRST_STEPS, _exits(), groups)
 
@@ -107,7 +108,7 @@ def overview() -> Page:
 def every() -> Iterator[Page]:
     """The program's page, then one of each command."""
     yield overview()
-    for name in app.COMMANDS:
+    for name in COMMANDS:
         yield page(name)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli import candidates
-from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.candidates import FILES, FOLDERS, MOST, NOTHING, Candidate, TooSlow, for_parameter, found, in_time
 from ctxkit.cli.pages import Parameter, page
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.store.profiles import profile
 from tests.cli.hostile import FAMILIES
 from tests.cli.runner import FOREIGN, good, lines, message, small

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli import completing
-from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.candidates import FILES, FOLDERS, NOTHING, TooSlow
 from ctxkit.cli.completing import complete
+from ctxkit.cli.registry import COMMANDS
 from tests.cli.runner import ctxkit, process, small
 
 

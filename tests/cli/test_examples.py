@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.examples import EXAMPLES
+from ctxkit.cli.registry import COMMANDS
 
 
 def test_every_command_has_examples() -> None:

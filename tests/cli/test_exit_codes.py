@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.app import COMMANDS
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.errors import ExitCode
 from tests.cli.runner import ctxkit
 from tests.cli.test_errors import snapshot, world

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli import help as helping
-from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.pages import overview, page
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.safe import cells
 from tests.cli.runner import ctxkit, good, shell
 

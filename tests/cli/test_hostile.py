@@ -12,8 +12,8 @@ from pathlib import Path
 import pyte
 import pytest
 
-from ctxkit.cli.app import COMMANDS, COMPLETE
 from ctxkit.cli.pager import PAGED
+from ctxkit.cli.registry import COMMANDS, COMPLETE
 from tests.cli.hostile import (
     ALL,
     FAMILIES,

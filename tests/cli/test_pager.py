@@ -9,8 +9,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.pager import PAGED, command
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.errors import ExitCode
 from tests.cli.hostile import ALL, bad_characters, hostile, plain
 from tests.cli.runner import PYTHON, SMALL, lines, message, small

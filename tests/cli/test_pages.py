@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.cli.app import COMMANDS, single
 from ctxkit.cli.pages import OWN, READER, WRITER, every, overview, page
+from ctxkit.cli.parser import command_parser
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.errors import ExitCode
 
 
@@ -27,7 +28,7 @@ def test_pages_are_whole(name: str) -> None:
     """Every parameter is there, with words; nothing holds a line break."""
     found = page(name)
     keys = {one.key for one in (*found.arguments, *found.options)}
-    assert keys == {param.name for param in single(name).params} | {"help"}
+    assert keys == {param.name for param in command_parser(name).params} | {"help"}
     assert found.summary.endswith(".") and found.examples
     for one in (*found.arguments, *found.options):
         assert one.help.strip() and "\n" not in one.help

@@ -9,8 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ctxkit.cli.app import COMMANDS, single
 from ctxkit.cli.params import Reading, Selecting, Writing, takes
+from ctxkit.cli.parser import command_parser
+from ctxkit.cli.registry import COMMANDS
 
 
 def test_takes() -> None:
@@ -65,20 +66,20 @@ def test_name_and_words_stay() -> None:
     assert set(inspect.signature(command).parameters) == {"dry_run", "op_id"}
 
 
-WRITERS = [name for name, (group, _) in COMMANDS.items() if group == "change" and name not in ("init", "add")]
+WRITERS = [name for name, one in COMMANDS.items() if one.group == "change" and name not in ("init", "add")]
 
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_writer_has_the_options_of_writers(name: str) -> None:
     """--dry-run, --op-id, --json, -q."""
-    options = {word for option in single(name).params for word in option.opts}
+    options = {word for option in command_parser(name).params for word in option.opts}
     assert {"--dry-run", "--op-id", "--json", "-q", "--sidecar", "--conversation", "--force-replay"} <= options
 
 
 @pytest.mark.parametrize("name", ["show", "log", "why", "export", "window"])
 def test_every_looker_looks_back(name: str) -> None:
     """--at, --now, --json, -q."""
-    options = {word for option in single(name).params for word in option.opts}
+    options = {word for option in command_parser(name).params for word in option.opts}
     assert {"--at", "--now", "--json", "-q"} <= options
 
 
@@ -89,5 +90,5 @@ NO_STREAM = ("init", "completion", "help", "recall", "sessions", "snapshots", "t
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in NO_STREAM])
 def test_log_comes_first(name: str) -> None:
     """LOG is the first argument everywhere (of recall, the first of many), and standard input where it is left out."""
-    first = next(option for option in single(name).params if option.param_type_name == "argument")
+    first = next(option for option in command_parser(name).params if option.param_type_name == "argument")
     assert (first.name, first.default) == ("log", "-")

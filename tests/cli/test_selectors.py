@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.app import COMMANDS, module_of
 from ctxkit.cli.params import Selecting
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.core.names import Names
 from tests.cli.runner import SMALL, ctxkit, good, lines, message, numbers, ops, shown, small
 
@@ -196,7 +195,7 @@ RUNS: dict[str, list[Callable[[Path, list[str], list[int]], None]]] = {
 
 def test_every_command_with_selectors_is_here() -> None:
     """A new one is not forgotten."""
-    bundles = {name: getattr(import_module(module_of(name)).command, "bundles", ()) for name in COMMANDS}
+    bundles = {name: getattr(one.load(), "bundles", ()) for name, one in COMMANDS.items()}
     assert {name for name, taken in bundles.items() if Selecting in taken} == RUNS.keys()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.app import COMMANDS
+from ctxkit.cli.registry import COMMANDS
 from tests.cli.hostile import bad_characters
 from tests.cli.runner import Ran, ctxkit, process
 from tests.damage.rows import NULS, damaged, lines

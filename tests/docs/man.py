@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ctxkit.cli.app import COMMANDS
 from ctxkit.cli.pages import Page, Parameter, every
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import KEYS
 from ctxkit.version import VERSION
@@ -42,7 +42,7 @@ def every_page() -> Iterator[tuple[str, str]]:
 def roff(page: Page) -> str:
     """The man page of a command, or of the program."""
     name = _title(page.name)
-    line = COMMANDS[page.name][1] if page.name else page.summary.rstrip(".")
+    line = COMMANDS[page.name].summary if page.name else page.summary.rstrip(".")
     parts = [
         '.\\" Written from the source by `just docs`: change nothing here.',
         f'.TH "{name.upper()}" 1 "" "ctxkit {VERSION}" "ctxkit"',

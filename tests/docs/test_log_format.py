@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.cli.app import COMMANDS
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.core import ops
 from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.app import COMMANDS
+from ctxkit.cli.registry import COMMANDS
 from ctxkit.errors import ExitCode
 from tests.docs.man import every_page, plain
 from tests.docs.pages import ROOT

@@ -1,0 +1,77 @@
+"""Parsers of the command line, made by typer from a command's function. What asks for help raises HelpAsked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from ctxkit.cli.registry import COMMANDS
+
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class HelpAsked(Exception):
+    """`--help` of a command, or of the program (None)."""
+
+    def __init__(self, name: str | None) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class CommandParser(TyperCommand):
+    """The parser of one command."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Asks for the command's page."""
+        raise HelpAsked(self.name if self.name in COMMANDS else None)
+
+
+class ProgramParser(TyperGroup):
+    """The parser of the program without a command: its options."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The parser of a command, made now; None for a name that is not in the table."""
+        return command_parser(cmd_name) if cmd_name in COMMANDS else None
+
+    def get_help(self, ctx: Any) -> str:
+        """Asks for the program's page."""
+        raise HelpAsked(None)
+
+
+def command_parser(name: str) -> Any:
+    """The parser of the command with that name; imports its module."""
+    one = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    command = COMMANDS[name].load()
+    one.command(name, help=command.__doc__, cls=CommandParser, context_settings=SETTINGS)(command)
+    return typer.main.get_command(one)
+
+
+def program_parser() -> Any:
+    """The parser of a call that names no command."""
+    app = typer.Typer(
+        cls=ProgramParser,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings=SETTINGS,
+    )
+
+    @app.callback()
+    def root(version: bool = typer.Option(False, "--version", callback=_version)) -> None:
+        """What `pages.overview` tells."""
+
+    return typer.main.get_command(app)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from ctxkit.version import VERSION
+
+        typer.echo(f"ctxkit {VERSION}")
+        raise typer.Exit

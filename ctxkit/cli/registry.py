@@ -1,0 +1,84 @@
+"""The commands that there are. Help, man pages, completion, docs and tests read this table.
+
+A command is one file in `cli/` with a function `command` (its docstring is the help), and one line here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from ctxkit.errors import Usage
+
+
+class CommandEntry(NamedTuple):
+    """A command: its name, its group in `ctxkit --help`, and its line there."""
+
+    name: str
+    group: str
+    summary: str
+
+    @property
+    def module(self) -> str:
+        """The module that holds the command."""
+        return f"ctxkit.cli.{self.name}"
+
+    def load(self) -> Any:
+        """The function of the command. Imports its module, and no other command's."""
+        return import_module(self.module).command
+
+
+GROUPS = {"look": "Look", "change": "Change", "keep": "Keep", "live": "Live", "set": "Set", "about": "About ctxkit"}
+"""A group of commands -> its title."""
+
+COMMANDS: dict[str, CommandEntry] = {
+    entry.name: entry
+    for entry in (
+        CommandEntry("show", "look", "the context, for people"),
+        CommandEntry("status", "look", "how full the context is, and what is in it and out of it"),
+        CommandEntry("log", "look", "the ops, newest last, with what each did"),
+        CommandEntry("diff", "look", "what differs between two states of a log, or two logs"),
+        CommandEntry("why", "look", "why a message is in the context or out of it"),
+        CommandEntry("recall", "look", "search everything, also what is out; bring it back"),
+        CommandEntry("sessions", "look", "the sessions below folders, newest first"),
+        CommandEntry("cat", "look", "the log with its sidecar's ops merged in: the start of a pipe"),
+        CommandEntry("init", "change", "create a log and its sidecar"),
+        CommandEntry("add", "change", "append a message"),
+        CommandEntry("mark", "change", "a point to come back to"),
+        CommandEntry("rewind", "change", "drop the messages that came after a mark"),
+        CommandEntry("forget", "change", "take messages out of the context; the bytes stay"),
+        CommandEntry("remember", "change", "keep only these messages"),
+        CommandEntry("clear", "change", "start afresh; nothing leaves the log"),
+        CommandEntry("compact", "change", "replace old messages by a summary of them"),
+        CommandEntry("trim", "change", "make the context fit a budget, by rules"),
+        CommandEntry("edit", "change", "the whole history as a text: delete, reorder, change, add"),
+        CommandEntry("restore", "change", "bring a snapshot back into the context"),
+        CommandEntry("protect", "change", "never compact, trim or forget these by the way"),
+        CommandEntry("unprotect", "change", "take protection away"),
+        CommandEntry("window", "change", "how far back the context reaches"),
+        CommandEntry("undo", "change", "void an op"),
+        CommandEntry("redo", "change", "void the newest undo"),
+        CommandEntry("export", "keep", "the context in the shape of a provider's request"),
+        CommandEntry("snapshot", "keep", "keep the context as a file, to come back to"),
+        CommandEntry("checkpoint", "keep", "a small reference to the context as it is, to come back to"),
+        CommandEntry("snapshots", "keep", "what was kept, newest first; remove some of it"),
+        CommandEntry("check", "keep", "find damage in the log and its ops"),
+        CommandEntry("recover", "keep", "after a crash: what is damaged or unfinished, and back to where all is whole"),
+        CommandEntry("salvage", "keep", "a clean copy of a damaged log, and what it does not have"),
+        CommandEntry("tool", "live", "let a model forget: the definition of the tool, and its calls"),
+        CommandEntry("completion", "about", "the script that makes a shell complete all of this"),
+        CommandEntry("config", "set", "show, get, set and unset the settings of a log, or your own"),
+        CommandEntry("help", "about", "examples, options and exit codes of a command"),
+    )
+}
+
+COMPLETE = "__complete"
+"""The command that the scripts of shells call: `cli/completing.py`."""
+
+
+def unknown(name: str) -> Usage:
+    """The error for a name that is no command's; it names the nearest."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, 1)
+    return Usage(f"no such command: {name}", f"ctxkit {near[0]}?" if near else "ctxkit --help lists them")
