@@ -15,7 +15,7 @@ import msgspec
 
 from ctxkit.core.jsontext import dumps, finite
 from ctxkit.errors import BadMessage, UnknownFormat
-from ctxkit.formats import registry
+from ctxkit.formats import detection
 from ctxkit.log import Log
 from ctxkit.reading import NATIVE
 from ctxkit.store.config import Setting
@@ -83,10 +83,10 @@ def _form(messages: Sequence[Mapping[str, Any]]) -> str:
     if not messages:
         return NATIVE
     told = (one for one in messages[1:] if "type" in one)
-    head = [dict(messages[0]), *(dict(one) for one, _ in zip(told, range(registry.HEAD - 1), strict=False))]
-    head += map(dict, messages[1 : registry.HEAD - len(head) + 1])
+    head = [dict(messages[0]), *(dict(one) for one, _ in zip(told, range(detection.HEAD - 1), strict=False))]
+    head += map(dict, messages[1 : detection.HEAD - len(head) + 1])
     try:
-        found = registry.detect(head).name
+        found = detection.detect(head).name
     except UnknownFormat as error:
         raise BadMessage(f"messages[0] is no message: {error.message}", FORMS["chat"]) from error
     if found not in FORMS:

@@ -21,7 +21,7 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.core.unreadable import attempt, is_unreadable
 from ctxkit.emptiness import LARGE, silence
 from ctxkit.errors import UnknownFormat, Usage
-from ctxkit.formats import chat, containers, registry
+from ctxkit.formats import chat, containers, detection, registry
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.foreign import TRACES
 from ctxkit.store.jsonl import BlockReader, read_blocks
@@ -160,7 +160,7 @@ def read_source(
             raise UnknownFormat(f"{name} is no log of the format {format}", "without --from it is told by its content")
         try:
             told = format not in (AUTO, NATIVE, *registry.FAMILIES)
-            format_ = registry.by_name(format) if told else registry.chosen(format, _head(source), _tail(source))
+            format_ = registry.by_name(format) if told else detection.chosen(format, _head(source), _tail(source))
         except UnknownFormat as error:
             raise _named(name, error) from error
     row = format_.row
@@ -384,7 +384,7 @@ def _head(source: Source) -> list[dict[str, Any]]:
                 continue
             if isinstance(record, dict) and not isinstance(record.get("ctxkit"), str):
                 found.append(record)
-                if len(found) >= registry.HEAD:
+                if len(found) >= detection.HEAD:
                     return found
     return found
 
@@ -406,7 +406,7 @@ def _tail(source: Source) -> list[dict[str, Any]]:
                 continue
             if isinstance(record, dict) and not isinstance(record.get("ctxkit"), str):
                 found.append(record)
-                if len(found) >= registry.HEAD:
+                if len(found) >= detection.HEAD:
                     break
     return found
 
@@ -416,7 +416,7 @@ def _clean_head(source: Source) -> list[dict[str, Any]] | None:
     found: list[dict[str, Any]] = []
     piece = source.read(0, FIRST_PIECE)
     start = 0
-    while len(found) < registry.HEAD:
+    while len(found) < detection.HEAD:
         end = piece.find(b"\n", start)
         if end < 0:
             return found if start == source.size else None

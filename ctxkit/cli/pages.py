@@ -1,7 +1,8 @@
 """Pages: what a command is, as structure; help, man pages and completions are made from it.
 
-The facts come from where they are declared: the table of commands (`registry.py`), the function of the command (docstring
-and parameters), EXAMPLES and the table of exit codes. Reading a page imports the module of that command alone.
+The facts come from where they are declared: the table of commands (`registry.py`), the function of the command
+(docstring and parameters), EXAMPLES and the table of exit codes. Reading a page imports the module of that command
+alone.
 """
 
 from __future__ import annotations

@@ -1,20 +1,15 @@
-"""Which formats there are, and which one a log has.
+"""The formats that there are: their names, what is said of each, and where programs keep their sessions.
 
-Pipeline: `store` reads the first records of a log, `detect` names the format whose reader then takes all of them.
-A new format is a file (or folder) and one line here.
+A new format is a file (or folder) and one line here; `detection.py` tells which one a log has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, cast
+from typing import cast
 
-from ctxkit.errors import UnknownFormat, Usage
+from ctxkit.errors import Usage
 from ctxkit.formats.base import Format
-from ctxkit.formats.chat import FOREIGN
-from ctxkit.formats.chat import FORMAT as CHAT
-from ctxkit.formats.foreign import dialect, is_foreign, is_message
 
 REGISTRY: dict[str, str] = {
     "claude-code": "ctxkit.formats.claude_code",
@@ -117,9 +112,6 @@ HOMES: dict[str, tuple[str, str, str]] = {
 below the home, and the folder of the sessions in it. (opencode keeps a database.)
 """
 
-HEAD = 64
-"""How many of the first records are looked at, and of the last."""
-
 
 def by_name(name: str) -> Format:
     """The format with that name. Raises Usage for a name that is not in the registry."""
@@ -145,49 +137,6 @@ def fits(asked: str, found: str) -> bool:
     return asked in ("auto", found) or found in FAMILIES.get(asked, ())
 
 
-def chosen(asked: str, head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) -> Format:
-    """The format that `asked` names; of a provider's or `auto`, by the log's first records, and its last.
-
-    A log that carries another program's keys is never native, whatever it is read as. Raises UnknownFormat, which says
-    what was seen.
-    """
-    if asked not in ("auto", *FAMILIES):
-        found = by_name(asked)
-        return FOREIGN if found is CHAT and any(map(is_foreign, (*head[:HEAD], *tail))) else found
-    found = detect(head, tail)
-    if fits(asked, found.name):
-        return found
-    text = f"this is no log of the format {asked}: it is of {found.name}"
-    raise UnknownFormat(text, "without --from it is told by its content")
-
-
 def hint() -> str:
     """What to do where no format was told."""
     return f"formats: {', '.join(names())}; --from FORMAT reads it as one of them"
-
-
-def detect(head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) -> Format:
-    """The format of a log from its first records, ops left out; none at all is a native log.
-
-    `tail`: its last records, which can show that a log of chat messages is another program's. Raises UnknownFormat,
-    which says what was seen.
-    """
-    head = [record for record in head[:HEAD] if not isinstance(record.get("ctxkit"), str)]
-    if not head:
-        return CHAT
-    foreign = any(map(is_foreign, (*head, *tail)))
-    at_once = not foreign and is_message(head[0])
-    if at_once and not any("type" in record for record in head):
-        return CHAT
-    if foreign and (told := dialect(head)):
-        return by_name(told)
-    for one in map(by_name, FAMILIES["openai"][:2]) if at_once else _formats():
-        if one.detect(head):
-            return FOREIGN if one is CHAT and foreign else one
-    from ctxkit.formats import sightings
-
-    raise sightings.refused(head[0], "its first record has")
-
-
-def _formats() -> Iterator[Format]:
-    return (by_name(name) for name in REGISTRY)

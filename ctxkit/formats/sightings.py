@@ -1,6 +1,6 @@
 """Sightings: what a file is that no format reads, in words for the error: whose shape it has, and what to do.
 
-Pipeline: `formats/registry.py` and `reading.py` ask here when detection failed, `reading.py` for the first bytes of
+Pipeline: `formats/detection.py` and `reading.py` ask here when detection failed, `reading.py` for the first bytes of
 every file that does not begin as JSON.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from ctxkit.core.jsontext import loads
 from ctxkit.errors import UnknownFormat
+from ctxkit.formats import registry
 
 BEGINNING = 1 << 16
 """Bytes of a file in which a program's signs stand, if it is no JSON."""
@@ -130,8 +131,6 @@ _CHECKPOINT = "ctxkit diff LOG FILE compares it with its log; ctxkit restore LOG
 
 def _error(words: str, hint: str, seen: str) -> UnknownFormat:
     """The error in words."""
-    from ctxkit.formats import registry
-
     if not words:
         return UnknownFormat(f"this is no format that ctxkit reads: {seen}", registry.hint())
     text = f"this looks like {words}, which ctxkit does not read"

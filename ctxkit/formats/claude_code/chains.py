@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -19,10 +19,8 @@ from ctxkit.formats.bodies import speaker
 from ctxkit.formats.claude_code.content import content_of, without_thinking
 from ctxkit.formats.claude_code.links import Kind
 from ctxkit.formats.claude_code.rows import text
+from ctxkit.formats.claude_code.session_rows import Changes, Rows, changed, shortened
 from ctxkit.formats.claude_code.sessions import line, row_of
-
-if TYPE_CHECKING:
-    from ctxkit.formats.claude_code.rewriting import Changes, Rows
 
 _TITLES = frozenset({"custom-title", "ai-title", "agent-name", "mode", "permission-mode", "agent-color", "tag"})
 """Rows that speak of the session as a whole: they stay."""
@@ -116,8 +114,6 @@ class _Anew:
 
         Of one that says less the first.
         """
-        from ctxkit.formats.claude_code.rewriting import changed, shortened
-
         for span in self._spans(kept.n):
             raw = self.edited.read(*span)
             row = loads(raw)
@@ -143,8 +139,6 @@ class _Anew:
 
     def _chained(self, raw: bytes, row: dict[str, Any], response: Any) -> bytes:
         """The row below the one before. `response`: the id of the response that it is of now; None: its own."""
-        from ctxkit.formats.claude_code.rewriting import changed
-
         uuid = text(row.get("uuid")) or self.session.fresh()
         asked: Changes = {("parentUuid",): self._parent, ("sessionId",): self.session.id}
         if row.get("isSidechain") is True:
@@ -214,8 +208,6 @@ def _is_prompt(kept: Kept) -> bool:
 
 
 def _titles(edited: Edited, rows: Rows, session: NewSession) -> Iterator[bytes]:
-    from ctxkit.formats.claude_code.rewriting import changed
-
     for entry in rows.entries:
         if entry.link >= 0 or entry.op:
             continue

@@ -13,77 +13,31 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import dumps, loads
-from ctxkit.core.messages import Content, Repairs
-from ctxkit.core.splice import Path, spliced
-from ctxkit.formats.base import Block, Edited, Kept, NewSession, Written
-from ctxkit.formats.claude_code.chain import Chain
+from ctxkit.core.jsontext import loads
+from ctxkit.core.messages import Repairs
+from ctxkit.core.splice import Path
+from ctxkit.formats.base import Edited, Kept, NewSession, Written
 from ctxkit.formats.claude_code.chains import anew, as_one
 from ctxkit.formats.claude_code.content import without_thinking
 from ctxkit.formats.claude_code.links import Kind
-from ctxkit.formats.claude_code.reader import ClaudeReader, on_chain
-from ctxkit.formats.claude_code.rows import ClaudeRow, text
-from ctxkit.formats.claude_code.sessions import blocks_of, marker, row_of
+from ctxkit.formats.claude_code.rows import text
+from ctxkit.formats.claude_code.session_rows import (
+    Changes,
+    Entry,
+    Rows,
+    SessionRow,
+    as_line,
+    changed,
+    entries_of,
+    shortened,
+)
+from ctxkit.formats.claude_code.sessions import marker, row_of
 from ctxkit.formats.patching import Patch, patched
 
 PARENT: Path = ("parentUuid",)
 SESSION: Path = ("sessionId",)
 _LAST = 1 << 60
 """The order of a row's own patch: what is put in at its place comes before."""
-Changes = dict[Path, Any]
-"""New values by place."""
-
-
-class SessionRow(ClaudeRow):
-    """A row with its further links."""
-
-    sessionId: Any = None
-    leafUuid: Any = None
-    logicalParentUuid: Any = None
-
-
-class Entry(msgspec.Struct, gc=False):
-    """A row of the file: where it stands, and its links. `link`: its index in the chain, or -1; `op`: it is an op."""
-
-    offset: int
-    size: int
-    session: str
-    leaf: str
-    logical: str
-    link: int
-    op: bool = False
-
-
-def _entries(block: Block) -> Iterator[Entry]:
-    """The rows of a block."""
-    for i, row in enumerate(block.rows):
-        yield Entry(block.offsets[i], block.sizes[i], text(row.sessionId), text(row.leafUuid),
-                    text(row.logicalParentUuid), -1, isinstance(row.ctxkit, str))  # fmt: skip
-
-
-class Rows:
-    """The rows of the log and the tree they hang in, read once more."""
-
-    def __init__(self, edited: Edited) -> None:
-        reader = ClaudeReader()
-        self.entries: list[Entry] = []
-        self.of_link: list[Entry] = []
-        self.session, words = "", dict[str, str]()
-        for block in edited.blocks(SessionRow):
-            reader.feed(block)
-            for row, entry in zip(block.rows, _entries(block), strict=True):
-                entry.session = words.setdefault(entry.session, entry.session)
-                self.session = entry.session or self.session
-                self.entries.append(entry)
-                if on_chain(row):
-                    entry.link = len(self.of_link)
-                    self.of_link.append(entry)
-        self.chain: Chain = reader.tree
-        self.responses = reader.responses
-        self.links_of: dict[int, list[int]] = {}
-        for index, n in enumerate(self.chain.links.numbers):
-            if n:
-                self.links_of.setdefault(n, []).append(index)
 
 
 class _NotInPlace(Exception):
@@ -119,7 +73,7 @@ def _copied(edited: Edited, session: NewSession) -> Written:
     """The session with another id, or its own, and nothing else changed: no row is held."""
 
     def entries() -> Iterator[Entry]:
-        return (entry for block in edited.blocks(SessionRow) for entry in _entries(block))
+        return (entry for block in edited.blocks(SessionRow) for entry in entries_of(block))
 
     identity = session.id
     for entry in entries() if not identity else ():
@@ -145,30 +99,6 @@ def _patches(
             asked = {SESSION: session.id, **asked}
         if asked:
             yield Patch(entry.offset, _LAST, entry.size, changed(edited.read(entry.offset, entry.size), asked))
-
-
-def changed(raw: bytes, asked: Changes) -> bytes:
-    """A row with other values; its other bytes stay. A place that is not there yet comes at the end."""
-    try:
-        return spliced(raw, {path: _json(value) for path, value in asked.items()})
-    except KeyError:
-        row = loads(raw)
-        for path, value in asked.items():
-            inner = row
-            for key in path[:-1]:
-                inner = inner.setdefault(key, {})
-            inner[path[-1]] = value
-        return _json(row)
-
-
-def shortened(row: dict[str, Any], content: Content, repairs: Repairs) -> Changes:
-    """What changes in the row of a message that says less; who said it, and to whom, stays."""
-    asked: Changes = {("message", "content"): blocks_of(content, repairs)}
-    return asked | {("toolUseResult",): None} if "toolUseResult" in row else asked
-
-
-def _json(value: Any) -> bytes:
-    return dumps(value).encode("ascii")
 
 
 class Plan:
@@ -382,7 +312,7 @@ class Plan:
             if row is not None:
                 parent = row["uuid"]
                 self.keys.append(row["uuid"])
-                self.added.append(Patch(offset, len(self.added), 0, _json(row) + b"\n"))
+                self.added.append(Patch(offset, len(self.added), 0, as_line(row) + b"\n"))
         return parent
 
     def _end(self) -> None:
@@ -398,7 +328,7 @@ class Plan:
         leaf = staying[spoken[-1]]
         if self._led_away(leaf, on_path):
             row = marker(self.session, self.links.uuids[leaf])
-            self.added.append(Patch(self.edited.size, len(self.added), 0, _json(row) + b"\n"))
+            self.added.append(Patch(self.edited.size, len(self.added), 0, as_line(row) + b"\n"))
 
     def _led_away(self, leaf: int, on_path: set[int]) -> bool:
         """Whether the program would go on elsewhere: from another branch, or from rows that hang on the leaf."""

@@ -1,0 +1,100 @@
+"""The rows of a Claude Code session that is written anew: where they stand, their tree, and other values for one.
+
+Pipeline: `rewriting.py` patches these rows where they stand, `chains.py` puts them in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.messages import Content, Repairs
+from ctxkit.core.splice import Path, spliced
+from ctxkit.formats.base import Block, Edited
+from ctxkit.formats.claude_code.chain import Chain
+from ctxkit.formats.claude_code.reader import ClaudeReader, on_chain
+from ctxkit.formats.claude_code.rows import ClaudeRow, text
+from ctxkit.formats.claude_code.sessions import blocks_of
+
+Changes = dict[Path, Any]
+"""New values by place."""
+
+
+class SessionRow(ClaudeRow):
+    """A row with its further links."""
+
+    sessionId: Any = None
+    leafUuid: Any = None
+    logicalParentUuid: Any = None
+
+
+class Entry(msgspec.Struct, gc=False):
+    """A row of the file: where it stands, and its links. `link`: its index in the chain, or -1; `op`: it is an op."""
+
+    offset: int
+    size: int
+    session: str
+    leaf: str
+    logical: str
+    link: int
+    op: bool = False
+
+
+def entries_of(block: Block) -> Iterator[Entry]:
+    """The rows of a block."""
+    for i, row in enumerate(block.rows):
+        yield Entry(block.offsets[i], block.sizes[i], text(row.sessionId), text(row.leafUuid),
+                    text(row.logicalParentUuid), -1, isinstance(row.ctxkit, str))  # fmt: skip
+
+
+class Rows:
+    """The rows of the log and the tree they hang in, read once more."""
+
+    def __init__(self, edited: Edited) -> None:
+        reader = ClaudeReader()
+        self.entries: list[Entry] = []
+        self.of_link: list[Entry] = []
+        self.session, words = "", dict[str, str]()
+        for block in edited.blocks(SessionRow):
+            reader.feed(block)
+            for row, entry in zip(block.rows, entries_of(block), strict=True):
+                entry.session = words.setdefault(entry.session, entry.session)
+                self.session = entry.session or self.session
+                self.entries.append(entry)
+                if on_chain(row):
+                    entry.link = len(self.of_link)
+                    self.of_link.append(entry)
+        self.chain: Chain = reader.tree
+        self.responses = reader.responses
+        self.links_of: dict[int, list[int]] = {}
+        for index, n in enumerate(self.chain.links.numbers):
+            if n:
+                self.links_of.setdefault(n, []).append(index)
+
+
+def changed(raw: bytes, asked: Changes) -> bytes:
+    """A row with other values; its other bytes stay. A place that is not there yet comes at the end."""
+    try:
+        return spliced(raw, {path: as_line(value) for path, value in asked.items()})
+    except KeyError:
+        row = loads(raw)
+        for path, value in asked.items():
+            inner = row
+            for key in path[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[path[-1]] = value
+        return as_line(row)
+
+
+def shortened(row: dict[str, Any], content: Content, repairs: Repairs) -> Changes:
+    """What changes in the row of a message that says less; who said it, and to whom, stays."""
+    asked: Changes = {("message", "content"): blocks_of(content, repairs)}
+    return asked | {("toolUseResult",): None} if "toolUseResult" in row else asked
+
+
+def as_line(value: Any) -> bytes:
+    """A row as bytes, without the end of its line."""
+    return dumps(value).encode("ascii")
