@@ -15,6 +15,7 @@ from ctxkit.chain import findings as chain
 from ctxkit.core.findings import Finding
 from ctxkit.core.fit import dangling, faults
 from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.ops import odd_provenance
 from ctxkit.errors import DamagedOp, Misfit
 from ctxkit.formats.base import Noted, Proofs
 from ctxkit.opened import OpenedLog
@@ -98,6 +99,10 @@ def _ops(log: OpenedLog) -> Iterator[Finding]:
             yield Finding(where, "dangling-op", f"{entry.name} {missing}")
         elif entry.op is None:
             yield Finding(where, "unknown-op", f"{entry.name!r} is not known to this ctxkit")
+        elif odd := odd_provenance(entry.body):
+            fields = ", ".join(f"`{field}`" for field in odd)
+            text = f"{entry.name} has values of an unknown shape in fields that the replay does not read: {fields}"
+            yield Finding(where, "odd-field", text, note=True)
 
 
 def _images(log: OpenedLog) -> Iterator[Finding]:

@@ -89,8 +89,7 @@ class CommittingLog(AppendingLog):
         """A settled op, to stand behind the ops that came. One that puts a whole context in place keeps its point, as
         later messages stay beside it.
         """
-        boundary = isinstance(op, Edit) or (isinstance(op, Restore) and op.mode == "replace")
-        return op if boundary else msgspec.structs.replace(op, at=self.here())
+        return op if puts_whole(op) else msgspec.structs.replace(op, at=self.here())
 
     def _repeated(self, name: str) -> Op | None:
         """The op with `op_id`, where the log has it already: durable now. Raises Usage where that is another command's,
@@ -190,7 +189,12 @@ class CommittingLog(AppendingLog):
 
 def replaces(op: Op) -> bool:
     """Whether an op puts another context in the place of the one that is there, so that a checkpoint comes before."""
-    return isinstance(op, Compact | Clear | Edit) or (isinstance(op, Restore) and op.mode == "replace")
+    return isinstance(op, Compact | Clear) or puts_whole(op)
+
+
+def puts_whole(op: Op) -> bool:
+    """Whether an op says all that the context holds."""
+    return isinstance(op, Edit) or (isinstance(op, Restore) and op.mode == "replace")
 
 
 def sizes(before: State, after: State, counted: Figures | None) -> tuple[Count, Count]:

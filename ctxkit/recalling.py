@@ -7,8 +7,8 @@ Pipeline: `core/needle.py` (traces) -> `store/scan.py` (where in the bytes) -> t
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, assert_never
 
 import msgspec
 
@@ -17,7 +17,22 @@ from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Content, Message
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.needle import Needle, Span
-from ctxkit.core.ops import Compact, Edit, Forget, Restore, Trim
+from ctxkit.core.ops import (
+    Clear,
+    Compact,
+    Edit,
+    Forget,
+    Interrupted,
+    Mark,
+    Protect,
+    Recall,
+    Restore,
+    Rewind,
+    Trim,
+    Undo,
+    Unprotect,
+    Window,
+)
 from ctxkit.core.standing import IN, WORDS, Standing, Standings
 from ctxkit.core.texts import Words, texts
 from ctxkit.core.times import day, written
@@ -188,22 +203,36 @@ class Search:
 def _brought(made: LedgerEntry) -> Iterator[tuple[Name, str, Any, str]]:
     """The words that an op holds: whose they are, their role, the message (of a stub: what replaces the content)."""
     op = made.op
-    if isinstance(op, Compact) and op.text is not None:
-        yield ItemName(made.id, 1), "user", {"role": "user", "content": op.text}, "item"
-    if isinstance(op, Compact | Trim):
-        for text, stub in op.stubs.items():
-            yield from ((name, "shortened", stub, "stub") for name in Names.parse(text))
-    if isinstance(op, Forget):
-        for retold in op.summaries:
-            if retold.text is not None:
-                name = retold.op if "." in retold.op else f"{retold.op}.1"
-                message = {"role": "user", "content": retold.text}
-                yield from ((one, "user", message, "item") for one in Names.parse(name).items)
-    if isinstance(op, Edit | Restore):
-        for k, item in enumerate(op.items, start=1):
-            if item.message is not None:
-                role = item.message.get("role")
-                yield ItemName(made.id, k), role if isinstance(role, str) else "user", item.message, "item"
+    match op:
+        case Compact(text=text, stubs=stubs):
+            if text is not None:
+                yield ItemName(made.id, 1), "user", {"role": "user", "content": text}, "item"
+            yield from _shortened(stubs)
+        case Trim(stubs=stubs):
+            yield from _shortened(stubs)
+        case Forget(summaries=summaries):
+            for retold in summaries:
+                if retold.text is not None:
+                    name = retold.op if "." in retold.op else f"{retold.op}.1"
+                    message = {"role": "user", "content": retold.text}
+                    yield from ((one, "user", message, "item") for one in Names.parse(name).items)
+        case Edit(items=items) | Restore(items=items):
+            for k, item in enumerate(items, start=1):
+                if item.message is not None:
+                    role = item.message.get("role")
+                    yield ItemName(made.id, k), role if isinstance(role, str) else "user", item.message, "item"
+        case (
+            None | Clear() | Mark() | Rewind() | Recall() | Protect() | Unprotect() | Window() | Undo() | Interrupted()
+        ):  # they hold no words of a message
+            pass
+        case _:
+            assert_never(op)
+
+
+def _shortened(stubs: Mapping[str, Any]) -> Iterator[tuple[Name, str, Any, str]]:
+    """What messages say since an op shortened them."""
+    for text, stub in stubs.items():
+        yield from ((name, "shortened", stub, "stub") for name in Names.parse(text))
 
 
 def _in_stretches(messages: Any, stretches: Iterable[Span], *, more: bool) -> Iterator[int]:

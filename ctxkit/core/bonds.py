@@ -10,10 +10,26 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Collection
 from itertools import chain
+from typing import assert_never
 
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import NOTHING, ItemName, Names
-from ctxkit.core.ops import Compact, Edit, Forget, Mark, Protect, Recall, Restore, Trim, Unprotect, Window
+from ctxkit.core.ops import (
+    Clear,
+    Compact,
+    Edit,
+    Forget,
+    Interrupted,
+    Mark,
+    Protect,
+    Recall,
+    Restore,
+    Rewind,
+    Trim,
+    Undo,
+    Unprotect,
+    Window,
+)
 from ctxkit.core.overlaps import Overlaps
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.transcript import Cut
@@ -36,8 +52,10 @@ def concerns(what: LedgerEntry | Cut) -> Names | None:
             return Names(items=(ItemName(agent or "", 0 if agent is None else -1),))  # no item is called that
         case Mark():
             return NOTHING
-        case _:
+        case None | Clear() | Rewind() | Edit() | Restore() | Undo() | Interrupted():
             return None
+        case _:
+            assert_never(what.op)
 
 
 def joined(some: Collection[Names]) -> Names:

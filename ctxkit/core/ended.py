@@ -7,12 +7,29 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from typing import assert_never
 
 import msgspec
 
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import NOTHING, ItemName, Names
-from ctxkit.core.ops import Compact, Edit, Forget, Interrupted, Op, Recall, Restore, Rewind, Trim
+from ctxkit.core.ops import (
+    Clear,
+    Compact,
+    Edit,
+    Forget,
+    Interrupted,
+    Mark,
+    Op,
+    Protect,
+    Recall,
+    Restore,
+    Rewind,
+    Trim,
+    Undo,
+    Unprotect,
+    Window,
+)
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import Ended, State
 
@@ -67,8 +84,10 @@ def _touched(state: State, entry: LedgerEntry, op: Op) -> Names | None:
             return Names(Ranges.span(start + 1, op.at.messages))
         case Interrupted():
             return Names(Ranges.span(state.turn(op.at.messages), op.at.messages))
-        case _:
+        case Clear() | Mark() | Protect() | Unprotect() | Window() | Undo():
             return None
+        case _:
+            assert_never(op)
 
 
 def _all(names: Iterable[str]) -> Names:
@@ -82,8 +101,13 @@ def brought(entry: LedgerEntry) -> list[ItemName]:
             return [ItemName(entry.id, 1)]
         case Edit(items=items) | Restore(items=items):
             return [ItemName(entry.id, k) for k, item in enumerate(items, start=1) if item.n is None]
-        case _:
+        case (
+            None | Clear() | Mark() | Rewind() | Forget() | Recall() | Protect() | Unprotect() | Window() | Compact()
+            | Trim() | Undo() | Interrupted()
+        ):  # fmt: skip
             return []
+        case _:
+            assert_never(entry.op)
 
 
 def role_of(state: State, name: ItemName) -> str:

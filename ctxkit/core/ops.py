@@ -1,13 +1,14 @@
 """The ops: one class per op, as it stands on the wire (docs/log-format.md).
 
 Pipeline: `policies/*` decide an op, `stamp` gives it its envelope, `store` appends its line; `ledger` reads it back and
-`replay` folds it. Fields that the fold does not read are provenance.
+`replay` folds it. `Op` is the closed union of these classes: where ops are told apart, `assert_never` lets mypy name
+the place that misses one. Each class declares in `folded` which of its fields the replay reads; the others are
+provenance, which is kept as it stands, whatever it holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar, TypeAlias, get_args
 
 import msgspec
 
@@ -42,10 +43,15 @@ class Count(msgspec.Struct, omit_defaults=True):
     counter: str | None = None
 
 
-class Op(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
-    """The envelope of every op. `id` is unique and minted before the write; `ts` ISO UTC; `prev` is the digest
+class Envelope(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
+    """The fields of every op. `id` is unique and minted before the write; `ts` ISO UTC; `prev` is the digest
     of the op before it (`core/chain.py`); `sum` guards the rest.
     """
+
+    folded: ClassVar[frozenset[str]]
+    """The fields of this op that the replay reads, besides those of `ENVELOPE_FOLDED`."""
+    brings_in: ClassVar[str] = ""
+    """What of this op reaches the model, in words."""
 
     at: At
     id: str = ""
@@ -63,21 +69,27 @@ class Op(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
         return str(self.__struct_config__.tag)
 
 
-class Clear(Op, tag="clear"):
+class Clear(Envelope, tag="clear"):
     """A boundary: all messages and marks go, the preamble and `keep` stay; with `agent` only that agent's messages."""
+
+    folded = frozenset({"agent", "keep"})
 
     agent: str | None = None
     keep: str = ""
 
 
-class Mark(Op, tag="mark"):
+class Mark(Envelope, tag="mark"):
     """A position in the log."""
+
+    folded = frozenset({"label"})
 
     label: str | None = None
 
 
-class Rewind(Op, tag="rewind"):
+class Rewind(Envelope, tag="rewind"):
     """Removes what entered after the mark with op id `to`."""
+
+    folded = frozenset({"to"})
 
     to: str
     label: str | None = None
@@ -95,12 +107,15 @@ class Retold(msgspec.Struct, omit_defaults=True):
     keep: bool = False
 
 
-class Forget(Op, tag="forget"):
+class Forget(Envelope, tag="forget"):
     """Removes the messages `ids`, steps closed, and with them `planning`; of other messages only `parts`, by name.
 
     `answer`: a model's, where it chose; the `tool` by which it did. `cleans`: of a cleanup, which has `planning` alone,
     the id of the forget or remember that it completes: it is void where that one is.
     """
+
+    folded = frozenset({"ids", "parts", "planning", "summaries", "cleans"})
+    brings_in = "the texts of `summaries`"
 
     ids: str
     parts: dict[str, list[Index]] = {}
@@ -117,39 +132,50 @@ class Remember(Forget, tag="remember"):
     """Keeps only what was asked for: `ids` are the others, which leave."""
 
 
-class Recall(Op, tag="recall"):
+class Recall(Envelope, tag="recall"):
     """Brings back messages that are out for any reason but a boundary."""
 
+    folded = frozenset({"ids"})
+
     ids: str
 
 
-class Protect(Op, tag="protect"):
+class Protect(Envelope, tag="protect"):
     """From now on never compacted, trimmed, windowed out, or forgotten without force."""
 
+    folded = frozenset({"ids"})
+
     ids: str
 
 
-class Unprotect(Op, tag="unprotect"):
+class Unprotect(Envelope, tag="unprotect"):
     """Takes the protection away again."""
 
+    folded = frozenset({"ids"})
+
     ids: str
 
 
-class Window(Op, tag="window"):
+class Window(Envelope, tag="window"):
     """The time window in seconds: 0 = off, null = follow the default; for one agent where `agent` is given."""
+
+    folded = frozenset({"seconds", "agent"})
 
     seconds: int | None
     agent: str | None = None
     asked: str | None = None
 
 
-class Compact(Op, tag="compact"):
+class Compact(Envelope, tag="compact"):
     """Replaces exactly `ids` by a summary `text` (none: by nothing); `stubs` stay, shortened.
 
     `budget`: tokens, by the counter's base, that `text` was made for, so that it can be told again without some.
     `model`: who wrote it; `asked`: how many `requests` that took, and digests of `prompt`, `input` and `reply`;
     `fallback`: which model gave no summary, and why, where rules made it instead.
     """
+
+    folded = frozenset({"ids", "text", "stubs"})
+    brings_in = "its `text` and `stubs`"
 
     ids: str
     text: str | None = None
@@ -162,8 +188,11 @@ class Compact(Op, tag="compact"):
     asked: dict[str, Any] = {}
 
 
-class Trim(Op, tag="trim"):
+class Trim(Envelope, tag="trim"):
     """Drops `ids` and shortens `stubs` to fit a budget in tokens of `counter`; `parts`: as of forget."""
+
+    folded = frozenset({"ids", "parts", "stubs"})
+    brings_in = "its `stubs`"
 
     ids: str
     parts: dict[str, list[Index]] = {}
@@ -187,15 +216,21 @@ class Item(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True):
     protected: bool = False
 
 
-class Edit(Op, tag="edit"):
+class Edit(Envelope, tag="edit"):
     """A boundary, then the items in order: exactly these."""
+
+    folded = frozenset({"items", "ts"})
+    brings_in = "its literals"
 
     items: list[Item]
     shown: str | None = None
 
 
-class Restore(Op, tag="restore"):
+class Restore(Envelope, tag="restore"):
     """A snapshot's messages: appended, or (mode `replace`) after a boundary."""
+
+    folded = frozenset({"items", "mode", "ts"})
+    brings_in = "its literals"
 
     items: list[Item]
     mode: str = "append"
@@ -203,25 +238,32 @@ class Restore(Op, tag="restore"):
     skipped: str = ""
 
 
-class Undo(Op, tag="undo"):
+class Undo(Envelope, tag="undo"):
     """Voids the op with id `op`; of an undo: a redo."""
+
+    folded = frozenset({"op"})
 
     op: str
 
 
-class Interrupted(Op, tag="interrupted"):
+class Interrupted(Envelope, tag="interrupted"):
     """A program's own line: the messages from the last user message on are dropped. Needs no envelope."""
+
+    folded = frozenset()
 
     at: At = msgspec.field(default_factory=lambda: At(messages=-1))
 
 
-BY_NAME: dict[str, type[Op]] = {
-    str(kind.__struct_config__.tag): kind
-    for kind in (
-        Clear, Mark, Rewind, Forget, Remember, Recall, Protect, Unprotect, Window, Compact, Trim, Edit, Restore, Undo,
-        Interrupted,
-    )
-}  # fmt: skip
+Op: TypeAlias = (
+    Clear | Mark | Rewind | Forget | Remember | Recall | Protect | Unprotect | Window | Compact | Trim | Edit | Restore
+    | Undo | Interrupted
+)  # fmt: skip
+"""Every op there is."""
+
+BY_NAME: dict[str, type[Op]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Op)}
+
+ENVELOPE_FOLDED = frozenset({"at", "id", "v", "sum"})
+"""The fields of the envelope that the replay reads."""
 
 NAME_FIELDS = ("ids", "planning", "keep", "closed", "skipped")
 
@@ -229,7 +271,8 @@ NAME_FIELDS = ("ids", "planning", "keep", "closed", "skipped")
 def parse(body: dict[str, Any]) -> Op | None:
     """The op of a line's object; None for a name or version that this ctxkit does not know (replay 24).
 
-    Raises ValueError where a field is missing, has the wrong type, or does not read as names.
+    Provenance of a shape that is not known is left out of the op; `body` still has it. Raises ValueError where a field
+    that the replay reads is missing, has the wrong type, or does not read as names.
     """
     kind = BY_NAME.get(body["ctxkit"])
     version = body.get("v", VERSION)
@@ -237,14 +280,40 @@ def parse(body: dict[str, Any]) -> Op | None:
     if kind is None or (isinstance(version, int) and version > newest):
         return None
     try:
+        return _converted(body, kind)
+    except ValueError:
+        odd = odd_provenance(body)
+        if not odd:
+            raise
+        return _converted({key: value for key, value in body.items() if key not in odd}, kind)
+
+
+def provenance(kind: type[Op]) -> frozenset[str]:
+    """The fields of an op that the replay does not read."""
+    return frozenset(kind.__struct_fields__) - kind.folded - ENVELOPE_FOLDED
+
+
+def odd_provenance(body: dict[str, Any]) -> list[str]:
+    """The provenance of a line's object whose values are of a shape that is not known."""
+    kind, found = BY_NAME[body["ctxkit"]], []
+    unread = provenance(kind)
+    for field in msgspec.structs.fields(kind):
+        if field.name in unread and field.name in body:
+            try:
+                _check(field.name, msgspec.convert(body[field.name], field.type))
+            except ValueError:
+                found.append(field.name)
+    return found
+
+
+def _converted(body: dict[str, Any], kind: type[Op]) -> Op:
+    """The op, every field of it checked. Raises ValueError."""
+    try:
         op = msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
-    for field, number in _numbers(op):
-        if not -LARGEST < number < LARGEST:
-            raise ValueError(f"`{field}` is a number beyond all bounds")
-    for field in NAME_FIELDS:
-        Names.parse(getattr(op, field, ""))
+    for field in op.__struct_fields__:
+        _check(field, getattr(op, field))
     for name in getattr(op, "stubs", ()):
         Names.parse(name)
     for name, places in getattr(op, "parts", {}).items():
@@ -260,14 +329,16 @@ def parse(body: dict[str, Any]) -> Op | None:
     return op
 
 
-def _numbers(op: msgspec.Struct) -> Iterator[tuple[str, float]]:
-    """The numbers that an op is played with, and their fields."""
-    for field in op.__struct_fields__:
-        value = getattr(op, field)
-        if isinstance(value, int | float):
-            yield field, value
-        elif isinstance(value, At | Count):
-            yield from _numbers(value)
+def _check(field: str, value: object) -> None:
+    """Raises ValueError for a number beyond all bounds, and for names that do not read."""
+    if isinstance(value, int | float):
+        if not -LARGEST < value < LARGEST:
+            raise ValueError(f"`{field}` is a number beyond all bounds")
+    elif isinstance(value, At | Count):
+        for inner in value.__struct_fields__:
+            _check(inner, getattr(value, inner))
+    elif field in NAME_FIELDS and isinstance(value, str):
+        Names.parse(value)
 
 
 def path(place: Index) -> tuple[int, ...]:

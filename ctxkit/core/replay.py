@@ -8,6 +8,7 @@ what it came to is a `State`; `context` projects it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import assert_never
 
 from ctxkit.core.effects import HIDING, Item, Key, Out
 from ctxkit.core.fit import check, dangling, faults
@@ -113,7 +114,18 @@ def undone(state: State, events: list[Event], after_ops: int) -> dict[int, Ledge
 
 def represents(op: Op | None) -> bool:
     """Whether an op, or (None) a program's cut, only tells the context in other words, which a rewind undoes."""
-    return op is None or isinstance(op, Compact | Trim) or (isinstance(op, Restore) and op.mode != "replace")
+    match op:
+        case None | Compact() | Trim():
+            return True
+        case Restore(mode=mode):
+            return mode != "replace"
+        case (
+            Clear() | Mark() | Rewind() | Forget() | Recall() | Protect() | Unprotect() | Window() | Edit() | Undo()
+            | Interrupted()
+        ):  # fmt: skip
+            return False
+        case _:
+            assert_never(op)
 
 
 def goes_back_to(state: State, when: When, op: Op | None, after_ops: int) -> When | None:
@@ -124,8 +136,13 @@ def goes_back_to(state: State, when: When, op: Op | None, after_ops: int) -> Whe
         case Interrupted(at=at):
             start = state.turn(at.messages)
             return (state.transcript.row_of[start - 1], after_ops) if start else when
-        case _:
+        case (
+            None | Clear() | Mark() | Forget() | Recall() | Protect() | Unprotect() | Window() | Compact() | Trim()
+            | Edit() | Restore() | Undo()
+        ):  # fmt: skip
             return None
+        case _:
+            assert_never(op)
 
 
 def _names(text: str, at: int) -> Names:
@@ -189,6 +206,8 @@ class Fold:
                 self.enter(entry, op, items)
             case Undo():
                 pass
+            case _:
+                assert_never(op)
 
     def boundary(self, source: int, at: int, keep: Names, *, spare_preamble: bool, kind: str) -> None:
         """All messages up to `at`, all items and all marks go; what slipped in is later (replay 22)."""
@@ -380,7 +399,7 @@ class Fold:
             case Edit(items=items) | Restore(items=items) if name.k <= len(items):
                 origin = items[name.k - 1].origin
                 return self._told(Names.parse(origin).single, source.number) if isinstance(origin, str) else NOTHING
-            case _:
+            case _:  # it brought nothing in under this name
                 return NOTHING
 
     def cut(self, source: int, cut: Cut) -> None:

@@ -42,6 +42,13 @@ FIELDS: dict[str, dict[str, Any]] = {
 OPS = st.one_of(*(st.builds(ops.BY_NAME[name], at=st.just(AT), id=TEXT, **fields) for name, fields in FIELDS.items()))
 
 
+def as_json_values() -> st.SearchStrategy[Any]:
+    """Any value that a line of JSON can hold, and those that are nearly of a field's shape."""
+    near = st.sampled_from(["me", "1-3", "x", {"messages": 1}, {"messages": "1"}, {"args": 1}, {"tool": "t"}, 2**60])
+    plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT | near
+    return st.recursive(plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3))
+
+
 def test_every_op_is_known() -> None:
     """The table of names holds the ops of the specification, each under its own name."""
     assert ops.BY_NAME.keys() == FIELDS.keys()

@@ -18,35 +18,6 @@ from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
 
 PAGE = DOCS / "log-format.md"
 
-FOLDED: dict[str, set[str]] = {
-    "clear": {"agent", "keep"},
-    "mark": {"label"},
-    "rewind": {"to"},
-    "forget": {"ids", "parts", "planning", "summaries"},
-    "remember": {"ids", "planning", "summaries"},
-    "recall": {"ids"},
-    "protect": {"ids"},
-    "unprotect": {"ids"},
-    "window": {"seconds", "agent"},
-    "compact": {"ids", "text", "stubs"},
-    "trim": {"ids", "parts", "stubs"},
-    "edit": {"items"},
-    "restore": {"items", "mode"},
-    "undo": {"op"},
-    "interrupted": set(),
-}
-"""What the replay reads; the rest of an op is provenance."""
-
-BRINGS_IN = {
-    "forget": "the texts of `summaries`",
-    "remember": "the texts of `summaries`",
-    "compact": "its `text` and `stubs`",
-    "trim": "its `stubs`",
-    "edit": "its literals",
-    "restore": "its literals",
-}
-"""What of an op reaches the model."""
-
 ENVELOPE = {
     "ctxkit": "the op's name",
     "at": "how far the log reached when the op was decided",
@@ -86,7 +57,7 @@ def rows(kind: type[msgspec.Struct], *, bold: Collection[str] = (), leave: Colle
     for field in msgspec.structs.fields(kind):
         if field.name in leave:
             continue
-        text = "names" if issubclass(kind, ops.Op) and field.name in ops.NAME_FIELDS else spoken(field.type)
+        text = "names" if issubclass(kind, ops.Envelope) and field.name in ops.NAME_FIELDS else spoken(field.type)
         text = text if field.required else text.removesuffix(" or null")
         key = f"**`{field.encode_name}`**" if field.name in bold else f"`{field.encode_name}`"
         found.append(f"| {key} | {text} | {'required' if field.required else 'optional'} |")
@@ -95,8 +66,8 @@ def rows(kind: type[msgspec.Struct], *, bold: Collection[str] = (), leave: Colle
 
 def section(name: str, kind: type[ops.Op]) -> str:
     """One op: what it is, whether it reaches the model, its fields."""
-    envelope = {field.name for field in msgspec.structs.fields(ops.Op)}
-    fields = rows(kind, bold=FOLDED[name], leave=envelope)
+    envelope = {field.name for field in msgspec.structs.fields(ops.Envelope)}
+    fields = rows(kind, bold=kind.folded, leave=envelope)
     writer = "Read; no command writes it yet"
     if name in COMMANDS:
         writer = f"Written by [`ctxkit {name}`](commands/{name}.md)"
@@ -104,7 +75,7 @@ def section(name: str, kind: type[ops.Op]) -> str:
         writer += " and [`ctxkit redo`](commands/redo.md)"
     if name == "interrupted":
         writer = "Written by other programs"
-    reaches = f"Reaches the model: {BRINGS_IN[name]}." if name in BRINGS_IN else "Reaches the model: no."
+    reaches = f"Reaches the model: {kind.brings_in}." if kind.brings_in else "Reaches the model: no."
     lines = [f"### {name}", "", plain(kind.__doc__), f"{writer}.", reaches]
     if fields:
         lines += ["", "| field | type | |", "|---|---|---|", *fields]
@@ -114,7 +85,7 @@ def section(name: str, kind: type[ops.Op]) -> str:
 def table(kind: type[msgspec.Struct], words: dict[str, str]) -> str:
     """The fields of the envelope or of `at`, with what they mean."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    if kind is ops.Op:
+    if kind is ops.Envelope:
         assert set(words) == {"ctxkit", *fields}
     else:
         assert set(words) == set(fields)
@@ -136,11 +107,10 @@ def parts() -> str:
 
 def test_fields(update: bool) -> None:
     """Every op with every field stands on the page, as its class declares it."""
-    assert set(FOLDED) == set(ops.BY_NAME)
-    for name, kind in ops.BY_NAME.items():
-        assert FOLDED[name] <= {field.name for field in msgspec.structs.fields(kind)}
+    for kind in ops.BY_NAME.values():
+        assert kind.folded <= {field.name for field in msgspec.structs.fields(kind)}
     text = PAGE.read_text(encoding="utf-8")
-    text = with_part(text, "envelope", table(ops.Op, ENVELOPE))
+    text = with_part(text, "envelope", table(ops.Envelope, ENVELOPE))
     text = with_part(text, "at", table(ops.At, AT))
     text = with_part(text, "ops", "\n\n".join(section(name, kind) for name, kind in ops.BY_NAME.items()))
     settle(PAGE, with_part(text, "parts", parts()), update=update)
