@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ctxkit.appending import require_message
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened, typed
 from ctxkit.core.times import iso, written
@@ -77,7 +77,7 @@ def command(
                 error.message += f"; {added} of {len(records)} messages were added"
             raise
         if log != "-" and not dry_run:
-            io.Streams.done = f"{render.count(added + 1, 'message')} added"
+            io.Streams.done = f"{layout.count(added + 1, 'message')} added"
         cleaned += target.cleaned
         warned += target.warned
         if dry_run or reading.json:
@@ -149,7 +149,7 @@ def _said(target: Log, added: int) -> str:
     count = len(target.messages)
     if added == 1 and target.opening.path is not None and not target.dry_run:
         return f"message {count}"
-    return render.count(added, "message")
+    return layout.count(added, "message")
 
 
 def _stdin() -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
 from ctxkit.core.kept import Head
 from ctxkit.core.times import seconds
@@ -42,7 +42,7 @@ def lines(log: Log, found: Recovery, *, points: bool = True) -> Iterator[Line]:
     if not points:
         return
     if found.checkpoint is not None and not found.sound:
-        size = render.count(found.checkpoint.message_count, "message")
+        size = layout.count(found.checkpoint.message_count, "message")
         yield [Ink("checkpoint", "cyan"), f": {named(found.checkpoint)}: {size}"]
     for point in found.points:
         yield [Ink(point.to, "cyan"), f": {told(point)}"]
@@ -60,7 +60,7 @@ def _some(found: list[Line]) -> Iterator[Line]:
 
 def told(point: Point) -> str:
     """`message 47 ends the last whole step: 48-50 would leave (3 messages)`."""
-    then = f"{short(point.leaves)} would leave ({render.count(point.count, 'message')})"
+    then = f"{short(point.leaves)} would leave ({layout.count(point.count, 'message')})"
     return f"message {point.message} ends {ENDS[point.to]}: {then if point.count else 'nothing has to leave'}"
 
 

@@ -54,9 +54,9 @@ def _run(args: list[str]) -> int:
             io.flush()
             return status if isinstance(status, int) else ExitCode.DONE
         except HelpAsked as asked:
-            from ctxkit.cli import help as pages
+            from ctxkit.cli.page_view import show
 
-            pages.show(asked.name)
+            show(asked.name)
             io.flush()
             return ExitCode.DONE
         except typer.Exit as stop:

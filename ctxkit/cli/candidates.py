@@ -140,7 +140,7 @@ def _marks(log: Any) -> Iterator[Candidate]:
 
 
 def _ops(log: Any) -> Iterator[Candidate]:
-    from ctxkit.cli.log import what
+    from ctxkit.cli.op_view import what
 
     state = log.state()
     for entry in reversed(state.ledger.entries):

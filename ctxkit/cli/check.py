@@ -11,7 +11,7 @@ import typer
 from ctxkit.chain import head as head_of
 from ctxkit.chain import proved
 from ctxkit.checking import undone_damage
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
@@ -75,11 +75,11 @@ def command(
     io.flush()
     if since is not None:
         came = len(target.ledger.entries) - since.number
-        io.say(f"the head is that of op {since.number} ({since.name}); {render.count(came, 'op')} came since")
+        io.say(f"the head is that of op {since.number} ({since.name}); {layout.count(came, 'op')} came since")
     findings = [one for one in told if not one.note]
-    notes = f", {render.count(len(told) - len(findings), 'note')}" if len(told) > len(findings) else ""
-    ops, messages = render.count(len(target.ledger.entries), "op"), render.count(len(target.messages), "message")
-    io.say(f"{messages}, {ops}: {render.count(len(findings), 'problem') if findings else 'nothing'} found{notes}")
+    notes = f", {layout.count(len(told) - len(findings), 'note')}" if len(told) > len(findings) else ""
+    ops, messages = layout.count(len(target.ledger.entries), "op"), layout.count(len(target.messages), "message")
+    io.say(f"{messages}, {ops}: {layout.count(len(findings), 'problem') if findings else 'nothing'} found{notes}")
     return int(ExitCode.NO) if findings else int(ExitCode.DONE)
 
 
@@ -96,20 +96,20 @@ def _accept(log: Log) -> None:
     from ctxkit.store.accepted import accept
 
     accept(sidecar, [*(one.key for one in found), *undone])
-    also = f" and {render.count(len(undone), 'undone op')}" if undone else ""
-    io.say(f"{render.count(len(found), 'break')} of the chain{also} accepted")
+    also = f" and {layout.count(len(undone), 'undone op')}" if undone else ""
+    io.say(f"{layout.count(len(found), 'break')} of the chain{also} accepted")
 
 
 def _proved(proofs: Proofs) -> Iterator[str]:
     """How many requests the context is proved by, and why the others say nothing."""
     copies = f" ({proofs.given:,} of them by its copies)" if proofs.given else ""
-    requests, messages = render.count(proofs.requests, "request"), render.count(proofs.messages, "message")
+    requests, messages = layout.count(proofs.requests, "request"), layout.count(proofs.messages, "message")
     yield f"proved: {proofs.proved:,} of {requests}, {messages}{copies}"
     reasons: dict[str, list[int]] = {}
     for one in proofs.unproved:
         reasons.setdefault(one.text, []).append(one.line)
     for text, lines in list(reasons.items())[:_REASONS]:
         where = f"on line {lines[0]:,}" if len(lines) == 1 else f"the first on line {lines[0]:,}"
-        yield f"unproved: {render.count(len(lines), 'request')}, {where}: {text}"
+        yield f"unproved: {layout.count(len(lines), 'request')}, {where}: {text}"
     if len(reasons) > _REASONS:
         yield f"unproved: {len(reasons) - _REASONS:,} more reasons (--json names all)"

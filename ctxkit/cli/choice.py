@@ -11,7 +11,7 @@ from typing import Literal
 
 from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
-from ctxkit.cli.render import ROOMY
+from ctxkit.cli.layout import ROOMY
 from ctxkit.cli.roster import UNTITLED, Line, facts, fitted
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped

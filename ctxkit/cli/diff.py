@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ctxkit.chain import parting
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout
 from ctxkit.cli.differences import as_json, lines, stat
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
@@ -123,7 +123,7 @@ def _opened(log: str, reading: Reading, agent: str | None, thread: str | None) -
 
 def _summary(found: Diff) -> str:
     counts = found.counts
-    same = f"{render.count(counts['same'], 'message')} the same"
+    same = f"{layout.count(counts['same'], 'message')} the same"
     if not found.differs:
         between = f" between {found.a.title} and {found.b.title}" if found.a.title != found.b.title else ""
         return f"no difference{between}: {same}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ctxkit.cli import render
+from ctxkit.cli import layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.comparing import Diff, Why
@@ -56,14 +56,14 @@ class _Page:
 
     def __init__(self, diff: Diff, *, full: bool) -> None:
         self.diff, self.full = diff, full
-        self.width = render.width()
+        self.width = layout.width()
         self._role = 9 if self.width >= NARROW else 4
         self._label = len(str(max(diff.a.state.count, diff.b.state.count)))
 
     def title(self, sign: str, name: str, state: str) -> Line:
         """What one side is; of a long path the end, so that the state can be read."""
         end = f" {safe(state, keep_newlines=False)}" if state else ""
-        columns = render.breadth()
+        columns = layout.breadth()
         name, room = safe(name, keep_newlines=False), max(6, columns - 4 - cells(end))
         if cells(name) > room:
             kept = len(name)
@@ -79,7 +79,7 @@ class _Page:
             head, tail = total, 0
         yield from (self._message(SAME, self.diff.b, place) for place in _first(run, head))
         if total > head + tail:
-            yield (Ink(clip(f"  {render.count(total - head - tail, 'message')} the same", self.width), "dim"),)
+            yield (Ink(clip(f"  {layout.count(total - head - tail, 'message')} the same", self.width), "dim"),)
         yield from (self._message(SAME, self.diff.b, place) for place in _last(run, tail))
 
     def difference(self, hunk: Hunk) -> Iterator[Line]:
@@ -233,7 +233,7 @@ def stat(diff: Diff, *, tokens: bool) -> Iterator[Line]:
 
 def _folded(parts: Iterable[str]) -> Iterator[Line]:
     """Words on as few lines as the width allows."""
-    line, columns = "", render.breadth()
+    line, columns = "", layout.breadth()
     for part in " ".join(parts).split(" "):
         if line and cells(f"{line} {part}") > columns:
             yield (line,)

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.cli import gauge, io, render
+from ctxkit.cli import gauge, io, layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.labelled import Span, rows
-from ctxkit.cli.run import finish_reading
 from ctxkit.cli.safe import safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.core.select import Selection
@@ -18,16 +17,16 @@ from ctxkit.log import Log
 from ctxkit.parameters import Parameters, parameters
 
 
-def show(log: Log, wanted: Selection, assembling: tuple[bool, str | None], *, json: bool) -> None:
-    """Explains all of `log`, or what is `wanted` of all, in the context or not. Raises what selecting raises.
+def show(log: Log, wanted: Selection, assembling: tuple[bool, str | None], *, json: bool) -> str:
+    """Explains all of `log`, or what is `wanted` of all, in the context or not; the closing line.
 
-    `assembling`: as `cli.run.assembly_of` gives it.
+    Raises what selecting raises. `assembling`: as `cli.run.assembly_of` gives it.
     """
     chosen = None if wanted.empty else log.select(wanted, everything(log))
     assembly, status = assembling
     around = log.assembled(status) if assembly else None
     inside = told = 0
-    columns = render.breadth()
+    columns = layout.breadth()
     for one in explained(log, chosen):
         told, inside = told + 1, inside + one.visible
         if json:
@@ -43,7 +42,7 @@ def show(log: Log, wanted: Selection, assembling: tuple[bool, str | None], *, js
         for label, content in _parameters(used):
             for line in rows(label, content, columns):
                 io.out(*line)
-    finish_reading(log, f"{inside} of {render.count(told, 'message')} in the context")
+    return f"{inside} of {layout.count(told, 'message')} in the context"
 
 
 def as_json(one: Explained) -> dict[str, Any]:

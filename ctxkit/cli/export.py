@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened
 from ctxkit.core.messages import Repairs
@@ -166,7 +166,7 @@ def command(
             io.say("the usage in its replies is estimated anew, for the context as it is now; --no-recount keeps it")
         elif outdated(target, to.value):
             io.say("its replies keep what their provider counted, of the context before, as --no-recount asks")
-    finish_reading(target, render.count(found.count, found.unit if isinstance(found, Exported) else "message"))
+    finish_reading(target, layout.count(found.count, found.unit if isinstance(found, Exported) else "message"))
 
 
 def _print(output: str | None, made: Exported | Written) -> None:

@@ -8,7 +8,7 @@ from math import ceil
 from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.labelled import Span, room, rows
-from ctxkit.cli.render import count
+from ctxkit.cli.layout import count
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.core.standing import WORDS
 from ctxkit.core.times import spoken, written

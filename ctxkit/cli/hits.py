@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped
@@ -54,7 +54,7 @@ def as_json(log: Log, hit: Hit) -> dict[str, Any]:
 
 def title(name: str) -> Ink:
     """The line above the hits of a log, where several are searched."""
-    return Ink(clip(safe(name, keep_newlines=False), render.breadth()), "bold")
+    return Ink(clip(safe(name, keep_newlines=False), layout.breadth()), "bold")
 
 
 def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, int]:
@@ -67,7 +67,7 @@ def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, i
     for day, group in groupby(hits, _day):
         of_day = list(group)
         days += 1
-        io.out(*_fit([Ink(day or "no time", "bold")], f"  {render.count(len(of_day), 'hit')}"))
+        io.out(*_fit([Ink(day or "no time", "bold")], f"  {layout.count(len(of_day), 'hit')}"))
         for (exchange, by), some in groupby(of_day, lambda hit: (hit.exchange, hit.by)):
             of_exchange = list(some)
             total += len(of_exchange)
@@ -92,8 +92,8 @@ def _exchange(log: Log, opener: int, by: int | None, count: int) -> Iterator[str
         words, head = "", f"  {opener} "
     else:
         words, head = "before the first exchange", "  "
-    tail = f"  {render.count(count, 'hit')}"
-    room = render.width() - cells(head) - cells(tail)
+    tail = f"  {layout.count(count, 'hit')}"
+    room = layout.width() - cells(head) - cells(tail)
     if opener and by is None:
         words = safe(render.one_line(log.content(opener), max(room, 8) * 2), keep_newlines=False)
     yield from _fit([head, Ink(clip(words, max(room, 1)), "cyan")], tail)
@@ -101,10 +101,10 @@ def _exchange(log: Log, opener: int, by: int | None, count: int) -> Iterator[str
 
 def _lines(hit: Hit, tag: str) -> Iterator[list[str | Ink]]:
     """The head of a hit and its excerpts."""
-    wide, room = render.width(), render.breadth()
+    wide, room = layout.width(), layout.breadth()
     indent = 4 if wide >= 40 else 1
     when = io.clock().time(hit.moment) if hit.moment is not None else ""
-    label = clip(safe(tag, keep_newlines=False) if wide >= render.ROOMY else "", room // 2) + hit.label
+    label = clip(safe(tag, keep_newlines=False) if wide >= layout.ROOMY else "", room // 2) + hit.label
     head = "  ".join(filter(None, (label, hit.role, when)))
     style = "green" if hit.standing.kind == IN else "yellow"
     if indent + cells(safe(head)) + 2 + cells(hit.state) <= room:
@@ -118,13 +118,13 @@ def _lines(hit: Hit, tag: str) -> Iterator[list[str | Ink]]:
     for one in hit.excerpts:
         yield [" " * indent, *excerpt(one, wide - indent)]
     if hit.lines > len(hit.excerpts):
-        more = f"{' ' * indent}… {render.count(hit.lines - len(hit.excerpts), 'more line')}"
+        more = f"{' ' * indent}… {layout.count(hit.lines - len(hit.excerpts), 'more line')}"
         yield [clip(more, wide)]
 
 
 def _fit(spans: Sequence[str | Ink], tail: str | Ink) -> list[str | Ink]:
     """The spans and the tail on one line, cut at its end."""
-    room = render.width()
+    room = layout.width()
     fitted: list[str | Ink] = []
     for span in (*spans, tail):
         words = clip(safe(_text(span), keep_newlines=False), room)

@@ -89,11 +89,6 @@ def clock() -> Clock:
     return Streams.clock
 
 
-def width() -> int:
-    """Columns of the terminal that the result goes to; 80 where there is none; never below 20."""
-    return _columns(sys.stdout)
-
-
 def out(*spans: str | Ink, hang: int | None = None) -> None:
     """A human line of the result; control characters made visible, inked spans coloured where colour is allowed.
 

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import Reading, Selecting, Writing
 from ctxkit.cli.run import asked, criteria_text, write
@@ -153,8 +153,8 @@ def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
 
 def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:
     """Runs of `names` with a line each; where they were chosen for what they are about, with the best score of each."""
-    columns = io.Streams.err_columns or render.width()
-    roomy = columns >= render.ROOMY
+    columns = io.Streams.err_columns or layout.width()
+    roomy = columns >= layout.ROOMY
     state = log.state()
     runs = list(_runs(names))
     for run in runs[:SHOWN]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from ctxkit.cli.ink import Ink
-from ctxkit.cli.render import breadth
+from ctxkit.cli.layout import breadth
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import USUAL
 from ctxkit.configuring import as_typed

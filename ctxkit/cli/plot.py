@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ctxkit.cli.gauge import brief
 from ctxkit.cli.ink import Ink
-from ctxkit.cli.render import ROOMY
+from ctxkit.cli.layout import ROOMY
 from ctxkit.cli.safe import clip, safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.core.course import Course, Event

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import render
+from ctxkit.cli import layout
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.leaving import consent, listing
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
@@ -118,7 +118,7 @@ def _preview(log: Log, back: Names) -> Iterator[list[str | Ink]]:
     tokens = f"{round(sum(measuring.each(names))):,} tokens ({measuring.name})"
     yield ["Coming back into the context:"]
     yield from listing(log, names)
-    yield [f"{render.count(len(back), 'message')}, {tokens}"]
+    yield [f"{layout.count(len(back), 'message')}, {tokens}"]
 
 
 def _found(log: Log, wanted: Selection, searching: Searching) -> Names:

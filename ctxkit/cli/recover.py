@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxkit.cli import aftermath, io, render
+from ctxkit.cli import aftermath, io, layout
 from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
 from ctxkit.core.ops import Op
@@ -112,7 +112,7 @@ def _asked(found: Recovery, keys: str) -> To | None:
     """Which point somebody wants; None for none."""
     if found.checkpoint is not None:
         io.tell(f"Resume from checkpoint? {aftermath.named(found.checkpoint)}")
-        io.tell(f"y  exactly its context: {render.count(found.checkpoint.message_count, 'message')}")
+        io.tell(f"y  exactly its context: {layout.count(found.checkpoint.message_count, 'message')}")
     else:
         io.tell("Go back?")
     for point in found.points:

@@ -5,41 +5,22 @@ Used by `show` and by the previews of `forget` and `remember`.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
+from ctxkit.cli.layout import ROOMY, spaced
 from ctxkit.cli.safe import cells, clip, safe
-from ctxkit.cli.wrap import columns
 from ctxkit.core.jsontext import spelled
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
-from ctxkit.core.names import Name, Names
+from ctxkit.core.names import Name
 
 LOCK = "🔒"
 ROLES = {"user": "cyan", "assistant": "green", "system": "bold", "developer": "bold", "tool": "dim"}
 """The style of each role's name."""
-ROOMY = 40
-"""From so many columns on, lists keep their columns."""
-UNBROKEN = 1 << 20
-"""Columns of what is no terminal."""
 RESULT_LINES = 3
 """How many lines of a tool result are shown unless --full."""
-
-
-def width() -> int:
-    """Columns of the terminal that the result goes to; 80 where there is none; never below 20."""
-    return columns(sys.stdout)
-
-
-def breadth() -> int:
-    """Columns at which lines are broken and names are cut: of the terminal; where a program reads them, none.
-
-    There COLUMNS counts, if it is set. Excerpts of messages have `width()` everywhere.
-    """
-    return width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else UNBROKEN
 
 
 def header(
@@ -54,15 +35,6 @@ def header(
 def named(name: Name, label: str) -> dict[str, Any]:
     """Which message it is, for programs: its number `n`, or the `item` of an op ("7.1")."""
     return {"n": name} if isinstance(name, int) else {"item": label}
-
-
-def spaced(*spans: str | Ink) -> list[str | Ink]:
-    """Those that are not empty, two blanks between them."""
-    found: list[str | Ink] = []
-    for span in spans:
-        if span if isinstance(span, str) else span.text:
-            found += ["  ", span] if found else [span]
-    return found
 
 
 def row(label: str, content: Content, *, protected: bool, columns: int) -> list[str | Ink]:
@@ -111,17 +83,7 @@ def _result(inner: str | list[Part], *, is_error: bool, full: bool) -> Iterator[
         yield f"{sign} … {len(lines) - len(shown)} more lines (--full)"
 
 
-def count(number: int, word: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{number:,} {word}{'s' * (number != 1)}"
-
-
 def one_line(content: Content, columns: int) -> str:
     """The beginning of a message on one line of `columns` cells."""
     text = " ".join(" ".join(body(content, full=False)).split())
     return clip(safe(text[: 8 * columns + 64]), columns)  # made visible first: that takes more cells
-
-
-def ranges(names: Names, labels: Any) -> str:
-    """Names as people write them: `45-67,80,7.1`."""
-    return ",".join(filter(None, (str(names.numbers), *(labels(name) for name in sorted(names.items)))))

@@ -7,7 +7,8 @@ from typing import Any
 
 from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
-from ctxkit.cli.render import ROLES, ROOMY, count, spaced
+from ctxkit.cli.layout import ROOMY, count, spaced
+from ctxkit.cli.render import ROLES
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.core.times import iso

@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from ctxkit.chain import head
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.errors import CannotCreate, Usage
@@ -73,10 +73,10 @@ def _line(name: str, one: Range) -> str:
 
 def _summary(output: str, made: Salvaged) -> str:
     name = "standard output" if output == "-" else output
-    what = f"wrote {name}: {render.count(made.records, 'record')}, {render.count(made.size, 'byte')}"
+    what = f"wrote {name}: {layout.count(made.records, 'record')}, {layout.count(made.size, 'byte')}"
     if not made.ranges:
         return f"{what}: nothing is damaged, it is an equal copy"
-    return f"{what}; {render.count(made.left, 'byte')} not taken"
+    return f"{what}; {layout.count(made.left, 'byte')} not taken"
 
 
 def _sidecar(log: Log, output: str) -> None:

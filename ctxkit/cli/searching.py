@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ctxkit.cli import hits as printing
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout
 from ctxkit.cli.params import Looking, Reading, Selecting
 from ctxkit.cli.run import asked, criteria_text, opened, remark
 from ctxkit.core.needle import Needle
@@ -103,9 +103,9 @@ class Run:
         names = self.searching.count or self.searching.files_with_matches
         if found and not names:
             more = " at least: --limit" if self.left == 0 else ""
-            counted = f"{render.count(exchanges, 'exchange')}, {render.count(days, 'day')}"
+            counted = f"{layout.count(exchanges, 'exchange')}, {layout.count(days, 'day')}"
             io.flush()
-            io.say(f"{render.count(found, 'hit')}{f' in {counted}' if exchanges else ''}{more}")
+            io.say(f"{layout.count(found, 'hit')}{f' in {counted}' if exchanges else ''}{more}")
         if self.lacking is not None:
             io.flush()  # whoever reads it has all of it before words are learnt
             self.lacking.learn()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ctxkit.cli import io, roster
+from ctxkit.cli.layout import breadth, count, width
 from ctxkit.cli.params import JsonOption, QuietOption, UtcOption
-from ctxkit.cli.render import breadth, count, width
 from ctxkit.cli.run import zoned
 from ctxkit.core.needle import Needle
 from ctxkit.core.times import seconds

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from ctxkit.cli import io, render, summaries
+from ctxkit.cli import io, layout, render, summaries
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
 from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, now_of, opened
 from ctxkit.core.assembly import NOTHING, Assembled
@@ -61,7 +61,7 @@ def command(
     if explain:
         from ctxkit.cli import explaining
 
-        explaining.show(opened_log, wanted, assembly, json=reading.json)
+        finish_reading(opened_log, explaining.show(opened_log, wanted, assembly, json=reading.json))
         return
     shown = opened_log.listed()
     if not wanted.empty:
@@ -70,7 +70,7 @@ def command(
         shown = _among(shown, set(opened_log.select(wanted, shown)))
     elif assembly[0]:
         around = opened_log.assembled(assembly[1])
-    columns = render.width()
+    columns = layout.width()
     for entry in around.around(opened_log.entries(shown), lambda entry: entry.role):
         if isinstance(entry, Assembled):
             _assembled(entry, full=full, oneline=oneline, json=reading.json)
@@ -84,7 +84,7 @@ def command(
     held = window.in_force(state, bounds)
     unless = f"; {held}, now: {now_of(opened_log)}" if held else ""
     also = "; assembled: " + ", ".join(dict.fromkeys(one.kind for one in around)) if any(around) else ""
-    counted = f"{len(shown)} of {render.count(len(state.messages), 'message')}"
+    counted = f"{len(shown)} of {layout.count(len(state.messages), 'message')}"
     finish_reading(opened_log, f"{counted}{_provided(state)}{unless}{also}")
     if held:
         for note in window.timeless(state):
@@ -101,7 +101,7 @@ def _provided(state: State) -> str:
         if entry.void:
             continue
         if entry.name == "edit":
-            from ctxkit.cli.log import what
+            from ctxkit.cli.op_view import what
 
             return f"; {what(state, entry)} by op {entry.number}"
         if (entry.name == "clear" and not entry.body.get("agent")) or entry.body.get("mode") == "replace":
@@ -156,7 +156,7 @@ def _notes(log: Log, entry: Entry) -> str:
     if isinstance(entry.name, ItemName):
         return f"by op {entry.item.source if entry.item else '?'}"
     if isinstance(entry.stub, LeftOut) and entry.stub.stub is None:
-        return render.count(len(entry.stub.parts), "part") + " left out"
+        return layout.count(len(entry.stub.parts), "part") + " left out"
     return "shortened" if entry.stub is not None else ""
 
 
@@ -188,7 +188,7 @@ def _assembled(one: Assembled, *, full: bool, oneline: bool, json: bool) -> None
         source = {"source": one.source} if one.source else {}
         io.out_json({"assembled": one.kind, "role": one.role, **source, "parts": parts_json(one.content)})
     elif oneline:
-        io.out(*render.row("+", one.content, protected=False, columns=render.width()))
+        io.out(*render.row("+", one.content, protected=False, columns=layout.width()))
     else:
         notes = f"assembled: {one.kind}" + (f" {one.source}" if one.source else "")
         io.out(*render.header("+", one.role, None, name=None, protected=False, notes=notes), hang=4)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, words_given
 from ctxkit.errors import BadSummary
@@ -65,7 +65,7 @@ def command(
 
 def _said(taken: Taken) -> str:
     head = taken.kept.head
-    size = render.count(head.message_count, "message")
+    size = layout.count(head.message_count, "message")
     if head.tokens is not None:
         size += f", {head.tokens.count:,} tokens ({head.tokens.counter})"
     return f"Snapshot taken: {size}." if taken.new else "The same snapshot is there already: nothing was written."

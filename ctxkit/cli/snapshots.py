@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import io, render
+from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption, UtcOption
 from ctxkit.cli.run import zoned, zoned_alone
@@ -73,7 +73,7 @@ def command(
     io.flush()
     more = f"; {len(found) - limit:,} older ones: --limit {len(found)}" if len(found) > limit else ""
     kinds = Counter(head.kind for _, head in found)
-    counts = [render.count(kinds[kind], kind) for kind in (SNAPSHOT, CHECKPOINT) if kinds[kind] or kind == SNAPSHOT]
+    counts = [layout.count(kinds[kind], kind) for kind in (SNAPSHOT, CHECKPOINT) if kinds[kind] or kind == SNAPSHOT]
     io.say(f"{', '.join(counts)}{more}")
 
 
@@ -91,8 +91,8 @@ def _print(one: Found, head: Head, *, json: bool) -> None:
     kind = Ink(head.kind if head.kind != SNAPSHOT else "", "yellow")
     tags = Ink(" ".join(f"#{tag}" for tag in head.tags), "dim")
     io.out(
-        *render.spaced(
-            Ink(head.short, "bold"), Ink(when, "dim"), render.count(head.message_count, "message"), tokens, kind,
+        *layout.spaced(
+            Ink(head.short, "bold"), Ink(when, "dim"), layout.count(head.message_count, "message"), tokens, kind,
             head.description, tags,
         ),
         hang=2,
@@ -133,10 +133,10 @@ def _remove(
         if json:
             io.out_json({**one.body, "path": str(one.path), "why": why, "removed": not dry_run})
         else:
-            io.out(*render.spaced(_name(one), why, "" if one.head is None else one.head.description), hang=2)
+            io.out(*layout.spaced(_name(one), why, "" if one.head is None else one.head.description), hang=2)
     io.flush()
     done = "Dry run, nothing was removed. Without it: removed" if dry_run else "Removed"
-    io.say(f"{done} {render.count(len(paths), 'file')}." if paths else "Nothing is to be removed.")
+    io.say(f"{done} {layout.count(len(paths), 'file')}." if paths else "Nothing is to be removed.")
 
 
 def _name(one: Found) -> Ink:

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 import typer
 
-from ctxkit.cli import gauge, io, render
+from ctxkit.cli import gauge, io, layout
 from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.params import LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.run import opened, send
@@ -103,9 +103,9 @@ def command(
     elif reading.json:
         io.out_json(as_json(found))
     elif short:
-        io.out(gauge.line(found, io.width()) if claude else gauge.short(found, io.width()))
+        io.out(gauge.line(found, layout.width()) if claude else gauge.short(found, layout.width()))
     else:
-        for line in gauge.lines(found, render.breadth()):
+        for line in gauge.lines(found, layout.breadth()):
             io.out(*line)
     _assert(found.tokens, *bounds)
 
@@ -145,8 +145,8 @@ def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
             )
         )
         return
-    width, total = render.width(), sum(shares.tokens.values())
-    whole = render.breadth()  # where a program reads it, a path is never cut, and a file has two lines
+    width, total = layout.width(), sum(shares.tokens.values())
+    whole = layout.breadth()  # where a program reads it, a path is never cut, and a file has two lines
     for lines in (
         tables.shares(kinds or (), whole if asked.by is Kind.file else width, total, paths=asked.by is Kind.file),
         tables.shares(most or (), width, total, numbered=True),
@@ -178,7 +178,7 @@ def _plot(target: Log, tokens: Budget, *, svg: bool, json: bool) -> None:
         from ctxkit.cli import plot
 
         config = target.config
-        for line in plot.lines(course, render.width(), yellow=config["status.yellow"], red=config["status.red"]):
+        for line in plot.lines(course, layout.width(), yellow=config["status.yellow"], red=config["status.red"]):
             io.out(*line)
 
 

@@ -8,7 +8,6 @@ from ctxkit.cli import render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells
 from ctxkit.core.messages import Call, Content, Image, Other, Result, Text, Thinking
-from ctxkit.core.names import ItemName, Names
 
 
 def test_header() -> None:
@@ -69,29 +68,3 @@ def test_one_line(width: int) -> None:
     content = Content("user", [Text("a \n\n  b"), Text("汉" * 50)])
     found = render.one_line(content, width)
     assert found.startswith("a b 汉") and found.endswith("…") and cells(found) <= width
-
-
-@pytest.mark.parametrize(("columns", "width"), [("100", 100), ("20", 20), ("5", 20), ("0", 80), ("x", 80)])
-def test_width(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
-    """What the terminal says, 20 at least, 80 where there is none."""
-    monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setattr("os.get_terminal_size", lambda *_: (_ for _ in ()).throw(OSError()))
-    assert render.width() == width
-
-
-def test_breadth(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe has none, unless COLUMNS is set."""
-    assert render.breadth() == 80
-    monkeypatch.delenv("COLUMNS")
-    assert (render.breadth(), render.width()) == (render.UNBROKEN, 80)
-
-
-def test_count() -> None:
-    """One thing, several things, thousands."""
-    assert [render.count(n, "op") for n in (0, 1, 2, 1234)] == ["0 ops", "1 op", "2 ops", "1,234 ops"]
-
-
-def test_ranges() -> None:
-    """Numbers as ranges, items by label."""
-    assert render.ranges(Names.parse("1-3,7"), str) == "1-3,7"
-    assert render.ranges(Names(items=[ItemName("a1", 2)]), lambda name: f"7.{name.k}") == "7.2"
