@@ -11,11 +11,10 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ctxkit.core.names import Name, Names
-from ctxkit.core.select import Selection, answered
+from ctxkit.core.select import Planning, Selection, answered
 from ctxkit.core.topic import cut, terms
 from ctxkit.errors import ModelFailed, NothingMatched, Usage
 from ctxkit.planning import planning_of
-from ctxkit.policies.planning import Planning
 from ctxkit.store.relevance import ranked as relevance
 from ctxkit.store.words import available
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from ctxkit.assembling import configured_tools
+from ctxkit.assembling import assemble, configured_tools
 from ctxkit.core.assembly import Assembled
 from ctxkit.core.usage import Beside, Measured
 from ctxkit.counting import Counting
@@ -19,9 +18,6 @@ from ctxkit.errors import BadConfig, NoPermission, ReadFailed
 from ctxkit.opened import OpenedLog
 from ctxkit.tokens.models import named
 from ctxkit.tokens.tools import Tool, told
-
-if TYPE_CHECKING:
-    from ctxkit.measuring import Measuring
 
 
 def beside(
@@ -47,15 +43,10 @@ def added(counting: Counting, measured: Measured) -> int:
     texts: Iterable[Assembled] = ()
     tools: Sequence[Tool] = ()
     with suppress(BadConfig, NoPermission, ReadFailed):
-        texts = log.assembled()
+        texts = assemble(log)
     with suppress(BadConfig, NoPermission, ReadFailed):
         tools = tools_of(log)
     return beside(counting, texts, tools, measured).added
-
-
-def around(measuring: Measuring) -> float:
-    """Tokens of a request that has none of the messages."""
-    return measuring.around + added(measuring.counting, measuring.of([]))
 
 
 def tokens_of(counting: Counting, tools: Sequence[Tool]) -> int:

@@ -21,7 +21,7 @@ from ctxkit.tokens.counter import AUTO, counter
 from ctxkit.tokens.models import limit
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 MODEL, RULES = "llm", "extract"
 """The strategy that asks a model, and the one that takes over where it gives no summary."""
@@ -39,7 +39,7 @@ class Told(NamedTuple):
     asked: dict[str, Any]
 
 
-def model_of(log: Log, named: str | None, *, fast: bool = False) -> str:
+def model_of(log: CommittingLog, named: str | None, *, fast: bool = False) -> str:
     """The model to ask: the one named, else the config's. Raises Usage, BadConfig where none is named."""
     if named is not None and fast:
         raise Usage("--model and --fast name two models: nothing was changed", "leave one of them out")
@@ -74,7 +74,7 @@ class Asking:
 
         return max(int(MARGIN * (limit(self.model) or UNKNOWN)) - REPLY - 1000, 1000)
 
-    def story(self, log: Log, ids: Names, pieces: Sequence[Piece], tokens: int) -> Told:
+    def story(self, log: CommittingLog, ids: Names, pieces: Sequence[Piece], tokens: int) -> Told:
         """These messages in the model's words, for a summary of `tokens` tokens. Raises ModelFailed."""
         from ctxkit.summarize import available
 
@@ -112,7 +112,7 @@ class Asking:
         }  # fmt: skip
         return Told(self.model, tuple(texts), digests)
 
-    def gist(self, log: Log, ids: Sequence[Name], pieces: Sequence[Piece]) -> str:
+    def gist(self, log: CommittingLog, ids: Sequence[Name], pieces: Sequence[Piece]) -> str:
         """A few sentences on these messages, the newest of them where they are too many. Raises ModelFailed."""
         waiting = chunks(self.parts(log, Names.of(ids), pieces), self.room())[-1:]
         while waiting:
@@ -137,7 +137,7 @@ class Asking:
             tick=lambda: self._step(*done), clock=self.hooks.clock, sleep=self.hooks.sleep,
         )  # fmt: skip
 
-    def parts(self, log: Log, ids: Names, pieces: Sequence[Piece]) -> list[Part]:
+    def parts(self, log: CommittingLog, ids: Names, pieces: Sequence[Piece]) -> list[Part]:
         """What is sent of these messages, step by step, secrets taken out."""
         from ctxkit.summarize import Hiding
 
@@ -168,7 +168,7 @@ class Asking:
 
 
 def teller(
-    log: Log, named: str | None, *, fast: bool, given: bool, hooks: Hooks | None
+    log: CommittingLog, named: str | None, *, fast: bool, given: bool, hooks: Hooks | None
 ) -> Callable[[Sequence[Name], Sequence[Piece]], str] | None:
     """Who is asked for a few sentences on messages: a model, where one is named, or the config's strategy asks for one;
     None: nobody. `given`: somebody gave them already. A model that fails says nothing, and `log.noticed` says why.
@@ -191,7 +191,7 @@ def teller(
     return ask
 
 
-def _steps(log: Log, ids: Names, pieces: Sequence[Piece]) -> Iterator[tuple[int, list[Piece]]]:
+def _steps(log: CommittingLog, ids: Names, pieces: Sequence[Piece]) -> Iterator[tuple[int, list[Piece]]]:
     """The pieces by steps, each with the number of its exchange."""
     state = log.state()
     exchange, some = 0, list[Piece]()

@@ -1,6 +1,6 @@
 """Assembling: the texts, and the definitions of tools, that config and caller put around a context: read from files.
 
-Pipeline: `OpenedLog.assembled` -> here -> `core/assembly.py`, which says where they stand. Config of a cloned folder
+Pipeline: `Log.assembled` -> here -> `core/assembly.py`, which says where they stand. Config of a cloned folder
 may name files inside that folder only (`store/keys.py`); here links are followed too, and none leads out of it.
 """
 

@@ -18,10 +18,10 @@ from ctxkit.policies import cleanup as policy
 from ctxkit.policies.decision import Decision
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 
-def cleanup(log: Log, name: str) -> Op | None:
+def cleanup(log: CommittingLog, name: str) -> Op | None:
     """Take out what was recorded after the op `name` and belongs to the conversation about it; None where nothing is
     left. Raises NoSuchOp, NothingChanges where the model's answer is not recorded yet.
     """
@@ -32,7 +32,7 @@ def cleanup(log: Log, name: str) -> Op | None:
     return _run(log, entry.id)
 
 
-def waiting(log: Log, *, all: bool = False) -> list[str]:
+def waiting(log: CommittingLog, *, all: bool = False) -> list[str]:
     """Ids of the ops by which a model forgot, after which something is left, oldest first. `all`: however long ago;
     else only those of the exchange before the user's newest words.
     """
@@ -47,7 +47,7 @@ def waiting(log: Log, *, all: bool = False) -> list[str]:
     return found
 
 
-def clean_up(log: Log, *, all: bool = False) -> Iterator[Op]:
+def clean_up(log: CommittingLog, *, all: bool = False) -> Iterator[Op]:
     """Run each cleanup that waits; `said` tells of it."""
     for name in waiting(log, all=all):
         op = _run(log, name)
@@ -55,7 +55,7 @@ def clean_up(log: Log, *, all: bool = False) -> Iterator[Op]:
             yield op
 
 
-def _run(log: Log, name: str) -> Op | None:
+def _run(log: CommittingLog, name: str) -> Op | None:
     """One op, or none; of two that are tried at once, one is appended."""
 
     def decide() -> Decision:
@@ -72,7 +72,7 @@ def _run(log: Log, name: str) -> Op | None:
         log.op_id = kept
 
 
-def _left(log: Log, entry: LedgerEntry) -> policy.Left:
+def _left(log: CommittingLog, entry: LedgerEntry) -> policy.Left:
     state = log.state()
     if not isinstance(entry.op, Forget):
         return policy.Left(NOTHING, over=True)
@@ -83,7 +83,7 @@ def _at(entry: LedgerEntry) -> int:
     return 0 if entry.op is None else entry.op.at.messages
 
 
-def _recent(log: Log, entry: LedgerEntry) -> bool:
+def _recent(log: CommittingLog, entry: LedgerEntry) -> bool:
     """Whether the user said one thing since at most."""
     since = 0
     for n in range(len(log.messages), _at(entry), -1):

@@ -5,22 +5,19 @@ Pipeline: `policies` decide, `Log` (a method per command) calls `commit`, `appen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from ctxkit.appending import AppendingLog, OpsCame
 from ctxkit.core.chain import head
-from ctxkit.core.ops import Clear, Compact, Count, Edit, Op, Restore, sealed
+from ctxkit.core.names import Names
+from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
 from ctxkit.core.usage import Figures
-from ctxkit.errors import CtxkitError, UpdatedElsewhere, Usage
+from ctxkit.errors import UpdatedElsewhere, Usage
 from ctxkit.policies.decision import Decision, holds
-
-if TYPE_CHECKING:
-    from ctxkit.checkpointing import Pinned
 
 TRIES = 5
 """How often an op is decided, where others are appended meanwhile (replay 62)."""
@@ -129,67 +126,43 @@ class CommittingLog(AppendingLog):
             self.weigh(after)
             op.before, op.after = sizes(before, after, self.figures)
         if not self.dry_run:
-            kept = replaces(op) and self.keeps_checkpoints
-            if kept:
-                from ctxkit.checkpointing import before_op
-
-                self.warned = before_op(self, op)
+            self.before_append(op)
             self.append(sealed(op), None if recheck is None else partial(recheck, op))
             self.written = op.id
-            if kept and not self.warned:  # one warning says what is wrong with the folder
-                self.prune_checkpoints()
+            self.after_append(op)
         return op
 
     @property
-    def keeps_checkpoints(self) -> bool:
-        """Whether they are made unasked: not of a stream, and not where the config says that none are."""
-        opening = self.opening
-        streamed = opening.path is None or opening.sidecar is None
-        return not streamed and self.config["checkpoint.auto"] is not False
+    def chosen_by_model(self) -> bool:
+        """Whether a model chose what an op took out: then, and only then, a cleanup may be waiting."""
+        return any("answer" in line.body for line in self.transcript.ops)
 
-    def checkpoint(self, label: str = "", *, auto: bool = False, also: Collection[str] = ()) -> Pinned | None:
-        """Keep a reference to the context as it is, with the log's file: `restore` rebuilds it. `said` tells of it.
+    def look_through(self, op: Op) -> str:
+        """From now on this object's context is as if `op` stood behind everything; nothing is appended. Its id.
 
-        `auto`: only where the newest exchange, or the one that it follows, wrote a file or got a failed command to
-        succeed, and has none yet; None where not. `also`: where one of these happened too, `decision`,
-        `milestone`. Raises NothingChanges for an empty context, CannotCreate,
-        NoPermission, Locked, Usage for a stream, and for a label that is no line, or too long.
+        What was looked through before stays.
         """
-        self.warned, self.notes = (), ()
-        if auto:
-            from ctxkit.noticing import by_itself  # brings tables of commands
+        made = self.stamp(op, None)
+        self._state = self.state_with(made)
+        self.through = (*self.through, made)
+        return made.id
 
-            found = by_itself(self, label, also)
-        else:
-            from ctxkit.checkpointing import by_hand
+    # What the log's room does not know: `Log` says what happens then.
 
-            found = by_hand(self, label)
-        self.said = "No checkpoint: nothing to keep since the last one." if found is None else found.said
-        if found is not None and found.new:
-            self.prune_checkpoints()
-        return found
+    def before_append(self, op: Op) -> None:
+        """Called before an op is appended: `Log` makes a checkpoint of what it replaces."""
 
-    def prune_checkpoints(self) -> None:
-        """Let go of the checkpoints that have outlived their time; `notes` and `warned` tell of it."""
-        from ctxkit.checkpointing import prune
-
-        try:
-            pruned = prune(self)
-            self.notes = [*self.notes, *pruned]
-        except CtxkitError as error:
-            self.warned = [*self.warned, f"no checkpoint was removed: {error.message}"]
+    def after_append(self, op: Op) -> None:
+        """Called once an op is durable."""
 
     def weigh(self, after: State) -> None:
-        """Count what an op makes of the context, where account of it is kept, unless it is counted."""
-        if self.figures is None and self.meter is not None:
-            from ctxkit.measuring import change  # brings sqlite3: only where tokens are counted
+        """Called with what an op makes of the context: `Log` counts it, where account of tokens is kept."""
 
-            self.tell(change(self, after))
-
-
-def replaces(op: Op) -> bool:
-    """Whether an op puts another context in the place of the one that is there, so that a checkpoint comes before."""
-    return isinstance(op, Compact | Clear) or puts_whole(op)
+    def again(self, op: Compact, told: Names, leave: Names) -> str | None:
+        """The words of a summary that `op` made, for the names `told` alone, when `leave` leave; None where it cannot
+        be made again.
+        """
+        return None
 
 
 def puts_whole(op: Op) -> bool:

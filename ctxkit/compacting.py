@@ -24,13 +24,14 @@ from ctxkit.core.usage import Figures
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Usage
 from ctxkit.hooks import Hooks
 from ctxkit.limits import context_limit
-from ctxkit.policies.compact.candidates import FEWEST, LONG, Keep
+from ctxkit.policies.compact.candidates import FEWEST, Keep
 from ctxkit.policies.decision import Decision
+from ctxkit.policies.trim import LONG
 from ctxkit.store.config import key_of
 from ctxkit.trimming import Trimming
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 STRATEGIES = key_of("compact.strategy").choices
 """What `--strategy` takes."""
@@ -93,20 +94,19 @@ class Compacted(msgspec.Struct, frozen=True):
         }  # fmt: skip
 
 
-def compact(log: Log, asked: Asked) -> Decision:
-    """The op that condenses the context. Raises CoolingDown, NothingChanges where nothing would be smaller, Usage,
-    BadSummary, BadConfig where it has to know how full the context is, and no limit is known, or where no model is
-    named, ModelFailed where one fails and nothing may take over.
+def compact(log: CommittingLog, asked: Asked) -> tuple[Decision, Compacted | None]:
+    """The op that condenses the context, and what it did in figures. Raises CoolingDown, NothingChanges where nothing
+    would be smaller, Usage, BadSummary, BadConfig where it has to know how full the context is, and no limit is known,
+    or where no model is named, ModelFailed where one fails and nothing may take over.
     """
     began, thread = time.perf_counter(), log.lens_thread
-    log.compacted = None
     try:
         return _decided(log, asked, began)
     finally:
         log.lens_thread = thread  # a sidechain is only looked at while it is compacted
 
 
-def _decided(log: Log, asked: Asked, began: float) -> Decision:
+def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, Compacted | None]:
     wish = wish_of(log, asked)
     cool(log, asked, wish)
     if asked.is_bare and context_limit(log).tokens is None:
@@ -115,25 +115,25 @@ def _decided(log: Log, asked: Asked, began: float) -> Decision:
     base = whole(log)
     log.tell(_as_it_is(base))  # whether or not anything comes of it
     if asked.is_bare and base.limit is not None and (said := _not_full(log, base, base.limit)):
-        return Decision(None, said)
+        return Decision(None, said), None
     messages = base.total - base.fixed
     if wish.budget is not None and messages <= wish.budget and asked.summary is None and asked.selection.empty:
         said = f"{messages:,} of {wish.budget:,} tokens ({base.measured.counter}): it fits, nothing was changed."
-        return Decision(None, said)
+        return Decision(None, said), None
     if wish.budget is None and wish.percent >= 100 and asked.summary is None and asked.selection.empty:
         said = f"{messages:,} tokens ({base.measured.counter}) are {wish.percent:g} % or less: nothing was changed."
-        return Decision(None, said)
+        return Decision(None, said), None
     found = Condensing(log, base, wish)
     if asked.summary is None and (said := found.reached):
         raise NothingChanges(f"{said}: nothing was changed", "--force condenses further, a smaller --target too")
     if not found.is_worth and not found.stubs and not found.shorten_all():
-        return Decision(None, _too_few(found))
+        return Decision(None, _too_few(found)), None
     made = _made(found)
     found = made.made_by
     log.tell(made.figures)
-    log.compacted = Compacted(made, time.perf_counter() - began)
     by_others = wish.strategy in (MODEL, GIVEN)  # their words are not made again where other ops come meanwhile
-    return Decision(made.op, said_of(made), list(_notes(found, made)), settled=by_others)
+    decision = Decision(made.op, said_of(made), list(_notes(found, made)), settled=by_others)
+    return decision, Compacted(made, time.perf_counter() - began)
 
 
 def _made(found: Condensing) -> Condensed:
@@ -168,7 +168,7 @@ def said_of(made: Condensed) -> str:
     return f"Context condensed ({made.before:,} → {made.after:,} tokens, −{less} %)"
 
 
-def wish_of(log: Log, asked: Asked) -> Wish:
+def wish_of(log: CommittingLog, asked: Asked) -> Wish:
     """What is asked for, with what the config says where nothing is. Raises Usage, BadSummary, BadConfig."""
     for name, value in (("budget", asked.budget), ("keep_last", asked.keep_last), ("keep_steps", asked.keep_steps)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
@@ -215,7 +215,7 @@ def _target(asked: float | str) -> float:
     return found
 
 
-def cool(log: Log, asked: Asked | None = None, wish: Wish | None = None) -> None:
+def cool(log: CommittingLog, asked: Asked | None = None, wish: Wish | None = None) -> None:
     """Raises CoolingDown within the cooldown after the newest compact that is in force, by the log's clock.
 
     `asked`, `wish`: where they decide anew, by numbers or criteria, another target, strategy or tail than that compact
@@ -238,7 +238,7 @@ def cool(log: Log, asked: Asked | None = None, wish: Wish | None = None) -> None
         raise CoolingDown(f"{text}: nothing was changed", hint)
 
 
-def _is_new(log: Log, asked: Asked, wish: Wish, newest: LedgerEntry) -> bool:
+def _is_new(log: CommittingLog, asked: Asked, wish: Wish, newest: LedgerEntry) -> bool:
     """Whether this is another decision than the one that made the `newest` compact."""
     op = newest.op
     if not isinstance(op, Compact) or asked.summary is not None or not asked.selection.empty:
@@ -251,7 +251,7 @@ def _is_new(log: Log, asked: Asked, wish: Wish, newest: LedgerEntry) -> bool:
     return other and not (log.args and isinstance(by, Mapping) and by.get("args") == list(log.args))
 
 
-def _not_full(log: Log, base: Trimming, limit: int) -> str | None:
+def _not_full(log: CommittingLog, base: Trimming, limit: int) -> str | None:
     """What is said where the context is below the threshold."""
     threshold = float(log.config["compact.threshold"])
     if 100 * base.total >= threshold * limit:

@@ -33,20 +33,21 @@ from ctxkit.formats.chat import content_of
 from ctxkit.hooks import Hooks
 from ctxkit.masking import maskable
 from ctxkit.piecespool import spooled
-from ctxkit.policies.compact.candidates import FEWEST, LONG, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
+from ctxkit.policies.compact.candidates import FEWEST, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
 from ctxkit.policies.compact.extract import Count, Extraction
 from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import mask
 from ctxkit.policies.compact.source import SPEAKS, Piece
 from ctxkit.policies.compact.story import worded
 from ctxkit.policies.compact.truncate import left_out, these
+from ctxkit.policies.trim import LONG
 from ctxkit.ranking import Ranking
 from ctxkit.stubs import stubbed
 from ctxkit.trimming import Asked as Everything
 from ctxkit.trimming import Trimming
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 GIVEN = "given"
 """The strategy of a summary that somebody else wrote."""
@@ -112,7 +113,7 @@ class Condensed(msgspec.Struct, frozen=True):
     goal: int
     summary: int
     figures: Figures
-    seen: Log
+    seen: CommittingLog
     made_by: Condensing
 
     @property
@@ -148,7 +149,7 @@ class _Made(NamedTuple):
 class Condensing:
     """One log's context, its units, and what may be replaced."""
 
-    def __init__(self, log: Log, base: Trimming, wish: Wish) -> None:
+    def __init__(self, log: CommittingLog, base: Trimming, wish: Wish) -> None:
         self.log, self.base, self.wish = log, base, wish
         self.state = log.state()
         self.names, self.tokens = base.names, dict(base.tokens)
@@ -642,7 +643,7 @@ class Condensing:
             after, self,
         )  # fmt: skip
 
-    def _left(self, after: Log, names: Sequence[Name], tokens: int) -> int | None:
+    def _left(self, after: CommittingLog, names: Sequence[Name], tokens: int) -> int | None:
         """Tokens that a window hides then, where they are others than now."""
         if self.names is self.base.names:
             return None
@@ -660,7 +661,7 @@ class Condensing:
         raise NothingChanges(f"{what}: nothing was changed", f"{hint}, or more messages")
 
 
-def spared(log: Log) -> Names:
+def spared(log: CommittingLog) -> Names:
     """What no compact of this log replaces. Its first message is the task, but where it is what is left of an earlier
     part: a summary, a model's words.
     """
@@ -670,7 +671,7 @@ def spared(log: Log) -> Names:
     return guarded(state, first=opens)
 
 
-def whole(log: Log, *, assembly: bool = True) -> Trimming:
+def whole(log: CommittingLog, *, assembly: bool = True) -> Trimming:
     """The context measured, with all that is sent; `assembly`: what the config puts around it, too."""
     return Trimming(log, Everything(assembly=assembly))
 

@@ -10,11 +10,11 @@ import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ctxkit.committing import CommittingLog
 from ctxkit.core.ops import Op
 from ctxkit.core.select import Selection
 from ctxkit.editing import Editing
 from ctxkit.errors import BadDraft, CtxkitError, NothingChanges, UpdatedElsewhere, Usage
-from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit.draft import based
 from ctxkit.policies.edit.parse import ended, parse
@@ -35,7 +35,9 @@ Again = Callable[[BadDraft], bool]
 class Drafting:
     """One edit by an editor of what was `asked` for."""
 
-    def __init__(self, log: Log, asked: Selection, editor: Editor, again: Again, *, only_context: bool = False) -> None:
+    def __init__(
+        self, log: CommittingLog, asked: Selection, editor: Editor, again: Again, *, only_context: bool = False
+    ) -> None:
         self.log = log
         self._asked, self._only_context = asked, only_context
         self._editor, self._again = editor, again
@@ -111,14 +113,14 @@ class Drafting:
             self._draft.remove()
 
 
-def kept(log: Log, draft: Draft, error: CtxkitError) -> str:
+def kept(log: CommittingLog, draft: Draft, error: CtxkitError) -> str:
     """What to do with a draft that was not applied."""
     if isinstance(error, UpdatedElsewhere):
         return f"{error.hint}; this one is kept: {shlex.quote(str(draft.path))}"
     return f"the draft is kept: {applying(log, draft.path)}"
 
 
-def applying(log: Log, path: Path) -> str:
+def applying(log: CommittingLog, path: Path) -> str:
     """The call that takes up a draft."""
     opening = log.opening
     words = ["ctxkit", "edit", opening.name]

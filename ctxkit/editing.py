@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Self
 
+from ctxkit.committing import CommittingLog
 from ctxkit.core.context import entry
 from ctxkit.core.jsontext import spelled
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
@@ -23,7 +24,6 @@ from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import BadDraft, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
 from ctxkit.formats.chat_lines import lines
-from ctxkit.log import Log
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit.arrange import arranged
 from ctxkit.policies.edit.decide import Offer, decide, live, mistakes
@@ -39,7 +39,7 @@ CANCELLED = "no message is left in the draft: cancelled, nothing was changed"
 class Editing:
     """One edit of `log`: the `names` that are offered, as the log stood at `base`."""
 
-    def __init__(self, log: Log, names: Names, base: Base | None = None) -> None:
+    def __init__(self, log: CommittingLog, names: Names, base: Base | None = None) -> None:
         self.log = log
         state, lens = log.state(), log.lens()
         self.state = state
@@ -51,7 +51,7 @@ class Editing:
         self._base = base
 
     @classmethod
-    def of(cls, log: Log, asked: Selection, *, only_context: bool) -> Self:
+    def of(cls, log: CommittingLog, asked: Selection, *, only_context: bool) -> Self:
         """An edit of what was asked for. Raises NothingMatched, Usage, and what a selection raises."""
         state = log.state()
         if asked.thread in state.threads:
@@ -121,7 +121,7 @@ class Editing:
         require_same_ops(now, self.base)
         self.log.notes = [*(note for note in self.log.notes if not note.endswith(CAME)), *self._came(now)]
 
-    def _came(self, log: Log) -> list[str]:
+    def _came(self, log: CommittingLog) -> list[str]:
         first, last = self.at.messages + 1, len(log.messages)
         if last < first:
             return []
@@ -176,7 +176,7 @@ def editable(state: State) -> Iterator[Name]:
 class Applying:
     """A draft that comes back as a text, perhaps much later. `text`: all of it."""
 
-    def __init__(self, log: Log, text: str) -> None:
+    def __init__(self, log: CommittingLog, text: str) -> None:
         self.log = log
         self._text = text
         self.editing: Editing | None = None
@@ -207,7 +207,7 @@ def _names(base: Base) -> Names:
         raise BadDraft(f"the draft's line %%= was changed: {error}: nothing was changed") from error
 
 
-def require_same_ops(log: Log, base: Base) -> None:
+def require_same_ops(log: CommittingLog, base: Base) -> None:
     """Raises BadDraft where the draft is of another log, UpdatedElsewhere where ops were appended since that count."""
     name, ops = log.opening.name, log.ledger.entries
     known = 0 <= base.messages <= len(log.messages) and 0 <= base.ops <= len(ops) and base.rows >= 0

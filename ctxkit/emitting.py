@@ -13,6 +13,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from ctxkit.around import tokens_of, tools_of
+from ctxkit.committing import CommittingLog
 from ctxkit.core import assembly
 from ctxkit.core.context import NO_LENS, listed
 from ctxkit.core.usage import Figures
@@ -21,13 +22,13 @@ from ctxkit.enforcing import fit
 from ctxkit.errors import DoesNotFit
 from ctxkit.exporting import Exported
 from ctxkit.formats.base import Written
-from ctxkit.log import Log
 from ctxkit.measuring import measure
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import read
 from ctxkit.store.source import Source
 from ctxkit.trimming import Asked
 
+L = TypeVar("L", bound=CommittingLog)
 T = TypeVar("T", bound=Exported | Written)
 
 TRIES, NEAR = 8, 0.95
@@ -35,8 +36,8 @@ TRIES, NEAR = 8, 0.95
 
 
 def within(
-    log: Log, asked: Asked, make: Callable[[Log], T], origin: str = "flag", *, recounted: bool = False
-) -> tuple[Log, T]:
+    log: L, asked: Asked, make: Callable[[L], T], origin: str = "flag", *, recounted: bool = False
+) -> tuple[L, T]:
     """What `make` writes of the context of `log`, cut as `asked`, and the log as it was looked at for that. `origin`:
     who asks for it; `recounted`: replies in what is written tell what their requests come to, which has to fit too.
 
@@ -44,7 +45,7 @@ def within(
     """
     budget = 0
 
-    def attempt(room: int | None) -> tuple[Log, T, int, Figures]:
+    def attempt(room: int | None) -> tuple[L, T, int, Figures]:
         seen = log.seen_at(log.state())
         seen.noticed = list(log.noticed)
         figures = fit(seen, structs.replace(asked, budget=room), origin, asked.budget or budget)
@@ -87,7 +88,7 @@ def _held(made: T) -> T:
     return made
 
 
-def _size(log: Log, made: Exported | Written, *, recounted: bool) -> int:
+def _size(log: OpenedLog, made: Exported | Written, *, recounted: bool) -> int:
     """Tokens of what is written, read as a file of its own: as its replies tell them, where they were told anew, else
     by the counter of `log`, with what is sent besides.
     """

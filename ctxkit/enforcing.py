@@ -19,13 +19,13 @@ from ctxkit.limits import context_limit
 from ctxkit.trimming import Asked, Trimming, look
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 LIMIT = "`limit` or `model` in the config (CTXKIT_LIMIT=N)"
 """What to do where no limit is known."""
 
 
-def fit(log: Log, asked: Asked, origin: str, budget: int | None = None) -> Figures:
+def fit(log: CommittingLog, asked: Asked, origin: str, budget: int | None = None) -> Figures:
     """What `Log.fit` does, and what was counted; `budget`: the one that was asked for, where less room is left to fit.
 
     Raises DoesNotFit, BadConfig where no limit is known.
@@ -51,7 +51,7 @@ def fit(log: Log, asked: Asked, origin: str, budget: int | None = None) -> Figur
     return figures
 
 
-def require_room(log: Log, records: Sequence[Mapping[str, Any]]) -> None:
+def require_room(log: CommittingLog, records: Sequence[Mapping[str, Any]]) -> None:
     """Raises ContextFull where what the user says in `records`, with all before it, does not fit behind the context.
 
     What others say is not held back: a model has answered already, and a call needs its result. Raises BadConfig where

@@ -109,7 +109,9 @@ def export(
     contents = Again(lambda: _voiced(log.opening.format, heard, next(unheard)))
     put_in = False
     if assembly:
-        around, inner = log.assembled(status), contents
+        from ctxkit.assembling import assemble
+
+        around, inner = assemble(log, status), contents
         put_in = around.status is not None or (bool(around.lead) and not log.native)  # a caller's own system prompt
         if any(around):
             contents = Again(lambda: _placed(around, inner))

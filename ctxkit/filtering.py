@@ -14,20 +14,20 @@ from typing import Any
 
 import msgspec
 
+from ctxkit import forget_request
+from ctxkit.committing import CommittingLog
 from ctxkit.core.context import entry
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.names import NOTHING, Name, Names
 from ctxkit.core.ops import Count, Forget, Remember
-from ctxkit.core.select import Selection, parse_ids
+from ctxkit.core.select import Planning, Selection, parse_ids
 from ctxkit.core.texts import texts
 from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, UnknownAgent, UnknownMessage, Usage
-from ctxkit.log import Log
 from ctxkit.planning import planning_of, uses
 from ctxkit.policies.cleanup import TAKEN, taken
 from ctxkit.policies.decision import Decision
 from ctxkit.policies.filter import NAME, Refused, Request, definition, request
 from ctxkit.policies.forget import Wish, leaving
-from ctxkit.policies.planning import Planning
 from ctxkit.store.sidecar import Sidecar
 
 PREVIEW = 120
@@ -56,7 +56,9 @@ def filter_context_tool(provider: str) -> dict[str, Any]:
         raise Usage(f"no provider {provider!r}", "openai, anthropic, gemini") from None
 
 
-def filter_context(log: Log, call: str | bytes | Mapping[str, Any], *, model: str | None = None) -> dict[str, Any]:
+def filter_context(
+    log: CommittingLog, call: str | bytes | Mapping[str, Any], *, model: str | None = None
+) -> dict[str, Any]:
     """Execute a model's call of `filter_context`: a preview, or an op that is appended, and what the model is answered.
 
     `call`: JSON, its arguments alone or the call as OpenAI, Anthropic or Gemini give it. The same call (its id and its
@@ -81,7 +83,7 @@ def _encoded(call: str | Mapping[str, Any]) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _refused(log: Log, error: CtxkitError) -> Refused:
+def _refused(log: CommittingLog, error: CtxkitError) -> Refused:
     code = next(code for kind, code in CODES.items() if isinstance(error, kind))
     hints = {
         "unknown_id": "ids are those that a preview gives",
@@ -92,7 +94,7 @@ def _refused(log: Log, error: CtxkitError) -> Refused:
     return Refused(code, error.message, hints.get(code, error.hint))
 
 
-def _preview(log: Log, asked: Request, model: str | None) -> dict[str, Any]:
+def _preview(log: CommittingLog, asked: Request, model: str | None) -> dict[str, Any]:
     """A page of what an apply would forget, or keep, and the conversation about it. Nothing is appended."""
     planned = planning_of(log, log.names(), calling=True)
     warned: list[str] = []
@@ -129,7 +131,7 @@ def _preview(log: Log, asked: Request, model: str | None) -> dict[str, Any]:
     return found | ({"notes": notes[:NOTES]} if notes else {})
 
 
-def _chosen(log: Log, asked: Request, model: str | None, planned: Planning) -> Names:
+def _chosen(log: CommittingLog, asked: Request, model: str | None, planned: Planning) -> Names:
     """What a preview is of, without the conversation about it. Raises NothingMatched, and what a selection raises."""
     apart, state = Names.of([*planned.names, *planned.unranked]), log.state()
     typed = parse_ids(state, asked.message_ids) if asked.message_ids else None
@@ -150,7 +152,7 @@ def _chosen(log: Log, asked: Request, model: str | None, planned: Planning) -> N
 
 
 @contextmanager
-def _heard(log: Log, warned: list[str]) -> Iterator[None]:
+def _heard(log: CommittingLog, warned: list[str]) -> Iterator[None]:
     """What is warned of meanwhile is heard by the model, too."""
     warn = log.ranked.warn
 
@@ -176,7 +178,7 @@ def _page(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _next(log: Log, rest: Sequence[Name]) -> list[str]:
+def _next(log: CommittingLog, rest: Sequence[Name]) -> list[str]:
     """The ids of what is not listed yet: all of them, or, where they are many, from the first on: with the same other
     arguments it comes to the same.
     """
@@ -187,7 +189,7 @@ def _next(log: Log, rest: Sequence[Name]) -> list[str]:
     return [f"{rest[0]}-", *items] if isinstance(rest[0], int) else items
 
 
-def _ids(log: Log, names: Sequence[Name]) -> list[str]:
+def _ids(log: CommittingLog, names: Sequence[Name]) -> list[str]:
     """Ids of the conversation about forgetting: from its first message on, where that is all that comes after it."""
     numbers = [name for name in names if isinstance(name, int)]
     after = [n for n in log.names() if isinstance(n, int) and n >= min(numbers, default=0)]
@@ -196,7 +198,7 @@ def _ids(log: Log, names: Sequence[Name]) -> list[str]:
     return log.state().say(Names.of(names)).split(",")
 
 
-def _apply(log: Log, asked: Request) -> dict[str, Any]:
+def _apply(log: CommittingLog, asked: Request) -> dict[str, Any]:
     """The op, appended; or, of the same call before, what it did."""
     kept = log.op_id
     if asked.key and kept is None:
@@ -238,7 +240,7 @@ def _apply(log: Log, asked: Request) -> dict[str, Any]:
     return found | ({"notes": notes} if notes else {})
 
 
-def _where(log: Log) -> list[str]:
+def _where(log: CommittingLog) -> list[str]:
     """The words by which a command finds this log again."""
     opening = log.opening
     found = ["-" if opening.path is None else opening.name]
@@ -250,9 +252,9 @@ def _where(log: Log) -> list[str]:
     return found
 
 
-def _decided(log: Log, mode: str, chosen: Names, asked: Request | None = None) -> Decision:
+def _decided(log: CommittingLog, mode: str, chosen: Names, asked: Request | None = None) -> Decision:
     """What `forget` or `remember` would append. Raises Refused for what is protected, where it was named."""
-    plan = log.plan_forget if mode == "forget" else log.plan_remember
+    plan = forget_request.forget if mode == "forget" else forget_request.remember
     numbers = Selection(ids=(log.state().say(chosen),))
     planning, kept = (Selection(), NOTHING) if asked is None else _given(log, asked)
     if asked is not None and mode == "forget":
@@ -260,21 +262,21 @@ def _decided(log: Log, mode: str, chosen: Names, asked: Request | None = None) -
         if spared:
             text = f"protected: {log.state().brief(spared)}: nothing was changed"
             raise Refused("protected", text, "leave these out")
-    decision = plan(numbers, planning=planning, criteria=None if asked is None else asked.criteria)
+    decision = plan(log, numbers, planning, {"criteria": None if asked is None else asked.criteria})
     if kept:
         note = f"not taken along, since other tools were called: {log.state().brief(kept)}"
         decision.notes = [*decision.notes, note]
     return decision
 
 
-def _answer(log: Log, asked: Request, op: Forget) -> dict[str, Any]:
+def _answer(log: CommittingLog, asked: Request, op: Forget) -> dict[str, Any]:
     """Who chose; and what of the conversation about it is among all that a remember takes out."""
     given = _given(log, asked)[0]
     among = NOTHING if given.empty else parse_ids(log.state(), given.ids) & Names.parse(op.ids)
     return {"tool": NAME, TAKEN: str(among)} if isinstance(op, Remember) and among else {"tool": NAME}
 
 
-def _given(log: Log, asked: Request) -> tuple[Selection, Names]:
+def _given(log: CommittingLog, asked: Request) -> tuple[Selection, Names]:
     """The conversation about it that is forgotten with an apply; and what of it stays, as other tools worked there."""
     if not asked.planning_conversation_ids:
         return Selection(), NOTHING
@@ -285,7 +287,7 @@ def _given(log: Log, asked: Request) -> tuple[Selection, Names]:
     return (Selection() if not left else Selection(ids=(state.say(left),))), worked
 
 
-def _affected(log: Log, mode: str, chosen: Names, decision: Decision) -> list[Name]:
+def _affected(log: CommittingLog, mode: str, chosen: Names, decision: Decision) -> list[Name]:
     """What a preview lists: those that would leave; of a remember those that were asked for, steps whole."""
     state = log.state()
     if mode == "remember" or not isinstance(decision.op, Forget):
@@ -295,7 +297,7 @@ def _affected(log: Log, mode: str, chosen: Names, decision: Decision) -> list[Na
     return [*sorted(names.numbers), *sorted(names.items, key=state.key)]
 
 
-def _also(log: Log, asked: Request, decision: Decision) -> list[str]:
+def _also(log: CommittingLog, asked: Request, decision: Decision) -> list[str]:
     """What a preview of a remember says of all the others."""
     if asked.mode == "forget" or not isinstance(decision.op, Forget):
         return []
@@ -303,7 +305,7 @@ def _also(log: Log, asked: Request, decision: Decision) -> list[str]:
     return [f"everything else ({count} message{'s' * (count != 1)}) would be forgotten"]
 
 
-def _row(log: Log, name: Name, size: int, scores: Mapping[Name, int]) -> dict[str, Any]:
+def _row(log: CommittingLog, name: Name, size: int, scores: Mapping[Name, int]) -> dict[str, Any]:
     state = log.state()
     one = entry(state, name)
     words = _brief([t.text for t in texts(log.full(one))])

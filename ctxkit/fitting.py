@@ -21,9 +21,10 @@ from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.names import Name
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
+from ctxkit.exporting import export
 from ctxkit.formats.restating import WORDLESS, Restating
 from ctxkit.given import Given, M, System, given
-from ctxkit.log import Log
+from ctxkit.log import Log, summarize_dropped
 from ctxkit.measuring import measure
 from ctxkit.policies.trim import Plan
 from ctxkit.stubs import stubbed, with_arguments
@@ -251,6 +252,7 @@ def wished(
     return Asked(
         budget, options.get("keep"), options.get("keep_results"), tuple(spared),
         options.get("clear_at_least", 0), options.get("clear_inputs"), assembly=assembly, status=status,
+        summarize=summarize_dropped,
     )  # fmt: skip
 
 
@@ -296,6 +298,6 @@ def _of_log(found: Trimming, plan: Plan) -> list[Row]:
     if op is not None:
         found.log.look_through(op)
     try:
-        return list(found.log.export("chat").values)
+        return list(export(found.log, "chat").values)
     except NothingToSend:
         return []

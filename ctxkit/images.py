@@ -1,12 +1,12 @@
-"""Images: the pictures of a context, held against what its provider takes, and a context that it takes.
+"""Images: the pictures of a context, held against what its provider takes.
 
-Pipeline: a log -> its pictures -> `policies/images.py` says which the provider refuses -> a look without these, which
-`export` writes. Nothing is appended.
+Pipeline: a log -> its pictures -> `policies/images.py` says which the provider refuses -> a look without these.
+`image_fit.py` writes what is left. Nothing is appended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from ctxkit.core.context import entry
@@ -14,56 +14,27 @@ from ctxkit.core.images import ImageLimits, size_of_base64
 from ctxkit.core.messages import Content, Image, Part, Result
 from ctxkit.core.names import Name
 from ctxkit.core.ops import PARTS_VERSION, At, Forget, Index
-from ctxkit.exporting import Exported
-from ctxkit.formats.base import Written
 from ctxkit.formats.bodies import is_url, speaker
 from ctxkit.parts import may_hold_images, shown
 from ctxkit.policies.images import Picture, Refusal, refusals, too_many
 from ctxkit.tokens.image_limits import image_limits, maker
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
     from ctxkit.opened import OpenedLog
 
-T = TypeVar("T", bound=Exported | Written)
+L = TypeVar("L", bound="CommittingLog")
 
 TARGETS = {"anthropic": "anthropic", "openai": "openai", "responses": "openai", "gemini": "gemini",
            "claude-code": "anthropic", "codex": "openai"}  # fmt: skip
 """Whose limits hold for what is written so. pi asks whoever makes the model; chat lines go to nobody."""
-REQUESTS = {"anthropic": "anthropic", "openai": "responses", "gemini": "gemini"}
-"""The target whose body says how large a request of a session is."""
 SHAPES = (("source", "anthropic"), ("image_url", "openai"), ("inlineData", "gemini"), ("fileData", "gemini"))
 """Keys of a picture's record, and whose they are."""
-WIDEST = 3
-"""Bytes of a body that a byte of a log can become at most: a character of four is escaped as twelve."""
-LEFT_OUT = "image beyond what the provider takes"
-TRIES, SHOWN = 8, 5
+SHOWN = 5
 
 
-def fitted(log: Log, to: str, model: str, make: Callable[[Log], T], *, fit: bool) -> T:
-    """What `make` writes of `log`, which says why the provider would refuse it; with `fit` the provider takes it."""
-    found = pictures(log)
-    limits = limits_of(log, to, model, found)
-    if limits is None or not (found or _may_be_large(log, limits)):
-        return make(log)
-    out = too_many(found, limits) if fit else []
-    for _ in range(TRIES):
-        seen = without(log, out)
-        made = make(seen)
-        size = _request(seen, made, model, limits, found)
-        over = size - (limits.request or size)
-        if not fit or over <= 0 or len(more := too_many(found, limits, over + _bytes(out))) <= len(out):
-            break
-        out = more
-    if out:
-        made.repairs.leave_out(LEFT_OUT, len(out))
-    gone = set(map(id, out))
-    rest = [one for one in found if id(one) not in gone]
-    made.refused = [words(one, limits, rest) for one in refusals(rest, limits, size)]
-    return made
-
-
-def _bytes(some: Iterable[Picture]) -> int:
+def encoded(some: Iterable[Picture]) -> int:
+    """Bytes of these pictures, as a request has them."""
     return sum(one.encoded for one in some)
 
 
@@ -82,7 +53,7 @@ def beyond(log: OpenedLog) -> list[Picture]:
     limits = own_limits(log, found) if found else None
     if limits is None:
         return []
-    over = _bytes(found) - (limits.request or _bytes(found))
+    over = encoded(found) - (limits.request or encoded(found))
     return too_many(found, limits, max(0, over))
 
 
@@ -155,7 +126,7 @@ def _picture(name: Name, label: str, place: Index | None, image: Image, *, prote
     return Picture(name, label, place, len(image.data), max(size) if size else 0, protected, shape)
 
 
-def without(log: Log, out: Sequence[Picture]) -> Log:
+def without(log: L, out: Sequence[Picture]) -> L:
     """The log as it would be looked at without these pictures."""
     if not out:
         return log
@@ -172,25 +143,3 @@ def parts_of(out: Iterable[Picture]) -> dict[str, list[Index]]:
         if one.place is not None:
             parts.setdefault(str(one.name), []).append(one.place)
     return parts
-
-
-def _may_be_large(log: OpenedLog, limits: ImageLimits) -> bool:
-    """Whether the request may be larger than the provider takes, by the size of the rows alone."""
-    if limits.request is None or log.opening.source.size * WIDEST < limits.request:
-        return False
-    messages = log.state().messages
-    size = sum(messages[name - 1].bytes for name in log.listed() if isinstance(name, int))
-    return size * WIDEST > limits.request
-
-
-def _request(log: Log, made: Exported | Written, model: str, limits: ImageLimits, found: Sequence[Picture]) -> int:
-    """Bytes of the request; 0 where it is small in any case. Of a session: of what its program would send. Without
-    pictures none can be left out, and what its messages say is near enough.
-    """
-    if not _may_be_large(log, limits):
-        return 0
-    if isinstance(made, Written):
-        if made.said and not found:
-            return made.said
-        made = log.export(REQUESTS.get(limits.provider, "anthropic"), model=model)
-    return sum(map(len, made.pieces))

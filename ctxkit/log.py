@@ -7,19 +7,16 @@ appends it durably, and returns it; None where the wished state holds already. `
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from ctxkit.committing import CommittingLog
-from ctxkit.core.context import shown_names
+from ctxkit import forget_request
+from ctxkit.committing import CommittingLog, puts_whole
 from ctxkit.core.names import Names
-from ctxkit.core.ops import Compact, Op
-from ctxkit.core.select import Numbers, selection
-from ctxkit.errors import CtxkitError, Usage
+from ctxkit.core.ops import Clear, Compact, Op
+from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
+from ctxkit.errors import CtxkitError
 from ctxkit.policies import clear as clearing
-from ctxkit.policies import forget as forgetting
 from ctxkit.policies import marks, protect, window
 from ctxkit.policies import recall as recalling
 from ctxkit.policies import undo as undoing
@@ -27,10 +24,13 @@ from ctxkit.policies.decision import Decision
 from ctxkit.reading import Progress
 
 if TYPE_CHECKING:
+    from ctxkit.checkpointing import Pinned
     from ctxkit.compacting import Compacted
     from ctxkit.comparing import Diff
+    from ctxkit.core.assembly import Assembly
     from ctxkit.core.findings import Finding
     from ctxkit.core.kept import Head, Kept
+    from ctxkit.core.state import State
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
     from ctxkit.hooks import Hooks
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ctxkit.recovering import To
     from ctxkit.salvaging import Salvaged
     from ctxkit.status import Status
+    from ctxkit.trimming import Trimming, TrimSummary
 
 
 class Log(CommittingLog):
@@ -65,11 +66,6 @@ class Log(CommittingLog):
         except CtxkitError as error:
             self.warned = [f"nothing was cleaned up: {error.message}"]
 
-    @property
-    def chosen_by_model(self) -> bool:
-        """Whether a model chose what an op took out: then, and only then, a cleanup may be waiting."""
-        return any("answer" in line.body for line in self.transcript.ops)
-
     def cleanup(self, op: str | None = None) -> list[Op]:
         """After a model forgot by `filter_context`: the call's result and the model's answer leave, too.
 
@@ -82,6 +78,70 @@ class Log(CommittingLog):
             return list(clean_up(self, all=True))
         found = cleanup(self, op)
         return [] if found is None else [found]
+
+    def ranker(self, asked: Selection, *, leaves: bool, request: Planning | None) -> Rank:
+        """Ranks messages by a text, for `--about`."""
+        from ctxkit.about import About  # brings sqlite3: only where messages are ranked
+
+        return About(self, asked, leaves=leaves, request=request)
+
+    def before_append(self, op: Op) -> None:
+        """A checkpoint of what `op` replaces."""
+        if self.keeps_checkpoints and replaces(op):
+            from ctxkit.checkpointing import before_op
+
+            self.warned = before_op(self, op)
+
+    def after_append(self, op: Op) -> None:
+        """Old checkpoints go; not where the folder is in a bad state: one warning says so."""
+        if self.keeps_checkpoints and replaces(op) and not self.warned:
+            self.prune_checkpoints()
+
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether they are made unasked: not of a stream, and not where the config says that none are."""
+        opening = self.opening
+        streamed = opening.path is None or opening.sidecar is None
+        return not streamed and self.config["checkpoint.auto"] is not False
+
+    def checkpoint(self, label: str = "", *, auto: bool = False, also: Collection[str] = ()) -> Pinned | None:
+        """Keep a reference to the context as it is, with the log's file: `restore` rebuilds it. `said` tells of it.
+
+        `auto`: only where the newest exchange, or the one that it follows, wrote a file or got a failed command to
+        succeed, and has none yet; None where not. `also`: where one of these happened too, `decision`,
+        `milestone`. Raises NothingChanges for an empty context, CannotCreate,
+        NoPermission, Locked, Usage for a stream, and for a label that is no line, or too long.
+        """
+        self.warned, self.notes = (), ()
+        if auto:
+            from ctxkit.noticing import by_itself  # brings tables of commands
+
+            found = by_itself(self, label, also)
+        else:
+            from ctxkit.checkpointing import by_hand
+
+            found = by_hand(self, label)
+        self.said = "No checkpoint: nothing to keep since the last one." if found is None else found.said
+        if found is not None and found.new:
+            self.prune_checkpoints()
+        return found
+
+    def prune_checkpoints(self) -> None:
+        """Let go of the checkpoints that have outlived their time; `notes` and `warned` tell of it."""
+        from ctxkit.checkpointing import prune
+
+        try:
+            pruned = prune(self)
+            self.notes = [*self.notes, *pruned]
+        except CtxkitError as error:
+            self.warned = [*self.warned, f"no checkpoint was removed: {error.message}"]
+
+    def weigh(self, after: State) -> None:
+        """Count what an op makes of the context, where account of it is kept, unless it is counted."""
+        if self.figures is None and self.meter is not None:
+            from ctxkit.measuring import change  # brings sqlite3: only where tokens are counted
+
+            self.tell(change(self, after))
 
     def mark(self, label: str | None = None) -> Op | None:
         """A point to come back to."""
@@ -106,34 +166,16 @@ class Log(CommittingLog):
 
     def plan_forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `forget` would append, for a preview."""
-        images, larger = asked.pop("images", False), asked.pop("larger_than", None)
-        if images or larger is not None:
-            return self._plan_parts(numbers, planning, asked, images=images, larger=larger)
-        return forgetting.forget(self.state(), self.here(), self.wish(numbers, planning, asked, True), self._again)
+        return forget_request.forget(self, numbers, planning, asked)
 
     def plan_remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `remember` would append, for a preview."""
-        return forgetting.remember(self.state(), self.here(), self.wish(numbers, planning, asked), self._again)
+        return forget_request.remember(self, numbers, planning, asked)
 
-    def _plan_parts(
-        self, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any], *, images: bool, larger: int | str | None
-    ) -> Decision:
-        from ctxkit.parts import Size, chosen
-
-        own = {key: asked[key] for key in ("criteria", "include_protected") if key in asked}
-        rest = selection(numbers, {key: value for key, value in asked.items() if key not in (*own, "keep_summary")})
-        if not selection(planning, {}).empty:
-            raise Usage("planning goes with messages, and these stay: nothing was changed", "leave --planning out")
-        shown = list(shown_names(self.state(), rest.thread))
-        if not msgspec.structs.replace(rest, thread=None).empty:
-            wanted = self.select(rest, shown, leaves=True)
-            shown = [name for name in shown if name in wanted]
-        size = None if larger is None else Size.of(larger)
-        return forgetting.forget_parts(
-            self.state(), self.here(), list(chosen(self, shown, images=images, larger=size)), **own
-        )  # fmt: skip
-
-    def _again(self, op: Compact, told: Names, leave: Names) -> str | None:
+    def again(self, op: Compact, told: Names, leave: Names) -> str | None:
+        """The words of a summary that `op` made, for the names `told` alone, when `leave` leave; None where it cannot
+        be made again.
+        """
         from ctxkit.retelling import again  # brings the strategies: only where a summary tells what leaves
 
         return again(self, op, told, leave)
@@ -187,7 +229,7 @@ class Log(CommittingLog):
 
         asked = Asked(
             max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, clear_inputs, overflow, assembly,
-            images=fit_images,
+            images=fit_images, summarize=summarize_dropped,
         )  # fmt: skip
         return self.commit("trim", lambda: trim(self, asked))
 
@@ -216,7 +258,12 @@ class Log(CommittingLog):
             target, budget, keep_last, keep_steps, strategy, summary, force, selection(numbers, criteria),
             summary_model, fast, fallback, hooks or Hooks(),
         )  # fmt: skip
-        return self.commit("compact", lambda: compact(self, asked))
+
+        def decide() -> Decision:
+            decision, self.compacted = compact(self, asked)
+            return decision
+
+        return self.commit("compact", decide)
 
     def snapshot(
         self, description: str = "", *, tags: Iterable[str] = (), all: bool = False, summary: str | None = None,
@@ -275,11 +322,10 @@ class Log(CommittingLog):
         for a file that is not there, UpdatedElsewhere, Usage.
         """
         from ctxkit.core.kept import Kept
-        from ctxkit.restoring import loaded, plan, there
+        from ctxkit.restoring import restore
 
-        kept = snapshot if isinstance(snapshot, Kept) else loaded(self, str(snapshot), summary=summary)
-        kept = there(self, kept, summary=summary)
-        return self.commit("restore", lambda: plan(self, kept, replace=replace, summary=summary))
+        kept = snapshot if isinstance(snapshot, Kept) else str(snapshot)
+        return restore(self, kept, replace=replace, summary=summary)
 
     def recover(self, to: To | None = None) -> Op | None:
         """After a crash: go back to the end of the last whole `step` of an exchange without an end, or of the last
@@ -305,7 +351,7 @@ class Log(CommittingLog):
         from ctxkit.enforcing import fit
         from ctxkit.trimming import Asked
 
-        fit(self, Asked(max_tokens, assembly=assembly, status=status), origin)
+        fit(self, Asked(max_tokens, assembly=assembly, status=status, summarize=summarize_dropped), origin)
 
     def enforce(self, *, assembly: bool = True, status: str | None = None) -> None:
         """Where the config's `budget.enforce` asks for it: `fit` to the budget. Raises what that raises."""
@@ -320,16 +366,6 @@ class Log(CommittingLog):
         from ctxkit.enforcing import require_room
 
         require_room(self, records)
-
-    def look_through(self, op: Op) -> str:
-        """From now on this object's context is as if `op` stood behind everything; nothing is appended. Its id.
-
-        What was looked through before stays.
-        """
-        made = self.stamp(op, None)
-        self._state = self.state_with(made)
-        self.through = (*self.through, made)
-        return made.id
 
     def undo(self, op: str | None = None) -> Op | None:
         """Void one op: the newest in force, or the one with this number, id or prefix. Raises NoSuchOp."""
@@ -377,7 +413,7 @@ class Log(CommittingLog):
         others is told in words. `progress`: told how many messages are read, and of how many.
         """
         from ctxkit.exporting import export
-        from ctxkit.images import fitted
+        from ctxkit.image_fit import fitted
 
         def make(log: Log) -> Exported:
             return export(
@@ -400,7 +436,7 @@ class Log(CommittingLog):
         its model (its system prompt, its sandbox's rules) goes along to another program. `fit_images`, `progress` as in
         `export`.
         """
-        from ctxkit.images import fitted
+        from ctxkit.image_fit import fitted
         from ctxkit.sessions import session
 
         def make(log: Log) -> Written:
@@ -415,6 +451,16 @@ class Log(CommittingLog):
         from ctxkit.status import status
 
         return status(self, tokens=tokens, limit=limit, assembly=assembly)
+
+    def assembled(self, status: str | None = None) -> Assembly:
+        """What stands around the context when it is shown or sent: system prompt, docs, status of the threads.
+
+        `status`: the caller's words behind that of the threads, instead of those of the file `assembly.status`. Raises
+        BadConfig for a file that is missing, too large or no text; NoPermission, ReadFailed, UnknownAgent.
+        """
+        from ctxkit.assembling import assemble
+
+        return assemble(self, status)
 
     def check(self, proved: Proofs | None = None, *, notes: bool = False) -> list[Finding]:
         """What is damaged, does not fit, is unpaired, or not what was sent, in the log and beside it; an empty list
@@ -459,16 +505,6 @@ class Log(CommittingLog):
             return Diff(side(self), side(self))
         return Diff(at_op(self, newest, before=True), at_op(self, newest))
 
-    def wish(
-        self, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any], leaves: bool = False
-    ) -> forgetting.Wish:
-        """What a forget or remember was asked for, resolved to names."""
-        own = {key: value for key, value in criteria.items() if key in forgetting.Wish.__struct_fields__}
-        rest = {key: value for key, value in criteria.items() if key not in own}
-        named = Names() if (about := selection(planning, {})).empty else self.select(about)
-        chosen = self.select(selection(numbers, rest), leaves=leaves)
-        return forgetting.Wish(chosen, named, spared=self.ranked.spared, answer=self.ranked.answer, **own)
-
     def _void(self, decide: Callable[[], Decision]) -> Op | None:
         """As `commit`, and says where nothing visible changed (replay 45)."""
 
@@ -482,3 +518,15 @@ class Log(CommittingLog):
             return decision
 
         return self.commit("undo", noticed)
+
+
+def replaces(op: Op) -> bool:
+    """Whether an op puts another context in the place of the one that is there, so that a checkpoint comes before."""
+    return isinstance(op, Compact | Clear) or puts_whole(op)
+
+
+def summarize_dropped(found: Trimming) -> TrimSummary | None:
+    """A trim that tells what it drops, where there is room for that."""
+    from ctxkit import telling  # brings all that a summary is made of
+
+    return telling.summarize_dropped(found)

@@ -259,3 +259,8 @@ def _name(session: Session, moved: int) -> str:
 
 def _factor(session: Session) -> str:
     return f"{session.counting.counter.base} × {session.calibration.inwards:.2f} as this session has it"
+
+
+def around(measuring: Measuring) -> float:
+    """Tokens of a request that has none of the messages."""
+    return measuring.around + added(measuring.counting, measuring.of([]))

@@ -18,21 +18,20 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 import msgspec
 
 from ctxkit.core.chain import Break, breaks
-from ctxkit.core.context import Entry, Lens, entries, entry, listed, shown_names
+from ctxkit.core.context import Bounds, Entry, Lens, entries, entry, listed, shown_names
 from ctxkit.core.head import Head
 from ctxkit.core.jsontext import loads
 from ctxkit.core.ledger import Ledger, LedgerEntry, build
 from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
 from ctxkit.core.names import Name, Names
 from ctxkit.core.replay import fold
-from ctxkit.core.select import Limit, NoLimit, Ranked, Selection, resolve
+from ctxkit.core.select import Limit, NoLimit, Planning, Rank, Ranked, Selection, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.usage import MARK, Figures, Fit, Usage, usage, window
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
-from ctxkit.policies.window import Bounds
 from ctxkit.reading import Opening, Progress, back, identity_of, read
 from ctxkit.reading import content_of as content_in
 from ctxkit.store.config import Config, load
@@ -41,15 +40,16 @@ from ctxkit.store.source import Source
 from ctxkit.stubs import stubbed
 
 if TYPE_CHECKING:
-    from ctxkit.core.assembly import Assembly
-    from ctxkit.policies.planning import Planning
-    from ctxkit.tokenlog import Meter
     from ctxkit.tokens.tools import Tool
 
 NOW = "now"
 """The state of the log as it is, where an op can be named."""
 BEFORE = "^"
 """Behind an op: the state right before it."""
+
+
+Meter = Callable[["OpenedLog", Figures, "OpenedLog | None"], None]
+"""Takes the figures of a log, and the other log where two are compared."""
 
 
 class OpenedLog:
@@ -82,7 +82,7 @@ class OpenedLog:
         self.figures: Figures | None = None
         """What was counted last."""
         self.meter: Meter | None = None
-        """Told of all that is counted, where somebody keeps account of it (`tokenlog.py`)."""
+        """Told of all that is counted, where somebody keeps account of it."""
         self.looks = False
         """Whether a person only looks: what config names and is missing is noticed then, and not raised."""
         self._state: State | None = None
@@ -293,6 +293,10 @@ class OpenedLog:
         """The same without a list where one unbroken run of messages is shown: a range."""
         return listed(self.state(), self.lens())
 
+    def ranker(self, asked: Selection, *, leaves: bool, request: Planning | None) -> Rank:
+        """Ranks messages by a text, for `--about`. A log that is only read has none: `Log` has."""
+        raise NotImplementedError("only a Log ranks messages by a text")
+
     def select(
         self, asked: Selection, shown: Iterable[Name] | None = None, *, leaves: bool = False,
         request: Planning | None = None,
@@ -305,11 +309,7 @@ class OpenedLog:
         self.ranked.reset()
         try:
             seen = shown_names(state, asked.thread) if shown is None else shown
-            rank = None
-            if asked.about is not None:
-                from ctxkit.about import About  # brings sqlite3: only where messages are ranked
-
-                rank = About(self, asked, leaves=leaves, request=request)
+            rank = None if asked.about is None else self.ranker(asked, leaves=leaves, request=request)
             return resolve(state, asked, seen, self._text_in_time, rank)
         finally:
             self.limit.stop()
@@ -363,16 +363,6 @@ class OpenedLog:
         """Tokens that the program itself took for the limit of its newest request; None where it notes none."""
         noted = self.transcript.counts
         return window(self._rows([noted[max(noted)]])) if noted else None
-
-    def assembled(self, status: str | None = None) -> Assembly:
-        """What stands around the context when it is shown or sent: system prompt, docs, status of the threads.
-
-        `status`: the caller's words behind that of the threads, instead of those of the file `assembly.status`. Raises
-        BadConfig for a file that is missing, too large or no text; NoPermission, ReadFailed, UnknownAgent.
-        """
-        from ctxkit.assembling import assemble
-
-        return assemble(self, status)
 
     def full(self, entry: Entry) -> Content:
         """An entry in full: a message, an item, or what an op shortened it to."""

@@ -1,52 +1,23 @@
-"""Parts: what of a message can be left out alone, its pictures and whatever is large, with the place of each.
+"""Parts: what of a message can be left out alone, with the place of each, and which of it are pictures.
 
-Pipeline: messages of a log -> `shown` parts -> `chosen` by kind and size -> `policies/forget.py`, which makes the op.
+Pipeline: messages of a log -> `shown` parts -> `part_choice.py`, `images.py`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ctxkit.core.context import entry
-from ctxkit.core.jsontext import canonical, finite
-from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.messages import Image, Other, Part, Result
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Index
-from ctxkit.counting import PER_IMAGE, Counting
-from ctxkit.errors import Usage
-from ctxkit.formats.bodies import kind_of
-from ctxkit.policies.forget import Part as PartOf
-from ctxkit.store.keys import amount
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog
 
-_BYTES = {"b": 1, "kb": 1000, "mb": 1000_000, "gb": 1000_000_000}
 _PICTURED = ("image", "input_image")
 """Kinds of what is carried unread, and is a picture."""
-
-
-class Size(msgspec.Struct, frozen=True):
-    """How large a part may be: in tokens, or in bytes."""
-
-    number: int
-    bytes: bool
-
-    @classmethod
-    def of(cls, given: int | str) -> Size:
-        """Tokens as `5000` or `5k`, bytes as `500 kB` or `2MB`. Raises Usage."""
-        found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?) ?([kmg]?b)", str(given).strip(), re.IGNORECASE | re.ASCII)
-        if found is not None:
-            return cls(int(float(found[1]) * _BYTES[found[2].lower()]), True)
-        tokens = amount(str(given).strip())
-        if isinstance(tokens, str) or tokens < 0:
-            hint = "tokens as 5000 or 5k; bytes as 500kB or 2MB"
-            raise Usage(f"{given!r} is no size: nothing was changed", hint)
-        return cls(tokens, False)
 
 
 def shown(log: OpenedLog, name: Name) -> Iterator[tuple[Index, Part]]:
@@ -65,23 +36,6 @@ def shown(log: OpenedLog, name: Name) -> Iterator[tuple[Index, Part]]:
             yield place, part
 
 
-def chosen(log: OpenedLog, names: Iterable[Name], *, images: bool, larger: Size | None) -> Iterator[PartOf]:
-    """The parts of these messages that are pictures (`images`; else of any kind) and larger than `larger`.
-
-    Calls, thinking and the words of a model are never among them.
-    """
-    counting = Counting(log)
-    for name in names:
-        if images and not may_hold_images(log, name):
-            continue
-        role = entry(log.state(), name).role
-        for place, part in shown(log, name):
-            picture = is_image(part)
-            said = not isinstance(part, Call | Thinking) and (role != "assistant" or isinstance(part, Result))
-            if (picture or (said and not images)) and (larger is None or _exceeds(counting, role, part, larger)):
-                yield PartOf(name, place, "image" if picture else kind_of(part))
-
-
 def is_image(part: Part) -> bool:
     """Whether a part is a picture, read or carried unread."""
     return isinstance(part, Image) or (isinstance(part, Other) and part.kind in _PICTURED)
@@ -95,26 +49,3 @@ def may_hold_images(log: OpenedLog, name: Name) -> bool:
     source = log.opening.laid_out
     spans = ((message.offset, message.size), *message.more)
     return any(b"image" in source.read(offset, size) for offset, size in spans)
-
-
-def _exceeds(counting: Counting, role: str, part: Part, larger: Size) -> bool:
-    size = _size(part)
-    if larger.bytes:
-        return size > larger.number
-    if isinstance(part, Image):
-        return larger.number < PER_IMAGE
-    return size > larger.number and counting.of_contents([Content(role, [part])])[0] > larger.number
-
-
-def _size(part: Part) -> int:
-    """Bytes: of a picture's data, of words, of the record of anything else."""
-    match part:
-        case Image(data=data):
-            return len(data) * 3 // 4
-        case Text(text=text) | Result(content=str() as text):
-            return len(text.encode("utf-8", "surrogatepass"))
-        case Result(content=list(inner)):
-            return sum(_size(one) for one in inner)
-        case Other(raw=raw):
-            return len(canonical(finite(raw)))
-    return 0

@@ -14,8 +14,8 @@ from ctxkit.core.files import SHELL, script
 from ctxkit.core.messages import Call, Text
 from ctxkit.core.names import Name
 from ctxkit.core.roles import ASSISTANT
-from ctxkit.core.select import opens, tools_of
-from ctxkit.policies.planning import SCRIPT, Exchange, Planning, is_ours, planning
+from ctxkit.core.select import Planning, opens, tools_of
+from ctxkit.policies.planning import SCRIPT, Exchange, is_ours, planning
 
 if TYPE_CHECKING:
     from ctxkit.opened import OpenedLog

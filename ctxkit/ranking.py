@@ -23,7 +23,7 @@ from ctxkit.core.untyped import Kind
 from ctxkit.policies.trim import Rank, Unit
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 EXCHANGES, STEPS = 5, 30
 """A file is being edited that was written in the newest so many exchanges or steps."""
@@ -32,7 +32,7 @@ EXCHANGES, STEPS = 5, 30
 class Ranking:
     """One context. `keep`: newest exchanges that are given up step by step, after all older ones."""
 
-    def __init__(self, log: Log, calls: Calls, keep: int) -> None:
+    def __init__(self, log: CommittingLog, calls: Calls, keep: int) -> None:
         self.log, self.calls, self.keep = log, calls, keep
         self.state, self.names = log.state(), calls.names
         self.messages = calls.messages

@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from ctxkit.checking import damage, unanswered
+from ctxkit.committing import CommittingLog
 from ctxkit.core.ending import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
 from ctxkit.core.findings import Finding
 from ctxkit.core.kept import CHECKPOINT, Head
@@ -24,8 +25,9 @@ from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Op
 from ctxkit.core.untyped import stopped
 from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
-from ctxkit.log import Log
+from ctxkit.forget_request import forget
 from ctxkit.policies.decision import Decision
+from ctxkit.restoring import restore
 from ctxkit.salvaging import Range, salvage
 
 To = Literal["checkpoint", "exchange", "question", "step"]
@@ -99,7 +101,7 @@ class Recovery(msgspec.Struct, frozen=True):
         return self.points[0] if self.points else None
 
 
-def recovery(log: Log) -> Recovery:
+def recovery(log: CommittingLog) -> Recovery:
     """What a crash left of `log`, and where one can go on from. Nothing is changed.
 
     Raises ReadFailed, UpdatedElsewhere.
@@ -121,19 +123,19 @@ def recovery(log: Log) -> Recovery:
     return Recovery(state, rest, lost, waiting, open, points, _drafts(log), newest_checkpoint(log), unplayed)
 
 
-def recover(log: Log, to: To | None = None) -> Op | None:
+def recover(log: CommittingLog, to: To | None = None) -> Op | None:
     """As `Log.recover`."""
     known = log.ledger.by_id.get(log.op_id) if log.op_id else None
     if to == "checkpoint" and known is None:
         head = newest_checkpoint(log)
         if head is None:
             raise NoSuchSnapshot("no checkpoint is kept of this log: nothing was changed", "ctxkit snapshots LOG")
-        return log.restore(head.session_id, replace=True)
+        return restore(log, head.session_id, replace=True)
     name = known.name if known is not None and known.name in ("forget", "restore") else "forget"
     return log.commit(name, lambda: _plan(log, to), partial(_still, log, to))
 
 
-def newest_checkpoint(log: Log) -> Head | None:
+def newest_checkpoint(log: CommittingLog) -> Head | None:
     """The newest checkpoint of a log; None where none is kept, as of a stream."""
     from ctxkit.store.snapshots import Snapshots
 
@@ -149,7 +151,7 @@ def newest_checkpoint(log: Log) -> Head | None:
 class _Tail:
     """The end of a log's context."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: CommittingLog) -> None:
         self.log = log
         self.names: list[Name] = []
         """The newest first, as far as they were looked at."""
@@ -194,15 +196,15 @@ class _Tail:
                 yield Finding(f"message {name}", "no-result", f"call {message.calls[k]} has no result")
 
 
-def _interrupted(log: Log) -> bool:
+def _interrupted(log: CommittingLog) -> bool:
     return interrupted(newest_first(log.transcript), partial(_stopped, log))
 
 
-def _stopped(log: Log, message: Message) -> bool:
+def _stopped(log: CommittingLog, message: Message) -> bool:
     return not message.opens and message.n > 0 and stopped(log.content(message.n))
 
 
-def _plan(log: Log, to: To | None) -> Decision:
+def _plan(log: CommittingLog, to: To | None) -> Decision:
     points = list(_Tail(log).points())
     point = next((one for one in points if to in (None, one.to)), None)
     if point is None and to is not None and points:
@@ -212,20 +214,20 @@ def _plan(log: Log, to: To | None) -> Decision:
         return Decision(None, _nothing(log))
     if not point.count:
         return Decision(None, "Every step of the last exchange is whole: nothing has to leave.")
-    made = log.plan_forget(point.leaves, include_protected=True, criteria=f"recover --to {point.to}")
+    made = forget(log, point.leaves, (), {"include_protected": True, "criteria": f"recover --to {point.to}"})
     made.said = f"Back at the end of {ENDS[point.to]}, message {point.message}: {_count(point.count)} left the context."
     made.settled = True
     return made
 
 
-def _nothing(log: Log) -> str:
+def _nothing(log: CommittingLog) -> str:
     if _Tail(log).found is not None:
         return "Nothing was answered yet: there is no exchange to go back to, and nothing has to leave."
     damaged = log.transcript.damage or log.opening.sidecar_damage
     return "The last exchange came to its end: nothing has to leave." if damaged else "Nothing to recover."
 
 
-def _still(log: Log, to: To | None, op: Op) -> None:
+def _still(log: CommittingLog, to: To | None, op: Op) -> None:
     """Where the log has grown since it was read: raises UpdatedElsewhere where another point is right now."""
     again = _plan(log.afresh(), to).op
     if getattr(again, "ids", None) != getattr(op, "ids", ""):
@@ -233,7 +235,7 @@ def _still(log: Log, to: To | None, op: Op) -> None:
         raise UpdatedElsewhere(f"{text}: nothing was appended", "try again when it has ended")
 
 
-def _lost(log: Log) -> list[Range]:
+def _lost(log: CommittingLog) -> list[Range]:
     """The ranges of bytes that no reader can take; none where the log is one damaged JSON text."""
     from ctxkit.errors import UnknownFormat
 
@@ -251,7 +253,7 @@ def _within(one: Finding, gap: Range) -> bool:
     return own and one.byte is not None and gap.offset <= one.byte < gap.offset + gap.size
 
 
-def _drafts(log: Log) -> list[Left]:
+def _drafts(log: CommittingLog) -> list[Left]:
     from ctxkit.drafting import applying
     from ctxkit.store.drafts import left
 

@@ -31,7 +31,7 @@ from ctxkit.store.snapshots import read
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 
 def loaded(log: OpenedLog, word: str, *, summary: bool = False) -> Kept:
@@ -71,12 +71,12 @@ def is_own(log: OpenedLog, kept: Kept) -> bool:
     return 0 < count <= len(log.messages) and prefix(log, count) == kept.head.prefix
 
 
-def as_log(kept: Kept) -> Log:
+def as_log(kept: Kept) -> CommittingLog:
     """A snapshot as a log of its own, on which no window is: its messages, a line each."""
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
     lines = b"".join(dumps(record).encode("ascii") + b"\n" for record in kept.messages)
-    found = Log.open(Source(f"snapshot {kept.head.short}", lines), format=NATIVE, env={})
+    found = CommittingLog.open(Source(f"snapshot {kept.head.short}", lines), format=NATIVE, env={})
     found.config = found.config.given({"window.default": "off"})
     found.config.agents.clear()
     return found
@@ -92,7 +92,14 @@ def strange(log: OpenedLog, kept: Kept) -> Iterator[str]:
         yield f"{head.kind} {head.short} was taken for {head.model}, and this log is for {here}"
 
 
-def plan(log: Log, kept: Kept, *, replace: bool = False, summary: bool = False) -> Decision:
+def restore(log: CommittingLog, snapshot: str | Kept, *, replace: bool = False, summary: bool = False) -> Op | None:
+    """As `Log.restore`."""
+    kept = snapshot if isinstance(snapshot, Kept) else loaded(log, snapshot, summary=summary)
+    kept = there(log, kept, summary=summary)
+    return log.commit("restore", lambda: plan(log, kept, replace=replace, summary=summary))
+
+
+def plan(log: CommittingLog, kept: Kept, *, replace: bool = False, summary: bool = False) -> Decision:
     """What `restore` appends. Raises Usage where a snapshot holds no messages to bring back."""
     if not kept.messages and not summary:
         raise Usage(
@@ -125,7 +132,7 @@ def steps_of(kept: Kept) -> Sequence[int]:
     return Made(len(kept.messages), lambda place: steps.leader(place + 1) - 1)
 
 
-def _hidden(log: Log, op: Op) -> int:
+def _hidden(log: CommittingLog, op: Op) -> int:
     """How many messages are seen now, and not when `op` is there: `window.messages` shows the newest of all."""
     if log.lens().newest is None:
         return 0

@@ -16,10 +16,10 @@ from ctxkit.policies.compact.extract import extract
 from ctxkit.policies.compact.source import all_pieces
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 
-def again(log: Log, op: Compact, told: Names, leave: Names) -> str | None:
+def again(log: CommittingLog, op: Compact, told: Names, leave: Names) -> str | None:
     """The words of a summary that `op` made by a rule, for `told` alone, within the tokens that it was made for; None
     where that gives none that are shorter than the messages. `leave`: what leaves the context now.
     """
@@ -39,5 +39,5 @@ def again(log: Log, op: Compact, told: Names, leave: Names) -> str | None:
     return extract(pieces, budget, counter.counts, told=told, label=state.label)
 
 
-def _is_there(log: Log, name: Name) -> bool:
+def _is_there(log: CommittingLog, name: Name) -> bool:
     return name in log.state().board.items if not isinstance(name, int) else 0 < name <= log.state().count

@@ -16,12 +16,11 @@ from ctxkit.core.effects import shortening
 from ctxkit.core.messages import Call, Content, Image, Message, Result
 from ctxkit.core.names import Name
 from ctxkit.opened import words
-from ctxkit.policies.compact.candidates import LONG
-from ctxkit.policies.trim import Cut, Rank, Unit
+from ctxkit.policies.trim import LONG, Cut, Rank, Unit
 from ctxkit.stubs import of_call, of_result, of_words, stubbed
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 
 class Ends(NamedTuple):
@@ -65,7 +64,7 @@ class Shortening:
     """
 
     def __init__(
-        self, log: Log, units: Sequence[Unit], calls: Calls, saves: Callable[[Name, Content], int], *,
+        self, log: CommittingLog, units: Sequence[Unit], calls: Calls, saves: Callable[[Name, Content], int], *,
         results: int, exclude: set[str], inputs: bool, printed: Callable[[Name], bool],
     ) -> None:  # fmt: skip
         self.log, self.units, self.calls, self.saves = log, units, calls, saves

@@ -21,7 +21,7 @@ from ctxkit.opened import BEFORE, NOW, OpenedLog
 from ctxkit.restoring import as_log, is_own, loaded, plan
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
     from ctxkit.measuring import Measuring
 
 MARK, SNAPSHOT = "mark:", "snapshot:"
@@ -85,7 +85,7 @@ class Side:
     @property
     def around(self) -> float:
         """Tokens of a request that has none of the messages."""
-        from ctxkit.around import around
+        from ctxkit.measuring import around
 
         return around(self.measuring)
 
@@ -94,7 +94,7 @@ class Side:
         return sum(self.measuring.entries([self.entry(place) for place in range(start, start + count)]))
 
 
-def side(log: Log, word: str = NOW) -> Side:
+def side(log: CommittingLog, word: str = NOW) -> Side:
     """The state of `log` that `word` names: `now`, an op (number, id, prefix of one), a mark (LABEL or mark:LABEL),
     a snapshot (as `restore` takes it, or with snapshot: before that).
 
@@ -138,7 +138,7 @@ def at_op(log: OpenedLog, op: LedgerEntry, *, before: bool = False) -> Side:
     return Side(log.seen_at(f"{op.number}{BEFORE if before else ''}"), title)
 
 
-def of_snapshot(log: Log, kept: Kept) -> Side:
+def of_snapshot(log: CommittingLog, kept: Kept) -> Side:
     """A snapshot, of this log or of another one. Raises Usage for one that holds no messages."""
     head = kept.head
     title = f"{head.kind} {head.short}" + (f" ({head.description})" if head.description else "")

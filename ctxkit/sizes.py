@@ -13,7 +13,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import compress, repeat
 from typing import Any, NamedTuple
 
-from ctxkit.around import around
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.effects import LeftOut, shortening
 from ctxkit.core.fit import adrift, faults
@@ -25,7 +24,7 @@ from ctxkit.core.usage import Figures, whole
 from ctxkit.core.walk import Walk
 from ctxkit.counting import Counting
 from ctxkit.limits import context_limit
-from ctxkit.measuring import Measuring
+from ctxkit.measuring import Measuring, around
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import growing
 

@@ -168,8 +168,10 @@ def _state(log: OpenedLog, trouble: list[str]) -> State:
 
 def _around(log: OpenedLog, trouble: list[str]) -> Assembly | None:
     """What is put around; None where a file that belongs to it is missing."""
+    from ctxkit.assembling import assemble
+
     try:
-        return log.assembled()
+        return assemble(log)
     except (BadConfig, NoPermission, ReadFailed) as error:
         trouble.append(f"{error.message.partition(UNDONE)[0]}: what is put around the messages is not counted")
         return None

@@ -1,41 +1,28 @@
 """Telling: what a trim drops is told by a summary (the config's `trim.summarize`), where one fits beside what stays.
 
-`trimming.py` asks for it. What is appended then is a compact that fits the budget: its summary stands where the first
-message that was dropped stood, and is told again, or goes, when what it tells is forgotten.
+`Log` hands it to `trimming.py`. What is appended then is a compact that fits the budget: its summary stands where the
+first message that was dropped stood, and is told again, or goes, when what it tells is forgotten.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from msgspec import structs
 
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ops import At, Compact
-from ctxkit.core.usage import Figures
 from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import DoesNotFit
 from ctxkit.policies.compact.candidates import guarded, originals
 from ctxkit.policies.compact.extract import extract
 from ctxkit.policies.compact.source import all_pieces
-from ctxkit.trimming import Trimming
+from ctxkit.trimming import Trimming, TrimSummary
 
 ROOM = 0.15
 """Of the budget, at least: what a summary of what is dropped may have."""
 TRIES = 3
 
 
-class Told(NamedTuple):
-    """The compact that a trim becomes; tokens of the summary; how many messages leave, and how many are shortened."""
-
-    op: Compact
-    tokens: int
-    dropped: int
-    stubbed: int
-    figures: Figures
-
-
-def told(found: Trimming) -> Told | None:
+def summarize_dropped(found: Trimming) -> TrimSummary | None:
     """What fits the budget of `found` with a summary of what is dropped; None where that leaves no room for one."""
     log, state, budget = found.log, found.state, found.budget
     less = Trimming(log, structs.replace(found.asked, budget=int((1 - ROOM) * budget)))
@@ -65,7 +52,7 @@ def told(found: Trimming) -> Told | None:
     return None
 
 
-def _made(found: Trimming, op: Compact, dropped: int, stubbed: int) -> Told:
+def _made(found: Trimming, op: Compact, dropped: int, stubbed: int) -> TrimSummary:
     """What the context comes to with `op`."""
     made = found.log.stamp(op)
     after = found.log.seen_at(found.log.state_with(made))
@@ -82,4 +69,4 @@ def _made(found: Trimming, op: Compact, dropped: int, stubbed: int) -> Told:
         found.figures(), after=tokens, dropped=sum(name not in now for name in was),
         came=len(now.difference(was)), stubbed=stubbed,
     )  # fmt: skip
-    return Told(op, round(summary * found.scale), dropped, stubbed, figures)
+    return TrimSummary(op, round(summary * found.scale), dropped, stubbed, figures)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
+from ctxkit.committing import CommittingLog
 from ctxkit.core.jsontext import dumps
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.times import iso
 from ctxkit.core.usage import Figures
-from ctxkit.log import Log
 from ctxkit.opened import OpenedLog
 from ctxkit.store import journal
 
@@ -81,7 +81,8 @@ class Meter:
         log, found, other = self._told
         model = log.config["model"] or log.model
         return TokenRecord(
-            time=iso(int(log.clock())), command=self.command, op=log.written if isinstance(log, Log) else None,
+            time=iso(int(log.clock())), command=self.command,
+            op=log.written if isinstance(log, CommittingLog) else None,
             log=known_by(log), other=None if other is None else known_by(other), counter=found.counter,
             model=model if _MODEL.fullmatch(model) else None, before=found.before, after=found.after,
             budget=found.budget, limit=found.limit, reserve=log.config["reserve"], messages=found.messages,

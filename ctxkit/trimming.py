@@ -6,21 +6,22 @@ puts the decision into an op.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import structs
 
 from ctxkit.around import beside, tools_of
+from ctxkit.assembling import assemble
 from ctxkit.calls import Calls
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import names as through
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
-from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Index, Trim
+from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Compact, Index, Trim
 from ctxkit.core.untyped import Kind
 from ctxkit.core.usage import Beside, Figures
 from ctxkit.counting import Counting
@@ -34,7 +35,7 @@ from ctxkit.shortening import Shortening
 from ctxkit.tokens.overflow import Overflow, overflow
 
 if TYPE_CHECKING:
-    from ctxkit.log import Log
+    from ctxkit.committing import CommittingLog
 
 ROOM = {
     Rank.SYSTEM: "the system prompt", Rank.INSTRUCTION: "instructions", Rank.PROTECTED: "protected messages",
@@ -45,6 +46,16 @@ ROOM = {
 
 MOST = 0.5
 """Of the budget: where what is sent besides messages takes more, that is said."""
+
+
+class TrimSummary(NamedTuple):
+    """The compact that a trim becomes; tokens of the summary; how many messages leave, and how many are shortened."""
+
+    op: Compact
+    tokens: int
+    dropped: int
+    stubbed: int
+    figures: Figures
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -65,6 +76,8 @@ class Asked(msgspec.Struct, frozen=True):
     assembly: bool = True
     status: str | None = None
     images: bool = False
+    summarize: Callable[[Trimming], TrimSummary | None] | None = None
+    """Tells what is dropped, for the config's `trim.summarize`; None: nobody does."""
 
     def __post_init__(self) -> None:
         """Raises Usage for a number that is none: a plan for NaN tokens would never be done."""
@@ -79,7 +92,7 @@ class Asked(msgspec.Struct, frozen=True):
 class Trimming:
     """One log's context, measured and ranked."""
 
-    def __init__(self, log: Log, asked: Asked) -> None:
+    def __init__(self, log: CommittingLog, asked: Asked) -> None:
         self.log, self.asked = log, asked
         self.state = log.state()
         self.names = self.shown = log.names()
@@ -129,7 +142,7 @@ class Trimming:
     def _beside(self) -> Beside:
         """What is sent besides the messages. Raises BadConfig, NoPermission, ReadFailed for files of the config."""
         try:
-            self.assembly = self.log.assembled(self.asked.status) if self.asked.assembly else NOTHING
+            self.assembly = assemble(self.log, self.asked.status) if self.asked.assembly else NOTHING
             self.tools = tools_of(self.log)
         except (BadConfig, NoPermission, ReadFailed) as error:
             error.message = error.message.replace(": nothing was printed", ": nothing was changed")
@@ -220,7 +233,7 @@ class Trimming:
         shown = set(self.shown)
         return [name for name in made.dropped if name in shown]
 
-    def _after(self, found: Plan) -> Log | None:
+    def _after(self, found: Plan) -> CommittingLog | None:
         """The log as it is once a plan is carried out; None where that changes nothing."""
         op = as_op(self, found)
         if op is None:
@@ -234,7 +247,7 @@ class Trimming:
         after = self._after(found) if self.assembly.status is not None else None
         if after is None:
             return 0
-        then = beside(self.counting, after.assembled(self.asked.status), self.tools, self.measured, whole=self.refused)
+        then = beside(self.counting, assemble(after, self.asked.status), self.tools, self.measured, whole=self.refused)
         return then.added - self.beside.added
 
     def saves(self, name: Name, content: Content) -> int:
@@ -295,24 +308,24 @@ class Trimming:
         )  # fmt: skip
 
 
-def trim(log: Log, asked: Asked) -> Decision:
+def trim(log: CommittingLog, asked: Asked) -> Decision:
     """The op that makes the context fit. Raises DoesNotFit, BadConfig where no limit is known, NoRefusal."""
     return look(log, asked)[0]
 
 
-def look(log: Log, asked: Asked) -> tuple[Decision, Figures]:
+def look(log: CommittingLog, asked: Asked) -> tuple[Decision, Figures]:
     """The same, and what was counted."""
     found = _without_images(log, asked)
     log.tell(found.figures())  # whether or not it can be made to fit
     made = found.plan()
-    if made.dropped and log.config["trim.summarize"]:
-        return _summarized(found, made)
+    if made.dropped and asked.summarize is not None and log.config["trim.summarize"]:
+        return _summarized(found, made, asked.summarize(found))
     figures = found.figures(made)
     log.tell(figures)
     return told(found, made, as_op(found, made)), figures
 
 
-def _without_images(log: Log, asked: Asked) -> Trimming:
+def _without_images(log: CommittingLog, asked: Asked) -> Trimming:
     """The context to trim: without the pictures for which the provider would refuse it, where that is asked.
 
     A summary of what is dropped is an op that takes no parts: `export` leaves these pictures out.
@@ -327,11 +340,8 @@ def _without_images(log: Log, asked: Asked) -> Trimming:
     return found
 
 
-def _summarized(found: Trimming, made: Plan) -> tuple[Decision, Figures]:
+def _summarized(found: Trimming, made: Plan, one: TrimSummary | None) -> tuple[Decision, Figures]:
     """The same with a summary of what is dropped, where one fits."""
-    from ctxkit import telling  # brings all that a summary is made of: only where one is asked for
-
-    one = telling.told(found)
     if one is None:
         figures = found.figures(made)
         found.log.tell(figures)

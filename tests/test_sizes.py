@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.around import around
 from ctxkit.core.context import entry, shown_names
 from ctxkit.core.usage import whole
 from ctxkit.counting import Counting
-from ctxkit.measuring import Measuring
+from ctxkit.measuring import Measuring, around
 from ctxkit.sizes import OpSizes, Size
 from tests.cli.runner import SMALL, lines
 from tests.lawful import COMMANDS, ROOT, TO_COME, Command, Records, as_bytes, conversations, opened, tried, turns

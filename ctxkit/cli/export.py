@@ -151,10 +151,11 @@ def command(
         found = made(target)
     else:
         from ctxkit.emitting import within
+        from ctxkit.log import summarize_dropped
         from ctxkit.trimming import Asked
 
         around = assembly and to not in SESSIONS and to is not To.chat
-        asked = Asked(room[0], assembly=around, status=status)
+        asked = Asked(room[0], assembly=around, status=status, summarize=summarize_dropped)
         target, found = within(target, asked, made, room[1], recounted=recount is not False and own)
     _print(output, found)
     _report(found.repairs)

@@ -49,6 +49,19 @@ class Lens(msgspec.Struct, frozen=True):
     newest: int | None = None
 
 
+class Bounds(msgspec.Struct, frozen=True):
+    """Windows by the config, in seconds: the default by agent (None: all; 0 or absent: off), and what is allowed."""
+
+    default: dict[str | None, int] = {}
+    least: int = 3600
+    most: int = 168 * 3600
+
+    def default_for(self, agent: str | None) -> int:
+        """The window that holds without any op."""
+        own = self.default.get(agent) if agent else None
+        return own if own is not None else self.default.get(None, 0)
+
+
 NO_LENS = Lens()
 KNOWN = 20
 """How many agents or threads are named where one is not known."""

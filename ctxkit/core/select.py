@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -64,6 +64,15 @@ class Ranked:
         self.scores: dict[Name, int] = {}
         self.answer: dict[str, Any] | None = None
         self.spared = Names()
+
+
+class Planning(NamedTuple):
+    """The conversation about forgetting at the end of a context. `names`: what is proposed to go, in order; `unranked`:
+    what is not ranked by what it is about.
+    """
+
+    names: Sequence[Name] = ()
+    unranked: Sequence[Name] = ()
 
 
 class Selection(msgspec.Struct, frozen=True):

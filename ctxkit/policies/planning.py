@@ -13,6 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ctxkit.core.names import Name
+from ctxkit.core.select import Planning
 from ctxkit.policies.filter import NAME
 
 LONGEST = 400
@@ -55,13 +56,6 @@ class Exchange(NamedTuple):
     said: str
     called: Sequence[Name]
     worked: bool
-
-
-class Planning(NamedTuple):
-    """`names`: what is proposed to go, in order; `unranked`: what is not ranked by what it is about."""
-
-    names: Sequence[Name] = ()
-    unranked: Sequence[Name] = ()
 
 
 def planning(newest_first: Iterable[Exchange], *, calling: bool = False) -> Planning:

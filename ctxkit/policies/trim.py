@@ -33,6 +33,8 @@ class Rank(IntEnum):
     SYSTEM = 9
 
 
+LONG = 2000
+"""Tokens that a message keeps at least which is shortened where it stands: a shorter one is never (replay 63)."""
 SHARE = 0.3
 """Of the context: a summary that is larger is no better than the steps that came after it. Of the room: a first
 message that is larger stands in the way."""

@@ -5,26 +5,12 @@ Durations were read by `when.py` before.
 
 from __future__ import annotations
 
-import msgspec
-
+from ctxkit.core.context import Bounds
 from ctxkit.core.ops import At, Window
 from ctxkit.core.state import State
 from ctxkit.core.times import spoken
 from ctxkit.errors import WindowOff
 from ctxkit.policies.decision import Decision
-
-
-class Bounds(msgspec.Struct, frozen=True):
-    """From config, in seconds: the default by agent (None: for all; 0 or absent: off) and what is allowed."""
-
-    default: dict[str | None, int] = {}
-    least: int = 3600
-    most: int = 168 * 3600
-
-    def default_for(self, agent: str | None) -> int:
-        """The window that holds without any op."""
-        own = self.default.get(agent) if agent else None
-        return own if own is not None else self.default.get(None, 0)
 
 
 def effective(state: State, bounds: Bounds, agent: str | None) -> int:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import State
+from ctxkit.policies.trim import LONG
 
 TAIL = 0.3
 """Of the budget, less what stays in any case: the newest messages that stay as they are, where nobody says how many."""
@@ -27,8 +28,6 @@ TYPED = 0.8
 """Of the budget, less what stays in any case: what the first message, or the newest, may take before it is shortened.
 What somebody typed is dense: on the benchmark's sessions, half of the budget for it kept less of what was needed.
 """
-LONG = 2000
-"""Tokens that a message keeps at least which is shortened where it stands: a shorter one is never (replay 63)."""
 FEWEST = 3
 """Messages that are worth a summary."""
 

@@ -1,0 +1,64 @@
+"""What `forget` and `remember` are asked for, resolved to names of a log, and decided.
+
+Pipeline: numbers and criteria -> `Log.select` -> `Wish` -> `policies/forget.py`, which decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ctxkit.committing import CommittingLog
+from ctxkit.core.context import shown_names
+from ctxkit.core.names import Names
+from ctxkit.core.select import Numbers, selection
+from ctxkit.errors import Usage
+from ctxkit.policies import forget as policy
+from ctxkit.policies.decision import Decision
+
+
+def forget(log: CommittingLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:
+    """What `forget` would append. `asked`: as of `Log.forget`. Raises what that raises."""
+    asked = dict(asked)
+    images, larger = asked.pop("images", False), asked.pop("larger_than", None)
+    if images or larger is not None:
+        return _parts(log, numbers, planning, asked, images=images, larger=larger)
+    return policy.forget(log.state(), log.here(), wish(log, numbers, planning, asked, leaves=True), log.again)
+
+
+def remember(log: CommittingLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:
+    """What `remember` would append. `asked`: as of `Log.remember`. Raises what that raises."""
+    return policy.remember(log.state(), log.here(), wish(log, numbers, planning, asked), log.again)
+
+
+def wish(
+    log: CommittingLog, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any], *, leaves: bool = False
+) -> policy.Wish:
+    """What a forget or remember was asked for, resolved to names."""
+    own = {key: value for key, value in criteria.items() if key in policy.Wish.__struct_fields__}
+    rest = {key: value for key, value in criteria.items() if key not in own}
+    named = Names() if (about := selection(planning, {})).empty else log.select(about)
+    chosen = log.select(selection(numbers, rest), leaves=leaves)
+    return policy.Wish(chosen, named, spared=log.ranked.spared, answer=log.ranked.answer, **own)
+
+
+def _parts(
+    log: CommittingLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any], *, images: bool,
+    larger: int | str | None,
+) -> Decision:  # fmt: skip
+    """What leaves only parts of messages out: pictures, or what is large."""
+    from ctxkit.part_choice import Size, chosen
+
+    own = {key: asked[key] for key in ("criteria", "include_protected") if key in asked}
+    rest = selection(numbers, {key: value for key, value in asked.items() if key not in (*own, "keep_summary")})
+    if not selection(planning, {}).empty:
+        raise Usage("planning goes with messages, and these stay: nothing was changed", "leave --planning out")
+    shown = list(shown_names(log.state(), rest.thread))
+    if not msgspec.structs.replace(rest, thread=None).empty:
+        wanted = log.select(rest, shown, leaves=True)
+        shown = [name for name in shown if name in wanted]
+    size = None if larger is None else Size.of(larger)
+    found = list(chosen(log, shown, images=images, larger=size))
+    return policy.forget_parts(log.state(), log.here(), found, **own)
