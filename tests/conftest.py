@@ -1,10 +1,15 @@
-"""What every test gets: a clean environment, a home of its own, a fixed zone and width, seeded hypothesis."""
+"""What every test gets: a clean environment, a home of its own, a fixed zone and width, seeded hypothesis.
+
+And what the whole run gets: programs that start fast, files in memory, and the name of a failing test at once.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -15,11 +20,22 @@ import pytest
 from hypothesis import settings
 
 from ctxkit.store import append
+from tests import effort
 
 # The same examples for everybody: a red run is the change's fault. `--hypothesis-profile=explore` looks further.
 settings.register_profile("same", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("same")
+
+# A program that a test starts finds ctxkit compiled: without that, half of its time goes into compiling it again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+MEMORY = Path("/dev/shm")
+ROOM = 3 << 30
+"""Bytes that must be free in memory, so that the tests have their files there: they leave less than a tenth."""
+if not effort.WHOLE and MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)  # a disk takes a hundred times as long to make a folder
 
 # Programs that tests start and end by a signal inherit what is ignored (`nohup pytest &`, some runners), and never end.
 # A handler of our own is not inherited: the tests go on ignoring it, programs have what the system does by itself.
@@ -34,6 +50,30 @@ BOUND = 600
 CLEARED = ("CTXKIT_", "XDG_", "EDITOR", "VISUAL", "PAGER", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "LC_", "LANGUAGE")
 KEPT = ("CTXKIT_SHARED",)  # where the transcripts for tests are: see tests/shared.py
 _home_number = count()
+
+
+class Named:
+    """Says which test failed, and why in a line, when it fails: the end of the run may be minutes away."""
+
+    def __init__(self, screen: pytest.TerminalReporter) -> None:
+        self.screen = screen
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A line for each failure, of the test itself, of what it needs and of what is behind it."""
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            why = (crash.message if crash else str(report.longrepr)).strip().split("\n")[0]
+            self.screen.ensure_newline()
+            self.screen.write_line(f"FAILED {report.nodeid} ({report.when}): {why}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers of xdist have no screen: their reports are said by the process that has one."""
+    screen = config.pluginmanager.get_plugin("terminalreporter")
+    if screen is not None:
+        config.pluginmanager.register(Named(screen), "named")
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.errors import UpdatedElsewhere
+from tests.effort import part
 from tests.lawful import ROOT, as_bytes, findings, ops
 
 WRITERS, READERS, HANG = 8, 4, 300
@@ -61,7 +62,7 @@ def read(log: Path, done: Event, seen: multiprocessing.Queue[str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("native", "each"), [(True, 200), (False, 30)], ids=["native", "claude-code"])
+@pytest.mark.parametrize(("native", "each"), [(True, part(200)), (False, part(48))], ids=["native", "claude-code"])
 def test_nothing_is_lost(native: bool, each: int, tmp_path: Path) -> None:
     """Through the API: every append is there, each writer's in its order, and each op fits."""
     log = tmp_path / "log.jsonl"

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from ctxkit import Log
 from ctxkit.core.jsontext import dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
+from tests.effort import examples
 from tests.lawful import COMMANDS, DRAFTS, TO_COME, Command, as_bytes, opened, tried
 from tests.seeds import FAMILIES, ODD, exchanged, oddities, of_opencode, slices
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules, typed
@@ -28,7 +29,7 @@ from tests.validators.thoughts import thoughts as thoughts_sent
 Body = dict[str, Any]
 PROMPT = "what comes next"
 SEQUENCES = 1000
-"""Of each seed family."""
+"""Of each seed family; of each of `FEW` a quarter."""
 
 CHANGED = st.sampled_from([dumps(piece[0]) for piece in ODD])
 ANY = st.one_of(
@@ -48,7 +49,6 @@ SOURCES: dict[str, st.SearchStrategy[bytes]] = {
     "opencode": of_opencode(),
 }
 FEW = ("responses", "anthropic", "gemini-cli", "copilot-cli", "items", "contents", "opencode")
-"""Families of which a quarter of the sequences is run."""
 PROGRAMS = ("claude-code", "codex", "pi")
 """Formats with a program of their own, which was recorded."""
 AS_SENT = (
@@ -138,7 +138,7 @@ def check(log: Log, as_sent: bool, thoughts: set[Thought], signed: set[tuple[str
 def test_every_export_is_valid(family: str) -> None:
     """After any sequence of ops."""
 
-    @settings(max_examples=SEQUENCES // (4 if family in FEW else 1), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(SEQUENCES // (4 if family in FEW else 1)), suppress_health_check=list(HealthCheck))
     @given(SOURCES[family], st.lists(ANY, min_size=1, max_size=6))
     def sequence(content: bytes, commands: list[Command]) -> None:
         try:
@@ -159,9 +159,9 @@ def test_every_export_is_valid(family: str) -> None:
 
 @pytest.mark.slow
 def test_how_many_sequences_were_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """At least 5,000 in all; the number is printed in every run."""
+    """At least 5,000 in all, of which a push runs a part; the number is printed in every run."""
     if set(ran) != set(SOURCES):
         pytest.skip("the sequences were not run")
     with capsys.disabled():
         print(f"\nsequences of ops, every export valid: {ran.total()} ({dict(ran)}); bodies and more: {dict(seen)}")
-    assert ran.total() >= 5_000
+    assert ran.total() >= examples(5_000)

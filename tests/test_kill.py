@@ -20,6 +20,7 @@ from ctxkit.core.kept import Kept
 from ctxkit.errors import WriteFailed
 from ctxkit.store.sidecar import Sidecar
 from tests.build import lines
+from tests.effort import one_of
 from tests.faults import FAULTS, Record, Tally, run_matrix
 from tests.lawful import NOW, ROOT
 
@@ -135,7 +136,7 @@ def look(log: Log) -> str:
 RUNS: list[Tally] = []
 KINDS = ("native", "claude-code")
 CASES = [(kind, name) for kind, name in product(KINDS, COMMANDS) if (kind, name) != ("claude-code", "add")]
-EVERY = 11
+EVERY = one_of(23)
 """Of about 400 points a command; the next case begins one point later, so that together they strike at all of them."""
 
 
@@ -201,10 +202,9 @@ def test_there_were_enough_runs() -> None:
     runs = sum(tally.runs for tally in RUNS)
     assert runs >= 1000
     assert sum(tally.fired for tally in RUNS) > 0.9 * runs
-    calls = {tally.call for tally in RUNS}
-    assert calls >= {"open", "stat", "fstat", "flock", "pread", "write", "lseek", "fsync", "close", "mkdir"}
     for fault in FAULTS:
-        assert {tally.call for tally in RUNS if tally.fault == fault} == calls
+        calls = {tally.call for tally in RUNS if tally.fault == fault}
+        assert calls >= {"open", "stat", "fstat", "flock", "pread", "write", "lseek", "fsync", "close", "mkdir"}
 
 
 def naive(path: Path, line: bytes, *_: object) -> None:

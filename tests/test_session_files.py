@@ -17,6 +17,7 @@ from ctxkit.core import integrity, roles
 from ctxkit.core.jsontext import canonical, dumps
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.errors import NothingToSend, UnknownFormat
+from tests.effort import examples
 from tests.lawful import COMMANDS, ROOT, TO_COME, Command, opened, tried
 from tests.seeds import slices
 from tests.shared import SHARED
@@ -144,7 +145,7 @@ def whole(log: Log, source: bytes) -> list[Content]:
 def test_after_any_ops(name: str) -> None:
     """Ids stand once, every parent is there, every pair is whole that was whole; the words are those of the context."""
 
-    @settings(max_examples=SEQUENCES, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(SEQUENCES), suppress_health_check=list(HealthCheck))
     @given(slices(name), st.lists(st.one_of(COMMANDS, TO_COME), min_size=1, max_size=6))
     def sequence(content: bytes, commands: list[Command]) -> None:
         try:
@@ -171,4 +172,4 @@ def test_after_any_ops(name: str) -> None:
 
     sequence()
     print(f"sequences of ops on sessions of {name}: {ran[name]}")
-    assert ran[name] >= 2000
+    assert ran[name] >= examples(2000)

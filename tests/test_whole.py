@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.messages import Call, Content, Repairs, Result, Text
+from tests.effort import part
 from tests.whole import CHANGED, FILES, FORMATS, Wrong, drawn, flat, ran, same, sequence, told
 
-FIRST = 120
-"""Sequences of each format that the suite runs; `just whole` runs 2,000."""
+FIRST = part(120)
+"""Sequences of each format that the tests run; `just whole` runs 2,000."""
 
 
 @pytest.mark.slow

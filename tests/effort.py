@@ -1,0 +1,30 @@
+"""How much of a long search the tests run: a part of it on every push, all of it at night (`just night`).
+
+The numbers of the whole search stand where it is; what a push runs of it is decided here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+
+WHOLE = os.environ.get("CTXKIT_TESTS") == "all"
+"""Whether all of every search is run, and on a disk: `CTXKIT_TESTS=all`."""
+PART = 6
+"""A push runs one of so many examples of a search."""
+LEAST = 25
+"""Examples that a push runs at least, where there are so many."""
+
+
+def examples(whole: int) -> int:
+    """How many of `whole` examples are drawn. The first ones are the same in both."""
+    return whole if WHOLE else min(whole, max(LEAST, whole // PART))
+
+
+def part(whole: int) -> int:
+    """How many of `whole` things are done that are not examples: writes of a process, sequences on whole sessions."""
+    return whole if WHOLE else max(1, whole // PART)
+
+
+def one_of(many: int) -> int:
+    """The stride through a search of which a push takes one of `many` points, evenly."""
+    return 1 if WHOLE else many
