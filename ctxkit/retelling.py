@@ -14,6 +14,7 @@ from ctxkit.core.ops import Compact
 from ctxkit.counting import Counting
 from ctxkit.policies.compact.extract import extract
 from ctxkit.policies.compact.source import all_pieces
+from ctxkit.policies.compact.truncate import left_out
 
 if TYPE_CHECKING:
     from ctxkit.committing import CommittingLog
@@ -23,6 +24,8 @@ def again(log: CommittingLog, op: Compact, told: Names, leave: Names) -> str | N
     """The words of a summary that `op` made by a rule, for `told` alone, within the tokens that it was made for; None
     where that gives none that are shorter than the messages. `leave`: what leaves the context now.
     """
+    if op.strategy == "truncate":
+        return left_out(told, log.state().label)
     if op.strategy != "extract" or op.model is not None or not op.budget:
         return None
     state = log.state()

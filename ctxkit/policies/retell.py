@@ -11,7 +11,6 @@ from ctxkit.core.effects import Item
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact
 from ctxkit.core.state import State
-from ctxkit.policies.compact.truncate import left_out
 
 Again = Callable[[Compact, Names, Names], str | None]
 """Makes the words of a compact again from the original messages: for the names that it still tells, when others leave;
@@ -30,4 +29,4 @@ def retell(state: State, item: Item, told: Names, leave: Names, again: Again = n
     op = entry.op if entry else None
     if not isinstance(op, Compact) or op.model is not None or not item.summary:
         return None
-    return left_out(told, state.label) if op.strategy == "truncate" else again(op, told, leave)
+    return again(op, told, leave)

@@ -13,23 +13,24 @@ from tests import build
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ("strategy=truncate", "[messages 3-4 left out]"),
+        ("strategy=truncate", "truncate 3-4 2"),
         ("strategy=truncate model=m", None),
-        ("strategy=llm", None),
-        ("strategy=extract", None),
-        ("", None),
+        ("strategy=llm model=m", None),
+        ("strategy=extract", "extract 3-4 2"),
     ],
 )
 def test_retell(fields: str, expected: str | None) -> None:
-    """Only by the rule that made it."""
+    """Only by the rule that made it, which is asked."""
     state = build.state(f"1-6 | compact 2-4 {fields}")
-    assert retell(state, state.board.items[ItemName("a1", 1)], Names.parse("3-4"), Names.parse("2")) == expected
+    item, told, leave = state.board.items[ItemName("a1", 1)], Names.parse("3-4"), Names.parse("2")
+    assert retell(state, item, told, leave, lambda op, *names: " ".join([op.strategy, *map(str, names)])) == expected
+    assert retell(state, item, told, leave) is None, "nobody reads the messages"
 
 
 def test_a_literal_is_nobodys_rule() -> None:
     """What a person made of a summary cannot be made again."""
     state = build.state("1-6 | compact 2-4 strategy=truncate | edit @1.1:mine")
-    assert retell(state, state.board.items[ItemName("a2", 1)], Names.parse("3"), Names()) is None
+    assert retell(state, state.board.items[ItemName("a2", 1)], Names.parse("3"), Names(), lambda *_: "anew") is None
 
 
 def test_what_reads_the_messages_is_asked() -> None:
