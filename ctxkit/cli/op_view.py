@@ -11,9 +11,9 @@ from ctxkit.core.ended import ended
 from ctxkit.core.kept import SHORT
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
+from ctxkit.core.ops import CONTEXT
 from ctxkit.core.state import Ended, State
 from ctxkit.core.times import spoken, written
-from ctxkit.policies.edit import CONTEXT
 
 if TYPE_CHECKING:
     from ctxkit.sizes import Change

@@ -216,6 +216,10 @@ class Item(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True):
     protected: bool = False
 
 
+CONTEXT = "[PRIOR_CONTEXT_PROVIDED]"
+"""How what an edit brought in is announced."""
+
+
 class Edit(Envelope, tag="edit"):
     """A boundary, then the items in order: exactly these."""
 

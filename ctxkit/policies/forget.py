@@ -6,19 +6,28 @@ All is settled here, before the append (replay 8): steps closed, protected ones 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from ctxkit.core.effects import Item
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
-from ctxkit.core.ops import PARTS_VERSION, At, Forget, Index, Remember, Retold
+from ctxkit.core.ops import PARTS_VERSION, At, Compact, Forget, Index, Remember, Retold
 from ctxkit.core.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.errors import NothingChanges
 from ctxkit.policies.decision import Decision
-from ctxkit.policies.retell import Again, nobody, retell
+
+Again = Callable[[Compact, Names, Names], str | None]
+"""Makes the words of a compact again from the original messages: for the names that it still tells, when others leave;
+None where there are no such words.
+"""
+
+
+def no_words(op: Compact, told: Names, leave: Names) -> str | None:
+    """Where the messages cannot be read."""
+    return None
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -63,7 +72,7 @@ def leaving(state: State, wish: Wish) -> Leaving:
     return Leaving(asked, closed, skipped | more, planning - asked, (asked | planning) & state.present())
 
 
-def forget(state: State, at: At, wish: Wish, again: Again = nobody) -> Decision:
+def forget(state: State, at: At, wish: Wish, again: Again = no_words) -> Decision:
     """Takes out `chosen`; `again` makes a summary anew that told some of it.
 
     Raises NothingChanges where nothing of it is in the context, or all of it is protected.
@@ -114,7 +123,7 @@ def counted(parts: Sequence[Part]) -> str:
     return ", ".join(f"{count:,} {kind}{'s' * (count != 1)}" for kind, count in kinds.items())
 
 
-def remember(state: State, at: At, wish: Wish, again: Again = nobody) -> Decision:
+def remember(state: State, at: At, wish: Wish, again: Again = no_words) -> Decision:
     """Keeps only `chosen`: everything else up to `at` leaves, but system, developer and protected messages.
 
     The complement is taken over all numbers and items, absent ones too (replay 34). Raises NothingChanges.
@@ -219,3 +228,12 @@ def _notes(state: State, plan: Leaving) -> list[str]:
 
 def _count(messages: int) -> str:
     return f"{messages} message{'s' * (messages != 1)}"
+
+
+def retell(state: State, item: Item, told: Names, leave: Names, again: Again = no_words) -> str | None:
+    """The summary's words for `told` alone; None where its strategy is not a rule that can be applied again."""
+    entry = state.ledger.by_id.get(item.name.op)
+    op = entry.op if entry else None
+    if not isinstance(op, Compact) or op.model is not None or not item.summary:
+        return None
+    return again(op, told, leave)

@@ -14,11 +14,10 @@ import msgspec
 
 from ctxkit.core.jsontext import canonical
 from ctxkit.core.names import Name, Names
-from ctxkit.core.ops import At, Edit, Item
+from ctxkit.core.ops import CONTEXT, At, Edit, Item
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.policies.decision import Decision
-from ctxkit.policies.edit import CONTEXT
 from ctxkit.policies.edit.draft import ROLES, Block, Fold
 from ctxkit.policies.edit.parse import Mistake, Parsed
 from ctxkit.policies.edit.spelling import SIGN

@@ -6,7 +6,7 @@ import pytest
 
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ops import Compact
-from ctxkit.policies.retell import retell
+from ctxkit.policies.forget import retell
 from tests import build
 
 
