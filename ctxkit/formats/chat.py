@@ -206,13 +206,19 @@ class ChatReader:
             return False
         if set(map(type, answers)) - {str} or any(compress(calls, answering)):
             return False
-        if "" in answers or "" in map(_ID, chain.from_iterable(filter(None, made))):
+        flat = list(chain.from_iterable(filter(None, made)))
+        if "" in answers or "" in map(_ID, flat):
             return False
-        self._messages.take(
-            zip(compress(numbers, calls), made, strict=True), zip(compress(numbers, answering), answers, strict=True)
-        )
-        for n, (asked, answered) in links.items():
-            self._messages.link(n, asked, answered)
+        calling, answered = list(compress(numbers, calls)), list(compress(numbers, answering))
+        if links:
+            links |= {n: (some or [], []) for n, some in zip(calling, made, strict=True)}
+            links |= {n: ([], [one]) for n, one in zip(answered, answers, strict=True)}
+            for n in sorted(links):
+                self._link_all(n, *links[n])
+            return True
+        if len(calling) != len(flat) or not all(made):
+            calling = [n for n, some in zip(calling, made, strict=True) for _ in some or ()]
+        self._messages.take(calling, flat, answered, answers)
         return True
 
     def _in_parts(
@@ -296,7 +302,11 @@ class ChatReader:
                 calls.append(Made(part.id, Function(self._words[part.name])))
             elif isinstance(part, Result):
                 results.append(part.id or self._oldest_open(row.name))
-        self._messages.link(n, calls, results)
+        self._link_all(n, calls, results)
+
+    def _link_all(self, n: int, calls: Sequence[Made], results: Sequence[str]) -> None:
+        """Message n makes these calls and answers the ones with the ids `results`."""
+        self._messages.take([n] * len(calls), calls, [n] * len(results), results)
 
     def _oldest_open(self, name: object) -> str:
         """The id of the call that an answer without an id is for; "" where none is open."""

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxkit.core.messages import Message
+from ctxkit.formats import columns as columns_
 from ctxkit.formats.chat import FORMAT
-from ctxkit.formats.columns import Columns, Function, Made
+from ctxkit.formats.columns import Columns, Function, Made, Packed
 from tests.formats.reading import read
+
+ROLES = ["user", "assistant", "tool", "assistant"] * 100
 
 
 def three() -> Columns:
     columns = Columns()
     columns.extend(["user", "assistant", "tool"], ["t1", None, 3], [0, 10, 30], [9, 19, 29])
-    columns.take([(2, [Made("a", Function("Read")), Made("b", Function("Bash"))])], [(3, "a")])
+    columns.take([2, 2], [Made("a", Function("Read")), Made("b", Function("Bash"))], [3], ["a"])
     columns.assign(2, "frodo", None)
     return columns
 
@@ -44,13 +50,47 @@ def test_it_is_a_sequence() -> None:
             columns[i]
 
 
-def test_links_may_come_one_by_one() -> None:
-    """As several answers in one message do."""
+def test_links_come_behind_each_other() -> None:
+    """Several answers in one message, too."""
     columns = three()
-    columns.link(1, [], ["x", "y"])
-    columns.link(3, [Made("c", Function("f"))], [])
-    assert (columns[0].results, columns[0].opens) == (("x", "y"), False)
-    assert (columns[2].calls, columns[2].tools, columns[2].results) == (("c",), ("f",), ("a",))
+    columns.extend(["user", "assistant"], ["", None], [60, 70], [9, 9])
+    columns.take([5], [Made("c", Function("f"))], [4, 4], ["x", "y"])
+    assert (columns[3].results, columns[3].opens) == (("x", "y"), False)
+    assert (columns[4].calls, columns[4].tools, columns[4].results) == (("c",), ("f",), ())
+
+
+@given(
+    st.lists(st.lists(st.one_of(st.text("a\n\ud800é", max_size=3), st.none(), st.integers()), max_size=9)),
+    st.integers(1, 7),
+)
+def test_packed_values_are_the_values(parts: list[list[Any]], block: int) -> None:
+    """Texts with line ends in them, and what is no text, too; in whatever parts they come."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns_, "BLOCK", block)
+        packed = Packed()
+        for part in parts:
+            packed.extend(part)
+        values = [value for part in parts for value in part]
+        assert [packed[at] for at in range(len(values))] == values
+        assert [packed[at] for at in reversed(range(len(values)))] == values[::-1]
+
+
+def test_memory_is_some_numbers_a_message() -> None:
+    """A message with its time, a call in each fourth and its answer in the next: a hundred bytes each at most."""
+    peaks = []
+    for many in (4_000, 8_000):
+        tracemalloc.start()
+        columns = Columns()
+        for n in range(0, many, 400):
+            times = [f"2026-01-01T00:00:{n % 60:02}.{k:03}Z" for k in range(400)]
+            ids = [f"call_{n + k}" for k in range(100)]
+            columns.extend(ROLES, times, range(n, n + 400), range(n, n + 400))
+            made = [Made(one, Function("Re" + "ad")) for one in ids]
+            columns.take(range(n + 2, n + 401, 4), made, range(n + 3, n + 401, 4), ids)
+        peaks.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert columns[1].calls == ("call_0",) and columns[7_602].results == ("call_7600",)
+    assert peaks[1] - peaks[0] < 100 * 4_000
 
 
 CALL = {"id": "a", "type": "function", "function": {"name": "Read", "arguments": "{}"}}
