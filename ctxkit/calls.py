@@ -31,7 +31,7 @@ class Calls:
         if not isinstance(name, int):
             return []
         message = self.messages[name - 1]
-        answered = (self.state.steps.caller.get((name, call)) for call in message.results)
+        answered = (self.state.steps.caller(name, call) for call in message.results)
         return [*([name] if message.calls else []), *dict.fromkeys(n for n in answered if n is not None)]
 
     def tools(self, name: Name) -> set[str]:

@@ -64,7 +64,7 @@ def _in_shell(log: OpenedLog, name: Name) -> bool:
     callers: list[Name] = [name]
     if isinstance(name, int) and (results := state.messages[name - 1].results):
         ids = set(results)
-        callers += [n for call in results if (n := state.steps.caller.get((name, call))) is not None]
+        callers += [n for call in results if (n := state.steps.caller(name, call)) is not None]
     calls = [part for one in callers for part in log.original(one).parts if isinstance(part, Call)]
     mine = [part for part in calls if SHELL.search(part.name) and (ids is None or part.id in ids)]
     return bool(mine) and all(SCRIPT.search(_script(part)) for part in mine)

@@ -159,7 +159,7 @@ def _paired(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
     caller, shown, passed = state.steps.caller, state.shown(lens.thread), set[Name]()
     for name in found:
         if isinstance(name, int) and (answers := state.messages[name - 1].results):
-            calls = {caller[name, call] for call in answers if (name, call) in caller}
+            calls = {n for call in answers if (n := caller(name, call)) is not None}
             if calls and not calls & passed and all(n in shown for n in calls):
                 continue
         passed.add(name)

@@ -37,6 +37,8 @@ class Names:
     @classmethod
     def of(cls, names: Iterable[Name]) -> Names:
         """The set of these names."""
+        if isinstance(names, range):
+            return cls(Ranges.of(names))
         found = list(names)
         return cls(Ranges.of(n for n in found if isinstance(n, int)), (n for n in found if isinstance(n, ItemName)))
 

@@ -31,7 +31,9 @@ class Ranges:
     @classmethod
     def of(cls, numbers: Iterable[int]) -> Ranges:
         """The set of these numbers."""
-        return numbers if isinstance(numbers, Ranges) else cls((n, n) for n in numbers)
+        if isinstance(numbers, range) and numbers.step == 1:
+            return cls.span(numbers.start, numbers.stop - 1)
+        return numbers if isinstance(numbers, Ranges) else cls(_runs(numbers))
 
     @classmethod
     def span(cls, low: int, high: int) -> Ranges:
@@ -140,6 +142,17 @@ class Ranges:
 
     def __repr__(self) -> str:
         return f"Ranges({str(self)!r})"
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Numbers as ranges, of those that follow each other one: a million of them are never held as so many."""
+    low, high = 1, 0
+    for n in numbers:
+        if n != high + 1:
+            yield low, high
+            low = n
+        high = n
+    yield low, high
 
 
 EMPTY = Ranges()

@@ -229,7 +229,7 @@ def tools_of(state: State, name: Name) -> Iterable[str]:
     message = state.messages[name - 1]
     tools = list(message.tools)
     for call in message.results:
-        caller = state.steps.caller.get((name, call))
+        caller = state.steps.caller(name, call)
         if caller is not None:
             made_by = state.messages[caller - 1]
             tools.extend(tool for made, tool in zip(made_by.calls, made_by.tools, strict=False) if made == call)

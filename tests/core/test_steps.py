@@ -50,7 +50,8 @@ def test_members() -> None:
     """The message that opened a step, all of it, and who made a call."""
     found = steps(PARALLEL + " | 7 call=z")
     assert (found.leader(5), found.leader(4), sorted(found.members(3)), found.members(1)) == (2, 4, [2, 3, 5], [1])
-    assert found.caller == {(3, "x"): 2, (5, "y"): 2}
+    callers = [found.caller(n, call) for n, call in ((3, "x"), (5, "y"), (1, "z"), (9, "z"))]
+    assert callers == [2, 2, None, None]
 
 
 def test_results_of_two_calls_in_one_message_join_them() -> None:
