@@ -22,8 +22,9 @@ from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
 from ctxkit.core.sequences import Again, Made
 from ctxkit.errors import NothingToSend, Usage
+from ctxkit.formats import targets
 from ctxkit.formats.base import Noted, Prefix
-from ctxkit.formats.bodies import PIECE, batches, written
+from ctxkit.formats.bodies import PIECE, BodyOptions, BodyWriter, batches, written
 from ctxkit.opened import OpenedLog
 from ctxkit.reading import Progress, blocks_of
 from ctxkit.store.spool import Spool
@@ -91,14 +92,16 @@ def export(
     keep_thinking: bool = False, with_tools: bool = False, tools: Container[str] = frozenset(),
     progress: Progress | None = None,
 ) -> Exported:  # fmt: skip
-    """The context of `log` for `to` (chat, openai, responses, anthropic, gemini).
+    """The context of `log` for the target `to` (`formats/targets.py`), chat lines or the body of a request.
 
-    Raises NothingToSend where there is nothing. `assembly`, `status` and what follows: as of `Log.export`.
+    Raises NothingToSend where there is nothing, Usage for what is no such target. `assembly`, `status` and the rest
+    are as of `Log.export`.
     """
+    target = targets.no_session(to)
     stands = Contents(log, progress)
     if not stands:
         raise nothing(log)
-    if to == "chat":
+    if target.kind == "lines":
         return _lines(log, stands)
     repairs, contents = Repairs(), cast(Iterable[Content], stands)
     # chat lines hold the log's own messages (replay 53); a request is what the log's program would send
@@ -116,40 +119,28 @@ def export(
         if any(around):
             contents = Again(lambda: _placed(around, inner))
     model = model or log.model
-    if to == "openai":
-        from ctxkit.formats import openai
-
-        body = openai.body(contents, repairs, model=model)
-    elif to == "responses":
-        from ctxkit.formats import responses
-
-        as_sent = log.transcript.format == responses.PROGRAM and untouched(log)
-        body = responses.body(contents, repairs, model=model, as_sent=as_sent)
-    elif to == "gemini":
-        from ctxkit.formats import gemini
-
-        body = gemini.body(contents, repairs, model=model)
-    else:
-        from ctxkit.formats import anthropic
-
+    write = target.load()
+    if target.own_prefix:
         as_sent = sent is not None and untouched(log)
         if with_tools:
-            return _with_tools(log, stands, contents, repairs, model, as_sent=as_sent, put_in=put_in)
+            return _with_tools(log, write, stands, contents, repairs, model, as_sent=as_sent, put_in=put_in)
         kept, why = None, NO_REQUEST
         if binds(model):
             kept = set[str]()
             if keep_thinking and put_in:
                 why = PUT_IN
             elif keep_thinking:
-                kept, why = _kept_thinking(log, stands, contents, as_sent=as_sent)
+                kept, why = _kept_thinking(log, write, stands, contents, as_sent=as_sent)
         thought, counts = contents, chain([repairs], iter(Repairs, None))  # gone through twice, and counted once
         contents = Again(lambda: _with_thinking(thought, kept, why, log.model, model, next(counts)))
-        body = anthropic.body(contents, repairs, model=model, as_sent=as_sent, tools=tools)
+    else:
+        as_sent = log.transcript.format == target.program and untouched(log)
+    body = write(contents, repairs, BodyOptions(model, as_sent, tools))
     spool = Spool(body.pieces())
     places, words = body.late()
     spool.put_in(array("q", (len(body.start) + place for place in places)), words)
     spool.write(b"\n")
-    return Exported(spool, repairs, body.count, "item" if to == "responses" else "message")
+    return Exported(spool, repairs, body.count, target.unit)
 
 
 def _lines(log: OpenedLog, contents: Sequence[Content]) -> Exported:
@@ -196,16 +187,14 @@ PUT_IN = "what is put around the messages was not there"
 
 
 def _with_tools(
-    log: OpenedLog, stood: Sequence[Content], contents: Iterable[Content], repairs: Repairs, model: str, *,
-    as_sent: bool, put_in: bool,
+    log: OpenedLog, write: BodyWriter, stood: Sequence[Content], contents: Iterable[Content], repairs: Repairs,
+    model: str, *, as_sent: bool, put_in: bool,
 ) -> Exported:  # fmt: skip
     """A request with the system prompt and the tools that the log notes, and the messages as they were sent.
 
     `stood`: the context; `contents`: what is sent of it. Of a model that binds its thinking that stays which was made
     behind the same bytes. Raises Usage where nothing is noted.
     """
-    from ctxkit.formats import anthropic
-
     change = thinking.first_change(log) if binds(model) else None
     prefix = _noted(log, stood if change is None else islice(stood, change.place))
     names = {str(tool.get("name")) for tool in prefix.tools or () if isinstance(tool, dict)}
@@ -214,7 +203,7 @@ def _with_tools(
     for kept in choices:
         counts = chain([more := Repairs()], iter(Repairs, None))
         left = Again(lambda: _with_thinking(contents, kept, why, log.model, model, next(counts)))  # noqa: B023  # at once
-        body = anthropic.body(left, more, model=model, as_sent=as_sent, tools=names).value
+        body = write(left, more, BodyOptions(model, as_sent, names)).value
         if not kept or _begun(body, prefix, kept):
             break
     messages, words = body.pop("messages"), body.pop("system", "")
@@ -269,14 +258,12 @@ def _thinned(message: dict[str, Any], kept: set[str]) -> dict[str, Any]:
 
 
 def _kept_thinking(
-    log: OpenedLog, stood: Sequence[Content], contents: Iterable[Content], *, as_sent: bool
+    log: OpenedLog, write: BodyWriter, stood: Sequence[Content], contents: Iterable[Content], *, as_sent: bool
 ) -> tuple[set[str], str]:
     """The signatures of the thinking that stands before the first change, and why the rest goes.
 
     `stood`: the context; `contents`: what a request is made of. What the writer has to change of it is a change, too.
     """
-    from ctxkit.formats import anthropic
-
     names, label = log.listed(), log.state().label
     change = thinking.first_change(log)
     end, why = (len(stood), "nobody signed them") if change is None else (change.place, change.why)
@@ -284,7 +271,7 @@ def _kept_thinking(
     odd = next((place for place, content in enumerate(stood[:end]) if not known.stands(content)), end)
     if odd < end:
         end, why = odd, f"message {label(names[odd])} is worded and placed by its program"
-    body, _ = anthropic.write(contents, as_sent=as_sent)
+    body = write(contents, Repairs(), BodyOptions(as_sent=as_sent)).value
     place = thinking.departure(known.handed(stood[:end], log.answered)[0], body)
     if place < end:
         end, why = place, f"message {label(names[place])} cannot be sent as it is"

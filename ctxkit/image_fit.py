@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ctxkit.core.images import ImageLimits
 from ctxkit.exporting import Exported, export
 from ctxkit.formats.base import Written
+from ctxkit.formats.targets import REQUESTS, TARGETS
 from ctxkit.images import encoded, limits_of, pictures, without, words
 from ctxkit.policies.images import Picture, refusals, too_many
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 L = TypeVar("L", bound="CommittingLog")
 T = TypeVar("T", bound=Exported | Written)
 
-REQUESTS = {"anthropic": "anthropic", "openai": "responses", "gemini": "gemini"}
-"""The target whose body says how large a request of a session is."""
+REQUEST_OF = {TARGETS[name].provider: name for name in REQUESTS}
+"""Provider -> the target whose body says how large a request of a session is: the last that it takes."""
 WIDEST = 3
 """Bytes of a body that a byte of a log can become at most: a character of four is escaped as twelve."""
 LEFT_OUT = "image beyond what the provider takes"
@@ -73,5 +74,5 @@ def _request(
     if isinstance(made, Written):
         if made.said and not found:
             return made.said
-        made = export(log, REQUESTS.get(limits.provider, "anthropic"), model=model)
+        made = export(log, REQUEST_OF.get(limits.provider, "anthropic"), model=model)
     return sum(map(len, made.pieces))

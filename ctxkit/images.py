@@ -15,6 +15,7 @@ from ctxkit.core.messages import Content, Image, Part, Result
 from ctxkit.core.names import Name
 from ctxkit.core.ops import PARTS_VERSION, At, Forget, Index
 from ctxkit.formats.bodies import is_url, speaker
+from ctxkit.formats.targets import TARGETS
 from ctxkit.parts import may_hold_images, shown
 from ctxkit.policies.images import Picture, Refusal, refusals, too_many
 from ctxkit.tokens.image_limits import image_limits, maker
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 L = TypeVar("L", bound="CommittingLog")
 
-TARGETS = {"anthropic": "anthropic", "openai": "openai", "responses": "openai", "gemini": "gemini",
-           "claude-code": "anthropic", "codex": "openai"}  # fmt: skip
-"""Whose limits hold for what is written so. pi asks whoever makes the model; chat lines go to nobody."""
 SHAPES = (("source", "anthropic"), ("image_url", "openai"), ("inlineData", "gemini"), ("fileData", "gemini"))
 """Keys of a picture's record, and whose they are."""
 SHOWN = 5
@@ -60,19 +58,19 @@ def beyond(log: OpenedLog) -> list[Picture]:
 def own_limits(log: OpenedLog, found: Sequence[Picture]) -> ImageLimits | None:
     """What the provider takes that the log's own program, or the model that it names, asks."""
     program = log.opening.format.name
-    return limits_of(log, program if program in TARGETS else "", "", found)
+    known = program in TARGETS and TARGETS[program].provider
+    return limits_of(log, program if known else "", "", found)
 
 
 def limits_of(log: OpenedLog, to: str, model: str, found: Sequence[Picture]) -> ImageLimits | None:
     """What the provider takes that this is written for: the target's, else the model's, else whose shape they have."""
-    if to == "chat":
+    target = TARGETS.get(to)
+    if target is not None and target.kind == "lines":
         return None
     model = model or str(log.config["model"]) or log.model
     made_by = maker(model)
-    if to in ("openai", "responses"):  # others' models are asked in these words too
-        return image_limits(made_by or "openai", model)
-    if to in TARGETS:
-        return image_limits(TARGETS[to], model)
+    if target is not None and target.provider:
+        return image_limits(made_by or target.provider if target.compatible else target.provider, model)
     shapes = (one.shape for one in found if one.shape)
     return image_limits(made_by or next(shapes, ""), model)
 

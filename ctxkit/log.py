@@ -401,9 +401,9 @@ class Log(CommittingLog):
         tools: Container[str] = frozenset(),
         progress: Progress | None = None,
     ) -> Exported:  # fmt: skip
-        """The context for `to`: chat, openai, responses, anthropic or gemini.
+        """The context for `to`: chat lines or the body of a request (`ctxkit export --help` lists the targets).
 
-        Raises NothingToSend, and what `assembled` raises.
+        Raises NothingToSend, Usage for another target, and what `assembled` raises.
         A provider gets what is assembled around it too, unless `assembly` is False; `status` as in `assembled`.
         `keep_thinking`: of a model that binds its thinking, that before the first change stays; the caller sends the
         system prompt and the tools that it was made with. `with_tools`: for anthropic, those are put into the request,
@@ -413,7 +413,10 @@ class Log(CommittingLog):
         others is told in words. `progress`: told how many messages are read, and of how many.
         """
         from ctxkit.exporting import export
+        from ctxkit.formats.targets import no_session
         from ctxkit.image_fit import fitted
+
+        no_session(to)
 
         def make(log: Log) -> Exported:
             return export(

@@ -14,13 +14,12 @@ import msgspec
 from ctxkit.emitting import within
 from ctxkit.exporting import Exported, told
 from ctxkit.fitting import Held, Options, as_arguments, expected, opened, wished
+from ctxkit.formats import targets
 from ctxkit.log import Log
 from ctxkit.status import budget
 
 Row = dict[str, Any]
 To = Literal["openai", "responses", "anthropic", "gemini", "chat"]
-MESSAGES = {"gemini": "contents", "responses": "input"}
-"""Where a body has its messages; `messages` in the others."""
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -59,9 +58,10 @@ def build_final_prompt(
     DoesNotFit, NothingToSend, UnknownOp; BadConfig where it is to fit and no limit is known; BadMessage, BadTools,
     Usage; of a log what `Log.open` raises.
     """
+    target = targets.no_session(to)
     log, held = opened(messages, {**expected(options, Options), "limit": limit, "reserve": reserve}, windows=True)
     log.known_ops()
-    placed = assembly and to != "chat"
+    placed = assembly and target.takes_system
 
     def made(seen: Log) -> Exported:
         return seen.export(
@@ -78,12 +78,12 @@ def build_final_prompt(
         exported = made(log)
     cut = log.figures if log.fitted is not None else None
     bodies = list(exported.values)
-    body: Row = {"messages": bodies} if to == "chat" else bodies[0]
+    body: Row = {target.key: bodies} if target.kind == "lines" else bodies[0]
     counted = budget(log, log.assembled(status) if placed else None, trouble=[])
     known = counted.limit.value
     used, counter = (cut.after, cut.counter) if cut is not None else (counted.used or 0, counted.counter or "")
     return Prompt(
-        to=to, body=body, messages=body[MESSAGES.get(to, "messages")], token_count=used,
+        to=to, body=body, messages=body[target.key], token_count=used,
         within_budget=None if known is None else used <= known - counted.reserve,
         budget=None if known is None else known - counted.reserve, limit=known, reserve=counted.reserve,
         counter=counter, truncated=log.fitted is not None and bool(log.fitted.op),

@@ -29,6 +29,7 @@ from ctxkit.exporting import UNSENT, Contents, joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Format, Kept, NewSession, Row, SessionFormat, Written
 from ctxkit.formats.bodies import batched, told
+from ctxkit.formats.targets import SESSIONS
 from ctxkit.reading import blocks_of, limited
 from ctxkit.recounting import recounted
 from ctxkit.store.source import Window
@@ -57,9 +58,9 @@ def session(
     is another one than was counted; False: they keep what they said. Both are for a session of the same format.
     `instructions`: what the log's program told its model goes to another program too. Raises Usage.
     """
-    target = registry.by_name(to)
+    target = registry.by_name(to) if to in SESSIONS else None
     if not isinstance(target, SessionFormat):
-        raise Usage(f"no session of {to} can be written")
+        raise Usage(f"no session of {to} can be written", f"there are: {', '.join(SESSIONS)}")
     own = log.opening.format.name == to
     if keep_id and not own:
         text = f"{log.opening.name} is no session of {to}: it has no id to keep"

@@ -23,13 +23,11 @@ from typing import Any, NamedTuple
 from ctxkit import Log
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CtxkitError, ManyConversations, NothingToSend
+from ctxkit.formats.targets import SESSIONS, TARGETS
 from tests.lawful import NOW, tried
 from tests.shared import HERE, SHARED
 from tests.whole import _command
 
-BODIES = ("openai", "responses", "anthropic", "gemini")
-SESSIONS = ("claude-code", "codex", "pi")
-TARGETS = (*BODIES, "chat", *SESSIONS)
 SEQUENCES = 3
 """Of ops on each file, beside none at all."""
 FOLDERS = (

@@ -11,6 +11,7 @@ from ctxkit import Log
 from ctxkit.core.messages import Call, Content, Image, Other, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
 from ctxkit.exporting import export, parts_json, untouched
+from ctxkit.formats.targets import REQUESTS
 from tests.cli.runner import SMALL, call, lines, message
 from tests.lawful import ROOT
 
@@ -44,7 +45,7 @@ def test_repairs_are_counted() -> None:
     assert (found.repairs.made, found.repairs.dropped) == (1, 1)
 
 
-@pytest.mark.parametrize("to", ["chat", "openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("to", ["chat", *REQUESTS])
 def test_nothing_to_send(to: str) -> None:
     """It says whether there are no messages, or none in the context."""
     with pytest.raises(NothingToSend, match=r"has no messages$"):

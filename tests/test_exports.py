@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from ctxkit import Log
 from ctxkit.core.jsontext import dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
+from ctxkit.formats.targets import SESSIONS
 from tests.effort import examples
 from tests.lawful import COMMANDS, DRAFTS, TO_COME, Command, as_bytes, opened, tried
 from tests.seeds import FAMILIES, ODD, exchanged, oddities, of_opencode, slices
@@ -49,8 +50,6 @@ SOURCES: dict[str, st.SearchStrategy[bytes]] = {
     "opencode": of_opencode(),
 }
 FEW = ("responses", "anthropic", "gemini-cli", "copilot-cli", "items", "contents", "opencode")
-PROGRAMS = ("claude-code", "codex", "pi")
-"""Formats with a program of their own, which was recorded."""
 AS_SENT = (
     "thinking without signature",
     "thinking without a signature",
@@ -151,7 +150,7 @@ def test_every_export_is_valid(family: str) -> None:
         same = log.names() == before and all(entry.stub is None for entry in log.entries())
         known = thoughts_of_log(content) | thoughts_of_log(OWN)
         signed = {(plain(one), what) for one, what in signed_calls(content) | signed_calls(OWN)}
-        check(log, same and log.transcript.format in PROGRAMS, known, signed)
+        check(log, same and log.transcript.format in SESSIONS, known, signed)
         ran[family] += 1
 
     sequence()

@@ -11,7 +11,8 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.core.messages import Repairs
-from tests.lossless import BODIES, SESSIONS, TARGETS, files, judge, lost, opened, sequences, written
+from ctxkit.formats.targets import REQUESTS, SESSIONS, TARGETS
+from tests.lossless import files, judge, lost, opened, sequences, written
 from tests.shared import HERE
 
 SMALL = 40_000
@@ -59,7 +60,7 @@ def test_a_loss_is_seen(to: str, words: str) -> None:
 def test_old_fields_of_a_message_to_another_agent() -> None:
     """They stay where there are no newer ones, and are left out and counted beside these, as Claude Code does."""
     log = Log.open(SENT)
-    for to in BODIES:
+    for to in REQUESTS:
         made = log.export(to)
         text = json.dumps(list(made.values))
         assert "Please look at the parser once more." in text and text.count("Run the slow ones as well.") == 1

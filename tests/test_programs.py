@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ctxkit import Log
 from ctxkit.cli.registry import COMMANDS
+from ctxkit.formats.targets import REQUESTS
 from tests.cli.runner import ctxkit, good, lines, message
 from tests.damage.test_commands import CALLS
 from tests.programs import ALL, FOLDER, Program
@@ -53,7 +54,7 @@ def test_what_is_read_goes_on_as_chat(program: Program, tmp_path: Path) -> None:
     assert log.native
     shown = good("show", there).text
     assert [words for words in program.said if words not in shown] == []
-    for to in ("openai", "anthropic", "gemini", "responses"):
+    for to in REQUESTS:
         good("export", path, "--to", to)
 
 

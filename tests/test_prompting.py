@@ -22,7 +22,8 @@ from ctxkit import (
     estimate_tokens,
 )
 from ctxkit.errors import UnknownOp, Usage
-from ctxkit.prompting import MESSAGES, To
+from ctxkit.formats.targets import TARGETS
+from ctxkit.prompting import To
 from tests.cli.runner import SMALL, good, lines, message, small
 from tests.test_fitting import FORMS, MODEL, body_of, refused, run
 
@@ -42,7 +43,7 @@ def test_it_is_what_export_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         log = Log.open(path)
         found = build_final_prompt(log, to=to, model=MODEL)
         values = found.messages if to == "chat" else [found.body]
-        assert values == printed.values and found.messages is found.body[MESSAGES.get(to, "messages")]
+        assert values == printed.values and found.messages is found.body[TARGETS[to].key]
         assert (found.truncated, bool(found.dropped_count)) == (enforce == "true", enforce == "true")
         assert (
             any("to fit 80 (budget.enforce, CTXKIT_BUDGET_ENFORCE)" in note for note in found.notes) == found.truncated

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit.formats.targets import TARGETS
 from tests.bench.runs import once
 from tests.cli.runner import ROOT, call, lines, message
 
@@ -23,8 +24,7 @@ SIZE = 40
 SHARE = 0.4
 """Of the size, that memory may grow by: what is read and written at once, and no list of messages, turns or lines."""
 WHOLE = [
-    *(("export", "--to", to) for to in ("chat", "openai", "responses", "anthropic", "gemini", "codex", "claude-code",
-                                        "pi")),
+    *(("export", "--to", to) for to in TARGETS),
     ("edit", "--print"), ("checkpoint", "-m", "kept"), ("snapshot",), ("show", "--json"), ("show", "--full"),
 ]  # fmt: skip
 

@@ -14,6 +14,7 @@ from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content
 from ctxkit.errors import ManyConversations, NothingToSend
 from ctxkit.formats import anthropic, gemini, openai, responses
+from ctxkit.formats.targets import REQUESTS, SESSIONS
 from tests.formats.exchanged import EXCHANGES, raw
 from tests.formats.opencode import logs as opencode
 from tests.formats.strategies import SOUND
@@ -22,9 +23,6 @@ from tests.losses import LOSSES, Atom, atoms, left
 from tests.resume.contexts import ANY
 from tests.shared import SHARED
 from tests.whole import context
-
-SESSIONS = ("claude-code", "codex", "pi")
-REQUESTS = ("openai", "anthropic", "responses", "gemini")
 
 
 def files(name: str, *more: str) -> list[Path]:

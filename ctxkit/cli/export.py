@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -16,25 +16,14 @@ from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
 from ctxkit.exporting import Exported, outdated
 from ctxkit.formats.base import Written
+from ctxkit.formats.targets import OWN_PREFIX, REQUESTS, SESSIONS, TARGETS, described
 from ctxkit.log import Log
 from ctxkit.store.atomic import create
 
-
-class To(StrEnum):
-    """What can be written."""
-
-    chat = "chat"
-    openai = "openai"
-    responses = "responses"
-    anthropic = "anthropic"
-    gemini = "gemini"
-    claude_code = "claude-code"
-    codex = "codex"
-    pi = "pi"
-
-
-SESSIONS = frozenset({To.claude_code, To.codex, To.pi})
-"""What agents go on with: session files."""
+if TYPE_CHECKING:
+    To: TypeAlias = StrEnum
+else:  # typer takes the words of an option from an enum; mypy wants those of an enum spelled out
+    To = StrEnum("To", [(name, name) for name in TARGETS])
 
 
 @takes(Assembling, Sending, Looking, Reading)
@@ -83,12 +72,11 @@ def command(
 ) -> None:
     """Print the context as a provider takes it: always valid for it.
 
-    chat: JSON lines, a message each. openai (chat completions), responses (OpenAI's Responses), anthropic, gemini: one
-    JSON object in the shape of the request body. A call without its result gets one that says so, a result without its
-    call is left out; whatever is left out or added is counted on stderr.
+    {lines}. {requests}: one JSON object in the shape of the request body. A call without its result gets one that says
+    so, a result without its call is left out; whatever is left out or added is counted on stderr.
 
-    claude-code, codex, pi: a session file that the program goes on with. Of a log of its own every record that stays
-    keeps its bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
+    {sessions}: a session file that the program goes on with. Of a log of its own every record that stays keeps its
+    bytes, but for ids; of any other it is written anew. It has a new id, and no file is ever overwritten.
     Programs compact by what the newest reply says that its request had: after ops it says what `status` does;
     --no-recount leaves it as it was.
     What the log's own program told its model (system prompt, sandbox, tools) stays behind and is counted, as the next
@@ -100,7 +88,7 @@ def command(
     stands before the first change in a request: send the system prompt and tools that it was made with. --with-tools
     puts them in, where the session notes them (Claude Code from 2.1.329 on), with the messages as sent. With the beta
     "thinking-binding-controls" (-2026-08-01 behind it, in the header anthropic-beta) and "block_binding":
-    {"prefix_mismatch_behavior": "drop_block"} in "thinking" the provider drops what does not fit instead of refusing.
+    {{"prefix_mismatch_behavior": "drop_block"}} in "thinking" the provider drops what does not fit instead of refusing.
 
     --max-tokens: trimmed to fit, as `ctxkit trim` would, for this export alone; the config's `budget.enforce` does so
     by itself, to limit less reserve. What that left out is told on stderr.
@@ -108,8 +96,9 @@ def command(
     Where the provider would refuse the request for its pictures or its size, that is said. --fit-images leaves out the
     oldest until it is taken, with [image left out] in their place; --max-tokens does so by itself.
     """
-    if assembling.status is not None and (to in SESSIONS or to is To.chat):
-        raise Usage(f"--status is for a provider's request, not for {to.value}", "leave it out")
+    aim = TARGETS[to.value]
+    if assembling.status is not None and not aim.takes_system:
+        raise Usage(f"--status is for a provider's request, not for {aim.name}", "leave it out")
     if output == "":
         raise Usage("-o needs the name of a file or a folder")
     target = opened(log, reading, looking, command="export", thread=thread)
@@ -125,23 +114,23 @@ def command(
         target.config.set_flags({"model": model})
     flags = (("--keep-id", keep_id), ("--recount", recount), ("--with-instructions", with_instructions))
     for flag, given in flags:
-        if given and to not in SESSIONS:
-            raise Usage(f"{flag} is for sessions, not for {to.value}", f"one of: {', '.join(sorted(SESSIONS))}")
+        if given and aim.kind != "session":
+            raise Usage(f"{flag} is for sessions, not for {aim.name}", f"one of: {', '.join(sorted(SESSIONS))}")
     for flag, given in (("--keep-thinking", keep_thinking), ("--with-tools", with_tools)):
-        if given and to is not To.anthropic:
-            raise Usage(f"{flag} is for a request of anthropic, not for {to.value}", "leave it out")
+        if given and not aim.own_prefix:
+            raise Usage(f"{flag} is for a request of {' or '.join(OWN_PREFIX)}, not for {aim.name}", "leave it out")
 
-    own = target.opening.format.name == to.value and to in SESSIONS
+    own = target.opening.format.name == aim.name and aim.kind == "session"
 
     def made(log: Log) -> Exported | Written:
         with io.progress(f"exporting {log.opening.name}", "messages") as step:
-            if to in SESSIONS:
+            if aim.kind == "session":
                 return log.session(
-                    to.value, keep_id=keep_id, recount=recount, model=model, instructions=with_instructions,
+                    aim.name, keep_id=keep_id, recount=recount, model=model, instructions=with_instructions,
                     fit_images=fits, progress=step,
                 )  # fmt: skip
             return log.export(
-                to.value, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,
+                aim.name, model=model, assembly=assembly, status=status, keep_thinking=keep_thinking,
                 with_tools=with_tools, fit_images=fits, progress=step,
             )  # fmt: skip
 
@@ -154,8 +143,9 @@ def command(
         from ctxkit.log import summarize_dropped
         from ctxkit.trimming import Asked
 
-        around = assembly and to not in SESSIONS and to is not To.chat
-        asked = Asked(room[0], assembly=around, status=status, summarize=summarize_dropped)
+        asked = Asked(
+            room[0], assembly=assembly and aim.takes_system, status=status, summarize=summarize_dropped
+        )  # fmt: skip
         target, found = within(target, asked, made, room[1], recounted=recount is not False and own)
     _print(output, found)
     _report(found.repairs)
@@ -163,11 +153,17 @@ def command(
         io.warn(line + ("" if fits else "; --fit-images leaves out what is too much"))
     if isinstance(found, Written):
         io.say(f"session {found.id}")
-        if recount is not False and outdated(target, to.value):
+        if recount is not False and outdated(target, aim.name):
             io.say("the usage in its replies is estimated anew, for the context as it is now; --no-recount keeps it")
-        elif outdated(target, to.value):
+        elif outdated(target, aim.name):
             io.say("its replies keep what their provider counted, of the context before, as --no-recount asks")
     finish_reading(target, layout.count(found.count, found.unit if isinstance(found, Exported) else "message"))
+
+
+command.__doc__ = (command.__doc__ or "").format(
+    lines=". ".join(f"{target.name}: {target.what}" for target in TARGETS.values() if target.kind == "lines"),
+    requests=described(REQUESTS), sessions=", ".join(SESSIONS),
+)  # fmt: skip
 
 
 def _print(output: str | None, made: Exported | Written) -> None:

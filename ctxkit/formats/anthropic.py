@@ -17,6 +17,7 @@ from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Res
 from ctxkit.formats.bodies import (
     NO_CONTENT,
     Body,
+    BodyOptions,
     Ids,
     arguments,
     clean,
@@ -51,20 +52,16 @@ def write(
 ) -> tuple[dict[str, Any], Repairs]:
     """The body, and what was changed to make it valid. Raises NothingToSend where no message is left."""
     repairs = Repairs()
-    return body(contents, repairs, model=model, as_sent=as_sent, tools=tools).value, repairs
+    return body(contents, repairs, BodyOptions(model, as_sent, tools)).value, repairs
 
 
-def body(
-    contents: Iterable[Content], repairs: Repairs, *, model: str = "", as_sent: bool = False,
-    tools: Container[str] = frozenset(),
-) -> Body:  # fmt: skip
+def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) -> Body:
     """The same piece by piece; `contents` are gone through twice, and not held.
 
-    `as_sent`: the contents are what the log's own program would send to this provider (`claude_code/wire.py`), so its
-    thinking and the order of blocks in a message stay as they are, be they as the documentation says or not. `tools`:
-    names of the tools whose definitions go along: what a search found of others is told in words.
+    As it is sent (`claude_code/wire.py`), thinking and the order of blocks stay, be they as the documentation says or
+    not. What a search found of tools whose definitions do not go along is told in words.
     """
-    writer = _Writer(repairs, as_sent, tools)
+    writer = _Writer(repairs, options.as_sent, options.tools)
     coming = Paired(contents).told(repairs)
     system: list[str] = []
     first: list[Content] = []
@@ -74,7 +71,7 @@ def body(
             break
         if text := writer.system(content):
             system.append(text)
-    head: dict[str, Any] = {"model": model} if model else {}
+    head: dict[str, Any] = {"model": options.model} if options.model else {}
     if system:
         head["system"] = "\n\n".join(system)
     items = map(written, writer.finish(writer.turns(chain(first, coming))))

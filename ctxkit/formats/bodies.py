@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -38,6 +38,19 @@ PIECE = 1 << 16
 """Bytes of a body that are written at once, about."""
 
 T = TypeVar("T")
+
+
+class BodyOptions(msgspec.Struct, frozen=True):
+    """What the body of a request is written for.
+
+    `model`: of the request, "" for none. `as_sent`: the context is what the log's own program would send to this
+    provider, so its thinking and the order of blocks stay as they are. `tools`: names of the tools whose definitions go
+    along.
+    """
+
+    model: str = ""
+    as_sent: bool = False
+    tools: Container[str] = frozenset()
 
 
 class Body(msgspec.Struct):
@@ -79,6 +92,10 @@ class Body(msgspec.Struct):
             made[at:at] = words
         found: dict[str, Any] = json.loads(made)
         return found
+
+
+BodyWriter = Callable[[Iterable[Content], Repairs, BodyOptions], Body]
+"""Writes the body of a request piece by piece; the contents are gone through twice, and not held."""
 
 
 def batches(items: Iterable[bytes], size: int) -> Iterator[list[bytes]]:

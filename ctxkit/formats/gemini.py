@@ -21,6 +21,7 @@ from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Res
 from ctxkit.formats.bodies import (
     NO_CONTENT,
     Body,
+    BodyOptions,
     Ids,
     arguments,
     instead_of,
@@ -56,12 +57,12 @@ class _Turn(msgspec.Struct):
 def write(contents: Iterable[Content], *, model: str = "") -> tuple[Json, Repairs]:
     """The body, and what was changed to make it valid for `model`. Raises NothingToSend where no message is left."""
     repairs = Repairs()
-    return body(contents, repairs, model=model).value, repairs
+    return body(contents, repairs, BodyOptions(model)).value, repairs
 
 
-def body(contents: Iterable[Content], repairs: Repairs, *, model: str = "") -> Body:
+def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) -> Body:
     """The same piece by piece; `contents` are gone through twice, and not held."""
-    writer = _Writer(repairs, _NO_SIGNATURES.search(model) is None)
+    writer = _Writer(repairs, _NO_SIGNATURES.search(options.model) is None)
     coming = Paired(contents).told(repairs)
     system: list[Json] = []
     first: list[Content] = []

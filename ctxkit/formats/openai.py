@@ -17,6 +17,7 @@ from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Res
 from ctxkit.core.sequences import Again
 from ctxkit.formats.bodies import (
     Body,
+    BodyOptions,
     Ids,
     arguments,
     clean,
@@ -44,17 +45,16 @@ Json = dict[str, Any]
 def write(contents: Iterable[Content], *, model: str = "") -> tuple[Json, Repairs]:
     """The body, and what was changed to make it valid. Raises NothingToSend where no message is left."""
     repairs = Repairs()
-    return body(contents, repairs, model=model).value, repairs
+    return body(contents, repairs, BodyOptions(model)).value, repairs
 
 
-def body(contents: Iterable[Content], repairs: Repairs, *, model: str = "") -> Body:
+def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) -> Body:
     """The same piece by piece; `contents` are gone through twice, and not held."""
     writer = _Writer(repairs)
     paired = Paired(Again(lambda: (one for content in contents for one in _divided(content)))).told(repairs)
     items = (written(message) for content in paired for message in writer.messages(content))
-    return Body(
-        {"model": model} if model else {}, "messages", items, "nothing to send: the context has no message for openai"
-    )
+    head = {"model": options.model} if options.model else {}
+    return Body(head, "messages", items, "nothing to send: the context has no message for openai")
 
 
 class _Writer:

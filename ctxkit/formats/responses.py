@@ -11,29 +11,26 @@ from typing import Any
 
 from ctxkit.core.integrity import Paired
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.formats.bodies import Body, written
+from ctxkit.formats.bodies import Body, BodyOptions, written
 from ctxkit.formats.response_items import Items, followed, permitted
-
-PROGRAM = "codex"
-"""The program whose own requests these are: what it sends, goes out as it sends it."""
 
 
 def write(contents: Iterable[Content], *, model: str = "", as_sent: bool = False) -> tuple[dict[str, Any], Repairs]:
     """The body, and what was changed to make it valid. Raises NothingToSend where no item is left."""
     repairs = Repairs()
-    return body(contents, repairs, model=model, as_sent=as_sent).value, repairs
+    return body(contents, repairs, BodyOptions(model, as_sent)).value, repairs
 
 
-def body(contents: Iterable[Content], repairs: Repairs, *, model: str = "", as_sent: bool = False) -> Body:
+def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) -> Body:
     """The same piece by piece; `contents` are gone through twice, a third time where calls ask for it, and not held.
 
-    `as_sent`: the context is what the log's program sends; its reasoning stays where it is, also where nothing follows.
+    As it is sent, reasoning stays where it is, also where nothing follows.
     """
     made = Items(repairs)
     paired = Paired(contents)
     made.expect(paired)
     items = permitted((item for content in paired.told(repairs) for item in made.of(content)), repairs)
-    if not as_sent:
+    if not options.as_sent:
         items = followed(items, repairs)
     empty = "nothing to send: the context has no item for responses"
-    return Body({"model": model} if model else {}, "input", map(written, items), empty)
+    return Body({"model": options.model} if options.model else {}, "input", map(written, items), empty)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.formats.targets import REQUESTS
 from tests import pictures
 from tests.cli.runner import ROOT, SMALL, call, ctxkit, good, lines, message, small
 
@@ -43,7 +44,7 @@ def test_what_is_added_is_said() -> None:
     assert "added: 1 × first message of the user\n" in ran.err
 
 
-@pytest.mark.parametrize("to", ["chat", "openai", "responses", "anthropic", "gemini"])
+@pytest.mark.parametrize("to", ["chat", *REQUESTS])
 def test_pairs(to: str) -> None:
     """A call without its result gets one that says so, a result without its call goes; both are counted on stderr."""
     raw = lines(
@@ -65,7 +66,7 @@ def test_filters() -> None:
     assert ctxkit("export", "-", "--to", "chat", "--agent", "x", stdin=raw).code == 1
 
 
-@pytest.mark.parametrize("to", ["chat", "openai", "responses", "anthropic", "gemini"])
+@pytest.mark.parametrize("to", ["chat", *REQUESTS])
 def test_nothing_to_send(tmp_path: Path, to: str) -> None:
     """Exit 1, nothing on stdout; it says whether the log or its context is empty."""
     path = tmp_path / "x.jsonl"
@@ -168,7 +169,7 @@ def test_a_session_is_for_its_owner(tmp_path: Path) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
 
 
-@pytest.mark.parametrize("to", ["chat", "openai", "anthropic", "gemini", "responses", "codex"])
+@pytest.mark.parametrize("to", ["chat", *REQUESTS, "codex"])
 def test_a_budget_that_is_kept(monkeypatch: pytest.MonkeyPatch, to: str) -> None:
     """The config trims what goes out, and says so; the model of the request is whose limit counts."""
     monkeypatch.setenv("CTXKIT_BUDGET_ENFORCE", "true")

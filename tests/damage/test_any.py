@@ -12,6 +12,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.core.jsontext import dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
+from ctxkit.formats.targets import SESSIONS
 from tests.damage.sessions import ALL, told
 from tests.validators import anthropic_rules, openai_rules, responses_rules
 
@@ -71,7 +72,7 @@ def leaves(log: Log) -> None:
                 assert to not in RULES or RULES[to](value) == []
         except NothingToSend:
             continue
-    for to in ("claude-code", "codex", "pi"):
+    for to in SESSIONS:
         try:
             b"".join(log.session(to).pieces)
         except NothingToSend:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from ctxkit.formats.targets import TARGETS
 from tests.cli.runner import Ran, ctxkit, good
 from tests.damage.sessions import ALL
 
@@ -81,7 +82,7 @@ def test_every_command(row: str, name: str, tmp_path: Path) -> None:
     for args in (
         ["status"], ["why", "2"], ["log"], ["recall", "--json", "x"], ["forget", "1"], ["diff", "--json"], ["diff"],
         ["cat"], ["undo"], ["mark", "here"], ["show", "--explain", "--json"], ["protect", "2"], ["config"],
-        *(["export", "--to", to] for to in ("chat", "responses", "gemini", "claude-code", "codex", "pi")),
+        *(["export", "--to", to] for to in TARGETS),
     ):  # fmt: skip
         ran = ctxkit(args[0], path, *args[1:])
         assert ran.code in (0, 1), (args, ran.err)

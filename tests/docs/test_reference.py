@@ -11,10 +11,10 @@ import msgspec
 
 import ctxkit
 from ctxkit import Fitted, Log, Prompt, Selection, Summarized
-from ctxkit.cli.export import To
 from ctxkit.fitting import Options
 from ctxkit.formats import registry
 from ctxkit.formats.base import SessionFormat
+from ctxkit.formats.targets import TARGETS
 from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import KEYS, Key
 from ctxkit.summarizing import Telling
@@ -238,7 +238,7 @@ def formats() -> str:
         what, kept, lost = registry.ABOUT[name]
         found = registry.by_name(name) if name not in registry.FAMILIES else None
         owner = "as of these" if found is None else "ctxkit" if found.native else "another program"
-        written = "as a session" if isinstance(found, SessionFormat) else "as a request" if name in list(To) else "no"
+        written = "as a session" if isinstance(found, SessionFormat) else "as a request" if name in TARGETS else "no"
         written = "yes" if found is not None and found.native else written
         rows.append(f"| `{name}` | {what} | {owner} | {written} | {kept} | {lost} |")
     head = ["| format | what it is | owner | written | kept when read | not kept |", "|---|---|---|---|---|---|"]

@@ -20,6 +20,7 @@ import ctxkit as package
 from ctxkit.cli import failing
 from ctxkit.core import unreadable
 from ctxkit.errors import ExitCode
+from ctxkit.formats.targets import TARGETS
 from tests.cli.runner import Ran, ctxkit
 from tests.fuzz.seeds import Case
 
@@ -27,7 +28,6 @@ BOUND = 20
 """Seconds of processor time for one command on a file of some kilobytes, which takes hundredths of one."""
 CODES = {int(code) for code in ExitCode} - {ExitCode.BUG}
 GOOD = b'{"role": "user", "content": "a good neighbour asks"}\n{"role": "assistant", "content": "it is answered"}\n'
-TARGETS = ("chat", "openai", "responses", "anthropic", "gemini", "claude-code", "codex", "pi")
 READERS: tuple[tuple[str, ...], ...] = (
     # LOG stands for the log
     ("show", "LOG"), ("show", "LOG", "--json"), ("show", "LOG", "--explain"), ("show", "LOG", "--full", "--expand"),

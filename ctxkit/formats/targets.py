@@ -1,0 +1,101 @@
+"""Export targets: what a context can be written as, one entry each.
+
+`export`, its help and completion, the limits of pictures, docs, tests and benchmarks read them here. A new target is a
+module of `formats/` with a function `body`, and an entry; a session is a format that writes (`SessionFormat`), and an
+entry.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Literal, Protocol, cast
+
+import msgspec
+
+from ctxkit.errors import Usage
+from ctxkit.formats.bodies import BodyWriter
+
+
+class ExportTarget(msgspec.Struct, frozen=True):
+    """One thing that a context can be written as.
+
+    `what`: what it is, for people. `kind`: chat lines, the body of a provider's request, or a session file that a
+    program goes on with. `writer`: of a request, the module whose `body` writes it; the format of its name writes a
+    session. `key`: where a body has its messages; `unit`: what one of them is called. `program`: whose own requests
+    these are: what it sends goes out as it sends it. `provider`: whose limits hold, "" for those of whoever makes the
+    model; `compatible`: other providers take it too, each by its own limits. `own_prefix`: it can have the system
+    prompt, the tools and the thinking of the log's own requests.
+    """
+
+    name: str
+    what: str
+    kind: Literal["lines", "request", "session"]
+    writer: str = ""
+    key: str = "messages"
+    unit: str = "message"
+    program: str = ""
+    provider: str = ""
+    compatible: bool = False
+    own_prefix: bool = False
+
+    @property
+    def takes_system(self) -> bool:
+        """Whether what is assembled around a context goes along: a system prompt, docs, the status of threads."""
+        return self.kind == "request"
+
+    def load(self) -> BodyWriter:
+        """The function that writes the body of a request. Imports its module, and no other target's."""
+        return cast(_Writer, import_module(self.writer)).body
+
+
+class _Writer(Protocol):
+    body: BodyWriter
+
+
+TARGETS: dict[str, ExportTarget] = {
+    target.name: target
+    for target in (
+        ExportTarget("chat", "JSON lines, a message each", "lines"),
+        ExportTarget(
+            "openai", "chat completions", "request", "ctxkit.formats.openai", provider="openai", compatible=True
+        ),
+        ExportTarget(
+            "responses", "OpenAI's Responses", "request", "ctxkit.formats.responses", key="input", unit="item",
+            program="codex", provider="openai", compatible=True,
+        ),
+        ExportTarget(
+            "anthropic", "Messages", "request", "ctxkit.formats.anthropic", provider="anthropic", own_prefix=True
+        ),
+        ExportTarget(
+            "gemini", "generateContent", "request", "ctxkit.formats.gemini", key="contents", provider="gemini"
+        ),
+        ExportTarget("claude-code", "a session of Claude Code", "session", provider="anthropic"),
+        ExportTarget("codex", "a session of Codex", "session", provider="openai"),
+        ExportTarget("pi", "a session of pi", "session"),
+    )
+}  # fmt: skip
+"""Name -> target, in the order in which help lists them."""
+
+REQUESTS = tuple(target.name for target in TARGETS.values() if target.kind == "request")
+OWN_PREFIX = tuple(target.name for target in TARGETS.values() if target.own_prefix)
+SESSIONS = tuple(target.name for target in TARGETS.values() if target.kind == "session")
+
+
+def by_name(name: str) -> ExportTarget:
+    """The target with that name. Raises Usage for a name that no target has."""
+    if name not in TARGETS:
+        raise Usage(f"no export target is called {name}: nothing was written", f"there are: {', '.join(TARGETS)}")
+    return TARGETS[name]
+
+
+def no_session(name: str) -> ExportTarget:
+    """The target with that name, chat lines or a request. Raises Usage for a session, too."""
+    target = by_name(name)
+    if target.kind == "session":
+        raise Usage(f"{name} is a session file, no request: nothing was written", "Log.session writes it")
+    return target
+
+
+def described(names: tuple[str, ...]) -> str:
+    """`openai (chat completions), responses (OpenAI's Responses)`."""
+    return ", ".join(f"{name} ({TARGETS[name].what})" for name in names)
