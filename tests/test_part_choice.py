@@ -14,6 +14,7 @@ from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Image, Result, Text, Thinking
 from ctxkit.core.names import Names
 from ctxkit.errors import NothingChanges, UnknownOp, Usage
+from ctxkit.formats.targets import REQUESTS, SESSIONS, TARGETS
 from ctxkit.log import Log
 from ctxkit.part_choice import Size, chosen
 from ctxkit.parts import shown
@@ -22,14 +23,13 @@ from tests.shared import transcripts
 from tests.validators import image_rules
 
 BIG, LITTLE = pictures.block(pictures.png(90, 90, 40_000)), pictures.block(pictures.png(9, 9))
-TARGETS = ("chat", "openai", "responses", "anthropic", "gemini", "claude-code", "codex", "pi")
 
 
 def everything(log: Log) -> list[Any]:
     """All that a log can be exported to; new ids and times of sessions aside."""
     found: list[Any] = []
     for to in TARGETS:
-        if to in ("claude-code", "codex", "pi"):
+        if to in SESSIONS:
             content = Log.open(io.BytesIO(b"".join(log.session(to).pieces)), env={}).export("chat")
             found.append([{k: v for k, v in one.items() if k not in ("ts", "meta")} for one in content.values])
         else:
@@ -220,14 +220,14 @@ def test_real_files(path: Path) -> None:
     """The pictures of real sessions leave, whatever is written; an undo gives the old bytes."""
     log = Log.open(path)
     log.dry_run = True
-    before = [list(log.export(to).values) for to in TARGETS[:5]]
+    before = [list(log.export(to).values) for to in ("chat", *REQUESTS)]
     if not any(list(image_rules.pictures_of(body)) for body in before[1:]):
         pytest.skip("it has no pictures in its context")
     op = log.forget(images=True)
     assert op is not None
     seen = log.seen_at(log.state())
     key = seen.look_through(op)
-    for to in TARGETS[:5]:
+    for to in ("chat", *REQUESTS):
         assert not list(image_rules.pictures_of(list(seen.export(to).values))), to
     seen.look_through(ops.Undo(at=log.here(), op=key))
-    assert [list(seen.export(to).values) for to in TARGETS[:5]] == before
+    assert [list(seen.export(to).values) for to in ("chat", *REQUESTS)] == before
