@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ctxkit.formats.targets import SESSIONS, TARGETS
 from tests.bench import readers
 from tests.bench.__main__ import CTXKIT, MB, environment_in
 from tests.bench.pages import put, rows_there
@@ -23,8 +24,6 @@ BEGIN, END = "<!-- written by `just bench-memory --write` -->\n", "<!-- end of m
 HEAD = ["| command | log | MB | peak MB | s of the processor |", "|---|---|---|---|---|"]
 KINDS = {"native": "chat", "claude-code": "claude-code", "codex": "codex", "pi": "pi"}
 """Logs that are made, and their formats."""
-REQUESTS = ("chat", "openai", "responses", "anthropic", "gemini")
-SESSIONS = ("codex", "claude-code", "pi")
 LOOKS = [("snapshot",), ("restore", "latest", "--replace"), ("show", "--json")]
 COUNTS, UNCOUNTED = ("snapshot",), ", no token counted before"
 """It comes first: all later commands find the tokens of a native log counted."""
@@ -36,7 +35,7 @@ def commands(kind: str) -> Iterator[tuple[str, ...]]:
     """What is run on a log, in order."""
     native = kind == "native"
     yield ("log",)
-    for to in (*REQUESTS, *SESSIONS) if native else ("openai", "anthropic", *SESSIONS):
+    for to in TARGETS if native else ("openai", "anthropic", *SESSIONS):
         yield "export", "--to", to
     yield from LOOKS
     if native:
