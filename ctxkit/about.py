@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from ctxkit.core.derive.topic import cut, terms
 from ctxkit.core.names import Name, Names
 from ctxkit.core.select import Planning, Selection, answered
-from ctxkit.core.topic import cut, terms
 from ctxkit.errors import ModelFailed, NothingMatched, Usage
 from ctxkit.planning import planning_of
 from ctxkit.store.relevance import ranked as relevance

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
+from ctxkit.core.text.json_text import dumps
 from ctxkit.opened import words
 from ctxkit.policies.compact.abridge import abridged
 from ctxkit.policies.compact.source import SPEAKS, Kind

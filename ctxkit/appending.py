@@ -15,11 +15,11 @@ from typing import Any, Self
 import msgspec
 
 from ctxkit.core.context import shown_names
-from ctxkit.core.jsontext import dumps, spelled
 from ctxkit.core.ledger import build
 from ctxkit.core.ops import At, Edit, Op, Restore, to_body
 from ctxkit.core.replay import fold
 from ctxkit.core.state import State
+from ctxkit.core.text.json_text import dumps, spelled
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import OpLine
 from ctxkit.errors import BadMessage, ForeignLog, Usage

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from ctxkit.assembling import assemble, configured_tools
 from ctxkit.core.assembly import Assembled
-from ctxkit.core.usage import Beside, Measured
+from ctxkit.core.derive.usage import Beside, Measured
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, NoPermission, ReadFailed
 from ctxkit.opened import OpenedLog

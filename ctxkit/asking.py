@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxkit.core.jsontext import digest
 from ctxkit.core.names import Name, Names
+from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.hooks import Hooks
 from ctxkit.policies.compact import story as words

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxkit.core import assembly
 from ctxkit.core.assembly import Assembled, Assembly
-from ctxkit.core.jsontext import loads
+from ctxkit.core.text.json_text import loads
 from ctxkit.errors import BadConfig, BadTools, CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
 

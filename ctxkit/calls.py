@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from ctxkit.core.context import entry
-from ctxkit.core.files import Action, Touch, touches
+from ctxkit.core.derive.files import Action, Touch, touches
 from ctxkit.core.messages import Call, Message
 from ctxkit.core.names import Name
 from ctxkit.opened import OpenedLog

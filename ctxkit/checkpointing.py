@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ctxkit.core.kept import HAND, Kept, Tokens
 from ctxkit.core.ops import Op
+from ctxkit.core.snapshot import HAND, Kept, Tokens
 from ctxkit.errors import CannotCreate, CtxkitError, Locked, NoPermission, NothingChanges, Usage, WriteFailed
 from ctxkit.pinning import moment, reference
 from ctxkit.policies.retention import expired

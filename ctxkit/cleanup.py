@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ctxkit.core.decision import Decision
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import NOTHING
 from ctxkit.core.ops import Forget, Op
 from ctxkit.errors import NoSuchOp
 from ctxkit.planning import uses
 from ctxkit.policies import cleanup as policy
-from ctxkit.policies.decision import Decision
 
 if TYPE_CHECKING:
     from ctxkit.committing import CommittingLog

@@ -12,12 +12,12 @@ import msgspec
 
 from ctxkit.appending import AppendingLog, OpsCame
 from ctxkit.core.chain import head
+from ctxkit.core.decision import Decision, holds
+from ctxkit.core.derive.usage import Figures
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
-from ctxkit.core.usage import Figures
 from ctxkit.errors import UpdatedElsewhere, Usage
-from ctxkit.policies.decision import Decision, holds
 
 TRIES = 5
 """How often an op is decided, where others are appended meanwhile (replay 62)."""

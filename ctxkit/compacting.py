@@ -15,17 +15,17 @@ import msgspec
 
 from ctxkit.asking import MODEL, model_of, require_text
 from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, whole
+from ctxkit.core.decision import Decision
+from ctxkit.core.derive.usage import Figures
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import Compact, Undo
 from ctxkit.core.select import Selection
 from ctxkit.core.times import written
-from ctxkit.core.usage import Figures
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Usage
 from ctxkit.hooks import Hooks
 from ctxkit.limits import context_limit
 from ctxkit.policies.compact.candidates import FEWEST, Keep
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.trim import LONG
 from ctxkit.store.config import key_of
 from ctxkit.trimming import Trimming

@@ -1,6 +1,6 @@
 """Diff: two contexts compared as messages: two states of one log, or two logs.
 
-`core/compare.py` compares names; content is read only where the names of two logs say nothing, and of what is printed.
+`core/compare/contexts.py` compares names; content is read only where the names of two logs say nothing, and of what is printed.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from itertools import zip_longest
 
 import msgspec
 
-from ctxkit.core.compare import CAME, CHANGED, GONE, MOVED, SAME, Hunk, compare
+from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk, compare
+from ctxkit.core.compare.equality import SIZE, Link, likeness, links
+from ctxkit.core.compare.text_diff import alike
 from ctxkit.core.context import entry, require_known
-from ctxkit.core.edits import alike
-from ctxkit.core.likeness import SIZE, Link, likeness, links
+from ctxkit.core.derive.usage import Figures, whole
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
-from ctxkit.core.ranges import Ranges
 from ctxkit.core.reasons import taken_out
-from ctxkit.core.standing import WORDS, Standing
-from ctxkit.core.usage import Figures, whole
+from ctxkit.core.sets.ranges import Ranges
+from ctxkit.core.visibility import WORDS, Standing
 from ctxkit.errors import UnknownAgent, Usage
 from ctxkit.opened import OpenedLog
 from ctxkit.sides import Side

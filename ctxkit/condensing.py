@@ -19,14 +19,14 @@ from ctxkit.asking import MODEL, RULES, Asking, Told
 from ctxkit.calls import Calls
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
+from ctxkit.core.derive.synthetic_messages import Kind, kind
+from ctxkit.core.derive.usage import Figures
 from ctxkit.core.messages import Content
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import At, Compact
 from ctxkit.core.select import Selection
-from ctxkit.core.sequences import Again
+from ctxkit.core.sets.sequences import Again
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.core.untyped import Kind, kind
-from ctxkit.core.usage import Figures
 from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import ModelFailed, NothingChanges
 from ctxkit.formats.chat import content_of

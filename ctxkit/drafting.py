@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ctxkit.committing import CommittingLog
+from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Op
 from ctxkit.core.select import Selection
 from ctxkit.editing import Editing
 from ctxkit.errors import BadDraft, CtxkitError, NothingChanges, UpdatedElsewhere, Usage
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit.draft import based
 from ctxkit.policies.edit.parse import ended, parse
 from ctxkit.policies.edit.spelling import SIGN

@@ -12,19 +12,19 @@ from typing import Any, Self
 
 from ctxkit.committing import CommittingLog
 from ctxkit.core.context import entry
-from ctxkit.core.jsontext import spelled
+from ctxkit.core.decision import Decision
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Op, Undo
-from ctxkit.core.order import order
-from ctxkit.core.ranges import Ranges
 from ctxkit.core.select import Selection
-from ctxkit.core.standing import IN, Standings
+from ctxkit.core.sets.ranges import Ranges
+from ctxkit.core.sets.runs import order
 from ctxkit.core.state import State
+from ctxkit.core.text.json_text import spelled
 from ctxkit.core.times import iso
+from ctxkit.core.visibility import IN, Standings
 from ctxkit.errors import BadDraft, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
 from ctxkit.formats.chat_lines import lines
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit.arrange import arranged
 from ctxkit.policies.edit.decide import Offer, decide, live, mistakes
 from ctxkit.policies.edit.draft import PREVIEW, Base, Block, Fold, Piece, pieces

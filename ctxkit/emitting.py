@@ -16,7 +16,7 @@ from ctxkit.around import tokens_of, tools_of
 from ctxkit.committing import CommittingLog
 from ctxkit.core import assembly
 from ctxkit.core.context import NO_LENS, listed
-from ctxkit.core.usage import Figures
+from ctxkit.core.derive.usage import Figures
 from ctxkit.counting import Counting
 from ctxkit.enforcing import fit
 from ctxkit.errors import DoesNotFit

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from ctxkit.core.usage import Figures, Fit
+from ctxkit.core.derive.usage import Figures, Fit
 from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
 from ctxkit.formats.chat import content_of
 from ctxkit.limits import context_limit

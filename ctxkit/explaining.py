@@ -12,7 +12,7 @@ import msgspec
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Name, Names
 from ctxkit.core.reasons import Reason, Reasons
-from ctxkit.core.standing import IN, Standing, Standings
+from ctxkit.core.visibility import IN, Standing, Standings
 from ctxkit.opened import OpenedLog
 
 

@@ -17,10 +17,10 @@ import msgspec
 from ctxkit import thinking
 from ctxkit.core import integrity
 from ctxkit.core.context import windowed
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
-from ctxkit.core.sequences import Again, Made
+from ctxkit.core.sets.sequences import Again, Made
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend, Usage
 from ctxkit.formats import targets
 from ctxkit.formats.base import Noted, Prefix

@@ -17,15 +17,15 @@ import msgspec
 from ctxkit import forget_request
 from ctxkit.committing import CommittingLog
 from ctxkit.core.context import entry
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import NOTHING, Name, Names
 from ctxkit.core.ops import Count, Forget, Remember
 from ctxkit.core.select import Planning, Selection, parse_ids
-from ctxkit.core.texts import texts
+from ctxkit.core.text.json_text import dumps
+from ctxkit.core.text.message_words import texts
 from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, UnknownAgent, UnknownMessage, Usage
 from ctxkit.planning import planning_of, uses
 from ctxkit.policies.cleanup import TAKEN, taken
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.filter import NAME, Refused, Request, definition, request
 from ctxkit.policies.forget import Wish, leaving
 from ctxkit.store.sidecar import Sidecar

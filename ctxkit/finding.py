@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from ctxkit.core.ending import Condition
+from ctxkit.core.derive.tail import Condition
 from ctxkit.core.times import EARLIEST, LATEST
 from ctxkit.errors import CtxkitError, ManyConversations, NothingMatched
 from ctxkit.formats import registry

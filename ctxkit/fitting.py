@@ -17,8 +17,8 @@ import msgspec
 from ctxkit.around import beside, tools_of
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import entry
-from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.names import Name
+from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
 from ctxkit.exporting import export

@@ -12,11 +12,11 @@ import msgspec
 
 from ctxkit.committing import CommittingLog
 from ctxkit.core.context import shown_names
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.select import Numbers, selection
 from ctxkit.errors import Usage
 from ctxkit.policies import forget as policy
-from ctxkit.policies.decision import Decision
 
 
 def forget(log: CommittingLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:

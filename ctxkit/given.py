@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from ctxkit.core.jsontext import dumps, finite
+from ctxkit.core.text.json_text import dumps, finite
 from ctxkit.errors import BadMessage, UnknownFormat
 from ctxkit.formats import detection
 from ctxkit.log import Log

@@ -1,6 +1,6 @@
 """Glancing: what a list of sessions tells of a file: whose log it is, what it is called, its last words, its state.
 
-Pipeline: `reading.py` reads the file, `core/ending.py` finds its end; of its messages no more are read in full than
+Pipeline: `reading.py` reads the file, `core/derive/tail.py` finds its end; of its messages no more are read in full than
 are told. Ops are not played, only looked at: a glance is of the log as its program has it. But where the last exchange
 has no end, they are: perhaps somebody recovered. `finding.py` gathers glances.
 """
@@ -13,14 +13,14 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.ending import Condition, condition, interrupted, newest_first, newest_shown
+from ctxkit.core.derive.synthetic_messages import kind, stopped
+from ctxkit.core.derive.tail import Condition, condition, interrupted, newest_first, newest_shown
 from ctxkit.core.fit import faults
-from ctxkit.core.jsontext import loads
 from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.times import written
 from ctxkit.core.unreadable import is_unreadable
-from ctxkit.core.untyped import kind, stopped
 from ctxkit.errors import ManyConversations, UnknownFormat
 from ctxkit.reading import AUTO, Opening, content_of, identity_of, read_source
 from ctxkit.store.backwards import Backwards

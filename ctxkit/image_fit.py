@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from ctxkit.core.images import ImageLimits
+from ctxkit.core.derive.image_size import ImageLimits
 from ctxkit.exporting import Exported, export
 from ctxkit.formats.base import Written
 from ctxkit.formats.targets import REQUESTS, TARGETS

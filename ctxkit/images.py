@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from ctxkit.core.context import entry
-from ctxkit.core.images import ImageLimits, size_of_base64
+from ctxkit.core.derive.image_size import ImageLimits, size_of_base64
 from ctxkit.core.messages import Content, Image, Part, Result
 from ctxkit.core.names import Name
 from ctxkit.core.ops import PARTS_VERSION, At, Forget, Index

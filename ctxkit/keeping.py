@@ -17,9 +17,9 @@ import msgspec
 
 from ctxkit.checkpointing import shelf as shelf
 from ctxkit.core.context import Entry, entry, listed, shown_names, window_seconds
-from ctxkit.core.kept import SHORT, Head, Held, Kept, Tokens, digests, identity, sealed
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
+from ctxkit.core.snapshot import SHORT, Head, Held, Kept, Tokens, digests, identity, sealed
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage

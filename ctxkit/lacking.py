@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ctxkit.core.needle import Needle
+from ctxkit.core.text.search_pattern import Needle
 from ctxkit.remembered import key, settled
 from ctxkit.store.folder import START, Entry, may_be_log
 from ctxkit.store.index import stamp

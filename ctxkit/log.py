@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxkit import forget_request
 from ctxkit.committing import CommittingLog, puts_whole
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Clear, Compact, Op
 from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
@@ -20,7 +21,6 @@ from ctxkit.policies import clear as clearing
 from ctxkit.policies import marks, protect, window
 from ctxkit.policies import recall as recalling
 from ctxkit.policies import undo as undoing
-from ctxkit.policies.decision import Decision
 from ctxkit.reading import Progress
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ctxkit.comparing import Diff
     from ctxkit.core.assembly import Assembly
     from ctxkit.core.findings import Finding
-    from ctxkit.core.kept import Head, Kept
+    from ctxkit.core.snapshot import Head, Kept
     from ctxkit.core.state import State
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
@@ -321,7 +321,7 @@ class Log(CommittingLog):
         it is of another log (its messages come as copies then) or model. Raises NoSuchSnapshot, BadSnapshot, NoSuchLog
         for a file that is not there, UpdatedElsewhere, Usage.
         """
-        from ctxkit.core.kept import Kept
+        from ctxkit.core.snapshot import Kept
         from ctxkit.restoring import restore
 
         kept = snapshot if isinstance(snapshot, Kept) else str(snapshot)

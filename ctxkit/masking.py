@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any
 
+from ctxkit.core.board import shortening
 from ctxkit.core.context import entry
-from ctxkit.core.effects import shortening
+from ctxkit.core.derive.synthetic_messages import Kind
 from ctxkit.core.messages import Content, Image, Result
 from ctxkit.core.names import Name
-from ctxkit.core.untyped import Kind
 from ctxkit.measuring import Measuring
 from ctxkit.opened import words
 from ctxkit.policies.compact.mask import Masked, masked

@@ -12,9 +12,9 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ctxkit.core.jsontext import digest
 from ctxkit.core.names import Name, Names
 from ctxkit.core.select import Selection, exchange_of, step_of
+from ctxkit.core.text.json_text import digest
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched
 from ctxkit.limits import context_limit
 from ctxkit.policies import meaning

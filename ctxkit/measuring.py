@@ -14,10 +14,10 @@ from math import ceil
 
 from ctxkit.around import added
 from ctxkit.core.context import Entry, shown_names
+from ctxkit.core.derive.usage import Figures, Measured, whole
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.state import State
-from ctxkit.core.usage import Figures, Measured, whole
 from ctxkit.counting import Counting
 from ctxkit.limits import context_limit
 from ctxkit.opened import OpenedLog

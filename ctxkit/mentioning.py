@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ctxkit.core.needle import Needle
 from ctxkit.core.select import Limit, NoLimit
+from ctxkit.core.text.search_pattern import Needle
 from ctxkit.finding import Session
 from ctxkit.lacking import Lacking
 from ctxkit.opened import OpenedLog

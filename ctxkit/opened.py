@@ -19,17 +19,17 @@ import msgspec
 
 from ctxkit.core.chain import Break, breaks
 from ctxkit.core.context import Bounds, Entry, Lens, entries, entry, listed, shown_names
-from ctxkit.core.head import Head
-from ctxkit.core.jsontext import loads
+from ctxkit.core.derive.usage import MARK, Figures, Fit, Usage, usage, window
 from ctxkit.core.ledger import Ledger, LedgerEntry, build
 from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
 from ctxkit.core.names import Name, Names
 from ctxkit.core.replay import fold
 from ctxkit.core.select import Limit, NoLimit, Planning, Rank, Ranked, Selection, resolve
+from ctxkit.core.sets.prefix import Head
 from ctxkit.core.state import State
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.usage import MARK, Figures, Fit, Usage, usage, window
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
 from ctxkit.reading import Opening, Progress, back, identity_of, read

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ctxkit.core.context import entry
-from ctxkit.core.jsontext import canonical, finite
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
+from ctxkit.core.text.json_text import canonical, finite
 from ctxkit.counting import PER_IMAGE, Counting
 from ctxkit.errors import Usage
 from ctxkit.formats.bodies import kind_of

@@ -16,12 +16,12 @@ import msgspec
 
 from ctxkit.core.chain import link
 from ctxkit.core.context import Lens, listed, window_seconds, windowed
-from ctxkit.core.jsontext import digest
-from ctxkit.core.kept import CHECKPOINT, ID_DIGITS, Head, Kept, Point, Tokens, runs, small
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.names import Name
+from ctxkit.core.snapshot import CHECKPOINT, ID_DIGITS, Head, Kept, Point, Tokens, runs, small
 from ctxkit.core.state import State
+from ctxkit.core.text.json_text import digest
 from ctxkit.core.times import iso, seconds, written
 from ctxkit.errors import NothingChanges, Usage
 from ctxkit.formats.columns import Columns

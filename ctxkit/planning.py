@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ctxkit.core.context import entry
-from ctxkit.core.files import SHELL, script
+from ctxkit.core.derive.files import SHELL, script
 from ctxkit.core.messages import Call, Text
 from ctxkit.core.names import Name
 from ctxkit.core.roles import ASSISTANT

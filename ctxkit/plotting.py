@@ -1,6 +1,6 @@
 """Plotting: what the course of a log's context is made of, read off the log: counts, cuts of its program, ops.
 
-`core/course.py` puts it together; `status --plot` draws it. Of a session that its provider counted, only messages
+`core/compare/timeline.py` puts it together; `status --plot` draws it. Of a session that its provider counted, only messages
 around cuts, of ops, and behind the last count are counted here, so that it costs about what `status` costs.
 """
 
@@ -12,17 +12,17 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import NamedTuple
 
+from ctxkit.core.compare.before_after import Contrast, Turn
+from ctxkit.core.compare.timeline import Anchor, Change, Course, Taking, course, own
+from ctxkit.core.compare.window_timeline import Slid, Stage, slid
 from ctxkit.core.context import Entry, belongs, window_seconds
-from ctxkit.core.contrast import Contrast, Turn
-from ctxkit.core.course import Anchor, Change, Course, Taking, course, own
+from ctxkit.core.derive.usage import Usage
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Mark, Window
-from ctxkit.core.ranges import EMPTY, Ranges
-from ctxkit.core.sliding import Slid, Stage, slid
+from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Cut
-from ctxkit.core.usage import Usage
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring
 from ctxkit.opened import OpenedLog

@@ -12,14 +12,14 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ctxkit.calls import Calls
-from ctxkit.core import untyped
 from ctxkit.core.context import entry
+from ctxkit.core.derive import synthetic_messages
+from ctxkit.core.derive.synthetic_messages import Kind
 from ctxkit.core.messages import Call, Content, Message, Result, Text
 from ctxkit.core.names import Name, Names
 from ctxkit.core.roles import ASSISTANT as SPEAKS
 from ctxkit.core.select import opens
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.core.untyped import Kind
 from ctxkit.policies.trim import Rank, Unit
 
 if TYPE_CHECKING:
@@ -149,9 +149,9 @@ class Ranking:
 
     def _kind(self, name: Name, message: Message | None, before: Message | None) -> Kind | None:
         kind = None
-        if message is None or untyped.may_be(self._raw(message)):
+        if message is None or synthetic_messages.may_be(self._raw(message)):
             one = entry(self.state, name)
-            kind = untyped.kind(self.log.full(one)) if one.role == "user" else None
+            kind = synthetic_messages.kind(self.log.full(one)) if one.role == "user" else None
         ran = kind is None and before is not None and self._ran(before)
         return Kind.OBSERVATION if ran else kind
 

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from ctxkit.core.identity import identity
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Content, Damage, Message
-from ctxkit.core.oplines import OpCollector
+from ctxkit.core.op_lines import OpCollector
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.unreadable import attempt, is_unreadable
 from ctxkit.emptiness import LARGE, silence

@@ -8,8 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from ctxkit.core.context import Lens, listed
-from ctxkit.core.kept import Head, Kept, Point, runs
 from ctxkit.core.replay import fold
+from ctxkit.core.snapshot import Head, Kept, Point, runs
 from ctxkit.errors import BadSnapshot
 from ctxkit.keeping import Said, laid_out
 from ctxkit.opened import OpenedLog

@@ -1,6 +1,6 @@
 """Recall: a search through everything that a log holds, in the context or not, each hit with where it stands.
 
-Pipeline: `core/needle.py` (traces) -> `store/scan.py` (where in the bytes) -> the messages that may hold it are decoded
+Pipeline: `core/text/search_pattern.py` (traces) -> `store/scan.py` (where in the bytes) -> the messages that may hold it are decoded
 -> `Hit`s. What ops brought in (summaries, literals, shortened words) is searched in the ledger.
 """
 
@@ -12,11 +12,10 @@ from typing import Any, assert_never
 
 import msgspec
 
-from ctxkit.core.effects import shortening
+from ctxkit.core.board import shortening
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Content, Message
 from ctxkit.core.names import ItemName, Name, Names
-from ctxkit.core.needle import Needle, Span
 from ctxkit.core.ops import (
     Clear,
     Compact,
@@ -33,10 +32,11 @@ from ctxkit.core.ops import (
     Unprotect,
     Window,
 )
-from ctxkit.core.standing import IN, WORDS, Standing, Standings
-from ctxkit.core.texts import Words, texts
+from ctxkit.core.text.message_words import Words, texts
+from ctxkit.core.text.search_pattern import Needle, Span
 from ctxkit.core.times import day, written
 from ctxkit.core.unreadable import is_unreadable
+from ctxkit.core.visibility import IN, WORDS, Standing, Standings
 from ctxkit.errors import Usage
 from ctxkit.formats.chat import content_of
 from ctxkit.opened import OpenedLog

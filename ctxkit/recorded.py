@@ -13,10 +13,10 @@ from itertools import chain, islice, zip_longest
 from math import floor
 from typing import NamedTuple
 
+from ctxkit.core.derive.usage import Usage
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name
 from ctxkit.core.transcript import Cut, View, standing
-from ctxkit.core.usage import Usage
 from ctxkit.counting import Counting
 from ctxkit.increments import Increments
 from ctxkit.opened import OpenedLog

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from ctxkit.core.align import align
-from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.compare.align import align
+from ctxkit.core.derive.usage import Usage, retell, usage, whole
 from ctxkit.core.messages import Span
-from ctxkit.core.usage import Usage, retell, usage, whole
+from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.formats.base import Kept
 from ctxkit.formats.bodies import told
 

@@ -1,7 +1,7 @@
 """Recovering: what a crash left of a log: damage, calls without a result, an exchange without an end, drafts; and the
 points to which its context can go back.
 
-Pipeline: `checking.py` and `salvaging.py` find damage, `core/ending.py` the points, the newest checkpoint lies in
+Pipeline: `checking.py` and `salvaging.py` find damage, `core/derive/tail.py` the points, the newest checkpoint lies in
 `store/snapshots.py`. Going back is a forget of exactly what stands behind the point (replay 34: as numbers, so that
 what comes meanwhile stays), or a restore. `Log.recover` appends it.
 """
@@ -17,16 +17,16 @@ import msgspec
 
 from ctxkit.checking import damage, unanswered
 from ctxkit.committing import CommittingLog
-from ctxkit.core.ending import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
+from ctxkit.core.decision import Decision
+from ctxkit.core.derive.synthetic_messages import stopped
+from ctxkit.core.derive.tail import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
 from ctxkit.core.findings import Finding
-from ctxkit.core.kept import CHECKPOINT, Head
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Op
-from ctxkit.core.untyped import stopped
+from ctxkit.core.snapshot import CHECKPOINT, Head
 from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
 from ctxkit.forget_request import forget
-from ctxkit.policies.decision import Decision
 from ctxkit.restoring import restore
 from ctxkit.salvaging import Range, salvage
 

@@ -14,12 +14,12 @@ from shlex import quote as quoted
 import msgspec
 
 from ctxkit.appending import AppendingLog
-from ctxkit.core.effects import Out
+from ctxkit.core.board import Out
 from ctxkit.core.ended import fate
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import At, Op
-from ctxkit.core.standing import Standings
 from ctxkit.core.state import State
+from ctxkit.core.visibility import Standings
 from ctxkit.errors import CtxkitError
 from ctxkit.policies import window
 from ctxkit.policies.protect import protect

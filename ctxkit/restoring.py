@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 from ctxkit.checkpointing import shelf
 from ctxkit.core.context import Entry
-from ctxkit.core.jsontext import canonical, dumps
-from ctxkit.core.kept import CHECKPOINT, Kept
+from ctxkit.core.decision import Decision
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.ops import Op
-from ctxkit.core.sequences import Made
+from ctxkit.core.sets.sequences import Made
+from ctxkit.core.snapshot import CHECKPOINT, Kept
 from ctxkit.core.steps import Steps
+from ctxkit.core.text.json_text import canonical, dumps
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.formats.chat import content_of
 from ctxkit.keeping import find, model, prefix, records
 from ctxkit.opened import OpenedLog
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.restore import Wish
 from ctxkit.policies.restore import restore as decided
 from ctxkit.reading import NATIVE

@@ -1,7 +1,7 @@
 """Salvage: a clean copy of a damaged log, and a report of every byte of it that the copy does not have.
 
 Pipeline: the records that reading takes (`store/jsonl.py`, `store/recover.py`) -> each as it stands, or in strict
-spelling (`core/spelling.py`) -> pieces of the copy. What stands between them is kept where it is blank, and else told.
+spelling (`core/text/json_spelling.py`) -> pieces of the copy. What stands between them is kept where it is blank, and else told.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from io import BytesIO
 import msgspec
 
 from ctxkit.core.chain import FIRST, link
-from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Damage
 from ctxkit.core.ops import checksum
-from ctxkit.core.spelling import MENDS, closings, strict
+from ctxkit.core.text.json_spelling import MENDS, closings, strict
+from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import CtxkitError, UnknownFormat
 from ctxkit.formats import containers
 from ctxkit.formats.base import Row

@@ -22,7 +22,7 @@ from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Content, Repairs, Result
 from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
-from ctxkit.core.sequences import Again
+from ctxkit.core.sets.sequences import Again
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Usage
 from ctxkit.exporting import UNSENT, Contents, joined, nothing

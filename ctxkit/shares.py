@@ -14,7 +14,7 @@ import msgspec
 
 from ctxkit.calls import Calls
 from ctxkit.core.context import belongs, entry
-from ctxkit.core.files import Touch
+from ctxkit.core.derive.files import Touch
 from ctxkit.core.names import Name, Names
 from ctxkit.core.times import iso
 from ctxkit.counting import Counting

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxkit.calls import Calls
+from ctxkit.core.board import shortening
 from ctxkit.core.context import entry
-from ctxkit.core.effects import shortening
 from ctxkit.core.messages import Call, Content, Image, Message, Result
 from ctxkit.core.names import Name
 from ctxkit.opened import words

@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxkit.core.context import Entry, entry
-from ctxkit.core.kept import Head, Kept
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Content
 from ctxkit.core.names import ItemName, Name
-from ctxkit.core.order import Order, order
-from ctxkit.core.standing import Standings
+from ctxkit.core.sets.runs import Order, order
+from ctxkit.core.snapshot import Head, Kept
+from ctxkit.core.visibility import Standings
 from ctxkit.errors import NoSuchLog, NoSuchOp, NoSuchSnapshot, Usage
 from ctxkit.opened import BEFORE, NOW, OpenedLog
 from ctxkit.restoring import as_log, is_own, loaded, plan

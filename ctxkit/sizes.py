@@ -13,14 +13,14 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import compress, repeat
 from typing import Any, NamedTuple
 
+from ctxkit.core.board import LeftOut, shortening
 from ctxkit.core.context import Entry, entry
-from ctxkit.core.effects import LeftOut, shortening
+from ctxkit.core.derive.usage import Figures, whole
 from ctxkit.core.fit import adrift, faults
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import ItemName, Names
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.usage import Figures, whole
 from ctxkit.core.walk import Walk
 from ctxkit.counting import Counting
 from ctxkit.limits import context_limit

@@ -12,14 +12,14 @@ from typing import Any, Literal
 import msgspec
 
 from ctxkit.core.assembly import NOTHING, Assembly
+from ctxkit.core.derive.usage import Beside, Figures, Measured
 from ctxkit.core.ended import ended
 from ctxkit.core.messages import Damage, Message
 from ctxkit.core.names import Names
-from ctxkit.core.standing import IN, Standings
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import MAIN
-from ctxkit.core.usage import Beside, Figures, Measured
+from ctxkit.core.visibility import IN, Standings
 from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.limits import context_limit, stated_limit

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ctxkit.core.effects import LeftOut
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.board import LeftOut
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.ops import Index
+from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.chat import content_of
 from ctxkit.formats.chat_lines import lines
 from ctxkit.formats.chat_parts import arguments_of, part_of

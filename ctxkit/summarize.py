@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, NamedTuple, NoReturn, cast
 
-from ctxkit.core.redaction import redact
+from ctxkit.core.text.redaction import redact
 from ctxkit.errors import ModelFailed
 from ctxkit.tokens.overflow import overflow
 from ctxkit.wire import CALLING, LARGEST, guard

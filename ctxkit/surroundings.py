@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from ctxkit.assembling import PATHS, folder_of, missing
-from ctxkit.core.copynames import copy_of
+from ctxkit.core.derive.conflict_copies import copy_of
 from ctxkit.core.findings import Finding
-from ctxkit.core.jsontext import canonical, loads
-from ctxkit.core.kept import CHECKPOINT, Head
+from ctxkit.core.snapshot import CHECKPOINT, Head
+from ctxkit.core.text.json_text import canonical, loads
 from ctxkit.core.unreadable import attempt
 from ctxkit.errors import CtxkitError, NoSuchLog
 from ctxkit.keeping import prefixes, shelf

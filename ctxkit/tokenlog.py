@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 
 from ctxkit.committing import CommittingLog
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.derive.usage import Figures
 from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.core.text.json_text import dumps
 from ctxkit.core.times import iso
-from ctxkit.core.usage import Figures
 from ctxkit.opened import OpenedLog
 from ctxkit.store import journal
 

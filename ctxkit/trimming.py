@@ -19,16 +19,16 @@ from ctxkit.assembling import assemble
 from ctxkit.calls import Calls
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import names as through
+from ctxkit.core.decision import Decision
+from ctxkit.core.derive.synthetic_messages import Kind
+from ctxkit.core.derive.usage import Beside, Figures
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Compact, Index, Trim
-from ctxkit.core.untyped import Kind
-from ctxkit.core.usage import Beside, Figures
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
 from ctxkit.limits import context_limit
 from ctxkit.measuring import Measuring
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.trim import Plan, Rank, Unit, plan
 from ctxkit.ranking import Ranking
 from ctxkit.shortening import Shortening

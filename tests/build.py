@@ -19,14 +19,14 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.context import shown_names
-from ctxkit.core.jsontext import digest, dumps, loads
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Op, checksum, to_body
-from ctxkit.core.ranges import Ranges
 from ctxkit.core.replay import fold
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
+from ctxkit.core.text.json_text import digest, dumps, loads
 from ctxkit.core.transcript import OpLine, Transcript, View
 
 WORD = {

@@ -27,7 +27,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxkit.core.jsontext import loads
+from ctxkit.core.text.json_text import loads
 from ctxkit.errors import CtxkitError
 from ctxkit.formats.base import Row
 from ctxkit.store.jsonl import read_blocks

@@ -40,8 +40,8 @@ import msgspec
 
 from ctxkit import Log
 from ctxkit.cli import editor
-from ctxkit.core.kept import CHECKPOINT, Head, sealed
 from ctxkit.core.ops import At
+from ctxkit.core.snapshot import CHECKPOINT, Head, sealed
 from ctxkit.errors import CtxkitError
 from ctxkit.keeping import shelf
 from ctxkit.store.snapshots import read

@@ -18,11 +18,11 @@ from msgspec import structs
 from ctxkit import CtxkitError, Log
 from ctxkit.cli.app import run
 from ctxkit.cli.show import as_json
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Edit, Item, Op, Restore, Trim
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import ExitCode, NothingToSend
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit.draft import Block, draft
 from ctxkit.policies.edit.parse import parse
 from tests.validators import anthropic_rules, gemini_rules, openai_rules

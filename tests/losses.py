@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from ctxkit.core.jsontext import canonical
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.text.json_text import canonical
 
 SYSTEM = ("system", "developer")
 ASSISTANT = ("assistant", "ai", "model", "gpt", "bot")

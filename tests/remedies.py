@@ -15,7 +15,7 @@ from collections import Counter
 from ctxkit import Log
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.reasons import Reasons
-from ctxkit.core.standing import Standings
+from ctxkit.core.visibility import Standings
 from ctxkit.remedies import Remedies, Remedy
 from tests.lawful import cli, copied, opened, tried
 from tests.whole import FORMATS, drawn, source

@@ -13,7 +13,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.text.json_text import dumps
 from tests.formats.exchanged import CONTENTS, ITEMS, MESSAGES
 from tests.formats.opencode import logs as opencode
 from tests.shared import SHARED

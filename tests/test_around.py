@@ -11,7 +11,7 @@ import pytest
 
 from ctxkit.around import beside, tokens_of, tools_of
 from ctxkit.core.assembly import Assembled
-from ctxkit.core.usage import Measured
+from ctxkit.core.derive.usage import Measured
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig
 from ctxkit.log import Log

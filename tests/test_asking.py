@@ -21,7 +21,7 @@ from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.hooks import Hooks
 from ctxkit.policies.compact.story import LONGEST
 from ctxkit.summarize import Answer
-from tests.core.test_redaction import SHAPES
+from tests.core.text.test_redaction import SHAPES
 from tests.lawful import as_bytes
 from tests.stub import KEY, Says, Script, asked, pointed, stub
 from tests.test_summarize import ANTHROPIC, OPENAI, TOO_LONG

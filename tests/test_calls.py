@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.calls import Calls
-from ctxkit.core.files import Touch
+from ctxkit.core.derive.files import Touch
 from tests.test_shares import edited
 
 

@@ -13,8 +13,8 @@ import pytest
 from ctxkit import CtxkitError, Log
 from ctxkit.chain import head, parting, proved
 from ctxkit.core.chain import link
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.ops import checksum
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import ExitCode, Usage
 from tests.cli.runner import ctxkit, good
 from tests.lawful import as_bytes

@@ -11,7 +11,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.checkpointing import PATIENCE, PAUSES, tried
-from ctxkit.core.kept import CHECKPOINT, HAND, SMALL
+from ctxkit.core.snapshot import CHECKPOINT, HAND, SMALL
 from ctxkit.errors import CannotCreate, CtxkitError, NothingChanges, Usage
 from ctxkit.keeping import keep, shelf
 from ctxkit.restoring import loaded

@@ -11,7 +11,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.committing import sizes
-from ctxkit.core.usage import Figures
+from ctxkit.core.derive.usage import Figures
 from ctxkit.errors import Usage, WriteFailed
 from tests.build import lines
 from tests.cli.runner import FOREIGN

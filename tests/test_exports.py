@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
 from ctxkit.formats.targets import SESSIONS
 from tests.effort import examples

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.cli.leaving import preview
-from ctxkit.core.usage import Usage
+from ctxkit.core.derive.usage import Usage
 from ctxkit.errors import CtxkitError
 from ctxkit.log import Log
 from ctxkit.measuring import change

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.images import ImageLimits
+from ctxkit.core.derive.image_size import ImageLimits
 from ctxkit.core.ops import Trim
 from ctxkit.errors import CtxkitError, NothingToSend
 from ctxkit.log import Log

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.kept import Head
+from ctxkit.core.snapshot import Head
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.keeping import at, beside, find, keep, prefix, shelf
 from ctxkit.store.snapshots import read

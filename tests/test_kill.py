@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log, appending, checkpointing
-from ctxkit.core.kept import Kept
+from ctxkit.core.snapshot import Kept
 from ctxkit.errors import WriteFailed
 from ctxkit.store.sidecar import Sidecar
 from tests.build import lines

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.kept import SNAPSHOT
+from ctxkit.core.snapshot import SNAPSHOT
 from ctxkit.errors import CtxkitError
 from ctxkit.keeping import shelf
 from ctxkit.store import atomic

@@ -10,7 +10,7 @@ import pytest
 
 from ctxkit import lacking
 from ctxkit.cli import searching
-from ctxkit.core.needle import Needle
+from ctxkit.core.text.search_pattern import Needle
 from ctxkit.lacking import Lacking
 from ctxkit.store.folder import walk
 from ctxkit.store.words import Words, available

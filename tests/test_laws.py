@@ -18,9 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from ctxkit import Log
 from ctxkit.core.context import shown_names
-from ctxkit.core.jsontext import loads
-from ctxkit.core.kept import Kept, whole
 from ctxkit.core.ops import Op
+from ctxkit.core.snapshot import Kept, whole
+from ctxkit.core.text.json_text import loads
 from ctxkit.keeping import keep as kept_now
 from ctxkit.store.snapshots import pieces
 from tests.lawful import (

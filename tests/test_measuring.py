@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ctxkit.comparing import Diff
-from ctxkit.core.usage import Measured
+from ctxkit.core.derive.usage import Measured
 from ctxkit.counting import Counting
 from ctxkit.log import Log
 from ctxkit.measuring import Measuring, change, measure

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log, mentioning
-from ctxkit.core.needle import Needle
+from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import Misfit, NoSuchLog
 from ctxkit.finding import Session, find_sessions
 from ctxkit.mentioning import Mentioning, mentions

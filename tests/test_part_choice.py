@@ -141,7 +141,7 @@ def test_beside_a_trim(tmp_path: Path) -> None:
 
 def test_words_of_the_model_stay() -> None:
     """Calls, thinking and a model's words are nobody's to leave out, whatever an op says."""
-    from ctxkit.core.effects import LeftOut
+    from ctxkit.core.board import LeftOut
     from ctxkit.core.messages import Content, Other
     from ctxkit.stubs import stubbed
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.kept import SMALL
+from ctxkit.core.snapshot import SMALL
 from ctxkit.core.times import iso
 from ctxkit.errors import Usage
 from ctxkit.keeping import keep, prefix

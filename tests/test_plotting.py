@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.course import Course
-from ctxkit.core.effects import Board
+from ctxkit.core.board import Board
+from ctxkit.core.compare.timeline import Course
 from ctxkit.core.replay import Fold
 from ctxkit.counting import Counting
 from ctxkit.log import Log

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.core.kept import HAND, SMALL, Kept
+from ctxkit.core.snapshot import HAND, SMALL, Kept
 from ctxkit.errors import BadSnapshot
 from ctxkit.keeping import keep
 from ctxkit.pinning import reference

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.core.needle import Needle
-from ctxkit.core.texts import texts
+from ctxkit.core.text.message_words import texts
+from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import CtxkitError, Usage
 from ctxkit.recalling import Hit, Search, chosen, states
 from ctxkit.store.scan import Scan

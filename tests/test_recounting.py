@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.usage import Usage
+from ctxkit.core.derive.usage import Usage
 from ctxkit.errors import DoesNotFit
 from ctxkit.policies.edit.draft import draft
 from ctxkit.policies.edit.parse import parse

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ctxkit import Log
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.select import parse_ids
-from ctxkit.core.standing import Standings
+from ctxkit.core.visibility import Standings
 from ctxkit.remedies import Remedies
 from tests.cli.runner import FOREIGN
 from tests.lawful import COMMANDS, CONDENSE, DRAFTS, TO_COME, Command, Records, as_bytes, conversations, opened, tried

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.core.kept import Kept
+from ctxkit.core.snapshot import Kept
 from ctxkit.core.times import iso
 from ctxkit.errors import BadSnapshot, NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.keeping import keep

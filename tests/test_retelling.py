@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Forget
+from ctxkit.core.text.json_text import dumps
 from ctxkit.counting import Counting
 from ctxkit.errors import CtxkitError, NoSuchOp, NothingToSend
 from ctxkit.log import Log

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.jsontext import finite
-from ctxkit.core.spelling import MENDS
+from ctxkit.core.text.json_spelling import MENDS
+from ctxkit.core.text.json_text import finite
 from ctxkit.errors import ManyConversations, NothingToSend, UnknownFormat
 from ctxkit.salvaging import Salvaged
 from tests.cli.runner import SMALL, lines

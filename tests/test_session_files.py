@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ctxkit import Log
 from ctxkit.core import integrity, roles
-from ctxkit.core.jsontext import canonical, dumps
 from ctxkit.core.messages import Call, Content, Result, Text
+from ctxkit.core.text.json_text import canonical, dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
 from tests.effort import examples
 from tests.lawful import COMMANDS, ROOT, TO_COME, Command, opened, tried

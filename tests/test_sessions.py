@@ -7,10 +7,10 @@ import io
 import pytest
 
 from ctxkit import Log
+from ctxkit.core.decision import Decision
 from ctxkit.core.messages import Repairs
 from ctxkit.core.ops import Compact, Item, Restore, Trim
 from ctxkit.errors import NothingToSend, Usage
-from ctxkit.policies.decision import Decision
 from ctxkit.sessions import edited_of, fresh, session
 from tests.cli.runner import SMALL, lines, message
 from tests.formats.claude_code.logs import assistant, call, log, result, user

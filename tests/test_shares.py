@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from ctxkit.core.files import touches
+from ctxkit.core.derive.files import touches
 from ctxkit.core.messages import Call
 from ctxkit.core.ops import Trim
 from ctxkit.counting import Counting

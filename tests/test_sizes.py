@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ctxkit import Log
 from ctxkit.core.context import entry, shown_names
-from ctxkit.core.usage import whole
+from ctxkit.core.derive.usage import whole
 from ctxkit.counting import Counting
 from ctxkit.measuring import Measuring, around
 from ctxkit.sizes import OpSizes, Size

@@ -75,7 +75,7 @@ def test_without_tokens_no_content_is_read(monkeypatch: pytest.MonkeyPatch) -> N
         return before(self, i)
 
     monkeypatch.setattr(Columns, "_at", at)
-    monkeypatch.setattr("ctxkit.core.standing.order", None)  # it would name them one by one
+    monkeypatch.setattr("ctxkit.core.visibility.order", None)  # it would name them one by one
     monkeypatch.setattr(Log, "content", None)
     monkeypatch.setattr(Log, "full", None)
     found = log.status(tokens=False)

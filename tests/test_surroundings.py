@@ -83,8 +83,8 @@ def other_id(raw: bytes) -> bytes:
 
 def sealed_dict(body: dict[str, object]) -> dict[str, object]:
     """With its sum."""
-    from ctxkit.core.jsontext import digest
     from ctxkit.core.ops import SUM_DIGITS
+    from ctxkit.core.text.json_text import digest
 
     return {**body, "sum": digest(body, SUM_DIGITS)}
 

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from ctxkit import Log
 from ctxkit.core import integrity
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import ManyConversations, NothingToSend
 from ctxkit.formats import anthropic, gemini, openai, responses
 from ctxkit.formats.targets import REQUESTS, SESSIONS

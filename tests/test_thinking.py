@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ctxkit import Log, build_final_prompt
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Thinking
+from ctxkit.core.text.json_text import dumps
 from ctxkit.policies.edit.draft import draft
 from ctxkit.policies.edit.parse import parse
 from ctxkit.thinking import Change, first_change, unsent

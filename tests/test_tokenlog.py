@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ctxkit.core.usage import Figures
+from ctxkit.core.derive.usage import Figures
 from ctxkit.log import Log
 from ctxkit.store import journal
 from ctxkit.tokenlog import BEGIN, Meter, TokenRecord, known_by

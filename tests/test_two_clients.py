@@ -18,10 +18,10 @@ import pytest
 
 from ctxkit import CtxkitError, Log
 from ctxkit.committing import MEANWHILE, TRIES
-from ctxkit.core.kept import Kept
+from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Op
+from ctxkit.core.snapshot import Kept
 from ctxkit.errors import UpdatedElsewhere
-from ctxkit.policies.decision import Decision
 from ctxkit.store.append import append_line
 from tests.lawful import as_bytes
 

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
+from ctxkit.core.derive.synthetic_messages import Kind, kind
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Trim
 from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.core.untyped import Kind, kind
 from ctxkit.counting import PER_MESSAGE, _beside, _said
 from ctxkit.errors import CtxkitError, DoesNotFit, ManyConversations
 from ctxkit.tokens.encodings import encoding

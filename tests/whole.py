@@ -23,8 +23,8 @@ import msgspec
 
 from ctxkit import Log
 from ctxkit.core.integrity import NO_RESULT
-from ctxkit.core.jsontext import canonical
 from ctxkit.core.messages import Content, Repairs
+from ctxkit.core.text.json_text import canonical
 from ctxkit.errors import NothingToSend
 from ctxkit.formats.bodies import speaker
 from tests.lawful import NOW, Command, tried

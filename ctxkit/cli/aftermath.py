@@ -10,7 +10,7 @@ import msgspec
 
 from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
-from ctxkit.core.kept import Head
+from ctxkit.core.snapshot import Head
 from ctxkit.core.times import seconds
 from ctxkit.log import Log
 from ctxkit.recovering import ENDS, TORN, WHYS, Point, Recovery

@@ -13,8 +13,8 @@ from ctxkit.cli import io
 from ctxkit.cli.amounts import tokens
 from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import CHANGED, asked, words_given, write
-from ctxkit.core.jsontext import digest
 from ctxkit.core.ops import Op
+from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadSummary, CtxkitError, ExitCode
 from ctxkit.hooks import Hooks
 from ctxkit.log import Log

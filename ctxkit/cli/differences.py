@@ -12,8 +12,8 @@ from ctxkit.cli import layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.comparing import Diff, Why
-from ctxkit.core import edits
-from ctxkit.core.compare import CAME, CHANGED, GONE, MOVED, SAME, Hunk
+from ctxkit.core.compare import text_diff
+from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.core.messages import Content
 from ctxkit.sides import Side
 
@@ -152,25 +152,25 @@ class _Page:
         notes += [f"moved: stood behind {self.diff.a.label(hunk.a - 1)}" if hunk.a else "moved"] if hunk.moved else []
         if self.full:
             yield (Ink(start.rstrip(), STYLES[CHANGED]),)
-            for kind, line in edits.lines(_body(old), _body(new)):
+            for kind, line in text_diff.lines(_body(old), _body(new)):
                 yield from self._indented(kind, [line])
         else:
-            found = edits.words(_flat(old), _flat(new))
-            if all(kind == edits.SAME for kind, _ in found):
+            found = text_diff.words(_flat(old), _flat(new))
+            if all(kind == text_diff.SAME for kind, _ in found):
                 notes.append("the same words; other parts differ")
             yield (Ink(start, STYLES[CHANGED]), *brief(found, self.width - cells(start)))
         if any(notes):
             yield self._note(", ".join(filter(None, notes)))
 
 
-def brief(found: Iterable[edits.Edit], columns: int) -> Line:
+def brief(found: Iterable[text_diff.Edit], columns: int) -> Line:
     """Edits on one line of `columns` cells, from the first change on, long pieces shortened in the middle."""
     spans: list[str | Ink] = []
     room, changed = columns, False
     longest = max(6, columns // 3)
     for kind, text in found:
         text = " ".join(safe(text, keep_newlines=False).split(" "))
-        if kind == edits.SAME:
+        if kind == text_diff.SAME:
             text = _shortened(text, longest // 2, start=not changed)
             span: str | Ink = text if changed else f" {text.lstrip()}"
         else:

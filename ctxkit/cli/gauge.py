@@ -10,8 +10,8 @@ from ctxkit.cli.ink import Ink
 from ctxkit.cli.labelled import Span, room, rows
 from ctxkit.cli.layout import count
 from ctxkit.cli.safe import cells, clip, safe
-from ctxkit.core.standing import WORDS
 from ctxkit.core.times import spoken, written
+from ctxkit.core.visibility import WORDS
 from ctxkit.parameters import Around, Held, Parameters
 from ctxkit.status import Budget, LiveMark, Named, Status, Unthought
 

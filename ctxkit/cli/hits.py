@@ -14,8 +14,8 @@ from ctxkit.cli import io, layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped
-from ctxkit.core.standing import IN
 from ctxkit.core.times import iso
+from ctxkit.core.visibility import IN
 from ctxkit.log import Log
 from ctxkit.recalling import Excerpt, Hit
 

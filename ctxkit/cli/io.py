@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ctxkit.cli.ink import Ink, allowed, painted
-from ctxkit.core.jsontext import dumps, finite
+from ctxkit.core.text.json_text import dumps, finite
 from ctxkit.when import Clock, zone_of
 
 if TYPE_CHECKING:

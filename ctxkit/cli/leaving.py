@@ -16,11 +16,11 @@ from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import Reading, Selecting, Writing
 from ctxkit.cli.run import asked, criteria_text, write
 from ctxkit.core.context import entry
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Forget
 from ctxkit.errors import NothingChanges, Usage
 from ctxkit.log import Log
-from ctxkit.policies.decision import Decision
 
 SHOWN = 20
 """Ranges that are printed; the rest is counted."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
 from ctxkit.core.ended import ended
-from ctxkit.core.kept import SHORT
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
 from ctxkit.core.ops import CONTEXT
+from ctxkit.core.snapshot import SHORT
 from ctxkit.core.state import Ended, State
 from ctxkit.core.times import spoken, written
 

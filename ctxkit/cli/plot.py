@@ -1,6 +1,6 @@
 """The course of a context in a terminal: columns of blocks over the session, its events below. No stream is written to.
 
-`core/course.py` made it; `cli/svg.py` draws the same as a picture.
+`core/compare/timeline.py` made it; `cli/svg.py` draws the same as a picture.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ctxkit.cli.ink import Ink
 from ctxkit.cli.layout import ROOMY
 from ctxkit.cli.safe import clip, safe
 from ctxkit.cli.wrap import wrapped
-from ctxkit.core.course import Course, Event
+from ctxkit.core.compare.timeline import Course, Event
 
 Span = str | Ink
 BLOCKS = " ▁▂▃▄▅▆▇█"

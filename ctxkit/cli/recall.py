@@ -14,13 +14,13 @@ from ctxkit.cli.leaving import consent, listing
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import asked, write
 from ctxkit.cli.searching import Run, Searching, criteria, deadline, look, needle
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Recall
 from ctxkit.core.select import Selection
-from ctxkit.core.standing import Standings
+from ctxkit.core.visibility import Standings
 from ctxkit.errors import NothingMatched, Usage
 from ctxkit.log import Log
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.recall import recall
 from ctxkit.recalling import Search, chosen, states
 
@@ -60,7 +60,7 @@ def command(
     if writing.dry_run or writing.op_id is not None or yes:
         raise Usage("--dry-run, --op-id and --yes belong to --apply", "without it nothing is written")
     if searching.text is None and selecting.about is not None and len(given) < 2:
-        from ctxkit.core.topic import traces
+        from ctxkit.core.derive.topic import traces
 
         searching.text, searching.regex, searching.topic = [traces(selecting.about)], True, True
     if searching.text is None:

@@ -12,9 +12,9 @@ from ctxkit.cli import io
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.layout import ROOMY, spaced
 from ctxkit.cli.safe import cells, clip, safe
-from ctxkit.core.jsontext import spelled
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
+from ctxkit.core.text.json_text import spelled
 
 LOCK = "🔒"
 ROLES = {"user": "cyan", "assistant": "green", "system": "bold", "developer": "bold", "tool": "dim"}

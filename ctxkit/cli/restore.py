@@ -10,8 +10,8 @@ import typer
 from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
-from ctxkit.core.kept import Kept
 from ctxkit.core.ops import Op
+from ctxkit.core.snapshot import Kept
 from ctxkit.errors import BadSnapshot, NothingChanges, Usage
 from ctxkit.log import Log
 from ctxkit.restoring import loaded, strange, there

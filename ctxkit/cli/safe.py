@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import cache
 
-from ctxkit.core.unseen import UNSEEN
+from ctxkit.core.text.invisible import UNSEEN
 
 MARKS_PER_CELL = 4
 """Combining marks that `clip` lets one cell carry; real scripts need no more."""

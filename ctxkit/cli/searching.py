@@ -16,7 +16,7 @@ from ctxkit.cli import hits as printing
 from ctxkit.cli import io, layout
 from ctxkit.cli.params import Looking, Reading, Selecting
 from ctxkit.cli.run import asked, criteria_text, opened, remark
-from ctxkit.core.needle import Needle
+from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import (
     BadPattern,
     CtxkitError,

@@ -14,7 +14,7 @@ from ctxkit.cli import io, roster
 from ctxkit.cli.layout import breadth, count, width
 from ctxkit.cli.params import JsonOption, QuietOption, UtcOption
 from ctxkit.cli.run import zoned
-from ctxkit.core.needle import Needle
+from ctxkit.core.text.search_pattern import Needle
 from ctxkit.core.times import seconds
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
 from ctxkit.finding import Found, Session, chosen, find_sessions, homes

@@ -12,8 +12,8 @@ from ctxkit.cli import io, layout, render, summaries
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
 from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, now_of, opened
 from ctxkit.core.assembly import NOTHING, Assembled
+from ctxkit.core.board import LeftOut
 from ctxkit.core.context import Entry
-from ctxkit.core.effects import LeftOut
 from ctxkit.core.messages import Content, Text
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.state import State

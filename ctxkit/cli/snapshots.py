@@ -13,7 +13,7 @@ from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption, UtcOption
 from ctxkit.cli.run import zoned, zoned_alone
-from ctxkit.core.kept import CHECKPOINT, SNAPSHOT, Head
+from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, Head
 from ctxkit.core.times import seconds
 from ctxkit.errors import BadSnapshot, NoSuchSnapshot, Usage
 from ctxkit.keeping import beside, find, prune

@@ -14,8 +14,8 @@ from ctxkit.cli import io as streams
 from ctxkit.cli.ink import allowed
 from ctxkit.cli.params import Looking, Reading
 from ctxkit.cli.run import opened
-from ctxkit.core.jsontext import loads
-from ctxkit.core.usage import figure
+from ctxkit.core.derive.usage import figure
+from ctxkit.core.text.json_text import loads
 from ctxkit.errors import UnknownFormat
 from ctxkit.log import Log
 from ctxkit.store.config import Setting

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ctxkit.core.effects import Item
+from ctxkit.core.board import Item
 from ctxkit.core.ops import Compact
 from ctxkit.core.state import State
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from ctxkit.cli.gauge import brief
 from ctxkit.cli.plot import limited, summary, told, top
 from ctxkit.cli.safe import clip, safe
-from ctxkit.core.course import Course, Event
+from ctxkit.core.compare.timeline import Course, Event
 
 WIDTH, HEIGHT = 880, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 64, 56

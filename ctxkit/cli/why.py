@@ -14,8 +14,8 @@ from ctxkit.core.ended import role_of
 from ctxkit.core.names import Name
 from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.select import parse_ids
-from ctxkit.core.standing import Standings
 from ctxkit.core.state import State
+from ctxkit.core.visibility import Standings
 from ctxkit.errors import Usage
 from ctxkit.remedies import Remedies, Remedy
 from ctxkit.thinking import unsent

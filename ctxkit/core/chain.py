@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import digest
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.ops import Interrupted
+from ctxkit.core.text.json_text import digest
 
 DIGITS = 64
 FIRST = ""

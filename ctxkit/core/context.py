@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.effects import Item
+from ctxkit.core.board import Item
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name, Names
 from ctxkit.core.state import State

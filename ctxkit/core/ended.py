@@ -30,7 +30,7 @@ from ctxkit.core.ops import (
     Unprotect,
     Window,
 )
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import Ended, State
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxkit.core.jsontext import digest
 from ctxkit.core.messages import Call, Content, Image, Message, Other, Part, Result, Text, Thinking
+from ctxkit.core.text.json_text import digest
 
 
 def identity(message: Message, content: Content) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ctxkit.core.ranges import EMPTY, Ranges
+from ctxkit.core.sets.ranges import EMPTY, Ranges
 
 
 class ItemName(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, TypeAlias, get_args
 
 import msgspec
 
-from ctxkit.core.jsontext import digest, finite
 from ctxkit.core.names import Names
+from ctxkit.core.text.json_text import digest, finite
 
 VERSION = 1
 """Of an op that says no other."""

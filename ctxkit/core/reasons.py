@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.board import Item, LeftOut, Out, shortening
 from ctxkit.core.context import belongs, window_seconds
-from ctxkit.core.effects import Item, LeftOut, Out, shortening
 from ctxkit.core.ended import fate
-from ctxkit.core.holding import Holding
 from ctxkit.core.names import ItemName, Name, Names
-from ctxkit.core.ranges import Ranges
-from ctxkit.core.standing import Standings
+from ctxkit.core.sets.membership import Holding
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.core.times import spoken
+from ctxkit.core.visibility import Standings
 
 
 class Reason(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
-from ctxkit.core.effects import HIDING, Item, Key, Out
+from ctxkit.core.board import HIDING, Item, Key, Out
 from ctxkit.core.fit import check, dangling, faults
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
@@ -34,7 +34,7 @@ from ctxkit.core.ops import (
     Window,
 )
 from ctxkit.core.ops import Item as WireItem
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import Boundary, Dropped, Ended, LiveMark, State
 from ctxkit.core.times import written
 from ctxkit.core.transcript import Cut, Transcript

@@ -13,11 +13,11 @@ from itertools import chain
 
 import msgspec
 
-from ctxkit.core.effects import HIDING, Board, Item, Key
+from ctxkit.core.board import HIDING, Board, Item, Key
 from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
 from ctxkit.core.names import ItemName, Name, Names
-from ctxkit.core.ranges import EMPTY, Ranges
+from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.steps import Steps
 from ctxkit.core.times import Times, written
 from ctxkit.core.transcript import MAIN, Transcript, View

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Names
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 
 
 class Steps:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Damage, Message, Span
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 
 
 class OpLine(msgspec.Struct):

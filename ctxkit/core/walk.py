@@ -14,13 +14,13 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ctxkit.core.bonds import Bonds, joined
-from ctxkit.core.effects import Board, Item, Out
+from ctxkit.core.board import Board, Item, Out
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.names import NOTHING, ItemName, Names
 from ctxkit.core.ops import Compact, Interrupted, Mark, Op, Rewind, Undo, Window
-from ctxkit.core.ranges import Ranges
 from ctxkit.core.replay import FOREIGN, Event, Fold, goes_back_to, represents, undone
+from ctxkit.core.sets.dependencies import Bonds, joined
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import LiveMark, State
 from ctxkit.core.transcript import Cut, Transcript
 

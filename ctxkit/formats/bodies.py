@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
 from ctxkit.core.roles import side
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend
 
 NO_CONTENT = "(no content)"

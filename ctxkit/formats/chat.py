@@ -19,11 +19,11 @@ from msgspec.structs import astuple
 
 from ctxkit.core import roles
 from ctxkit.core.chain import resembles_op
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Call, Content, Damage, Message, Repairs, Result
-from ctxkit.core.oplines import OpCollector
+from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.roles import RESULTS
-from ctxkit.core.shapes import NoObject
+from ctxkit.core.text.json_structs import NoObject
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.chat_parts import parts_of

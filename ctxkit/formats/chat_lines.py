@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.roles import RESULTS
+from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.bodies import clean
 from ctxkit.formats.chat_parts import part_of, parts_of
 from ctxkit.formats.response_kinds import is_item

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxkit.core.jsontext import loads, spelled
 from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.roles import RESULTS
+from ctxkit.core.text.json_text import loads, spelled
 
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _REASONING_KEYS = ("reasoning_content", "reasoning")

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage, Text
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.unreadable import attempt
 from ctxkit.errors import ManyConversations, Usage
 from ctxkit.formats.chat import ChatFormat, content_of

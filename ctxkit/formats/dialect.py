@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import dumps, finite, loads
 from ctxkit.core.messages import Content, Message
+from ctxkit.core.text.json_text import dumps, finite, loads
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.chat import ChatReader, ChatRow, content_of
 from ctxkit.formats.foreign import Json, dialect

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from ctxkit.core.jsontext import loads
+from ctxkit.core.text.json_text import loads
 from ctxkit.formats import heads, mending
 
 _LOOKED_AT = 50

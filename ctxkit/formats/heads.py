@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
-from ctxkit.core.shapes import shaped
+from ctxkit.core.text.json_structs import shaped
+from ctxkit.core.text.json_text import loads
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 _ERRORS = (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage
+from ctxkit.core.text.json_text import loads
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[][{},]', re.S)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.S)

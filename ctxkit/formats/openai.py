@@ -12,9 +12,9 @@ from typing import Any
 
 from ctxkit.core import roles
 from ctxkit.core.integrity import Paired
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
-from ctxkit.core.sequences import Again
+from ctxkit.core.sets.sequences import Again
+from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.bodies import (
     Body,
     BodyOptions,

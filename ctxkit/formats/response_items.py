@@ -13,8 +13,8 @@ from typing import Any
 
 from ctxkit.core import roles
 from ctxkit.core.integrity import NO_RESULT
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.bodies import (
     Ids,
     arguments,

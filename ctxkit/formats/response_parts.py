@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Call, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.text.json_text import loads
 from ctxkit.formats.chat_parts import reasoning_words
 from ctxkit.formats.response_kinds import KINDS, kind_of_item
 

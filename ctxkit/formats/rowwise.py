@@ -10,7 +10,7 @@ from array import array
 from typing import Any
 
 from ctxkit.core.messages import Message, Span
-from ctxkit.core.oplines import OpCollector
+from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ctxkit.core.jsontext import loads
+from ctxkit.core.text.json_text import loads
 from ctxkit.errors import UnknownFormat
 from ctxkit.formats import registry
 

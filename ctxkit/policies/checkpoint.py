@@ -1,7 +1,7 @@
 """What is worth a checkpoint: which events of an exchange trigger one, by structure, in one table.
 
 Pipeline: `checkpointing.py` gives the messages of an exchange that may hold one, and makes a reference to its end.
-What calls do to files is told by `core/files.py`, what a script consists of by `compact/items.py`.
+What calls do to files is told by `core/derive/files.py`, what a script consists of by `compact/items.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctxkit.core.files import SHELL, changes, script, touches
+from ctxkit.core.derive.files import SHELL, changes, script, touches
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.policies.compact.items import BARE, without_documents
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ctxkit.core.jsontext import digest
+from ctxkit.core.decision import Decision
 from ctxkit.core.ledger import Ledger, LedgerEntry
 from ctxkit.core.names import NOTHING, Name, Names
 from ctxkit.core.ops import At, Forget
 from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.select import opens
 from ctxkit.core.state import State
+from ctxkit.core.text.json_text import digest
 from ctxkit.errors import NothingChanges
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.forget import protected
 
 Uses = Callable[[Name], bool | None]

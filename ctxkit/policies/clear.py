@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ctxkit.core.context import require_known
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import At, Clear
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
-from ctxkit.policies.decision import Decision
 
 SAID = "Context cleared. Starting fresh."
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import digest, loads
+from ctxkit.core.text.json_text import digest, loads
 
 NAME = "filter_context"
 LARGEST = 1 << 20

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.effects import Item
+from ctxkit.core.board import Item
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import PARTS_VERSION, At, Compact, Forget, Index, Remember, Retold
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.errors import NothingChanges
-from ctxkit.policies.decision import Decision
 
 Again = Callable[[Compact, Names, Names], str | None]
 """Makes the words of a compact again from the original messages: for the names that it still tells, when others leave;

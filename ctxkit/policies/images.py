@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from ctxkit.core.images import ImageLimits
+from ctxkit.core.derive.image_size import ImageLimits
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Index
 

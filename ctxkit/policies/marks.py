@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ctxkit.core.decision import Decision
 from ctxkit.core.ended import ended
 from ctxkit.core.names import Names
 from ctxkit.core.ops import At, Mark, Rewind
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import LiveMark, State
 from ctxkit.errors import NoMark
-from ctxkit.policies.decision import Decision
 
 
 def mark(at: At, label: str | None) -> Decision:

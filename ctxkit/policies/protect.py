@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import At, Protect, Unprotect
 from ctxkit.core.state import State
 from ctxkit.errors import Usage
-from ctxkit.policies.decision import Decision
 
 
 def protect(state: State, at: At, chosen: Names) -> Decision:

@@ -9,13 +9,13 @@ from heapq import merge
 from itertools import chain
 from shlex import quote as quoted
 
+from ctxkit.core.board import Out
 from ctxkit.core.context import Lens, in_window, protected_steps, shown_names, through, windowed
-from ctxkit.core.effects import Out
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import NOTHING, Name, Names
 from ctxkit.core.ops import At, Recall
 from ctxkit.core.state import State
 from ctxkit.errors import NothingChanges
-from ctxkit.policies.decision import Decision
 
 
 def recall(state: State, at: At, chosen: Names, lens: Lens, *, named: bool = True) -> Decision:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ctxkit.core.jsontext import canonical
-from ctxkit.core.kept import Kept
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ops import At, Edit, Item, Restore
+from ctxkit.core.snapshot import Kept
 from ctxkit.core.state import State
+from ctxkit.core.text.json_text import canonical
 from ctxkit.core.times import iso, seconds
-from ctxkit.policies.decision import Decision
 
 
 class Wish(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctxkit.core.kept import CHECKPOINT, HAND, Head
+from ctxkit.core.snapshot import CHECKPOINT, HAND, Head
 from ctxkit.core.times import seconds
 
 DAY = 86400

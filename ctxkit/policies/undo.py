@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ctxkit.core.decision import Decision
 from ctxkit.core.ledger import Ledger, LedgerEntry, completed
 from ctxkit.core.ops import At, Undo
 from ctxkit.errors import NoSuchOp
-from ctxkit.policies.decision import Decision
 
 
 def undo(ledger: Ledger, at: At, name: str | None = None) -> Decision:

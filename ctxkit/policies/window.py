@@ -6,11 +6,11 @@ Durations were read by `when.py` before.
 from __future__ import annotations
 
 from ctxkit.core.context import Bounds
+from ctxkit.core.decision import Decision
 from ctxkit.core.ops import At, Window
 from ctxkit.core.state import State
 from ctxkit.core.times import spoken
 from ctxkit.errors import WindowOff
-from ctxkit.policies.decision import Decision
 
 
 def effective(state: State, bounds: Bounds, agent: str | None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ctxkit.core.jsontext import dumps, loads
+from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar
 

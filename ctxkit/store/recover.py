@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ctxkit.core.messages import Damage
-from ctxkit.core.shapes import shaped
+from ctxkit.core.text.json_structs import shaped
 from ctxkit.formats.base import Block, Row
 from ctxkit.store.lenient import Broken, Found, Lenient
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from math import log
 
-from ctxkit.core.topic import Term, spaced, weight
+from ctxkit.core.derive.topic import Term, spaced, weight
 
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 """Words of any script, accents aside; English ones by their stem. Marks belong to the letter that they stand on."""

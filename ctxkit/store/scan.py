@@ -29,7 +29,7 @@ Find = Callable[[bytearray, bytes, int, int], int]
 
 
 class Trace(Protocol):
-    """What is looked for (`core/needle.py`)."""
+    """What is looked for (`core/text/search_pattern.py`)."""
 
     @property
     def literal(self) -> bytes:

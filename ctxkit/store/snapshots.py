@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import dumps, loads
-from ctxkit.core.kept import CHECKPOINT, SMALL, Head, Held, Kept, NewerVersion, head_of, whole
+from ctxkit.core.snapshot import CHECKPOINT, SMALL, Head, Held, Kept, NewerVersion, head_of, whole
+from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import BadSnapshot, CannotCreate, CtxkitError, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
 from ctxkit.store.append import sync_folder

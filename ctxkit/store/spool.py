@@ -9,8 +9,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeVar, cast
 
-from ctxkit.core.jsontext import dumps, loads
-from ctxkit.core.sequences import Made
+from ctxkit.core.sets.sequences import Made
+from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import WriteFailed
 
 IN_MEMORY = 2 << 20

@@ -21,7 +21,7 @@ PARTIAL = 0.4
 
 
 class Step(NamedTuple):
-    """A request that a provider counted. `request`, `reply`: its tokens (`core/usage.py`).
+    """A request that a provider counted. `request`, `reply`: its tokens (`core/derive/usage.py`).
 
     By the counter's base: `own`, the reply as the log has it; `since`: what came between it and the next step, or the
     end. `left`: of the replies, reasoning that was gone again before the next step. `beside`: of `since`, results that

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ctxkit.core.images import ImageLimits
+from ctxkit.core.derive.image_size import ImageLimits
 from ctxkit.tokens.models import limit
 
 MB = 1_000_000

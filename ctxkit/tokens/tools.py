@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ctxkit.core.jsontext import loads
+from ctxkit.core.text.json_text import loads
 from ctxkit.tokens.schemas import members, written
 
 OPENAI = ("gpt", "o-series")

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ctxkit import Log
-from ctxkit.core.kept import Kept, identity, sealed
+from ctxkit.core.snapshot import Kept, identity, sealed
 from ctxkit.core.times import iso
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import Snapshots, pieces

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ctxkit.core.context import entry
+from ctxkit.core.derive.usage import Measured, Usage
 from ctxkit.core.messages import Message
-from ctxkit.core.usage import Measured, Usage
 from ctxkit.counting import Counting
 from ctxkit.errors import DoesNotFit
 from ctxkit.formats.base import SessionFormat

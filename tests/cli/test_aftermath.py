@@ -10,8 +10,8 @@ from ctxkit import Log
 from ctxkit.cli import aftermath
 from ctxkit.cli.ink import Ink
 from ctxkit.core.findings import Finding
-from ctxkit.core.kept import CHECKPOINT, Head
 from ctxkit.core.ops import At
+from ctxkit.core.snapshot import CHECKPOINT, Head
 from ctxkit.recovering import Left, Open, Point, Recovery
 from ctxkit.salvaging import Range
 from tests.cli.runner import SMALL

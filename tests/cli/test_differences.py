@@ -10,7 +10,7 @@ import pytest
 from ctxkit.cli.differences import as_json, brief, lines, stat
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells
-from ctxkit.core.edits import words
+from ctxkit.core.compare.text_diff import words
 from ctxkit.log import Log
 from tests import build
 

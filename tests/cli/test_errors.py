@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Log, appending, finding
-from ctxkit.core.kept import HAND
+from ctxkit.core.snapshot import HAND
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, ExitCode
 from ctxkit.pinning import reference

@@ -10,7 +10,7 @@ import pytest
 
 from ctxkit.cli import gauge
 from ctxkit.cli.safe import cells
-from ctxkit.core.usage import Measured
+from ctxkit.core.derive.usage import Measured
 from ctxkit.log import Log
 from ctxkit.parameters import Held
 from ctxkit.status import Status

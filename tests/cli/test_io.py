@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from ctxkit.cli import io
-from ctxkit.core.jsontext import loads
+from ctxkit.core.text.json_text import loads
 from tests.cli.runner import SMALL, ctxkit, good, small
 
 

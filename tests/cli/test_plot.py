@@ -9,7 +9,7 @@ import pytest
 
 from ctxkit.cli import plot
 from ctxkit.cli.safe import cells
-from ctxkit.core.course import Course, Event, Point
+from ctxkit.core.compare.timeline import Course, Event, Point
 from tests.cli.runner import good, small
 from tests.cli.screens import on_pty
 from tests.cli.test_labelled import text

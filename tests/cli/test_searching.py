@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.core.needle import Needle
+from ctxkit.core.text.search_pattern import Needle
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message
 from tests.cli.test_agents import SESSION
 

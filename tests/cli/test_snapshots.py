@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.core.kept import CHECKPOINT, Head, Kept, sealed
 from ctxkit.core.ops import At
+from ctxkit.core.snapshot import CHECKPOINT, Head, Kept, sealed
 from ctxkit.core.times import iso
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import Snapshots, pieces

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ctxkit.cli import svg
-from ctxkit.core.course import Course, Event, Point
+from ctxkit.core.compare.timeline import Course, Event, Point
 from tests.cli.hostile import ALL
 from tests.cli.runner import ctxkit, good, small
 from tests.cli.test_plot import made

@@ -8,7 +8,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.core.reasons import Reasons
-from ctxkit.core.standing import Standings
+from ctxkit.core.visibility import Standings
 from tests.cli.runner import FOREIGN, ctxkit, good, lines, message, shown, small
 from tests.shared import transcripts
 

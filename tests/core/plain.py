@@ -1,4 +1,4 @@
-"""The board in its simplest form: every op looks at all there is. What `core/effects.py` is held against."""
+"""The board in its simplest form: every op looks at all there is. What `core/board.py` is held against."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.effects import HIDING, Item, Key, Out
+from ctxkit.core.board import HIDING, Item, Key, Out
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 
 
 class PlainBoard:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 
 ITEMS = st.builds(ItemName, st.sampled_from(["a1", "b2", "7", "x.y", "c-3"]), st.integers(1, 4))
 SETS = st.sets(st.one_of(st.integers(1, 20), ITEMS))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core import ops
-from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.ops import At, Item, Op, Retold, checksum, parse, sealed, to_body
+from ctxkit.core.text.json_text import dumps, loads
 
 AT = At(messages=60, last="9f3a12bc01de", rows=60)
 NAMES = st.sampled_from(["", "1", "3-9,16-30", "45,b3.1"])

@@ -7,8 +7,8 @@ import pytest
 from ctxkit.core.context import Lens
 from ctxkit.core.names import Names
 from ctxkit.core.reasons import Reasons
-from ctxkit.core.standing import Standings
 from ctxkit.core.transcript import Cut, View
+from ctxkit.core.visibility import Standings
 from tests import build
 
 

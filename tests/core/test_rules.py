@@ -11,20 +11,20 @@ import pytest
 
 from ctxkit import errors
 from ctxkit.core.context import Lens, names, shown_names
+from ctxkit.core.decision import Decision
 from ctxkit.core.ended import ended
 from ctxkit.core.ledger import build as build_ledger
 from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import to_body
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.select import Selection, parse_ids, resolve
-from ctxkit.core.standing import Standings
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.times import written as seconds
 from ctxkit.core.transcript import Cut, View
+from ctxkit.core.visibility import Standings
 from ctxkit.errors import CtxkitError
 from ctxkit.policies import clear, forget, marks, protect, recall, undo, window
-from ctxkit.policies.decision import Decision
 from tests import build
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from ctxkit.core.fit import adrift
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
-from ctxkit.core.ranges import Ranges
 from ctxkit.core.replay import Fold, fold
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Cut, Transcript
 from ctxkit.core.walk import Walk

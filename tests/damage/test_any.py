@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend, UnknownFormat
 from ctxkit.formats.targets import SESSIONS
 from tests.damage.sessions import ALL, told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.core.images import ImageLimits
+from ctxkit.core.derive.image_size import ImageLimits
 from ctxkit.tokens.image_limits import TABLE
 from tests.docs.pages import DOCS, settle, with_part
 

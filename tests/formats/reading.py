@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Content, Message
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Format
 

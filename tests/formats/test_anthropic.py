@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend
 from ctxkit.formats import anthropic
 from ctxkit.formats.chat import content_of

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from ctxkit.core.integrity import repair
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text, Thinking
+from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.chat import FORMAT, content_of
 from ctxkit.formats.chat_lines import lines
 from tests.formats.reading import contents, read

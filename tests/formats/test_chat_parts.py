@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Image, Other, Result, Text, Thinking
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend
 from ctxkit.formats import anthropic, openai
 from ctxkit.formats.chat import FORMAT

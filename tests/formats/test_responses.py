@@ -11,8 +11,8 @@ from hypothesis import given
 
 from ctxkit import Log
 from ctxkit.core.integrity import NO_RESULT
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend
 from ctxkit.formats import responses
 from tests.formats.strategies import CONTENTS

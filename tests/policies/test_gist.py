@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.files import Touch
+from ctxkit.core.derive.files import Touch
 from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.gist import LONGEST, gist, shortened
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.context import Lens
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.transcript import View
 from ctxkit.errors import NothingChanges
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.recall import recall
 from tests import build
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from ctxkit.core.context import shown_names
-from ctxkit.core.jsontext import dumps
-from ctxkit.core.kept import Head, Held, Kept, sealed
 from ctxkit.core.ops import At, Restore
+from ctxkit.core.snapshot import Head, Held, Kept, sealed
 from ctxkit.core.state import State
+from ctxkit.core.text.json_text import dumps
 from ctxkit.policies.restore import Wish, restore, told
 from tests import build
 

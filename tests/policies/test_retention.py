@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxkit.core.kept import CHECKPOINT, SNAPSHOT, Head
 from ctxkit.core.ops import At
+from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, Head
 from ctxkit.core.times import iso
 from ctxkit.policies.retention import DAY, expired
 

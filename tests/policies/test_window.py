@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.core.decision import Decision
 from ctxkit.errors import WindowOff
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.window import Bounds, effective, off, reset, set_to, shift, show
 from tests import build
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ctxkit.core.jsontext import canonical
+from ctxkit.core.text.json_text import canonical
 from tests.resume.agents import PING
 from tests.resume.stub import Json
 

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from ctxkit import Log
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Edit, Forget, Item, Op, Trim
-from ctxkit.policies.decision import Decision
 
 SUMMARY = "In short: what was said here went well."
 """What a compact puts in the place of messages."""

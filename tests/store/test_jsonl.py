@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage
+from ctxkit.core.text.json_text import loads
 from ctxkit.formats.chat import ChatRow
 from ctxkit.store import jsonl
 from ctxkit.store.jsonl import BlockReader, read_blocks

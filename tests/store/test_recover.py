@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Damage
+from ctxkit.core.text.json_text import loads
 from ctxkit.formats.chat import ChatRow
 from ctxkit.store import recover
 from ctxkit.store.jsonl import read_blocks

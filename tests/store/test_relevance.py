@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.topic import terms
+from ctxkit.core.derive.topic import terms
 from ctxkit.errors import Usage
 from ctxkit.store.relevance import ranked
 

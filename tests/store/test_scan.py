@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.core.needle import Trace
+from ctxkit.core.text.search_pattern import Trace
 from ctxkit.errors import CtxkitError, NothingMatched, ReadFailed
 from ctxkit.store import scan as scanning
 from ctxkit.store.scan import Scan

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ctxkit.core.kept import Head, Held, Kept, digests, identity, sealed
 from ctxkit.core.ops import At
+from ctxkit.core.snapshot import Head, Held, Kept, digests, identity, sealed
 from ctxkit.errors import BadSnapshot, CannotCreate, NoPermission, WriteFailed
 from ctxkit.store import snapshots
 from ctxkit.store.sidecar import Sidecar

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit.core.jsontext import loads
-from ctxkit.core.needle import Needle
-from ctxkit.core.texts import texts
+from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.message_words import texts
+from ctxkit.core.text.search_pattern import Needle
 from ctxkit.formats.chat import content_of
 from ctxkit.store import words
 from ctxkit.store.words import NO_LOG, ODD, PLAIN, Words, available, looked_at
-from tests.core.test_needle import records
+from tests.core.text.test_search_pattern import records
 
 pytestmark = pytest.mark.skipif(not available(), reason="this SQLite has no FTS5")
 

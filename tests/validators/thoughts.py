@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from ctxkit.core.jsontext import dumps
+from ctxkit.core.text.json_text import dumps
 
 Thought = tuple[str, ...]
 DUMMY = "skip_thought_signature_validator"

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Repairs, Result
+from ctxkit.core.text.json_text import loads
 from ctxkit.formats.base import Edited, Kept, NewSession
 from ctxkit.formats.bodies import speaker
 from ctxkit.formats.claude_code.content import content_of, without_thinking

@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.derive.usage import figure
 from ctxkit.core.messages import Message
-from ctxkit.core.oplines import OpCollector
+from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.transcript import Compaction, Transcript
-from ctxkit.core.usage import figure
 from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code.attachments import is_sent
 from ctxkit.formats.claude_code.chain import Chain, Preserved

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Span
+from ctxkit.core.text.json_text import loads
 from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code.hashing import message_hash, value_hash
 from ctxkit.formats.claude_code.reader import ClaudeReader, on_chain

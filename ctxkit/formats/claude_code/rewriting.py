@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Repairs
-from ctxkit.core.splice import Path
+from ctxkit.core.text.json_text import loads
+from ctxkit.core.text.splice import Path
 from ctxkit.formats.base import Edited, Kept, NewSession, Written
 from ctxkit.formats.claude_code.chains import anew, as_one
 from ctxkit.formats.claude_code.content import without_thinking

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
-from ctxkit.core.shapes import NoList, NoObject
+from ctxkit.core.text.json_structs import NoList, NoObject
+from ctxkit.core.text.json_text import loads
 from ctxkit.formats.base import Row
 
 NO_RAW = msgspec.Raw(b"")

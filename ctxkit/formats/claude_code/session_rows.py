@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.core.splice import Path, spliced
+from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.core.text.splice import Path, spliced
 from ctxkit.formats.base import Block, Edited
 from ctxkit.formats.claude_code.chain import Chain
 from ctxkit.formats.claude_code.reader import ClaudeReader, on_chain

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.anthropic import LONGEST_ID, LONGEST_NAME
 from ctxkit.formats.base import Kept, NewSession, Written
 from ctxkit.formats.bodies import (

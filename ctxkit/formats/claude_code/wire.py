@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.core.sequences import Made
+from ctxkit.core.sets.sequences import Made
 from ctxkit.formats.claude_code.content import THINKING, blocks_of, part_of, unique_rows
 from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
 from ctxkit.formats.claude_code.pieces import (

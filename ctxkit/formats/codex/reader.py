@@ -10,10 +10,10 @@ from array import array
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ctxkit.core.derive.synthetic_messages import begins
 from ctxkit.core.messages import Message, Span
-from ctxkit.core.oplines import OpCollector
+from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.transcript import Transcript
-from ctxkit.core.untyped import begins
 from ctxkit.formats import response_kinds
 from ctxkit.formats.base import Block
 from ctxkit.formats.codex.fragments import SUMMARY, goes_with_turn, is_own, is_summary

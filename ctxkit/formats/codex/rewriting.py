@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Call, Repairs
-from ctxkit.core.shapes import NoObject
-from ctxkit.core.splice import Path, spliced
+from ctxkit.core.text.json_structs import NoObject
+from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.core.text.splice import Path, spliced
 from ctxkit.formats.base import Edited, Kept, NewSession, Written
 from ctxkit.formats.codex.content import item_of
 from ctxkit.formats.codex.reader import CALLS, MODEL, CodexReader

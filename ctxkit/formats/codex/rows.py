@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.shapes import NoObject
+from ctxkit.core.text.json_structs import NoObject
 from ctxkit.formats import inside
 from ctxkit.formats.base import Row
 from ctxkit.formats.heads import value

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Content, Repairs
+from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.base import Kept, NewSession, Written
 from ctxkit.formats.response_items import Items, followed
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ctxkit.core.messages import Message, Span
-from ctxkit.core.oplines import OpCollector
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.op_lines import OpCollector
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.transcript import Cut, Transcript, View
 from ctxkit.formats.base import Block
 from ctxkit.formats.copilot_cli.rows import CopilotRow, EventHead, RequestHead

@@ -11,7 +11,7 @@ from array import array
 import msgspec
 
 from ctxkit.core.messages import Message, Span
-from ctxkit.core.oplines import OpCollector
+from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.gemini_cli.history import History

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.shapes import NoList, NoObject
+from ctxkit.core.text.json_structs import NoList, NoObject
 from ctxkit.formats.base import Row
 from ctxkit.formats.heads import head, value
 from ctxkit.formats.inside import items

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 
 from ctxkit.core.messages import Message, Span
-from ctxkit.core.oplines import OpCollector
+from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.transcript import Cut, Transcript, View
 from ctxkit.formats.base import Block
 from ctxkit.formats.opencode.rows import InfoHead, OpencodeRow, PartHead, StateHead, TimeHead

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Message, Span
-from ctxkit.core.oplines import OpCollector
+from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.ops import checksum
-from ctxkit.core.shapes import NoObject, shaped
+from ctxkit.core.text.json_structs import NoObject, shaped
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import OpLine, Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.pi.rows import BlockHead, MessageHead, PiRow

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Repairs
-from ctxkit.core.splice import Path, spliced
+from ctxkit.core.text.json_text import dumps, loads
+from ctxkit.core.text.splice import Path, spliced
 from ctxkit.formats.base import Edited, Kept, NewSession, Written
 from ctxkit.formats.patching import Patch, patched
 from ctxkit.formats.pi.content import content_of

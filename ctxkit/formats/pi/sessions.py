@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from ctxkit.core.jsontext import dumps
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
+from ctxkit.core.text.json_text import dumps
 from ctxkit.core.times import seconds
 from ctxkit.formats.base import Kept, NewSession, Written
 from ctxkit.formats.bodies import Ids, arguments, clean, instead_of, is_base64, kind_of, speaker, unsaid_name

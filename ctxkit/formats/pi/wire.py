@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Container, Sequence
 
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
-from ctxkit.core.sequences import Made
+from ctxkit.core.sets.sequences import Made
 
 FAILED = ("aborted", "error")
 ROLES = {

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ctxkit.core.names import Name, Names
-from ctxkit.core.ranges import Ranges
+from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.policies.trim import LONG
 

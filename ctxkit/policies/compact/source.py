@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from ctxkit.core import untyped
-from ctxkit.core.files import SHELL, Touch, touches
+from ctxkit.core.derive import synthetic_messages
+from ctxkit.core.derive.files import SHELL, Touch, touches
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text
 from ctxkit.core.names import Name
 
@@ -129,10 +129,10 @@ class Reader:
             return Kind.ASSISTANT
         if content.role in ("tool", "function", "observation"):
             return Kind.RESULT
-        kind = untyped.kind(content)
-        if kind == untyped.Kind.SUMMARY:
+        kind = synthetic_messages.kind(content)
+        if kind == synthetic_messages.Kind.SUMMARY:
             return Kind.SUMMARY
-        if kind == untyped.Kind.OBSERVATION:
+        if kind == synthetic_messages.Kind.OBSERVATION:
             return Kind.RESULT
         typed = content.role == "user" and kind is None and not _is_slash(content)
         return Kind.USER if typed else Kind.NOTICE

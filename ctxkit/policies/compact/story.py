@@ -10,9 +10,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from ctxkit.core.jsontext import digest
 from ctxkit.core.names import Names
-from ctxkit.core.redaction import ends, redact
+from ctxkit.core.text.json_text import digest
+from ctxkit.core.text.redaction import ends, redact
 from ctxkit.policies.compact.extract import Count, extract
 from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.truncate import these

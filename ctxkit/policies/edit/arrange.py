@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence, Set
 
-from ctxkit.core.effects import Key
+from ctxkit.core.board import Key
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.state import State
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import canonical
+from ctxkit.core.decision import Decision
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import CONTEXT, At, Edit, Item
 from ctxkit.core.state import State
+from ctxkit.core.text.json_text import canonical
 from ctxkit.core.times import iso
-from ctxkit.policies.decision import Decision
 from ctxkit.policies.edit.draft import ROLES, Block, Fold
 from ctxkit.policies.edit.parse import Mistake, Parsed
 from ctxkit.policies.edit.spelling import SIGN

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ctxkit.core.unseen import UNSEEN
+from ctxkit.core.text.invisible import UNSEEN
 
 SIGN = "%%"
 """What the draft's own lines begin with, behind blanks and number signs."""

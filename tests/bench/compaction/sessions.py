@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
+from ctxkit.core.derive.synthetic_messages import Kind, kind
 from ctxkit.core.messages import Content, Image, Other, Part, Result, Thinking
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.transcript import Cut, View
-from ctxkit.core.untyped import Kind, kind
 from ctxkit.errors import CtxkitError
 from ctxkit.formats.chat_lines import lines
 from ctxkit.opened import OpenedLog

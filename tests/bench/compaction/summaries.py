@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxkit.core.derive.synthetic_messages import Kind, kind
 from ctxkit.core.messages import Content
-from ctxkit.core.untyped import Kind, kind
 from tests.bench.compaction.cases import LEAST, Case, contents, read, tokens
 from tests.bench.compaction.sessions import MAIN, Reading, Record, readings, records, repository
 

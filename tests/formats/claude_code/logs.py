@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.jsontext import loads
 from ctxkit.core.messages import Content, Message
-from ctxkit.core.shapes import shaped
+from ctxkit.core.text.json_structs import shaped
+from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code import FORMAT

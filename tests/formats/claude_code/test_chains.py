@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Edit, Item
-from ctxkit.policies.decision import Decision
 from tests.formats.claude_code.logs import assistant, boundary, call, log, other, result, user
 from tests.formats.claude_code.sessions import opened, problems, rows, told, written
 

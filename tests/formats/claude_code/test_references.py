@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.core.sequences import Made
+from ctxkit.core.sets.sequences import Made
 from ctxkit.formats.claude_code.pieces import is_blank, pieces_of
 from ctxkit.formats.claude_code.references import Referred, places_of, referred
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.jsontext import dumps, loads
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.formats.base import Kept, NewSession
 from ctxkit.formats.claude_code.sessions import blocks_of, line, row_of, write
 from tests.formats.claude_code.sessions import opened, problems, rows, told

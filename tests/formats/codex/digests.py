@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ctxkit.core.jsontext import canonical
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.text.json_text import canonical
 
 Digest = tuple[str, str, str, str | None]
 """role, kind, sha256(key), sha256(content)."""

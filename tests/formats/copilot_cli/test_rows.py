@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ctxkit.core.jsontext import loads
-from ctxkit.core.shapes import shaped
+from ctxkit.core.text.json_structs import shaped
+from ctxkit.core.text.json_text import loads
 from ctxkit.formats.copilot_cli.rows import CopilotRow, EventHead, RequestHead
 
 

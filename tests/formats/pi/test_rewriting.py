@@ -7,8 +7,8 @@ import json
 import pytest
 
 from ctxkit import Log
+from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Compact, Trim
-from ctxkit.policies.decision import Decision
 from tests.formats.pi import logs
 from tests.lawful import opened
 

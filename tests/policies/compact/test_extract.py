@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.files import Touch
+from ctxkit.core.derive.files import Touch
 from ctxkit.core.names import Names
 from ctxkit.policies.compact.extract import Extraction, extract
 from ctxkit.policies.compact.facts import facts, kept

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.files import Touch
-from ctxkit.core.sequences import Again
+from ctxkit.core.derive.files import Touch
+from ctxkit.core.sets.sequences import Again
 from ctxkit.policies.compact import facts as facts_
 from ctxkit.policies.compact.facts import CLASSES, SHARE, WORD, facts, kept
 from ctxkit.policies.compact.source import Kind, Piece

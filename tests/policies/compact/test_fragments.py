@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.core.files import Touch
+from ctxkit.core.derive.files import Touch
 from ctxkit.policies.compact.facts import CLASSES, facts
 from ctxkit.policies.compact.fragments import Fragment, Fragments, fragments
 from ctxkit.policies.compact.items import Item, Sort

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.core.files import How, Touch
+from ctxkit.core.derive.files import How, Touch
 from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.touched import touched
 

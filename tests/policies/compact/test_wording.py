@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxkit.core.files import Touch
+from ctxkit.core.derive.files import Touch
 from ctxkit.core.messages import Call, Content, Result
 from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.fragments import fragments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctxkit.core.files import Touch
+from ctxkit.core.derive.files import Touch
 from ctxkit.policies.compact.fragments import Fragment, fragments
 from ctxkit.policies.compact.items import Item, Sort
 from ctxkit.policies.compact.source import Kind, Piece

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from ctxkit.core.order import order
+from ctxkit.core.sets.runs import order
 from ctxkit.policies.edit.arrange import arranged
 from tests import build
 from tests.test_editing import SPECS

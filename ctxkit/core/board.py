@@ -1,0 +1,325 @@
+"""Effects: the board on which `replay` plays the ops that count, and the values that lie on it.
+
+Pipeline: `replay` -> `Board`, part of `State`. A replay takes nothing on the board back: an op that was undone, by an
+undo or by a rewind, is not played in the first place. Only `walk`, which looks at every op, keeps a journal of what
+takes each change back. An op costs what it names: what others did to that is found by the names (`overlaps`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.ops import Index, path
+from ctxkit.core.sets.interval_index import Overlaps
+from ctxkit.core.sets.ranges import Ranges
+
+Key = tuple[int, int, int, int]
+"""Where an entry stands: message number it follows, ordinal of the op that put it there, place within it, offset."""
+
+Flags = tuple[Names, Names]
+"""Protected, and unprotected."""
+
+HIDING = frozenset({"compact", "trim"})
+"""Reasons that hide a message without making it absent (replay 33)."""
+
+
+class Item(msgspec.Struct):
+    """A message that an op brought in. `tells`: what it stands for, so that forgetting these concerns it.
+
+    `source`: number of the op; `message`: a literal's record, or a summary's. `origin`: what it stems from; `ts`: its
+    original time as written, None: its origin's.
+    """
+
+    name: ItemName
+    source: int
+    role: str
+    message: dict[str, Any]
+    tells: Names = NOTHING
+    origin: Name | None = None
+    ts: Any = None
+    summary: bool = False
+    preamble: bool = False
+    first: bool = False
+
+
+class Out(msgspec.Struct, frozen=True):
+    """`names` leave the context because of op `source`; no recall crosses a `boundary`."""
+
+    source: int
+    kind: str
+    names: Names
+    boundary: bool = False
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """What is shown of a message: without `parts`, in the words of `stub` where an op shortened it too.
+
+    The places are those in the message as it was written, whatever else was done to it.
+    """
+
+    parts: tuple[Index, ...]
+    stub: Any = None
+
+
+def shortening(stub: Any) -> Any:
+    """What an op lets a message say instead; None where that is all its words."""
+    return stub.stub if isinstance(stub, LeftOut) else stub
+
+
+class Board:
+    """What the ops played so far came to.
+
+    `keys`: where a name stands that is not at its own place, `moved`: the numbers among these, and perhaps more;
+    `effective`: times for windows of what edit, restore and compact put in (None: none of its own);
+    `flags`: how many protects and unprotects came or went.
+    """
+
+    def __init__(self) -> None:
+        self.items: dict[ItemName, Item] = {}
+        self.telling: dict[ItemName, Item] = {}
+        """Those of the items that tell something."""
+        self.keys: dict[Name, Key] = {}
+        self.moved: set[int] = set()
+        self.effective: dict[Name, float | None] = {}
+        self.stubs: dict[Name, Any] = {}
+        """What is shown in place of a message's content; a `LeftOut` where parts of it are out."""
+        self.flags = 0
+        self.journal: list[Callable[[], object]] | None = None
+        """What takes each change back, the newest last; None: nobody wants it."""
+        self._outs: dict[int, Out] = {}
+        """Each by its number among all that ever were; none without names."""
+        self._taken = 0
+        self._held: Overlaps[int] = Overlaps()
+        self._compacts: dict[int, int] = {}
+        """Op number -> number of what it took out."""
+        self._told: Overlaps[ItemName] = Overlaps()
+        self._summaries: dict[int, ItemName] = {}
+        """Op number -> its summary."""
+        self._hollow: set[ItemName] = set()
+        """Summaries told again, of which nothing is left to tell."""
+        self._flags: dict[int, Flags] = {}
+        """The newest last."""
+        self._flagged: Flags = NOTHING, NOTHING
+        self._unread: list[Flags] = []
+        """Flags that are not in `_flagged` yet."""
+
+    @property
+    def outs(self) -> list[Out]:
+        """Whatever keeps names out, the oldest first."""
+        return [self._outs[number] for number in sorted(self._outs)]
+
+    def holding(self, names: Names) -> Iterator[Out]:
+        """What keeps any of `names` out, in no order."""
+        found = [self._outs[number] for number in self._held.meeting(names)]
+        return (out for out in found if out.names.meets(names))
+
+    def tellers(self, names: Names) -> list[Item]:
+        """The items that tell any of `names`, in no order."""
+        return [item for name in self._told.meeting(names) if (item := self.items[name]).tells.meets(names)]
+
+    def superseded(self, ids: Names) -> set[ItemName]:
+        """The summaries that one of `ids` replaces: their compact took out some of these, or they tell no others."""
+        sources = [out.source for out in self.holding(ids) if out.kind == "compact"]
+        replaced = {self._summaries[source] for source in sources if source in self._summaries}
+        within = {item.name for item in self.tellers(ids) if item.summary and item.tells.within(ids)}
+        return replaced | within | self._hollow
+
+    def take_out(self, out: Out) -> None:
+        """`out.names` leave."""
+        self._taken += 1
+        self._put_out(self._taken, out)
+        self._note(self._drop_out, self._taken)
+
+    def recall(self, names: Names) -> None:
+        """`names` are back from everything but boundaries, in full (replay 10)."""
+        self._lift(names, boundaries=False)
+
+    def enter(self, names: Sequence[Name], keys: Sequence[Key], effective: float | None) -> None:
+        """`names` stand at `keys` now, in full, whatever took them out before."""
+        self._lift(Names.of(names), boundaries=True)
+        self.place(names, keys)
+        self._update(self.effective, dict.fromkeys(names, effective))
+
+    def place(self, names: Sequence[Name], keys: Sequence[Key]) -> None:
+        """`names` stand at `keys`, but are in or out as before (a program's preserved messages)."""
+        self.moved.update(name for name in names if isinstance(name, int))
+        self._update(self.keys, dict(zip(names, keys, strict=True)))
+
+    def bring(self, item: Item) -> None:
+        """A new item; `enter` gives it its place."""
+        self._set_item(item.name, item, telling=bool(item.tells))
+
+    def drop(self, name: ItemName) -> None:
+        """The item goes; what its compact replaced is back, unless it is out for another reason."""
+        number = self._replaced(name)
+        self._set_item(name, None)
+        if number is not None:
+            out = self._outs[number]
+            self._drop_out(number)
+            self._note(self._put_out, number, out)
+
+    def replaced(self, name: ItemName) -> Names:
+        """What is out because it stands in the words of the item."""
+        number = self._replaced(name)
+        return NOTHING if number is None else self._outs[number].names
+
+    def _replaced(self, name: ItemName) -> int | None:
+        item = self.items[name]
+        return self._compacts.get(item.source) if item.summary else None
+
+    def retell(self, name: ItemName, text: str, without: Names) -> None:
+        """The item has other words, and no longer tells `without`."""
+        item = self.items[name]
+        message = {**item.message, "content": text}
+        self._set_item(name, msgspec.structs.replace(item, tells=item.tells - without, message=message), telling=True)
+
+    def shorten(self, names: Names, content: Any) -> None:
+        """`names` are shown with this content; the parts that are left out of them stay out."""
+        new = dict.fromkeys(names, content)
+        for name in self._both(names, self.stubs):
+            if isinstance(held := self.stubs[name], LeftOut):
+                new[name] = LeftOut(held.parts, content)
+        self._update(self.stubs, new)
+
+    def leave_out(self, name: Name, parts: Iterable[Index]) -> None:
+        """These parts of `name` are shown no longer."""
+        held = self.stubs.get(name)
+        if not isinstance(held, LeftOut):
+            held = LeftOut((), held)
+        self._update(self.stubs, {name: LeftOut(tuple(sorted({*held.parts, *parts}, key=path)), held.stub)})
+
+    def flag(self, names: Names, *, protected: bool) -> None:
+        """`names` are protected from now on, or no longer."""
+        self.flags += 1
+        self._flags[self.flags] = (names, NOTHING) if protected else (NOTHING, names)
+        self._unread.append(self._flags[self.flags])
+        self._note(self._unflag, self.flags)
+
+    @property
+    def protected(self) -> Names:
+        """What a protect holds."""
+        return self._all_flags()[0]
+
+    @property
+    def unprotected(self) -> Names:
+        """What an unprotect took every protection from, the automatic one too."""
+        return self._all_flags()[1]
+
+    def _all_flags(self) -> Flags:
+        """All flags as one, the newest first. Neighbours are joined pairwise: n log n, and only when somebody asks."""
+        if self._unread:
+            found = [self._flagged, *self._unread]
+            while len(found) > 1:
+                found = [_joined(*pair) for pair in zip(found[::2], [*found[1::2], (NOTHING, NOTHING)], strict=False)]
+            self._flagged, self._unread = found[0], []
+        return self._flagged
+
+    def _unflag(self, number: int) -> None:
+        del self._flags[number]
+        self.flags += 1
+        self._flagged, self._unread = (NOTHING, NOTHING), list(self._flags.values())
+
+    def _lift(self, names: Names, *, boundaries: bool) -> None:
+        for number in self._held.meeting(names):
+            out = self._outs[number]
+            if (boundaries or not out.boundary) and out.names.meets(names):
+                left = msgspec.structs.replace(out, names=out.names - names)
+                self._note(self._give_back, number, out, names)
+                if left.names:
+                    self._outs[number] = left
+                else:
+                    self._drop_out(number)
+        for name in self._both(names, self.stubs):
+            self._note(self.stubs.__setitem__, name, self.stubs.pop(name))
+
+    @staticmethod
+    def _both(names: Names, known: dict[Name, Any]) -> list[Name]:
+        """The names that both have, by a look at the smaller."""
+        if len(names) <= len(known):
+            return [name for name in names if name in known]
+        return [name for name in known if name in names]
+
+    def _give_back(self, number: int, out: Out, names: Names) -> None:
+        """What was lifted off `out`, of `names`, is held by it again, whatever else was lifted off it since."""
+        held = self._outs[number].names if number in self._outs else NOTHING
+        self._put_out(number, msgspec.structs.replace(out, names=held | (out.names & names)))
+
+    def _put_out(self, number: int, out: Out) -> None:
+        if not out.names:
+            return
+        self._outs[number] = out
+        self._held.put(number, out.names)
+        if out.kind == "compact":
+            self._compacts[out.source] = number
+
+    def _drop_out(self, number: int) -> None:
+        out = self._outs.pop(number, None)
+        if out is not None:
+            self._held.drop(number)
+            if out.kind == "compact":
+                self._compacts.pop(out.source, None)
+
+    def _set_item(self, name: ItemName, item: Item | None, *, telling: bool = False) -> None:
+        """The item of this name, and whether it tells something, or ever did; None: it goes."""
+        before, told = self.items.pop(name, None), self.telling.pop(name, None) is not None
+        self._note(self._set_back, name, before, told)
+        if told:
+            self._told.drop(name)
+            self._hollow.discard(name)
+        if before is not None and before.summary:
+            self._summaries.pop(before.source, None)
+        if item is None:
+            return
+        self.items[name] = item
+        if telling:
+            self.telling[name] = item
+            self._told.put(name, item.tells)
+            if item.summary:
+                self._summaries[item.source] = name
+                if not item.tells:
+                    self._hollow.add(name)
+
+    def _set_back(self, name: ItemName, item: Item | None, telling: bool) -> None:
+        journal, self.journal = self.journal, None
+        self._set_item(name, item, telling=telling)
+        self.journal = journal
+
+    def _update(self, known: dict[Name, Any], new: dict[Name, Any]) -> None:
+        if self.journal is not None:
+            self._note(known.update, {name: known[name] for name in new if name in known})
+            if fresh := [name for name in new if name not in known]:
+                self._note(_without, known, fresh)
+        known.update(new)
+
+    def _note(self, back: Callable[..., object], *given: Any) -> None:
+        if self.journal is not None:
+            self.journal.append(partial(back, *given))
+
+    def absent(self) -> Names:
+        """All names that are out for a reason that is not mere hiding."""
+        return self._union(hiding=False)
+
+    def hidden(self) -> Names:
+        """All names that are not shown, for whatever reason."""
+        return self._union(hiding=True)
+
+    def _union(self, *, hiding: bool) -> Names:
+        outs = [out.names for out in self._outs.values() if hiding or out.kind not in HIDING]
+        pairs = chain.from_iterable(names.numbers.pairs() for names in outs)
+        return Names(Ranges(pairs), chain.from_iterable(names.items for names in outs))
+
+
+def _joined(older: Flags, newer: Flags) -> Flags:
+    """(protected, unprotected), where `newer` goes before `older`."""
+    return (older[0] - newer[1]) | newer[0], (older[1] - newer[0]) | newer[1]
+
+
+def _without(known: dict[Name, Any], names: Sequence[Name]) -> None:
+    for name in names:
+        del known[name]

@@ -1,0 +1,171 @@
+"""Standing: for every message one word that says whether it is in the context, and if not, what took it out first.
+
+Used by `status` (how many of each), `recall` (the state of a hit) and `show --explain`; `reasons` has the whole story
+of one message. Reads a `State` through a `Lens`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain
+
+import msgspec
+
+from ctxkit.core.board import HIDING
+from ctxkit.core.context import NO_LENS, Lens, belongs, filtered, in_window, protected_steps, windowed
+from ctxkit.core.names import Name, Names
+from ctxkit.core.sets.membership import Holding, firsts
+from ctxkit.core.sets.ranges import Ranges
+from ctxkit.core.sets.runs import order
+from ctxkit.core.state import State
+
+IN = "in"
+
+WORDS: dict[str, str] = {
+    IN: "in the context",
+    "forget": "forgotten",
+    "remember": "left out by remember",
+    "rewind": "rewound",
+    "interrupted": "interrupted",
+    "clear": "cleared",
+    "edit": "left out by an edit",
+    "restore": "replaced by a restore",
+    "compact": "compacted",
+    "trim": "trimmed",
+    "program": "taken out by the log's own program",
+    "branch": "on another branch",
+    "sidechain": "in a sidechain",
+    "window": "out of the window",
+    "newest": "beyond the newest that are shown",
+    "filter": "of another agent or thread",
+}
+"""Kind -> how people say it, in the order in which they are listed."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """Where a message stands. `kind`: a key of WORDS; `op`: the number of the op that took it out first, if one did."""
+
+    kind: str
+    op: int | None = None
+
+    @property
+    def words(self) -> str:
+        """`forgotten by op 5`."""
+        if self.op is None:
+            return WORDS.get(self.kind, self.kind)
+        said = WORDS.get(self.kind, self.kind)
+        return f"{said} (op {self.op})" if " " in said else f"{said} by op {self.op}"
+
+
+class Standings:
+    """The standing of every message and item of `state`, seen through `lens`.
+
+    Each has exactly one: what took it out first counts, absence before mere hiding, the program's own view and the
+    lens last. So the figures of `tally` add up to all there are.
+    """
+
+    def __init__(self, state: State, lens: Lens = NO_LENS) -> None:
+        self.state = state
+        self.lens = lens
+
+    @cached_property
+    def visible(self) -> Names:
+        """What is in the projected context."""
+        lens = self.lens
+        if lens.agent is None and lens.thread is None and lens.newest is None and not windowed(self.state, lens):
+            return self.state.shown()  # no message is looked at
+        return order(self.state, lens).names
+
+    @cached_property
+    def _outs(self) -> list[tuple[Standing, Names]]:
+        """What each op took out first."""
+        outs = self.state.board.outs
+        ranked = [*(o for o in outs if o.kind not in HIDING), *(o for o in outs if o.kind in HIDING)]
+        found = ((ranked[place], names) for place, names in firsts([out.names for out in ranked]))
+        return [(Standing(out.kind, out.source if out.source > 0 else None), names) for out, names in found]
+
+    @cached_property
+    def _taken(self) -> Holding[Standing]:
+        return Holding(self._outs)
+
+    @cached_property
+    def _away(self) -> Ranges:
+        """What the program's view leaves out; seen from a sidechain, the others are of another thread."""
+        state = self.state
+        return state.away - state.aside if self.lens.thread in state.threads else state.away
+
+    @cached_property
+    def _stages(self) -> list[tuple[str, Names]]:
+        """What the lens lets through, step by step: a name that the first lets pass is hidden by a later one."""
+        state, lens = self.state, self.lens
+        timed = self.visible if lens.newest is None else order(state, msgspec.structs.replace(lens, newest=None)).names
+        found = [("window", timed)]
+        shown = state.shown(lens.thread)
+        if lens.agent is not None or lens.thread is not None:
+            found.insert(0, ("filter", Names.of(filtered(state, lens))))
+        if state.threads and state.main(lens.thread):  # what an op made of a sidechain's messages is in it, too
+            found.insert(0, ("sidechain", shown))
+        return found
+
+    def of(self, name: Name) -> Standing:
+        """The standing of one name."""
+        if name in self.visible:
+            return Standing(IN)
+        for taken in self._taken.of(name):
+            return taken
+        if isinstance(name, int) and name in self._away:
+            return Standing(self.state.inactive_reason[name])
+        return Standing(next((kind for kind, passed in self._stages if name not in passed), "newest"))
+
+    def hidden(self, name: Name) -> list[str]:
+        """What of the lens hides `name`, or would if no op did: `sidechain` (an item in one, seen from the main
+        thread) or `filter`, `window`; `newest` where these do not.
+        """
+        state, lens = self.state, self.lens
+        aside = state.main(lens.thread) and not isinstance(name, int) and not state.in_thread(name, None)
+        mine = belongs(state, name, lens.agent, None if aside else lens.thread)
+        found = ["sidechain"] * aside + ["filter"] * (not mine)
+        if windowed(state, lens) and state.last is not None and not in_window(state, lens, name, self._kept_steps):
+            found.append("window")
+        kind = "" if found else self.of(name).kind
+        return [kind] if kind in ("filter", "window", "newest") else found  # such as a result whose call is hidden
+
+    @cached_property
+    def _kept_steps(self) -> Names:
+        return protected_steps(self.state)
+
+    def split(self, names: Names) -> Iterator[tuple[Standing, Names]]:
+        """The same for many at once: `names` in parts, each with its standing; those that the log does not have, not.
+
+        A standing may come more than once.
+        """
+        rest = names & self.state.everything()
+        shown = rest & self.visible
+        if shown:
+            yield Standing(IN), shown
+            rest = rest - shown
+        gone = Names(Ranges(chain.from_iterable(names.numbers.pairs() for _, names in self._outs)),
+                     chain.from_iterable(names.items for _, names in self._outs))  # fmt: skip
+        for standing, names in self._outs if gone.meets(rest) else ():
+            if part := names & rest:
+                yield standing, part
+        rest = rest - gone
+        away: dict[str, list[int]] = {}
+        for n in rest.numbers & self._away:
+            away.setdefault(self.state.inactive_reason[n], []).append(n)
+        for kind, numbers in away.items():
+            yield Standing(kind), Names(Ranges.of(numbers))
+        rest = Names(rest.numbers - self._away, rest.items)
+        for kind, passed in self._stages if rest else ():
+            yield Standing(kind), rest - passed
+            rest = rest & passed
+        if rest:
+            yield Standing("newest"), rest
+
+    def tally(self) -> dict[str, int]:
+        """How many names stand where: kinds in the order of WORDS, those without any left out."""
+        found = {IN: 0}
+        for standing, names in self.split(self.state.everything()):
+            found[standing.kind] = found.get(standing.kind, 0) + len(names)
+        return {kind: found[kind] for kind in dict.fromkeys(chain(WORDS, found)) if found.get(kind) or kind == IN}
