@@ -1,7 +1,7 @@
 """Asking: a part of a log's context told by a model: cut to what the model takes, asked chunk by chunk, within a time.
 
 `condensing.py` asks for the story of what a compact replaces, `keeping.py` for the few sentences of a snapshot.
-`summarize.py` does the asking, `policies/compact/story.py` says what is sent and what of an answer is taken.
+`llm/client.py` does the asking, `policies/compact/story.py` says what is sent and what of an answer is taken.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ctxkit.core.names import Name, Names
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadConfig, ModelFailed, Usage
-from ctxkit.hooks import Hooks
+from ctxkit.llm.chunks import Part, chunks, halved
+from ctxkit.llm.hooks import Hooks
 from ctxkit.policies.compact import story as words
-from ctxkit.policies.compact.chunks import Part, chunks, halved
 from ctxkit.policies.compact.source import SPEAKS, Piece
 from ctxkit.policies.compact.wording import Words
 from ctxkit.tokens.counter import AUTO, counter
@@ -70,13 +70,13 @@ class Asking:
 
     def room(self) -> int:
         """Tokens of a conversation that fit into one request."""
-        from ctxkit.summarize import REPLY
+        from ctxkit.llm.client import REPLY
 
         return max(int(MARGIN * (limit(self.model) or UNKNOWN)) - REPLY - 1000, 1000)
 
     def story(self, log: CommittingLog, ids: Names, pieces: Sequence[Piece], tokens: int) -> Told:
         """These messages in the model's words, for a summary of `tokens` tokens. Raises ModelFailed."""
-        from ctxkit.summarize import available
+        from ctxkit.llm.client import available
 
         if missing := available():
             raise ModelFailed(f"no model can be asked: {missing}")
@@ -129,7 +129,7 @@ class Asking:
 
     def ask(self, prompt: str, source: str, requests: int, size: int, done: tuple[int, int]) -> str:
         """One answer that may stand for `source`."""
-        from ctxkit.summarize import ask
+        from ctxkit.llm.client import ask
 
         return ask(
             self.model, words.request(prompt, source), deadline=self.deadline,
@@ -139,7 +139,7 @@ class Asking:
 
     def parts(self, log: CommittingLog, ids: Names, pieces: Sequence[Piece]) -> list[Part]:
         """What is sent of these messages, step by step, secrets taken out."""
-        from ctxkit.summarize import Hiding
+        from ctxkit.llm.client import Hiding
 
         hide = Hiding()
         worder = Words(pieces, log.state().label, ids)

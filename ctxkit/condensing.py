@@ -30,7 +30,7 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import ModelFailed, NothingChanges
 from ctxkit.formats.chat import content_of
-from ctxkit.hooks import Hooks
+from ctxkit.llm.hooks import Hooks
 from ctxkit.masking import maskable
 from ctxkit.piecespool import spooled
 from ctxkit.policies.compact.candidates import FEWEST, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms

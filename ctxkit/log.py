@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ctxkit.core.state import State
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
-    from ctxkit.hooks import Hooks
     from ctxkit.keeping import Taken
+    from ctxkit.llm.hooks import Hooks
     from ctxkit.recovering import To
     from ctxkit.salvaging import Salvaged
     from ctxkit.status import Status
@@ -252,7 +252,7 @@ class Log(CommittingLog):
         what a selection raises.
         """
         from ctxkit.compacting import Asked, compact
-        from ctxkit.hooks import Hooks
+        from ctxkit.llm.hooks import Hooks
 
         asked = Asked(
             target, budget, keep_last, keep_steps, strategy, summary, force, selection(numbers, criteria),

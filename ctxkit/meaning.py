@@ -1,6 +1,6 @@
 """Meaning: which messages of a log a model says are about a text (`--about TEXT --model NAME`).
 
-`policies/meaning.py` says what it is asked and what of its answers counts, `summarize.py` asks. Where it gives no
+`policies/meaning.py` says what it is asked and what of its answers counts, `llm/client.py` asks. Where it gives no
 answer that can be taken, `about.py` ranks by words instead, and a warning says so.
 """
 
@@ -22,8 +22,8 @@ from ctxkit.policies.meaning import Offer
 from ctxkit.tokens.models import limit
 
 if TYPE_CHECKING:
+    from ctxkit.llm.client import Sending
     from ctxkit.opened import OpenedLog
-    from ctxkit.summarize import Sending
 
 UNKNOWN = 32_000
 """Tokens that a model takes of which nobody knows it."""
@@ -40,7 +40,7 @@ class Meaning:
         self.log, self.text, self.model, self.leaves = log, asked.about or "", asked.model or "", leaves
         self.replies: list[str] = []
         self._announced = False
-        from ctxkit.summarize import Hiding
+        from ctxkit.llm.client import Hiding
 
         self._hide = Hiding()
 
@@ -133,14 +133,14 @@ class Meaning:
         return Measuring(Counting(self.log)).each(list(shown))
 
     def _answers(self, waiting: list[list[Offer]], deadline: float) -> Iterator[tuple[Sequence[Offer], str]]:
-        from ctxkit import summarize
+        from ctxkit.llm import client
 
         done, announce = 0, partial(self._announce, waiting)
         while waiting:
             some, *waiting = waiting
             self.log.ranked.step(done + 1, done + 1 + len(waiting))
             try:
-                reply = summarize.ask(
+                reply = client.ask(
                     self.model, meaning.request(self.text, some), deadline=deadline, schema=meaning.SCHEMA,
                     check=partial(meaning.faulty, offered=some), tell=announce,
                 )  # fmt: skip
@@ -160,7 +160,7 @@ class Meaning:
             return
         self._announced = True
         if len(waiting) > 1:
-            from ctxkit.summarize import cleaned
+            from ctxkit.llm.client import cleaned
 
             bodies = [cleaned(meaning.request(self.text, some)) for some in waiting]
             size = sum(len(one["content"].encode("utf-8", "replace")) for body, _ in bodies for one in body)

@@ -18,7 +18,7 @@ from ctxkit.condensing import Condensed, Condensing, whole
 from ctxkit.errors import NothingChanges, NothingToSend, Usage
 from ctxkit.fitting import Counted, Held, Row, expected, opened
 from ctxkit.given import Given, M
-from ctxkit.hooks import Hooks
+from ctxkit.llm.hooks import Hooks
 
 
 class Telling(Counted, total=False):

@@ -13,18 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit import Log, summarize, summarize_context
+from ctxkit import Log, summarize_context
 from ctxkit.asking import Asking, model_of
 from ctxkit.condensing import Condensing, Wish, whole
 from ctxkit.core.ops import Compact
 from ctxkit.errors import BadConfig, ModelFailed, Usage
-from ctxkit.hooks import Hooks
+from ctxkit.llm import client
+from ctxkit.llm.client import Answer
+from ctxkit.llm.hooks import Hooks
 from ctxkit.policies.compact.story import LONGEST
-from ctxkit.summarize import Answer
 from tests.core.text.test_redaction import SHAPES
 from tests.lawful import as_bytes
+from tests.llm.test_client import ANTHROPIC, OPENAI, TOO_LONG
 from tests.stub import KEY, Says, Script, asked, pointed, stub
-from tests.test_summarize import ANTHROPIC, OPENAI, TOO_LONG
 
 STORY = (
     "The person wants the cart mended. make 3 failed since the price was a float; it is Decimal now. Next: the invoice."
@@ -199,7 +200,7 @@ def test_union(tmp_path_factory: pytest.TempPathFactory, room: int, most: int, s
         return Answer(says[len(taken) % len(says)])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(summarize, "ask", answer)
+        patch.setattr(client, "ask", answer)
         patch.setattr(Asking, "room", lambda _: room)
         told = Asking("x", 60, Hooks()).story(log, found.ids, found.pieces, 200)
     assert "".join(taken) == whole_text(path, str(found.ids)) and len(told.texts) == len(taken)
@@ -219,7 +220,7 @@ def test_limits() -> None:
     """A request holds less than the model takes, with room for its answer; of unknown models a cautious figure."""
     for model, most in (("openai/gpt-4", 8192), (ANTHROPIC, 200_000), ("nobody/knows", 32_000)):
         room = Asking(model, 1, Hooks()).room()
-        assert 1000 <= room <= most - summarize.REPLY
+        assert 1000 <= room <= most - client.REPLY
     assert Asking("openai/gpt-4", 1, Hooks()).room() < Asking(ANTHROPIC, 1, Hooks()).room()
 
 
@@ -310,7 +311,7 @@ def test_time(tmp_path: Path) -> None:
     seen: list[float] = []
     asking = Asking("x", 5.0, Hooks(clock=lambda: 100.0))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(summarize, "ask", lambda *_, deadline, **__: seen.append(deadline) or Answer("Fine."))
+        patch.setattr(client, "ask", lambda *_, deadline, **__: seen.append(deadline) or Answer("Fine."))
         patch.setattr(Asking, "room", lambda _: 200)
         asking.story(log, found.ids, found.pieces, 400)
     assert len(seen) > 2 and set(seen) == {105.0}

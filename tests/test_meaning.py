@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from ctxkit import summarize
 from ctxkit.counting import Counting
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched, Usage
+from ctxkit.llm import client
+from ctxkit.llm.client import Answer, Sending
 from ctxkit.log import Log
 from ctxkit.measuring import Measuring
-from ctxkit.summarize import Answer, Sending
 from tests.cli.runner import call, ctxkit, good, lines, message, ops, shown
 from tests.stub import KEY, Says, pointed, stub
 
@@ -59,7 +59,7 @@ def model(monkeypatch: pytest.MonkeyPatch, answer: Callable[[list[dict[str, str]
         assert options["deadline"] <= time.monotonic() + 60 and options["schema"]["required"] == ["handles", "reason"]
         return reply
 
-    monkeypatch.setattr(summarize, "ask", ask)
+    monkeypatch.setattr(client, "ask", ask)
     return seen
 
 

@@ -16,7 +16,7 @@ from ctxkit.cli.run import CHANGED, asked, words_given, write
 from ctxkit.core.ops import Op
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadSummary, CtxkitError, ExitCode
-from ctxkit.hooks import Hooks
+from ctxkit.llm.hooks import Hooks
 from ctxkit.log import Log
 
 

@@ -10,8 +10,8 @@ from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, words_given
 from ctxkit.errors import BadSummary
-from ctxkit.hooks import Hooks
 from ctxkit.keeping import Taken
+from ctxkit.llm.hooks import Hooks
 from ctxkit.log import Log
 from ctxkit.policies.gist import FAILED
 

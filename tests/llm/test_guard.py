@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ctxkit import summarize
-from ctxkit.wire import LARGEST, seconds
+from ctxkit.llm import client
+from ctxkit.llm.guard import LARGEST, seconds
+from tests.llm.test_client import OPENAI, failed, tried
 from tests.stub import Says
-from tests.test_summarize import OPENAI, failed, tried
 
 
 def test_packed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,14 +22,14 @@ def test_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     good, bomb = gzip.compress(body % b"packed"), gzip.compress(body % (b"a" * 40_000_000), 1)
     assert tried(monkeypatch, OPENAI, Says(raw=good, headers=packed))[0] == "packed"
     most = 0
-    plain = summarize._Call.received
+    plain = client._Call.received
 
     def received(self: Any, size: int) -> None:
         nonlocal most
         most = max(most, size)
         plain(self, size)
 
-    monkeypatch.setattr(summarize._Call, "received", received)
+    monkeypatch.setattr(client._Call, "received", received)
     error, asked_for = failed(monkeypatch, OPENAI, Says(raw=bomb, headers=packed))
     assert "it does not end" in error.message and asked_for == 1 and most <= 2 * LARGEST
     error, _ = failed(monkeypatch, OPENAI, Says(raw=good, headers={"content-encoding": "br"}))

@@ -7,7 +7,7 @@ from itertools import groupby
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit.policies.compact.chunks import Part, chunks, halved, pieces
+from ctxkit.llm.chunks import Part, chunks, halved, pieces
 
 TEXTS = st.text(st.characters(exclude_categories=[]), max_size=60)
 PARTS = st.lists(st.tuples(TEXTS, st.integers(1, 90), st.booleans()), max_size=14)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from ctxkit import summarize
 from ctxkit.errors import ExitCode, ModelFailed
-from ctxkit.summarize import Answer, Sending, ask
+from ctxkit.llm import client
+from ctxkit.llm.client import Answer, Sending, ask
 from tests.stub import KEY, Says, Script, Stub, asked, pointed, stub
 
 OPENAI, ANTHROPIC = "openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"
@@ -76,7 +76,7 @@ def test_good(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
         assert sending == Sending(model, made.host, sending.bytes, 0) and before == 0 and sending.bytes > 50
         [body] = made.requests
         assert asked(body) == "CANARY of the transcript" and KEY in made.keys[0]
-        assert not body.get("tools") and not body.get("stream") and body["max_tokens"] == summarize.REPLY
+        assert not body.get("tools") and not body.get("stream") and body["max_tokens"] == client.REPLY
 
 
 @both
@@ -205,7 +205,7 @@ def test_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTXKIT_OFFLINE", "1")
     assert failed(monkeypatch, OPENAI, Says("x"))[0].message == "no model can be asked: CTXKIT_OFFLINE is set"
     monkeypatch.setenv("CTXKIT_OFFLINE", "0")
-    monkeypatch.setattr(summarize, "find_spec", lambda name: None)
+    monkeypatch.setattr(client, "find_spec", lambda name: None)
     monkeypatch.delitem(sys.modules, "litellm")
     assert "pip install 'ctxkit-cli[llm]'" in failed(monkeypatch, OPENAI, Says("x"))[0].message
 
@@ -231,7 +231,7 @@ def test_whoever_else_uses_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
     out = sys.stdout
     tried(monkeypatch, OPENAI, Says("x"))
     assert litellm.success_callback != [] and litellm.suppress_debug_info is False and called == []
-    assert sys.stdout is out or isinstance(sys.stdout, summarize._Aside)
+    assert sys.stdout is out or isinstance(sys.stdout, client._Aside)
     with stub(Says("", 307, headers={"location": "/elsewhere"})) as made:
         assert httpx.post(f"{made.url}/v1/x", json={}).status_code == 307
 
@@ -249,7 +249,7 @@ def test_words_of_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_key_at_all(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """Said so, with what to do, at once: nothing was sent, and no second try finds one."""
     for name in list(os.environ):
-        if summarize.SECRET_NAME.search(name) or name.startswith("GOOGLE"):
+        if client.SECRET_NAME.search(name) or name.startswith("GOOGLE"):
             monkeypatch.delenv(name)
     paused: list[float] = []
     with pytest.raises(ModelFailed) as caught:
@@ -274,12 +274,12 @@ def test_what_is_told_is_what_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_half_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A package that is missing is told by its name, with how to install all; a broken one of litellm's too."""
     monkeypatch.setitem(sys.modules, "tenacity", None)
-    assert summarize.available() == f"tenacity is not installed: {summarize.INSTALL}"
+    assert client.available() == f"tenacity is not installed: {client.INSTALL}"
     monkeypatch.undo()
 
     def broken() -> None:
         raise ModuleNotFoundError("No module named 'BOOM'", name="BOOM")
 
-    monkeypatch.setattr(summarize, "_litellm", broken)
+    monkeypatch.setattr(client, "_litellm", broken)
     error, _ = failed(monkeypatch, OPENAI, Says("no"))
-    assert error.message.endswith(f"a package of litellm's is not installed: {summarize.INSTALL}")
+    assert error.message.endswith(f"a package of litellm's is not installed: {client.INSTALL}")

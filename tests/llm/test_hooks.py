@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from ctxkit.hooks import Hooks
+from ctxkit.llm.hooks import Hooks
 
 
 def test_defaults() -> None:

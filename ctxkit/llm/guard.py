@@ -1,6 +1,6 @@
 """Wire: what a model's provider is sent is announced first and goes nowhere else; what it sends back is bounded.
 
-`summarize.py` hangs it between litellm and the network.
+`llm/client.py` hangs it between litellm and the network.
 """
 
 from __future__ import annotations

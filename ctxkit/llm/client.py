@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 from ctxkit.core.text.redaction import redact
 from ctxkit.errors import ModelFailed
+from ctxkit.llm.guard import CALLING, LARGEST, guard
 from ctxkit.tokens.overflow import overflow
-from ctxkit.wire import CALLING, LARGEST, guard
 
 INSTALL = "pip install 'ctxkit-cli[llm]'"
 OFFLINE = "CTXKIT_OFFLINE"
