@@ -19,7 +19,7 @@ from ctxkit.store.relevance import ranked as relevance
 from ctxkit.store.words import available
 
 if TYPE_CHECKING:
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.open import OpenedLog
 
 
 class About:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import dumps
-from ctxkit.opened import words
+from ctxkit.logfile.open import words
+from ctxkit.logfile.stubs import of_call, of_parts, of_result, stubbed
 from ctxkit.policies.compact.abridge import abridged
 from ctxkit.policies.compact.source import SPEAKS, Kind
-from ctxkit.stubs import of_call, of_parts, of_result, stubbed
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 TRIES = 8

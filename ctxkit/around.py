@@ -10,12 +10,12 @@ import copy
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from ctxkit.assembling import assemble, configured_tools
 from ctxkit.core.assembly import Assembled
 from ctxkit.core.derive.usage import Beside, Measured
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, NoPermission, ReadFailed
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.assembly import assemble, configured_tools
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.tokens.models import named
 from ctxkit.tokens.tools import Tool, told
 

@@ -21,7 +21,7 @@ from ctxkit.tokens.counter import AUTO, counter
 from ctxkit.tokens.models import limit
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 MODEL, RULES = "llm", "extract"
 """The strategy that asks a model, and the one that takes over where it gives no summary."""

@@ -12,7 +12,7 @@ from ctxkit.core.context import entry
 from ctxkit.core.derive.files import Action, Touch, touches
 from ctxkit.core.messages import Call, Message
 from ctxkit.core.names import Name
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 
 
 class Calls:

@@ -11,15 +11,15 @@ import hashlib
 import json
 from collections.abc import Iterator
 
-from ctxkit.chain import findings as chain
 from ctxkit.core.findings import Finding
 from ctxkit.core.fit import dangling, faults
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.ops import odd_provenance
 from ctxkit.errors import DamagedOp, Misfit
 from ctxkit.formats.base import Noted, Proofs
-from ctxkit.opened import OpenedLog
-from ctxkit.reading import blocks_of
+from ctxkit.logfile.chain import findings as chain
+from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.read import blocks_of
 from ctxkit.soundness import soundness
 from ctxkit.store.accepted import accepted
 from ctxkit.surroundings import surroundings

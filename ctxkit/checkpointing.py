@@ -1,6 +1,6 @@
 """Checkpointing: a small reference to the context, written before what replaces it, by hand, or where one is worth it.
 
-`committing.py` and `checkpoint` ask for them; `pinning.py` makes one, `rebuilding.py` goes the way back.
+`logfile/commit.py` and `checkpoint` ask for them; `pinning.py` makes one, `rebuilding.py` goes the way back.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ctxkit.store.lock import DEADLINE
 from ctxkit.store.snapshots import Snapshots, pieces
 
 if TYPE_CHECKING:
-    from ctxkit.appending import AppendingLog
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.append import AppendingLog
+    from ctxkit.logfile.open import OpenedLog
 
 PAUSES = (0.1, 0.3)
 """Seconds between the tries to write one."""

@@ -18,7 +18,7 @@ from ctxkit.planning import uses
 from ctxkit.policies import cleanup as policy
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 
 def cleanup(log: CommittingLog, name: str) -> Op | None:

@@ -31,7 +31,7 @@ from ctxkit.store.config import key_of
 from ctxkit.trimming import Trimming
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 STRATEGIES = key_of("compact.strategy").choices
 """What `--strategy` takes."""

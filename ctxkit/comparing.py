@@ -23,7 +23,7 @@ from ctxkit.core.reasons import taken_out
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.visibility import WORDS, Standing
 from ctxkit.errors import UnknownAgent, Usage
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.sides import Side
 
 LOOKED_AT = 20_000

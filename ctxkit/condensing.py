@@ -31,6 +31,7 @@ from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import ModelFailed, NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.llm.hooks import Hooks
+from ctxkit.logfile.stubs import stubbed
 from ctxkit.masking import maskable
 from ctxkit.piecespool import spooled
 from ctxkit.policies.compact.candidates import FEWEST, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
@@ -42,12 +43,11 @@ from ctxkit.policies.compact.story import worded
 from ctxkit.policies.compact.truncate import left_out, these
 from ctxkit.policies.trim import LONG
 from ctxkit.ranking import Ranking
-from ctxkit.stubs import stubbed
 from ctxkit.trimming import Asked as Everything
 from ctxkit.trimming import Trimming
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 GIVEN = "given"
 """The strategy of a summary that somebody else wrote."""

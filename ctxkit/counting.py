@@ -14,7 +14,7 @@ from typing import Any
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Thinking
 from ctxkit.core.names import Name
-from ctxkit.opened import OpenedLog, words
+from ctxkit.logfile.open import OpenedLog, words
 from ctxkit.rowcounts import RowCounts
 from ctxkit.tokens.cache import Cache, digest
 from ctxkit.tokens.counter import Counter, counter

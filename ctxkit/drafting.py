@@ -10,12 +10,12 @@ import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ctxkit.committing import CommittingLog
 from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Op
 from ctxkit.core.select import Selection
 from ctxkit.editing import Editing
 from ctxkit.errors import BadDraft, CtxkitError, NothingChanges, UpdatedElsewhere, Usage
+from ctxkit.logfile.commit import CommittingLog
 from ctxkit.policies.edit.draft import based
 from ctxkit.policies.edit.parse import ended, parse
 from ctxkit.policies.edit.spelling import SIGN

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Self
 
-from ctxkit.committing import CommittingLog
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
@@ -25,6 +24,7 @@ from ctxkit.core.times import iso
 from ctxkit.core.visibility import IN, Standings
 from ctxkit.errors import BadDraft, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
 from ctxkit.formats.chat_lines import lines
+from ctxkit.logfile.commit import CommittingLog
 from ctxkit.policies.edit.arrange import arranged
 from ctxkit.policies.edit.decide import Offer, decide, live, mistakes
 from ctxkit.policies.edit.draft import PREVIEW, Base, Block, Fold, Piece, pieces

@@ -13,7 +13,6 @@ from typing import TypeVar
 from msgspec import structs
 
 from ctxkit.around import tokens_of, tools_of
-from ctxkit.committing import CommittingLog
 from ctxkit.core import assembly
 from ctxkit.core.context import NO_LENS, listed
 from ctxkit.core.derive.usage import Figures
@@ -22,9 +21,10 @@ from ctxkit.enforcing import fit
 from ctxkit.errors import DoesNotFit
 from ctxkit.exporting import Exported
 from ctxkit.formats.base import Written
+from ctxkit.logfile.commit import CommittingLog
+from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.read import read
 from ctxkit.measuring import measure
-from ctxkit.opened import OpenedLog
-from ctxkit.reading import read
 from ctxkit.store.source import Source
 from ctxkit.trimming import Asked
 

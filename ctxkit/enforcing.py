@@ -19,7 +19,7 @@ from ctxkit.limits import context_limit
 from ctxkit.trimming import Asked, Trimming, look
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 LIMIT = "`limit` or `model` in the config (CTXKIT_LIMIT=N)"
 """What to do where no limit is known."""

@@ -1,6 +1,6 @@
 """show --explain: for every message of a log, and every item of its ops, whether it is in the context, and why.
 
-Reads an opened log through its lens; what the projection used besides is in `parameters.py`.
+Reads an opened log through its lens; what the projection used besides is in `logfile/parameters.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Name, Names
 from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.visibility import IN, Standing, Standings
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 
 
 class Explained(msgspec.Struct, frozen=True):

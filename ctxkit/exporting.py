@@ -25,8 +25,8 @@ from ctxkit.errors import NothingToSend, Usage
 from ctxkit.formats import targets
 from ctxkit.formats.base import Noted, Prefix
 from ctxkit.formats.bodies import PIECE, BodyOptions, BodyWriter, batches, written
-from ctxkit.opened import OpenedLog
-from ctxkit.reading import Progress, blocks_of
+from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.read import Progress, blocks_of
 from ctxkit.store.spool import Spool
 from ctxkit.tokens.preserved import binds
 
@@ -112,7 +112,7 @@ def export(
     contents = Again(lambda: _voiced(log.opening.format, heard, next(unheard)))
     put_in = False
     if assembly:
-        from ctxkit.assembling import assemble
+        from ctxkit.logfile.assembly import assemble
 
         around, inner = assemble(log, status), contents
         put_in = around.status is not None or (bool(around.lead) and not log.native)  # a caller's own system prompt

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from ctxkit import forget_request
-from ctxkit.committing import CommittingLog
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import NOTHING, Name, Names
@@ -24,6 +23,7 @@ from ctxkit.core.select import Planning, Selection, parse_ids
 from ctxkit.core.text.json_text import dumps
 from ctxkit.core.text.message_words import texts
 from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, UnknownAgent, UnknownMessage, Usage
+from ctxkit.logfile.commit import CommittingLog
 from ctxkit.planning import planning_of, uses
 from ctxkit.policies.cleanup import TAKEN, taken
 from ctxkit.policies.filter import NAME, Refused, Request, definition, request

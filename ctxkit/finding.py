@@ -18,7 +18,8 @@ from ctxkit.core.times import EARLIEST, LATEST
 from ctxkit.errors import CtxkitError, ManyConversations, NothingMatched
 from ctxkit.formats import registry
 from ctxkit.glancing import Glance, glance
-from ctxkit.reading import read_source
+from ctxkit.logfile.read import read_source
+from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.remembered import Remembered, Tokens, known_as, settled
 from ctxkit.store.config import load
 from ctxkit.store.folder import SIDECAR, Entry, Known, walk
@@ -27,7 +28,6 @@ from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.snapshots import FOLDER
 from ctxkit.store.source import open_log
-from ctxkit.tolerant import one_of_many
 
 Step = Callable[[int, int], None]
 """Told how many files are done, and of how many (0: nobody knows)."""

@@ -25,9 +25,9 @@ from ctxkit.exporting import export
 from ctxkit.formats.restating import WORDLESS, Restating
 from ctxkit.given import Given, M, System, given
 from ctxkit.log import Log, summarize_dropped
+from ctxkit.logfile.stubs import stubbed, with_arguments
 from ctxkit.measuring import measure
 from ctxkit.policies.trim import Plan
-from ctxkit.stubs import stubbed, with_arguments
 from ctxkit.tokens.tools import definitions
 from ctxkit.trimming import Asked, Trimming, as_op
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.committing import CommittingLog
 from ctxkit.core.context import shown_names
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.select import Numbers, selection
 from ctxkit.errors import Usage
+from ctxkit.logfile.commit import CommittingLog
 from ctxkit.policies import forget as policy
 
 

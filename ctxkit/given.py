@@ -1,6 +1,6 @@
 """Given: messages that a program holds, read as a log in memory, so that all that works on logs works on them.
 
-Pipeline: a list of dicts -> JSON lines -> `reading.py`, as a log on standard input -> `fitting.py`, `prompting.py`.
+Pipeline: a list of dicts -> JSON lines -> `logfile/read.py`, as a log on standard input -> `fitting.py`, `prompting.py`.
 Which message came from which dict is kept, so that what goes back are the very dicts that came.
 """
 
@@ -17,7 +17,7 @@ from ctxkit.core.text.json_text import dumps, finite
 from ctxkit.errors import BadMessage, UnknownFormat
 from ctxkit.formats import detection
 from ctxkit.log import Log
-from ctxkit.reading import NATIVE
+from ctxkit.logfile.read import NATIVE
 from ctxkit.store.config import Setting
 from ctxkit.store.source import Source
 

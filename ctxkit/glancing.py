@@ -1,6 +1,6 @@
 """Glancing: what a list of sessions tells of a file: whose log it is, what it is called, its last words, its state.
 
-Pipeline: `reading.py` reads the file, `core/derive/tail.py` finds its end; of its messages no more are read in full than
+Pipeline: `logfile/read.py` reads the file, `core/derive/tail.py` finds its end; of its messages no more are read in full than
 are told. Ops are not played, only looked at: a glance is of the log as its program has it. But where the last exchange
 has no end, they are: perhaps somebody recovered. `finding.py` gathers glances.
 """
@@ -22,7 +22,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.times import written
 from ctxkit.core.unreadable import is_unreadable
 from ctxkit.errors import ManyConversations, UnknownFormat
-from ctxkit.reading import AUTO, Opening, content_of, identity_of, read_source
+from ctxkit.logfile.read import AUTO, Opening, content_of, identity_of, read_source
 from ctxkit.store.backwards import Backwards
 from ctxkit.store.folder import START, may_be_log
 from ctxkit.store.sidecar import Sidecar

@@ -17,8 +17,8 @@ from ctxkit.images import encoded, limits_of, pictures, without, words
 from ctxkit.policies.images import Picture, refusals, too_many
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.open import OpenedLog
 
 L = TypeVar("L", bound="CommittingLog")
 T = TypeVar("T", bound=Exported | Written)

@@ -21,8 +21,8 @@ from ctxkit.policies.images import Picture, Refusal, refusals, too_many
 from ctxkit.tokens.image_limits import image_limits, maker
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.open import OpenedLog
 
 L = TypeVar("L", bound="CommittingLog")
 

@@ -23,7 +23,7 @@ from ctxkit.core.snapshot import SHORT, Head, Held, Kept, Tokens, digests, ident
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.policies.compact.source import Kind, Piece, Reader, all_pieces
 from ctxkit.policies.gist import FAILED, gist, shortened
 from ctxkit.policies.retention import expired

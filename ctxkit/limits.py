@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ctxkit.core.transcript import Compaction
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.tokens.models import PROGRAMS, bare, limit, windows
 
 REPLIES = 60

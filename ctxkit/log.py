@@ -11,17 +11,17 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from typing import TYPE_CHECKING, Any
 
 from ctxkit import forget_request
-from ctxkit.committing import CommittingLog, puts_whole
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Clear, Compact, Op
 from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
 from ctxkit.errors import CtxkitError
+from ctxkit.logfile.commit import CommittingLog, puts_whole
+from ctxkit.logfile.read import Progress
 from ctxkit.policies import clear as clearing
 from ctxkit.policies import marks, protect, window
 from ctxkit.policies import recall as recalling
 from ctxkit.policies import undo as undoing
-from ctxkit.reading import Progress
 
 if TYPE_CHECKING:
     from ctxkit.checkpointing import Pinned
@@ -461,7 +461,7 @@ class Log(CommittingLog):
         `status`: the caller's words behind that of the threads, instead of those of the file `assembly.status`. Raises
         BadConfig for a file that is missing, too large or no text; NoPermission, ReadFailed, UnknownAgent.
         """
-        from ctxkit.assembling import assemble
+        from ctxkit.logfile.assembly import assemble
 
         return assemble(self, status)
 

@@ -14,11 +14,11 @@ from ctxkit.core.context import entry
 from ctxkit.core.derive.synthetic_messages import Kind
 from ctxkit.core.messages import Content, Image, Result
 from ctxkit.core.names import Name
+from ctxkit.logfile.open import words
+from ctxkit.logfile.stubs import of_result, stubbed
 from ctxkit.measuring import Measuring
-from ctxkit.opened import words
 from ctxkit.policies.compact.mask import Masked, masked
 from ctxkit.ranking import Ranking
-from ctxkit.stubs import of_result, stubbed
 
 
 def maskable(

@@ -23,7 +23,7 @@ from ctxkit.tokens.models import limit
 
 if TYPE_CHECKING:
     from ctxkit.llm.client import Sending
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.open import OpenedLog
 
 UNKNOWN = 32_000
 """Tokens that a model takes of which nobody knows it."""

@@ -20,7 +20,7 @@ from ctxkit.core.names import Name
 from ctxkit.core.state import State
 from ctxkit.counting import Counting
 from ctxkit.limits import context_limit
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.recorded import Session
 from ctxkit.thinking import first_change, without
 from ctxkit.tokens.models import named

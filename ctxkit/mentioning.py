@@ -14,7 +14,7 @@ from ctxkit.core.select import Limit, NoLimit
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.finding import Session
 from ctxkit.lacking import Lacking
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.recalling import Search
 from ctxkit.store.folder import SIDECAR, Entry
 from ctxkit.store.scan import Scan

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 
-from ctxkit.appending import AppendingLog
 from ctxkit.checkpointing import PATIENCE, Pinned, shelf, store, tried
 from ctxkit.core.context import entry, shown_names
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.select import opens
 from ctxkit.core.state import State
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.append import AppendingLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.pinning import reference
 from ctxkit.policies.checkpoint import SPOKEN, USUAL, Event, matters, newest_event
 

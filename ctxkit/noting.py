@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ctxkit.errors import CtxkitError
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.remembered import Remembered, Tokens, known_as, settled
 from ctxkit.status import Budget
 from ctxkit.store.index import Index

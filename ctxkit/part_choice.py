@@ -23,7 +23,7 @@ from ctxkit.policies.forget import Part as PartOf
 from ctxkit.store.keys import amount
 
 if TYPE_CHECKING:
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.open import OpenedLog
 
 _BYTES = {"b": 1, "kb": 1000, "mb": 1000_000, "gb": 1000_000_000}
 

@@ -14,7 +14,7 @@ from ctxkit.core.names import Name
 from ctxkit.core.ops import Index
 
 if TYPE_CHECKING:
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.open import OpenedLog
 
 _PICTURED = ("image", "input_image")
 """Kinds of what is carried unread, and is a picture."""

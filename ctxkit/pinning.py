@@ -27,8 +27,8 @@ from ctxkit.errors import NothingChanges, Usage
 from ctxkit.formats.columns import Columns
 
 if TYPE_CHECKING:
-    from ctxkit.appending import AppendingLog
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.append import AppendingLog
+    from ctxkit.logfile.open import OpenedLog
     from ctxkit.store.config import Config
 
 CHUNK = 1 << 20

@@ -18,7 +18,7 @@ from ctxkit.core.select import Planning, opens, tools_of
 from ctxkit.policies.planning import SCRIPT, Exchange, is_ours, planning
 
 if TYPE_CHECKING:
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.open import OpenedLog
 
 
 def planning_of(log: OpenedLog, shown: Sequence[Name], *, calling: bool = False) -> Planning:

@@ -24,8 +24,8 @@ from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Cut
 from ctxkit.counting import Counting
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.measuring import Measuring
-from ctxkit.opened import OpenedLog
 from ctxkit.sizes import as_shown
 
 SAMPLES = 24

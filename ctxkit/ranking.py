@@ -23,7 +23,7 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.policies.trim import Rank, Unit
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 EXCHANGES, STEPS = 5, 30
 """A file is being edited that was written in the newest so many exchanges or steps."""

@@ -12,7 +12,7 @@ from ctxkit.core.replay import fold
 from ctxkit.core.snapshot import Head, Kept, Point, runs
 from ctxkit.errors import BadSnapshot
 from ctxkit.keeping import Said, laid_out
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.pinning import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
 
 

@@ -39,7 +39,7 @@ from ctxkit.core.unreadable import is_unreadable
 from ctxkit.core.visibility import IN, WORDS, Standing, Standings
 from ctxkit.errors import Usage
 from ctxkit.formats.chat import content_of
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.store.scan import Scan
 
 EXCERPTS = 3

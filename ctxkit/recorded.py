@@ -19,7 +19,7 @@ from ctxkit.core.names import Name
 from ctxkit.core.transcript import Cut, View, standing
 from ctxkit.counting import Counting
 from ctxkit.increments import Increments
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 
 TRIES, GAP = 8, 64

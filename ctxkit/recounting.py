@@ -20,7 +20,7 @@ from ctxkit.formats.base import Kept
 from ctxkit.formats.bodies import told
 
 if TYPE_CHECKING:
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.open import OpenedLog
 
 COUNTED = b'"last_token_usage"'
 """In rows of Codex, which may say again what was counted of the newest reply, and goes by the last of them."""
@@ -41,7 +41,7 @@ def recounted(log: OpenedLog, context: Sequence[Kept], stream: BinaryIO) -> Iter
 
     Replies whose context is still what was counted keep their usage.
     """
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.open import OpenedLog
 
     sizes = _sizes(log, context)
     stream.seek(0)

@@ -16,7 +16,6 @@ from typing import Literal
 import msgspec
 
 from ctxkit.checking import damage, unanswered
-from ctxkit.committing import CommittingLog
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import stopped
 from ctxkit.core.derive.tail import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
@@ -27,6 +26,7 @@ from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import CHECKPOINT, Head
 from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
 from ctxkit.forget_request import forget
+from ctxkit.logfile.commit import CommittingLog
 from ctxkit.restoring import restore
 from ctxkit.salvaging import Range, salvage
 

@@ -13,7 +13,6 @@ from shlex import quote as quoted
 
 import msgspec
 
-from ctxkit.appending import AppendingLog
 from ctxkit.core.board import Out
 from ctxkit.core.ended import fate
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
@@ -21,6 +20,7 @@ from ctxkit.core.ops import At, Op
 from ctxkit.core.state import State
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import CtxkitError
+from ctxkit.logfile.append import AppendingLog
 from ctxkit.policies import window
 from ctxkit.policies.protect import protect
 from ctxkit.policies.recall import recall

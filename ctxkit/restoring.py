@@ -22,16 +22,16 @@ from ctxkit.core.text.json_text import canonical, dumps
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.formats.chat import content_of
 from ctxkit.keeping import find, model, prefix, records
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.read import NATIVE
 from ctxkit.policies.restore import Wish
 from ctxkit.policies.restore import restore as decided
-from ctxkit.reading import NATIVE
 from ctxkit.rebuilding import rebuilt
 from ctxkit.store.snapshots import read
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 
 def loaded(log: OpenedLog, word: str, *, summary: bool = False) -> Kept:
@@ -73,7 +73,7 @@ def is_own(log: OpenedLog, kept: Kept) -> bool:
 
 def as_log(kept: Kept) -> CommittingLog:
     """A snapshot as a log of its own, on which no window is: its messages, a line each."""
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
     lines = b"".join(dumps(record).encode("ascii") + b"\n" for record in kept.messages)
     found = CommittingLog.open(Source(f"snapshot {kept.head.short}", lines), format=NATIVE, env={})

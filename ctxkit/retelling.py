@@ -17,7 +17,7 @@ from ctxkit.policies.compact.source import all_pieces
 from ctxkit.policies.compact.truncate import left_out
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 
 def again(log: CommittingLog, op: Compact, told: Names, leave: Names) -> str | None:

@@ -13,7 +13,7 @@ from itertools import islice
 
 from ctxkit.core.messages import Message
 from ctxkit.formats.columns import Columns
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.tokens.cache import Cache
 
 TOGETHER = 512

@@ -20,7 +20,7 @@ from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import CtxkitError, UnknownFormat
 from ctxkit.formats import containers
 from ctxkit.formats.base import Row
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.source import Source
 

@@ -30,14 +30,14 @@ from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Format, Kept, NewSession, Row, SessionFormat, Written
 from ctxkit.formats.bodies import batched, told
 from ctxkit.formats.targets import SESSIONS
-from ctxkit.reading import blocks_of, limited
+from ctxkit.logfile.read import blocks_of, limited
 from ctxkit.recounting import recounted
 from ctxkit.store.source import Window
 from ctxkit.store.spool import Spool
 
 if TYPE_CHECKING:
-    from ctxkit.opened import OpenedLog
-    from ctxkit.reading import Progress
+    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.read import Progress
 
 IN_MEMORY = 8 << 20
 
@@ -227,7 +227,7 @@ def _again(stream: BinaryIO) -> Iterator[bytes]:
 
 def _reads_as(stream: BinaryIO, keys: list[list[str]], said: list[Content]) -> bool:
     """Whether a session holds messages with keys as listed; where none are, whether it tells the same."""
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.open import OpenedLog
 
     stream.seek(0)
     log = OpenedLog.open(stream, env={})

@@ -18,8 +18,8 @@ from ctxkit.core.derive.files import Touch
 from ctxkit.core.names import Name, Names
 from ctxkit.core.times import iso
 from ctxkit.counting import Counting
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.measuring import Measuring
-from ctxkit.opened import OpenedLog
 
 By = Literal["role", "tool", "exchange", "file"]
 NO_TOOL, NO_FILE, BEFORE = "(no tool)", "(no file)", "(before the first)"

@@ -15,12 +15,12 @@ from ctxkit.core.board import shortening
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Call, Content, Image, Message, Result
 from ctxkit.core.names import Name
-from ctxkit.opened import words
+from ctxkit.logfile.open import words
+from ctxkit.logfile.stubs import of_call, of_result, of_words, stubbed
 from ctxkit.policies.trim import LONG, Cut, Rank, Unit
-from ctxkit.stubs import of_call, of_result, of_words, stubbed
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 
 class Ends(NamedTuple):

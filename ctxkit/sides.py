@@ -17,11 +17,11 @@ from ctxkit.core.sets.runs import Order, order
 from ctxkit.core.snapshot import Head, Kept
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import NoSuchLog, NoSuchOp, NoSuchSnapshot, Usage
-from ctxkit.opened import BEFORE, NOW, OpenedLog
+from ctxkit.logfile.open import BEFORE, NOW, OpenedLog
 from ctxkit.restoring import as_log, is_own, loaded, plan
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
     from ctxkit.measuring import Measuring
 
 MARK, SNAPSHOT = "mark:", "snapshot:"

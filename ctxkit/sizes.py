@@ -24,9 +24,9 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.core.walk import Walk
 from ctxkit.counting import Counting
 from ctxkit.limits import context_limit
+from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.read import growing
 from ctxkit.measuring import Measuring, around
-from ctxkit.opened import OpenedLog
-from ctxkit.reading import growing
 
 UNKNOWN = float("-inf")
 

@@ -15,7 +15,7 @@ import msgspec
 from ctxkit.core.messages import Damage
 from ctxkit.core.unreadable import is_unreadable
 from ctxkit.formats.base import Block, Row, Ties
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.store.jsonl import read_blocks
 
 _LONGEST = 60

@@ -23,8 +23,8 @@ from ctxkit.core.visibility import IN, Standings
 from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.limits import context_limit, stated_limit
-from ctxkit.opened import OpenedLog
-from ctxkit.parameters import Held, Parameters, parameters
+from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.parameters import Held, Parameters, parameters
 from ctxkit.thinking import unsent
 
 Level = Literal["green", "yellow", "red"]
@@ -168,7 +168,7 @@ def _state(log: OpenedLog, trouble: list[str]) -> State:
 
 def _around(log: OpenedLog, trouble: list[str]) -> Assembly | None:
     """What is put around; None where a file that belongs to it is missing."""
-    from ctxkit.assembling import assemble
+    from ctxkit.logfile.assembly import assemble
 
     try:
         return assemble(log)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from ctxkit.assembling import PATHS, folder_of, missing
 from ctxkit.core.derive.conflict_copies import copy_of
 from ctxkit.core.findings import Finding
 from ctxkit.core.snapshot import CHECKPOINT, Head
@@ -19,8 +18,9 @@ from ctxkit.core.text.json_text import canonical, loads
 from ctxkit.core.unreadable import attempt
 from ctxkit.errors import CtxkitError, NoSuchLog
 from ctxkit.keeping import prefixes, shelf
-from ctxkit.opened import OpenedLog
-from ctxkit.reading import read_source
+from ctxkit.logfile.assembly import PATHS, folder_of, missing
+from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.read import read_source
 from ctxkit.store.copies import Parting, beside, parting, same_start
 from ctxkit.store.drafts import FOLDER as DRAFTS
 from ctxkit.store.drafts import left

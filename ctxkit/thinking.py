@@ -16,7 +16,7 @@ import msgspec
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.core.roles import SYSTEM
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.tokens.preserved import binds, reads
 
 

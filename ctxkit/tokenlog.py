@@ -13,12 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from ctxkit.committing import CommittingLog
 from ctxkit.core.derive.usage import Figures
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import dumps
 from ctxkit.core.times import iso
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.commit import CommittingLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.store import journal
 
 VARIABLE = "CTXKIT_LOG"

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import structs
 
 from ctxkit.around import beside, tools_of
-from ctxkit.assembling import assemble
 from ctxkit.calls import Calls
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import names as through
@@ -28,6 +27,7 @@ from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Compact, Index, Trim
 from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
 from ctxkit.limits import context_limit
+from ctxkit.logfile.assembly import assemble
 from ctxkit.measuring import Measuring
 from ctxkit.policies.trim import Plan, Rank, Unit, plan
 from ctxkit.ranking import Ranking
@@ -35,7 +35,7 @@ from ctxkit.shortening import Shortening
 from ctxkit.tokens.overflow import Overflow, overflow
 
 if TYPE_CHECKING:
-    from ctxkit.committing import CommittingLog
+    from ctxkit.logfile.commit import CommittingLog
 
 ROOM = {
     Rank.SYSTEM: "the system prompt", Rank.INSTRUCTION: "instructions", Rank.PROTECTED: "protected messages",

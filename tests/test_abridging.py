@@ -12,8 +12,8 @@ from ctxkit.abridging import abridge
 from ctxkit.core.messages import Call, Content, Image, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.formats.chat import content_of
-from ctxkit.opened import words
-from ctxkit.stubs import stubbed
+from ctxkit.logfile.open import words
+from ctxkit.logfile.stubs import stubbed
 
 LONG = "\n".join(f"line {n} says something of cart {n % 9}" for n in range(300))
 

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from ctxkit.formats.codex.reader import CodexReader
-from ctxkit.tolerant import TolerantReader
+from ctxkit.logfile.tolerant import TolerantReader
 from tests.fuzz import mutate
 from tests.fuzz.__main__ import smaller, verdict
 from tests.fuzz.judge import judged

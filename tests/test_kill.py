@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import Log, appending, checkpointing
+from ctxkit import Log, checkpointing
 from ctxkit.core.snapshot import Kept
 from ctxkit.errors import WriteFailed
+from ctxkit.logfile import append
 from ctxkit.store.sidecar import Sidecar
 from tests.build import lines
 from tests.effort import one_of
@@ -225,7 +226,7 @@ def test_a_naive_appender_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     expected = [look(opened(log))]
     disturbed("mark")(log)
     expected.append(look(opened(log)))
-    monkeypatch.setattr(appending, "append_line", naive)
+    monkeypatch.setattr(append, "append_line", naive)
     starts = {"clean": content, "torn": content + TORN}
     tallies = run_matrix(
         disturbed("mark"), is_ours, tmp_path, starts=starts, inspect=lawful("mark", expected, log, b""), every=3

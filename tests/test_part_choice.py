@@ -143,7 +143,7 @@ def test_words_of_the_model_stay() -> None:
     """Calls, thinking and a model's words are nobody's to leave out, whatever an op says."""
     from ctxkit.core.board import LeftOut
     from ctxkit.core.messages import Content, Other
-    from ctxkit.stubs import stubbed
+    from ctxkit.logfile.stubs import stubbed
 
     thought, call = Thinking("hm", {"type": "thinking"}), Call("c1", "Read", {})
     kept = [thought, call, Image("image/png", "AAAA"), Other("document", {}), Result("c0", "said", True)]

@@ -10,7 +10,7 @@ import pytest
 from ctxkit.errors import Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.log import Log
-from ctxkit.parameters import Held
+from ctxkit.logfile.parameters import Held
 from ctxkit.status import Named, Place, Status, as_json, level, status
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small
 from tests.shared import SHARED

@@ -17,11 +17,11 @@ from unittest import mock
 import pytest
 
 from ctxkit import CtxkitError, Log
-from ctxkit.committing import MEANWHILE, TRIES
 from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import Kept
 from ctxkit.errors import UpdatedElsewhere
+from ctxkit.logfile.commit import MEANWHILE, TRIES
 from ctxkit.store.append import append_line
 from tests.lawful import as_bytes
 
@@ -250,7 +250,7 @@ def prepared(start: Start, folder: Path) -> dict[str, Prepared]:
 def blind() -> Iterator[None]:
     """A commit that does not look again under the lock: what the machine must catch."""
     with (
-        mock.patch("ctxkit.appending._holds_op", lambda *_: False),
+        mock.patch("ctxkit.logfile.append._holds_op", lambda *_: False),
         mock.patch(
             "ctxkit.store.sidecar.Sidecar.append",
             lambda self, line, log, seen, read, recheck: append_line(self.ops_path, line),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxkit.log import Log
-from ctxkit.opened import words
+from ctxkit.logfile.open import words
 from tests.shared import SHARED
 
 MOST = 300

@@ -8,8 +8,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from ctxkit.chain import head as head_of
-from ctxkit.chain import proved
 from ctxkit.checking import undone_damage
 from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
@@ -18,6 +16,8 @@ from ctxkit.cli.run import opened
 from ctxkit.errors import ExitCode, Usage
 from ctxkit.formats.base import Proofs
 from ctxkit.log import Log
+from ctxkit.logfile.chain import head as head_of
+from ctxkit.logfile.chain import proved
 
 _REASONS = 8
 """So many reasons why requests are not proved are named."""

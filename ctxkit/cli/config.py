@@ -12,8 +12,8 @@ from ctxkit.cli import io
 from ctxkit.cli.origins import listed, near
 from ctxkit.cli.params import JsonOption, LogArgument, QuietOption, SidecarOption, StrictOption
 from ctxkit.cli.run import typed, zoned_alone
-from ctxkit.configuring import Change, Configured, as_typed, overridden
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
+from ctxkit.logfile.config import Change, Configured, as_typed, overridden
 from ctxkit.store.config import Setting
 from ctxkit.store.keys import written
 

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.chain import parting
 from ctxkit.cli import io, layout
 from ctxkit.cli.differences import as_json, lines, stat
 from ctxkit.cli.params import LogArgument, Reading, takes
@@ -16,6 +15,7 @@ from ctxkit.cli.run import opened
 from ctxkit.comparing import Diff
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.log import Log
+from ctxkit.logfile.chain import parting
 from ctxkit.sides import MARK, SNAPSHOT
 from ctxkit.store.snapshots import is_snapshot
 

@@ -14,7 +14,7 @@ from ctxkit.cli.wrap import wrapped
 from ctxkit.core.select import Selection
 from ctxkit.explaining import Explained, everything, explained
 from ctxkit.log import Log
-from ctxkit.parameters import Parameters, parameters
+from ctxkit.logfile.parameters import Parameters, parameters
 
 
 def show(log: Log, wanted: Selection, assembling: tuple[bool, str | None], *, json: bool) -> str:

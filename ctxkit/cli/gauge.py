@@ -12,7 +12,7 @@ from ctxkit.cli.layout import count
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.core.times import spoken, written
 from ctxkit.core.visibility import WORDS
-from ctxkit.parameters import Around, Held, Parameters
+from ctxkit.logfile.parameters import Around, Held, Parameters
 from ctxkit.status import Budget, LiveMark, Named, Status, Unthought
 
 WIDEST = 40

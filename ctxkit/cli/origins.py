@@ -9,7 +9,7 @@ from ctxkit.cli.ink import Ink
 from ctxkit.cli.layout import breadth
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import USUAL
-from ctxkit.configuring import as_typed
+from ctxkit.logfile.config import as_typed
 from ctxkit.store.config import Setting
 
 

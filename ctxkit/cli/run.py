@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxkit.appending import check_id
 from ctxkit.cli import io
 from ctxkit.cli.amounts import tokens
 from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Sending, Writing
@@ -23,7 +22,8 @@ from ctxkit.core.select import Selection
 from ctxkit.core.transcript import MAIN
 from ctxkit.errors import BadTools, CtxkitError, DamagedOp, DoesNotFit, ExitCode, NoSuchLog, UnknownAgent, Usage
 from ctxkit.log import Log
-from ctxkit.opened import NOW
+from ctxkit.logfile.append import check_id
+from ctxkit.logfile.open import NOW
 from ctxkit.store.config import Config
 from ctxkit.store.folder import SIDECAR
 from ctxkit.store.source import Source
@@ -242,7 +242,7 @@ def send(log: Log, sending: Sending, *, after: str = PRINTED) -> None:
     if stated is not None:
         log.config.set_flags({"overhead": str(stated)})
     if sending.tools is not None:
-        from ctxkit.assembling import tools_in
+        from ctxkit.logfile.assembly import tools_in
 
         words = words_given(log, "--tools", sending.tools, after=after, refused=BadTools, largest=BODY)
         log.tools = tools_in(words, f"--tools {sending.tools}", after)
@@ -277,7 +277,7 @@ def words_given(
 
     `after`: what did not happen where it fails; `refused`: the error for what is no text; `largest`: its bytes.
     """
-    from ctxkit.assembling import decoded, words_of
+    from ctxkit.logfile.assembly import decoded, words_of
 
     if file != "-":
         return words_of(file, option, after, refused, largest)

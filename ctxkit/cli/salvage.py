@@ -7,12 +7,12 @@ from typing import Annotated
 import msgspec
 import typer
 
-from ctxkit.chain import head
 from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.errors import CannotCreate, Usage
 from ctxkit.log import Log
+from ctxkit.logfile.chain import head
 from ctxkit.salvaging import Range, Salvaged
 from ctxkit.store.atomic import create
 

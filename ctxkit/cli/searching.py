@@ -28,12 +28,12 @@ from ctxkit.errors import (
     Usage,
 )
 from ctxkit.log import Log
+from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.recalling import Hit, Search, chosen, states
 from ctxkit.store.folder import START, may_be_log, walk
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
-from ctxkit.tolerant import one_of_many
 
 if TYPE_CHECKING:
     from ctxkit.cli.deadline import Deadline

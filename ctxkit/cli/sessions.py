@@ -19,7 +19,7 @@ from ctxkit.core.times import seconds
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
 from ctxkit.finding import Found, Session, chosen, find_sessions, homes
 from ctxkit.formats import registry
-from ctxkit.tolerant import one_of_many
+from ctxkit.logfile.tolerant import one_of_many
 
 if TYPE_CHECKING:
     from ctxkit.mentioning import Mentioning

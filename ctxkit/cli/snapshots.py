@@ -117,7 +117,7 @@ def _remove(
             error.message += ": nothing was removed"
             raise
     else:
-        from ctxkit.configuring import Configured
+        from ctxkit.logfile.config import Configured
 
         config = Configured(log, sidecar=sidecar, env=os.environ).load()
         zoned(config, utc=io.Streams.utc)

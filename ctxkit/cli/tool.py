@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.appending import check_id
 from ctxkit.cli import io
 from ctxkit.cli.params import Reading, Writing, takes
 from ctxkit.cli.run import CHANGED, finish_reading, opened
 from ctxkit.core.ops import sealed
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
+from ctxkit.logfile.append import check_id
 from ctxkit.policies.filter import LARGEST, PROVIDERS
 
 HINT = "ctxkit tool schema --for openai, ctxkit tool call LOG FILE, or ctxkit tool cleanup LOG ID"

@@ -13,7 +13,7 @@ from ctxkit.cli.run import finish_reading, now_of, opened, write
 from ctxkit.core.ops import Op
 from ctxkit.errors import Usage
 from ctxkit.log import Log
-from ctxkit.parameters import counted_from
+from ctxkit.logfile.parameters import counted_from
 from ctxkit.policies import window
 
 ACTIONS = ("set", "add", "sub", "reset", "default", "off")

@@ -1,7 +1,7 @@
 """Unreadable: a record whose values are of kinds that its format never has; what stands for it, and which errors tell.
 
 Readers and formats look at values as their program writes them. Where one is of another kind (a list for a name), the
-error ends at the record, not at the log: `tolerant.py` is the net.
+error ends at the record, not at the log: `logfile/tolerant.py` is the net.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def pairs(path: Path, kind: str, times: int) -> Iterator[Pair]:
 
 
 def _whole(path: Path, kind: str) -> None:
-    from ctxkit.reading import read
+    from ctxkit.logfile.read import read
 
     opening = read(path)
     if opening.format.name != kind:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ctxkit.counting import Counting
 from ctxkit.log import Log
+from ctxkit.logfile.open import words
 from ctxkit.measuring import measure
-from ctxkit.opened import words
 from tests.bench import logs
 from tests.bench import session as sessions
 from tests.bench.__main__ import CTXKIT, HERE, MB, environment_in, spread

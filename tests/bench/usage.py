@@ -30,8 +30,8 @@ from ctxkit.counting import Counting
 from ctxkit.errors import DoesNotFit
 from ctxkit.formats.base import SessionFormat
 from ctxkit.log import Log
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.measuring import measure
-from ctxkit.opened import OpenedLog
 from ctxkit.recorded import Session
 from ctxkit.tokens.calibration import Calibration
 from tests.shared import HERE, SHARED

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import appending
 from ctxkit.errors import WriteFailed
+from ctxkit.logfile import append
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message, shown, small
 
 
@@ -91,7 +91,7 @@ def test_all_or_nothing(tmp_path: Path, bad: str) -> None:
 
 def test_failure_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says how many of them are there."""
-    path, real, calls = small(tmp_path), appending.append_line, []
+    path, real, calls = small(tmp_path), append.append_line, []
 
     def append_line(*args: object, **more: object) -> None:
         calls.append(args)
@@ -99,7 +99,7 @@ def test_failure_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             raise WriteFailed("no space")
         real(*args, **more)
 
-    monkeypatch.setattr(appending, "append_line", append_line)
+    monkeypatch.setattr(append, "append_line", append_line)
     ran = ctxkit("add", path, "-", "--messages", stdin=lines(*(message("user", str(n)) for n in range(3))))
     assert (ran.code, ran.err) == (74, "ctxkit: no space; 1 of 3 messages were added\n")
     assert shown(path)[-1] == 12

@@ -25,10 +25,11 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Log, appending, finding
+from ctxkit import Log, finding
 from ctxkit.core.snapshot import HAND
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, ExitCode
+from ctxkit.logfile import append
 from ctxkit.pinning import reference
 from ctxkit.store.snapshots import pieces
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
@@ -145,13 +146,13 @@ def snapshot(folder: Path) -> dict[str, str]:
 @contextmanager
 def wrapped_append(monkeypatch: pytest.MonkeyPatch, before: Callable[[Path], None]) -> Iterator[None]:
     """Something happens between the decision and the append."""
-    real = appending.append_line
+    real = append.append_line
 
     def append_line(path: Path, *args: Any, **more: Any) -> None:
         before(path)
         real(path, *args, deadline=0.05, **more)
 
-    monkeypatch.setattr(appending, "append_line", append_line)
+    monkeypatch.setattr(append, "append_line", append_line)
     yield
 
 

@@ -129,7 +129,9 @@ CATALOGUE: dict[str, Entry] = {
         "",
         ("tests/store/test_atomic.py::test_what_killed_processes_left_is_swept",),
     ),
-    "F23": Entry("two `config set` at once", "both keys", "", ("tests/test_configuring.py::test_no_change_is_lost",)),
+    "F23": Entry(
+        "two `config set` at once", "both keys", "", ("tests/logfile/test_config.py::test_no_change_is_lost",)
+    ),
     "F24": Entry(
         "closed standard streams",
         "nothing else is written to the log; no output: exit 74",

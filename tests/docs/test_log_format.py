@@ -145,8 +145,8 @@ def _is_code(value: object) -> bool:
 def test_damage_codes() -> None:
     """The page has the codes that the code reports, all of them and no others."""
     places = [*(ROOT / "ctxkit/store").glob("*.py"), ROOT / "ctxkit/core/ledger.py", ROOT / "ctxkit/checking.py"]
-    places += [ROOT / "ctxkit/surroundings.py", ROOT / "ctxkit/chain.py", ROOT / "ctxkit/reading.py"]
-    places.append(ROOT / "ctxkit/tolerant.py")
+    places += [ROOT / "ctxkit/surroundings.py", ROOT / "ctxkit/logfile/chain.py", ROOT / "ctxkit/logfile/read.py"]
+    places.append(ROOT / "ctxkit/logfile/tolerant.py")
     places.append(ROOT / "ctxkit/formats/chat.py")
     places.append(ROOT / "ctxkit/formats/claude_code/proofs.py")
     places += [ROOT / "ctxkit/soundness.py", ROOT / "ctxkit/formats/mending.py"]

@@ -10,7 +10,7 @@ import pytest
 from ctxkit.core.messages import Call, Content, Part, Result
 from ctxkit.formats.restating import WORDLESS, Restating
 from ctxkit.given import given
-from ctxkit.stubs import with_arguments
+from ctxkit.logfile.stubs import with_arguments
 
 Rows = list[dict[str, Any]]
 TABLE: list[tuple[Rows, Rows]] = [

@@ -21,8 +21,8 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.transcript import Cut, View
 from ctxkit.errors import CtxkitError
 from ctxkit.formats.chat_lines import lines
-from ctxkit.opened import OpenedLog
-from ctxkit.reading import read_source
+from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.read import read_source
 
 FOLDERS = ("claude-code", "codex", "pi", "copilot-cli", "mini-swe-agent", "swe-agent")
 MADE = "made"

@@ -15,7 +15,7 @@ from tests.formats.pi import logs as pi
 
 def chat(spec: str) -> Transcript:
     """A native log in a line: `user`, `call:a`, `result:a`, and any other role."""
-    from ctxkit.reading import read_source
+    from ctxkit.logfile.read import read_source
     from ctxkit.store.source import Source
 
     rows = []

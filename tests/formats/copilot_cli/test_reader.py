@@ -13,7 +13,7 @@ from ctxkit.core.context import names
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Text
 from ctxkit.core.replay import fold
-from ctxkit.reading import read, reread
+from ctxkit.logfile.read import read, reread
 from tests.formats.copilot_cli import logs
 from tests.shared import SHARED
 

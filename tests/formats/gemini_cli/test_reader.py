@@ -13,7 +13,7 @@ from ctxkit.core.ledger import build
 from ctxkit.core.messages import Text
 from ctxkit.core.replay import fold
 from ctxkit.formats.gemini_cli import FORMAT
-from ctxkit.reading import read, reread
+from ctxkit.logfile.read import read, reread
 from tests.formats import reading
 from tests.formats.gemini_cli import logs
 

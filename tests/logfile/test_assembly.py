@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from ctxkit.assembling import FILES, LARGEST, decoded, words_of
 from ctxkit.core.assembly import Assembled
 from ctxkit.errors import BadConfig, CtxkitError, NoSuchLog, ReadFailed, Usage
+from ctxkit.logfile.assembly import FILES, LARGEST, decoded, words_of
 from tests.cli.runner import SMALL, ctxkit, good, lines, message
 from tests.validators.anthropic_rules import problems as anthropic_problems
 from tests.validators.openai_rules import problems as openai_problems
 
-GOLDEN = Path(__file__).resolve().parents[1] / "fixtures" / "assembly"
+GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "assembly"
 
 
 def log(folder: Path, config: str, raw: bytes = SMALL) -> Path:

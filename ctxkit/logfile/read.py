@@ -1,6 +1,6 @@
 """Reading a log from start to end: which format it has, its transcript, its sidecar's ops.
 
-Pipeline: `store` (bytes, blocks) -> `formats` (reader) -> `Opening`, which `opened.py` works on.
+Pipeline: `store` (bytes, blocks) -> `formats` (reader) -> `Opening`, which `logfile/open.py` works on.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.unreadable import attempt, is_unreadable
-from ctxkit.emptiness import LARGE, silence
 from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats import chat, containers, detection, registry
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.foreign import TRACES
+from ctxkit.logfile.empty_messages import LARGE, silence
+from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.records import LaidOut, RecordReader
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source, open_log, spool
-from ctxkit.tolerant import TolerantReader, in_full, passed_over
 
 FRAGMENTS = frozenset({"torn-tail", "torn-line", "torn-prefix", "nul-block"})
 """Damage that a log without any whole record may have: its first append was cut off."""

@@ -32,12 +32,12 @@ from ctxkit.core.times import iso, seconds
 from ctxkit.core.transcript import Transcript
 from ctxkit.errors import BadConfig, BadTime, DamagedOp, Misfit, NoPermission, UnknownOp
 from ctxkit.formats.chat import content_of
-from ctxkit.reading import Opening, Progress, back, identity_of, read
-from ctxkit.reading import content_of as content_in
+from ctxkit.logfile.read import Opening, Progress, back, identity_of, read
+from ctxkit.logfile.read import content_of as content_in
+from ctxkit.logfile.stubs import stubbed
 from ctxkit.store.config import Config, load
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import Source
-from ctxkit.stubs import stubbed
 
 if TYPE_CHECKING:
     from ctxkit.tokens.tools import Tool

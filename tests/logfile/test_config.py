@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.configuring import Configured, as_typed, overridden
 from ctxkit.errors import BadConfig, CtxkitError, ExitCode, NoPermission, NoSuchLog, NothingChanges, Usage
+from ctxkit.logfile.config import Configured, as_typed, overridden
 from ctxkit.store.config import AGENT, load, variable_of
 from ctxkit.store.keys import KEYS, Key
 from ctxkit.store.profiles import PROFILES, profile
@@ -417,7 +417,7 @@ sys.exit(run(["config", sys.argv[2], "set", "now", "wall"]))
 def test_killed(log: Path) -> None:
     """Killed at any of its calls on the files: the old config or the new one, whole; a second try does it."""
     file = config_file(log)
-    root = str(Path(__file__).resolve().parents[1])
+    root = str(Path(__file__).resolve().parents[2])
     old = profile("session")
     new = with_key(old, ("now",), "wall")
     outcomes = set()

@@ -18,9 +18,9 @@ from ctxkit.errors import Unforeseen, UnknownFormat
 from ctxkit.formats import chat, registry
 from ctxkit.formats.base import Block, Row
 from ctxkit.formats.codex.reader import CodexReader
+from ctxkit.logfile.tolerant import MOST, TolerantReader, one_of_many
 from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.source import Source
-from ctxkit.tolerant import MOST, TolerantReader, one_of_many
 from tests.cli.runner import ctxkit
 from tests.damage.sessions import ALL, LINES, told
 from tests.fuzz.seeds import FAMILIES, seeds

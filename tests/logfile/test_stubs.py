@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Call, Content, Part, Result, Text, Thinking
-from ctxkit.stubs import of_call, of_result, stubbed
+from ctxkit.logfile.stubs import of_call, of_result, stubbed
 
 THOUGHT = Thinking("hm", {"type": "thinking", "thinking": "hm", "signature": "abc"})
 

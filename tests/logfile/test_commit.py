@@ -10,9 +10,9 @@ from unittest import mock
 import pytest
 
 from ctxkit import Log
-from ctxkit.committing import sizes
 from ctxkit.core.derive.usage import Figures
 from ctxkit.errors import Usage, WriteFailed
+from ctxkit.logfile.commit import sizes
 from tests.build import lines
 from tests.cli.runner import FOREIGN
 

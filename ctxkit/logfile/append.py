@@ -25,8 +25,8 @@ from ctxkit.core.transcript import OpLine
 from ctxkit.errors import BadMessage, ForeignLog, Usage
 from ctxkit.formats.base import Row
 from ctxkit.formats.chat import FOREIGN
-from ctxkit.opened import OpenedLog
-from ctxkit.reading import read_source, reread
+from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.read import read_source, reread
 from ctxkit.store.append import append_line, make_durable
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.source import Source, open_log

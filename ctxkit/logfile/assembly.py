@@ -22,7 +22,7 @@ from ctxkit.errors import BadConfig, BadTools, CtxkitError, NoPermission, NoSuch
 from ctxkit.formats.columns import Columns
 
 if TYPE_CHECKING:
-    from ctxkit.opened import OpenedLog
+    from ctxkit.logfile.open import OpenedLog
     from ctxkit.tokens.tools import Tool
 
 LARGEST = 1 << 20

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Content, Message, Other, Part, Text, Thinking
-from ctxkit.emptiness import AT_EITHER_END, Silence, silence
+from ctxkit.logfile.empty_messages import AT_EITHER_END, Silence, silence
 
 SAYS: list[Part] = [Text("x")]
 

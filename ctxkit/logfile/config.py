@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxkit.assembling import PATHS, missing
 from ctxkit.errors import BadConfig, CannotCreate, NoPermission, NothingChanges, Usage
+from ctxkit.logfile.assembly import PATHS, missing
 from ctxkit.store import config, profiles, tomledit, tomlread
 from ctxkit.store.config import AGENT, ONLY, Config, Setting, key_of
 from ctxkit.store.keys import Key, written

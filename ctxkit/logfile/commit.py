@@ -1,6 +1,6 @@
 """Committing: what is decided becomes an op of the log: stamped, sized, and appended once.
 
-Pipeline: `policies` decide, `Log` (a method per command) calls `commit`, `appending.py` appends.
+Pipeline: `policies` decide, `Log` (a method per command) calls `commit`, `logfile/append.py` appends.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from functools import partial
 
 import msgspec
 
-from ctxkit.appending import AppendingLog, OpsCame
 from ctxkit.core.chain import head
 from ctxkit.core.decision import Decision, holds
 from ctxkit.core.derive.usage import Figures
@@ -18,6 +17,7 @@ from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
 from ctxkit.errors import UpdatedElsewhere, Usage
+from ctxkit.logfile.append import AppendingLog, OpsCame
 
 TRIES = 5
 """How often an op is decided, where others are appended meanwhile (replay 62)."""

@@ -15,7 +15,7 @@ from ctxkit.core.fit import faults
 from ctxkit.core.ops import Window
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
-from ctxkit.opened import BEFORE, OpenedLog
+from ctxkit.logfile.open import BEFORE, OpenedLog
 
 
 class Held(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from ctxkit.core.findings import Finding
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.errors import Usage
 from ctxkit.formats.base import Row
-from ctxkit.opened import OpenedLog
+from ctxkit.logfile.open import OpenedLog
 from ctxkit.store.accepted import accepted
 from ctxkit.store.jsonl import read_blocks
 

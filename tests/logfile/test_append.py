@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.appending import check_id, new_id, require_message
 from ctxkit.errors import BadMessage, CtxkitError, ForeignLog, UpdatedElsewhere, Usage
+from ctxkit.logfile.append import check_id, new_id, require_message
 from tests.build import lines
 from tests.cli.runner import FOREIGN
 

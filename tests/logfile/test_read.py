@@ -12,7 +12,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.errors import ManyConversations, NoSuchLog, UnknownFormat, Usage
 from ctxkit.formats.base import Block
-from ctxkit.reading import growing, read, reread
+from ctxkit.logfile.read import growing, read, reread
 from ctxkit.store.jsonl import BlockReader
 from tests.build import lines
 from tests.cli.runner import FOREIGN, ROOT, SMALL

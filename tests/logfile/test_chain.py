@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from ctxkit import CtxkitError, Log
-from ctxkit.chain import head, parting, proved
 from ctxkit.core.chain import link
 from ctxkit.core.ops import checksum
 from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import ExitCode, Usage
+from ctxkit.logfile.chain import head, parting, proved
 from tests.cli.runner import ctxkit, good
 from tests.lawful import as_bytes
 
