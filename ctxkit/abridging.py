@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ctxkit.content.text_segments import SPEAKS, Kind
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import dumps
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_call, of_parts, of_result, stubbed
 from ctxkit.policies.compact.abridge import abridged
-from ctxkit.policies.compact.source import SPEAKS, Kind
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 TRIES = 8

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctxkit.content.text_segments import SPEAKS, Piece
 from ctxkit.core.names import Name, Names
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.llm.chunks import Part, chunks, halved
 from ctxkit.llm.hooks import Hooks
 from ctxkit.policies.compact import story as words
-from ctxkit.policies.compact.source import SPEAKS, Piece
 from ctxkit.policies.compact.wording import Words
 from ctxkit.tokens.counter import AUTO, counter
 from ctxkit.tokens.models import limit

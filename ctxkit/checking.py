@@ -107,7 +107,7 @@ def _ops(log: OpenedLog) -> Iterator[Finding]:
 
 def _images(log: OpenedLog) -> Iterator[Finding]:
     """Pictures for which the provider would refuse a request of the context."""
-    from ctxkit.images import wrong  # brings the writers
+    from ctxkit.content.images import wrong  # brings the writers
 
     try:
         log.state()

@@ -16,7 +16,9 @@ from msgspec import structs
 
 from ctxkit.abridging import abridge
 from ctxkit.asking import MODEL, RULES, Asking, Told
-from ctxkit.calls import Calls
+from ctxkit.content.calls import Calls
+from ctxkit.content.facts import facts, kept
+from ctxkit.content.text_segments import SPEAKS, Piece
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
 from ctxkit.core.derive.synthetic_messages import Kind, kind
@@ -36,9 +38,7 @@ from ctxkit.masking import maskable
 from ctxkit.piecespool import spooled
 from ctxkit.policies.compact.candidates import FEWEST, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
 from ctxkit.policies.compact.extract import Count, Extraction
-from ctxkit.policies.compact.facts import facts, kept
 from ctxkit.policies.compact.mask import mask
-from ctxkit.policies.compact.source import SPEAKS, Piece
 from ctxkit.policies.compact.story import worded
 from ctxkit.policies.compact.truncate import left_out, these
 from ctxkit.policies.trim import LONG

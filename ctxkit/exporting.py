@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ctxkit import thinking
+from ctxkit.content import thinking
 from ctxkit.core import integrity
 from ctxkit.core.context import windowed
 from ctxkit.core.messages import Content, Part, Repairs, Result

@@ -1,6 +1,6 @@
 """Writing a context with the pictures that its provider takes.
 
-Pipeline: a log -> `images.py` says which pictures the provider refuses -> what is written, without these where that is
+Pipeline: a log -> `content/images.py` says which pictures the provider refuses -> what is written, without these where that is
 asked. Nothing is appended.
 """
 
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from ctxkit.content.image_rules import Picture, refusals, too_many
+from ctxkit.content.images import encoded, limits_of, pictures, without, words
 from ctxkit.core.derive.image_size import ImageLimits
 from ctxkit.exporting import Exported, export
 from ctxkit.formats.base import Written
 from ctxkit.formats.targets import REQUESTS, TARGETS
-from ctxkit.images import encoded, limits_of, pictures, without, words
-from ctxkit.policies.images import Picture, refusals, too_many
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

@@ -16,6 +16,8 @@ from typing import Any
 import msgspec
 
 from ctxkit.checkpointing import shelf as shelf
+from ctxkit.content.gist import FAILED, gist, shortened
+from ctxkit.content.text_segments import Kind, Piece, Reader, all_pieces
 from ctxkit.core.context import Entry, entry, listed, shown_names, window_seconds
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
@@ -24,8 +26,6 @@ from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.policies.compact.source import Kind, Piece, Reader, all_pieces
-from ctxkit.policies.gist import FAILED, gist, shortened
 from ctxkit.policies.retention import expired
 from ctxkit.store.opening import require_file
 from ctxkit.store.sidecar import Sidecar

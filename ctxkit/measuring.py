@@ -13,6 +13,7 @@ from itertools import islice
 from math import ceil
 
 from ctxkit.around import added
+from ctxkit.content.thinking import first_change, without
 from ctxkit.core.context import Entry, shown_names
 from ctxkit.core.derive.usage import Figures, Measured, whole
 from ctxkit.core.messages import Content
@@ -22,7 +23,6 @@ from ctxkit.counting import Counting
 from ctxkit.limits import context_limit
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.recorded import Session
-from ctxkit.thinking import first_change, without
 from ctxkit.tokens.models import named
 from ctxkit.tokens.preserved import binds
 

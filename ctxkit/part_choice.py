@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ctxkit.content.parts import is_image, may_hold_images, shown
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
@@ -18,7 +19,6 @@ from ctxkit.core.text.json_text import canonical, finite
 from ctxkit.counting import PER_IMAGE, Counting
 from ctxkit.errors import Usage
 from ctxkit.formats.bodies import kind_of
-from ctxkit.parts import is_image, may_hold_images, shown
 from ctxkit.policies.forget import Part as PartOf
 from ctxkit.store.keys import amount
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ctxkit.content.text_segments import Kind, Piece, each_piece
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.messages import Content
 from ctxkit.core.names import ItemName, Name
-from ctxkit.policies.compact.source import Kind, Piece, each_piece
 from ctxkit.store.spool import Spooled
 
 

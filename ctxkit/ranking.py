@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ctxkit.calls import Calls
+from ctxkit.content.calls import Calls
 from ctxkit.core.context import entry
 from ctxkit.core.derive import synthetic_messages
 from ctxkit.core.derive.synthetic_messages import Kind

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
 
-from ctxkit import thinking
+from ctxkit.content import thinking
 from ctxkit.core import integrity
 from ctxkit.core.context import names
 from ctxkit.core.integrity import NO_RESULT

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from ctxkit.calls import Calls
+from ctxkit.content.calls import Calls
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.names import Name, Names

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxkit.calls import Calls
+from ctxkit.content.calls import Calls
 from ctxkit.core.board import shortening
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Call, Content, Image, Message, Result

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ctxkit.content.thinking import unsent
 from ctxkit.core.assembly import NOTHING, Assembly
 from ctxkit.core.derive.usage import Beside, Figures, Measured
 from ctxkit.core.ended import ended
@@ -25,7 +26,6 @@ from ctxkit.formats.columns import Columns
 from ctxkit.limits import context_limit, stated_limit
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.logfile.parameters import Held, Parameters, parameters
-from ctxkit.thinking import unsent
 
 Level = Literal["green", "yellow", "red"]
 

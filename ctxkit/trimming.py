@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from ctxkit.around import beside, tools_of
-from ctxkit.calls import Calls
+from ctxkit.content.calls import Calls
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import names as through
 from ctxkit.core.decision import Decision
@@ -330,7 +330,7 @@ def _without_images(log: CommittingLog, asked: Asked) -> Trimming:
 
     A summary of what is dropped is an op that takes no parts: `export` leaves these pictures out.
     """
-    from ctxkit.images import beyond, parts_of, without  # brings the writers
+    from ctxkit.content.images import beyond, parts_of, without  # brings the writers
 
     out = beyond(log) if asked.images and not log.config["trim.summarize"] else []
     if not out:

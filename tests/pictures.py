@@ -105,4 +105,4 @@ if __name__ == "__main__":
     import pytest
 
     os.environ["CTXKIT_SAMPLES"] = "36"
-    sys.exit(pytest.main(["-q", "tests/test_images.py"]))
+    sys.exit(pytest.main(["-q", "tests/content/test_images.py"]))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit.content.parts import shown
 from ctxkit.core import ops
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Image, Result, Text, Thinking
@@ -17,7 +18,6 @@ from ctxkit.errors import NothingChanges, UnknownOp, Usage
 from ctxkit.formats.targets import REQUESTS, SESSIONS, TARGETS
 from ctxkit.log import Log
 from ctxkit.part_choice import Size, chosen
-from ctxkit.parts import shown
 from tests import pictures
 from tests.shared import transcripts
 from tests.validators import image_rules

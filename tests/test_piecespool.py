@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.core.names import ItemName, Name
 from ctxkit.piecespool import spooled
-from ctxkit.policies.compact.source import all_pieces
 
 SAID: list[tuple[Name, Content]] = [
     (1, Content("user", [Text("fix \ud800 the\nlogin")])),

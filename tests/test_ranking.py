@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.calls import Calls
+from ctxkit.content.calls import Calls
 from ctxkit.core.names import Name
 from ctxkit.log import Log
 from ctxkit.policies.trim import Rank

@@ -9,11 +9,11 @@ import typer
 from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, words_given
+from ctxkit.content.gist import FAILED
 from ctxkit.errors import BadSummary
 from ctxkit.keeping import Taken
 from ctxkit.llm.hooks import Hooks
 from ctxkit.log import Log
-from ctxkit.policies.gist import FAILED
 
 
 @takes(Looking, Reading)

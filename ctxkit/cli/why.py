@@ -10,6 +10,7 @@ from ctxkit.cli import io, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, with_dash
+from ctxkit.content.thinking import unsent
 from ctxkit.core.ended import role_of
 from ctxkit.core.names import Name
 from ctxkit.core.reasons import Reason, Reasons
@@ -18,7 +19,6 @@ from ctxkit.core.state import State
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import Usage
 from ctxkit.remedies import Remedies, Remedy
-from ctxkit.thinking import unsent
 
 
 @takes(Looking, Reading)

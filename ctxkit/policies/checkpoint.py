@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ctxkit.content.identifiers import BARE, without_documents
 from ctxkit.core.derive.files import SHELL, changes, script, touches
 from ctxkit.core.messages import Call, Content, Result, Text
-from ctxkit.policies.compact.items import BARE, without_documents
 
 STATUS = re.compile(
     r"(?:\bexit(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)|\breturncode|\breturned code)\W{0,3}(-?\d+)", re.I

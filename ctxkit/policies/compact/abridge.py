@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.policies.compact.cover import Line, cover
 from ctxkit.policies.compact.fragments import fragments
-from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.worth import Course, Worth
 
 Count = Callable[[Sequence[str]], Sequence[int]]

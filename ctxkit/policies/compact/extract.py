@@ -1,6 +1,6 @@
 """extract: a summary by rules alone: what was said, word for word, the lines that keep most of what is needed later.
 
-Pieces are cut into fragments (`fragments.py`), files are listed (`touched.py`); each line is worth what
+Pieces are cut into fragments (`fragments.py`), files are listed (`content/touched_files.py`); each line is worth what
 it keeps that nothing taken keeps yet (`worth.py`); the best for their tokens are taken until the budget is used
 (`cover.py`) and put into words (`wording.py`). The same pieces give the same text.
 """
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from ctxkit.content.text_segments import Piece
+from ctxkit.content.touched_files import File, touched
 from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.cover import Line, cover
 from ctxkit.policies.compact.fragments import MOST, Fragment, Fragments
-from ctxkit.policies.compact.source import Piece
-from ctxkit.policies.compact.touched import File, touched
 from ctxkit.policies.compact.wording import INDEX, Words
 from ctxkit.policies.compact.worth import Course, Worth
 

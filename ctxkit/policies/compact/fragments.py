@@ -1,7 +1,7 @@
 """Fragments: pieces cut into what a summary can take or leave: a line, or a sentence of a long one.
 
 A line that stands several times is one fragment, where it stands last. Each knows what it keeps: items, and facts by
-class as `facts.py` counts them. Of so many lines that no summary holds them, those are held that are worth most.
+class as `content/facts.py` counts them. Of so many lines that no summary holds them, those are held that are worth most.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from ctxkit.policies.compact.facts import (
+from ctxkit.content.facts import (
     FAILS,
     LONGEST,
     OLD_TEXTS,
@@ -23,8 +23,8 @@ from ctxkit.policies.compact.facts import (
     of_line,
     sentences,
 )
-from ctxkit.policies.compact.items import Item, Sort, commands, named
-from ctxkit.policies.compact.source import SHOWN, Kind, Piece
+from ctxkit.content.identifiers import Item, Sort, commands, named
+from ctxkit.content.text_segments import SHOWN, Kind, Piece
 
 PROSE = frozenset({Kind.USER, Kind.ASSISTANT, Kind.SUMMARY, Kind.NOTICE})
 CUT = re.compile(r".{1,240}(?:(?<=[\s,;)\]}>])|$)|.{240}", re.S)
@@ -73,7 +73,7 @@ class Fragment(msgspec.Struct, gc=False):
 
 class Fragments:
     """The `lines` of these pieces, in order; linear in their characters. Paths that a call names are none: they are
-    listed by themselves (`touched.py`). `pieces`: those that the lines are of, by their places, without their texts.
+    listed by themselves (`content/touched_files.py`). `pieces`: those that the lines are of, by their places, without their texts.
     """
 
     def __init__(

@@ -10,11 +10,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
+from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.names import Names
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import ends, redact
 from ctxkit.policies.compact.extract import Count, extract
-from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.truncate import these
 from ctxkit.policies.compact.wording import Label, Words
 

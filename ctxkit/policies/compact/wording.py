@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
+from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.touched_files import File
 from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.fragments import Fragment
-from ctxkit.policies.compact.source import Kind, Piece
-from ctxkit.policies.compact.touched import File
 from ctxkit.policies.compact.truncate import these
 
 EDITED, READ, MESSAGES = "Files edited", "Files read", "Messages"

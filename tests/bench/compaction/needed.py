@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from ctxkit.policies.compact.items import Item, Sort, items
-from ctxkit.policies.compact.source import Kind, Piece
+from ctxkit.content.identifiers import Item, Sort, items
+from ctxkit.content.text_segments import Kind, Piece
 
 AHEAD = 60
 """Messages of the agent in the suffix that are looked at."""

@@ -17,13 +17,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, TypeVar
 
+from ctxkit.content import facts as facts_
+from ctxkit.content import identifiers as items_
+from ctxkit.content import text_segments as source_
+from ctxkit.content.facts import facts
+from ctxkit.content.identifiers import Item
+from ctxkit.content.text_segments import Piece, all_pieces
 from ctxkit.core.messages import Content
-from ctxkit.policies.compact import facts as facts_
-from ctxkit.policies.compact import items as items_
-from ctxkit.policies.compact import source as source_
-from ctxkit.policies.compact.facts import facts
-from ctxkit.policies.compact.items import Item
-from ctxkit.policies.compact.source import Piece, all_pieces
 from ctxkit.store.sidecar import user_cache
 from tests.bench.compaction import cases as cases_
 from tests.bench.compaction import needed as needed_

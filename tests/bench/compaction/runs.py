@@ -8,9 +8,9 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple
 
+from ctxkit.content.identifiers import Item
+from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.messages import Content
-from ctxkit.policies.compact.items import Item
-from ctxkit.policies.compact.source import all_pieces
 from tests.bench.compaction.baselines import BASELINES, Compacted
 from tests.bench.compaction.cases import tokens
 from tests.bench.compaction.langchain import trimmed

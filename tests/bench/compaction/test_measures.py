@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.policies.compact.facts import facts
-from ctxkit.policies.compact.items import Item, Sort
-from ctxkit.policies.compact.source import Kind, Piece
+from ctxkit.content.facts import facts
+from ctxkit.content.identifiers import Item, Sort
+from ctxkit.content.text_segments import Kind, Piece
 from tests.bench.compaction.measures import harmonic, scores
 from tests.bench.compaction.needed import AHEAD, Needed, needed, stands_in
 

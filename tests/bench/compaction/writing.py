@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ctxkit.policies.compact.items import Item
+from ctxkit.content.identifiers import Item
 from tests.bench.__main__ import ROOT
 from tests.bench.compaction import page
 from tests.bench.compaction.cases import tokens

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.content.text_segments import Kind
 from ctxkit.policies.compact.abridge import GAP, LEFT_OUT, NOTE, abridged
-from ctxkit.policies.compact.source import Kind
 
 
 def count(texts: Sequence[str]) -> list[int]:

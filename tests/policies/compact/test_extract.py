@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.content.facts import facts, kept
+from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.names import Names
 from ctxkit.policies.compact.extract import Extraction, extract
-from ctxkit.policies.compact.facts import facts, kept
-from ctxkit.policies.compact.source import Kind, Piece
-from tests.policies.compact.test_facts import SAID
+from tests.content.test_facts import SAID
 
 NOISE = [
     Piece(n, Kind.RESULT, "\n".join(f"line {n} {k} of plain output" for k in range(20)), "Bash") for n in range(9, 60)

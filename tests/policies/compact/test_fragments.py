@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from ctxkit.content.facts import CLASSES, facts
+from ctxkit.content.identifiers import Item, Sort
+from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.derive.files import Touch
-from ctxkit.policies.compact.facts import CLASSES, facts
 from ctxkit.policies.compact.fragments import Fragment, Fragments, fragments
-from ctxkit.policies.compact.items import Item, Sort
-from ctxkit.policies.compact.source import Kind, Piece
-from tests.policies.compact.test_facts import SAID
+from tests.content.test_facts import SAID
 
 
 def test_lines_know_their_facts_as_they_are_counted() -> None:

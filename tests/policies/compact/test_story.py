@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.names import Names
 from ctxkit.policies.compact import story
-from ctxkit.policies.compact.source import Kind, Piece
 from ctxkit.policies.compact.wording import Words
 from ctxkit.tokens import pieces as shapes
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ctxkit.content.text_segments import Kind, Piece, all_pieces
+from ctxkit.content.touched_files import touched
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.messages import Call, Content, Result
 from ctxkit.core.names import Name, Names
 from ctxkit.policies.compact.fragments import fragments
-from ctxkit.policies.compact.source import Kind, Piece, all_pieces
-from ctxkit.policies.compact.touched import touched
 from ctxkit.policies.compact.wording import Words, outline
-from tests.policies.compact.test_facts import SAID
+from tests.content.test_facts import SAID
 
 WHOLE = """\
 [messages 1-6 in short, word for word; #N is message N, … marks what is left out]

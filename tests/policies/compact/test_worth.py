@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ctxkit.content.identifiers import Item, Sort
+from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.touched_files import File, touched
 from ctxkit.core.derive.files import Touch
 from ctxkit.policies.compact.fragments import Fragment, fragments
-from ctxkit.policies.compact.items import Item, Sort
-from ctxkit.policies.compact.source import Kind, Piece
-from ctxkit.policies.compact.touched import File, touched
 from ctxkit.policies.compact.worth import CLASSES, EASE, Course, Worth, again
 
 

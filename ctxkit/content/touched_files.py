@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ctxkit.content.identifiers import Item, Sort, short
+from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.names import Name, Names
-from ctxkit.policies.compact.items import Item, Sort, short
-from ctxkit.policies.compact.source import Kind, Piece
 
 NAMED = 3
 """Messages that a listed file names, the newest ones."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.touched_files import touched
 from ctxkit.core.derive.files import How, Touch
-from ctxkit.policies.compact.source import Kind, Piece
-from ctxkit.policies.compact.touched import touched
 
 
 def piece(name: int, path: str, how: How) -> Piece:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.content.gist import LONGEST, gist, shortened
+from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.derive.files import Touch
-from ctxkit.policies.compact.source import Kind, Piece
-from ctxkit.policies.gist import LONGEST, gist, shortened
 
 WORK = [
     Piece(1, Kind.USER, "Users are logged out. Find out why!"),

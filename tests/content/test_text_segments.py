@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.content.text_segments import Kind, Piece, all_pieces
 from ctxkit.core.messages import Call, Content, Result, Text, Thinking
-from ctxkit.policies.compact.source import Kind, Piece, all_pieces
 
 
 def pieces(name: int, content: Content) -> list[Piece]:

@@ -1,7 +1,7 @@
 """Gist: what a context is about, in two to four sentences: done, decided, asked last, unfinished. Made by rules.
 
 Pipeline: `keeping.py` puts it into a snapshot's head, so that a list of snapshots says what each holds. The facts are
-those that a compact keeps (`policies/compact/facts.py`).
+those that a compact keeps (`content/facts.py`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ctxkit.policies.compact.facts import SENTENCE, WORD, facts
-from ctxkit.policies.compact.source import Kind, Piece
+from ctxkit.content.facts import SENTENCE, WORD, facts
+from ctxkit.content.text_segments import Kind, Piece
 
 LONGEST = 600
 """Characters of a summary."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.content.image_rules import Picture, refusals, too_many
 from ctxkit.core.derive.image_size import ImageLimits
-from ctxkit.policies.images import Picture, refusals, too_many
 
 LIMITS = ImageLimits("p", side=80, many=3, side_of_many=20, most=6, encoded=500, decoded=350, images=900, request=1500)
 

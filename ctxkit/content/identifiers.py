@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from ctxkit.policies.compact.source import Piece
+from ctxkit.content.text_segments import Piece
 
 
 class Sort(IntEnum):

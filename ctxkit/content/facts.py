@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from math import ceil
 
+from ctxkit.content.identifiers import commands, short
+from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.names import Name
-from ctxkit.policies.compact.items import commands, short
-from ctxkit.policies.compact.source import Kind, Piece
 
 Fact = tuple[str, str]
 """Class and words."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.calls import Calls
+from ctxkit.content.calls import Calls
 from ctxkit.core.derive.files import Touch
 from tests.test_shares import edited
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.images import beyond, encoded, limits_of, own_limits, wrong
-from ctxkit.images import pictures as pictures_of
+from ctxkit.content.images import beyond, encoded, limits_of, own_limits, wrong
+from ctxkit.content.images import pictures as pictures_of
 from ctxkit.log import Log
 from tests import pictures
 

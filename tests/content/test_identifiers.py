@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ctxkit.policies.compact.items import Item, Sort, commands, items, named
-from ctxkit.policies.compact.source import Kind, Piece
+from ctxkit.content.identifiers import Item, Sort, commands, items, named
+from ctxkit.content.text_segments import Kind, Piece
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,6 @@ def test_each_line_of_a_script_is_looked_at_once(monkeypatch: pytest.MonkeyPatch
         looks += 1
         return bisect_right(*given)
 
-    monkeypatch.setattr("ctxkit.policies.compact.items.bisect_right", counted)
+    monkeypatch.setattr("ctxkit.content.identifiers.bisect_right", counted)
     assert list(commands(script))
     assert looks <= script.count("<<")

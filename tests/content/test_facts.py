@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.content import facts as facts_
+from ctxkit.content.facts import CLASSES, SHARE, WORD, facts, kept
+from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.sets.sequences import Again
-from ctxkit.policies.compact import facts as facts_
-from ctxkit.policies.compact.facts import CLASSES, SHARE, WORD, facts, kept
-from ctxkit.policies.compact.source import Kind, Piece
 
 EDIT = Touch("/work/app/src/a.py", "edit")
 READ = Touch("/work/app/src/b.py", "read")
