@@ -23,8 +23,8 @@ from ctxkit.core.ops import Compact, Undo
 from ctxkit.core.select import Selection
 from ctxkit.core.times import written
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Usage
-from ctxkit.limits import context_limit
 from ctxkit.llm.hooks import Hooks
+from ctxkit.measure.limit import context_limit
 from ctxkit.policies.compact.candidates import FEWEST, Keep
 from ctxkit.policies.trim import LONG
 from ctxkit.store.config import key_of

@@ -29,12 +29,12 @@ from ctxkit.core.ops import At, Compact
 from ctxkit.core.select import Selection
 from ctxkit.core.sets.sequences import Again
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import ModelFailed, NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.llm.hooks import Hooks
 from ctxkit.logfile.stubs import stubbed
 from ctxkit.masking import maskable
+from ctxkit.measure.count import PER_MESSAGE, Counting
 from ctxkit.piecespool import spooled
 from ctxkit.policies.compact.candidates import FEWEST, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
 from ctxkit.policies.compact.extract import Count, Extraction

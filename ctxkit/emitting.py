@@ -12,11 +12,9 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from ctxkit.around import tokens_of, tools_of
 from ctxkit.core import assembly
 from ctxkit.core.context import NO_LENS, listed
 from ctxkit.core.derive.usage import Figures
-from ctxkit.counting import Counting
 from ctxkit.enforcing import fit
 from ctxkit.errors import DoesNotFit
 from ctxkit.exporting import Exported
@@ -24,7 +22,9 @@ from ctxkit.formats.base import Written
 from ctxkit.logfile.commit import CommittingLog
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.logfile.read import read
-from ctxkit.measuring import measure
+from ctxkit.measure.count import Counting
+from ctxkit.measure.overhead import tokens_of, tools_of
+from ctxkit.measure.size import measure
 from ctxkit.store.source import Source
 from ctxkit.trimming import Asked
 

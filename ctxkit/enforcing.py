@@ -15,7 +15,7 @@ from msgspec import structs
 from ctxkit.core.derive.usage import Figures, Fit
 from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
 from ctxkit.formats.chat import content_of
-from ctxkit.limits import context_limit
+from ctxkit.measure.limit import context_limit
 from ctxkit.trimming import Asked, Trimming, look
 
 if TYPE_CHECKING:

@@ -108,8 +108,8 @@ def _preview(log: CommittingLog, asked: Request, model: str | None) -> dict[str,
         if asked.message_ids and not isinstance(error, NothingMatched):
             raise
         names, notes, scores = [], [error.message.removesuffix(": nothing was changed")], {}
-    from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
-    from ctxkit.measuring import Measuring
+    from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
+    from ctxkit.measure.size import Measuring
 
     measuring = Measuring(Counting(log))
     sizes = [round(size) for size in measuring.each(names)]
@@ -211,7 +211,7 @@ def _apply(log: CommittingLog, asked: Request) -> dict[str, Any]:
         decision = _decided(log, asked.mode, chosen, asked)
         if isinstance(decision.op, Forget):
             decision.op = msgspec.structs.replace(decision.op, answer=_answer(log, asked, decision.op))
-            from ctxkit.measuring import change  # brings sqlite3: only where tokens are counted
+            from ctxkit.measure.size import change  # brings sqlite3: only where tokens are counted
 
             log.tell(change(log, log.state_with(decision.op)))
         return decision

@@ -14,19 +14,19 @@ from typing import Any, BinaryIO, Generic, Literal, TypedDict, Unpack, cast, ove
 
 import msgspec
 
-from ctxkit.around import beside, tools_of
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import entry
 from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import dumps, loads
-from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
 from ctxkit.exporting import export
 from ctxkit.formats.restating import WORDLESS, Restating
 from ctxkit.given import Given, M, System, given
 from ctxkit.log import Log, summarize_dropped
 from ctxkit.logfile.stubs import stubbed, with_arguments
-from ctxkit.measuring import measure
+from ctxkit.measure.count import Counting
+from ctxkit.measure.overhead import beside, tools_of
+from ctxkit.measure.size import measure
 from ctxkit.policies.trim import Plan
 from ctxkit.tokens.tools import definitions
 from ctxkit.trimming import Asked, Trimming, as_op

@@ -272,8 +272,8 @@ def _agents(messages: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _tokens(log: OpenedLog, names: Sequence[Name]) -> Tokens:
-    from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
-    from ctxkit.measuring import Measuring
+    from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
+    from ctxkit.measure.size import Measuring
 
     measured = Measuring(Counting(log)).of(names)
     return Tokens(measured.tokens, measured.counter)

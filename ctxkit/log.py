@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from ctxkit.formats.base import Proofs, Written
     from ctxkit.keeping import Taken
     from ctxkit.llm.hooks import Hooks
+    from ctxkit.measure.status import Status
     from ctxkit.recovering import To
     from ctxkit.salvaging import Salvaged
-    from ctxkit.status import Status
     from ctxkit.trimming import Trimming, TrimSummary
 
 
@@ -139,7 +139,7 @@ class Log(CommittingLog):
     def weigh(self, after: State) -> None:
         """Count what an op makes of the context, where account of it is kept, unless it is counted."""
         if self.figures is None and self.meter is not None:
-            from ctxkit.measuring import change  # brings sqlite3: only where tokens are counted
+            from ctxkit.measure.size import change  # brings sqlite3: only where tokens are counted
 
             self.tell(change(self, after))
 
@@ -451,7 +451,7 @@ class Log(CommittingLog):
 
     def status(self, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
         """How full the context is, what is in it and out of it, and how the log is. `limit`: in tokens."""
-        from ctxkit.status import status
+        from ctxkit.measure.status import status
 
         return status(self, tokens=tokens, limit=limit, assembly=assembly)
 

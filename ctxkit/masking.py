@@ -16,7 +16,7 @@ from ctxkit.core.messages import Content, Image, Result
 from ctxkit.core.names import Name
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_result, stubbed
-from ctxkit.measuring import Measuring
+from ctxkit.measure.size import Measuring
 from ctxkit.policies.compact.mask import Masked, masked
 from ctxkit.ranking import Ranking
 

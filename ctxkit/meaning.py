@@ -16,7 +16,7 @@ from ctxkit.core.names import Name, Names
 from ctxkit.core.select import Selection, exchange_of, step_of
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched
-from ctxkit.limits import context_limit
+from ctxkit.measure.limit import context_limit
 from ctxkit.policies import meaning
 from ctxkit.policies.meaning import Offer
 from ctxkit.tokens.models import limit
@@ -127,8 +127,8 @@ class Meaning:
         return 100 * sum(self._tokens(shown)) / most if most else None
 
     def _tokens(self, shown: Sequence[Name]) -> Sequence[float]:
-        from ctxkit.counting import Counting
-        from ctxkit.measuring import Measuring
+        from ctxkit.measure.count import Counting
+        from ctxkit.measure.size import Measuring
 
         return Measuring(Counting(self.log)).each(list(shown))
 

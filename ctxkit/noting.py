@@ -9,8 +9,8 @@ import os
 
 from ctxkit.errors import CtxkitError
 from ctxkit.logfile.open import OpenedLog
+from ctxkit.measure.status import Budget
 from ctxkit.remembered import Remembered, Tokens, known_as, settled
-from ctxkit.status import Budget
 from ctxkit.store.index import Index
 
 

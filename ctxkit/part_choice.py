@@ -16,9 +16,9 @@ from ctxkit.core.context import entry
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import canonical, finite
-from ctxkit.counting import PER_IMAGE, Counting
 from ctxkit.errors import Usage
 from ctxkit.formats.bodies import kind_of
+from ctxkit.measure.count import PER_IMAGE, Counting
 from ctxkit.policies.forget import Part as PartOf
 from ctxkit.store.keys import amount
 

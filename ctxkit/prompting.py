@@ -16,7 +16,7 @@ from ctxkit.exporting import Exported, told
 from ctxkit.fitting import Held, Options, as_arguments, expected, opened, wished
 from ctxkit.formats import targets
 from ctxkit.log import Log
-from ctxkit.status import budget
+from ctxkit.measure.status import budget
 
 Row = dict[str, Any]
 To = Literal["openai", "responses", "anthropic", "gemini", "chat"]

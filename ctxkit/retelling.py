@@ -12,7 +12,7 @@ from ctxkit.core.context import entry
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Compact
-from ctxkit.counting import Counting
+from ctxkit.measure.count import Counting
 from ctxkit.policies.compact.extract import extract
 from ctxkit.policies.compact.truncate import left_out
 

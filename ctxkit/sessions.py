@@ -31,7 +31,7 @@ from ctxkit.formats.base import Block, Edited, Format, Kept, NewSession, Row, Se
 from ctxkit.formats.bodies import batched, told
 from ctxkit.formats.targets import SESSIONS
 from ctxkit.logfile.read import blocks_of, limited
-from ctxkit.recounting import recounted
+from ctxkit.measure.rewrite_usage import recounted
 from ctxkit.store.source import Window
 from ctxkit.store.spool import Spool
 

@@ -22,7 +22,7 @@ from ctxkit.restoring import as_log, is_own, loaded, plan
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog
-    from ctxkit.measuring import Measuring
+    from ctxkit.measure.size import Measuring
 
 MARK, SNAPSHOT = "mark:", "snapshot:"
 
@@ -77,15 +77,15 @@ class Side:
     @cached_property
     def measuring(self) -> Measuring:
         """What measures the messages."""
-        from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
-        from ctxkit.measuring import Measuring
+        from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
+        from ctxkit.measure.size import Measuring
 
         return Measuring(Counting(self.log))
 
     @property
     def around(self) -> float:
         """Tokens of a request that has none of the messages."""
-        from ctxkit.measuring import around
+        from ctxkit.measure.size import around
 
         return around(self.measuring)
 

@@ -11,8 +11,8 @@ from msgspec import structs
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ops import At, Compact
-from ctxkit.counting import PER_MESSAGE, Counting
 from ctxkit.errors import DoesNotFit
+from ctxkit.measure.count import PER_MESSAGE, Counting
 from ctxkit.policies.compact.candidates import guarded, originals
 from ctxkit.policies.compact.extract import extract
 from ctxkit.trimming import Trimming, TrimSummary

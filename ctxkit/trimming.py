@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import structs
 
-from ctxkit.around import beside, tools_of
 from ctxkit.content.calls import Calls
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import names as through
@@ -24,11 +23,12 @@ from ctxkit.core.derive.usage import Beside, Figures
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Compact, Index, Trim
-from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
-from ctxkit.limits import context_limit
 from ctxkit.logfile.assembly import assemble
-from ctxkit.measuring import Measuring
+from ctxkit.measure.count import Counting
+from ctxkit.measure.limit import context_limit
+from ctxkit.measure.overhead import beside, tools_of
+from ctxkit.measure.size import Measuring
 from ctxkit.policies.trim import Plan, Rank, Unit, plan
 from ctxkit.ranking import Ranking
 from ctxkit.shortening import Shortening

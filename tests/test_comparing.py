@@ -15,8 +15,8 @@ from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.errors import BadSnapshot, Usage
 from ctxkit.exporting import parts_json
 from ctxkit.log import Log
+from ctxkit.measure.per_op import OpSizes
 from ctxkit.sides import side
-from ctxkit.sizes import OpSizes
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctxkit.counting import Counting
 from ctxkit.emitting import within
 from ctxkit.errors import DoesNotFit, NothingToSend
 from ctxkit.exporting import Exported
 from ctxkit.formats.base import Written
 from ctxkit.log import Log
+from ctxkit.measure.count import Counting
 from ctxkit.trimming import Asked
 from tests.cli.runner import ctxkit, good, lines
 from tests.lawful import as_bytes, conversations

@@ -10,7 +10,7 @@ from ctxkit.core.names import Names
 from ctxkit.explaining import everything, explained
 from ctxkit.log import Log
 from tests.cli.runner import SMALL, lines, message
-from tests.test_status import REAL, _many
+from tests.measure.test_status import REAL, _many
 
 
 def told(raw: bytes, env: dict[str, str] | None = None, chosen: str | None = None) -> list[str]:

@@ -17,9 +17,9 @@ from ctxkit.cli.leaving import preview
 from ctxkit.core.derive.usage import Usage
 from ctxkit.errors import CtxkitError
 from ctxkit.log import Log
-from ctxkit.measuring import change
-from ctxkit.plotting import plotted
-from ctxkit.sizes import OpSizes
+from ctxkit.measure.per_op import OpSizes
+from ctxkit.measure.size import change
+from ctxkit.measure.timeline import plotted
 from tests.cli.runner import lines
 from tests.lawful import Command
 from tests.shared import SHARED, transcripts

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from ctxkit.counting import Counting
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched, Usage
 from ctxkit.llm import client
 from ctxkit.llm.client import Answer, Sending
 from ctxkit.log import Log
-from ctxkit.measuring import Measuring
+from ctxkit.measure.count import Counting
+from ctxkit.measure.size import Measuring
 from tests.cli.runner import call, ctxkit, good, lines, message, ops, shown
 from tests.stub import KEY, Says, pointed, stub
 

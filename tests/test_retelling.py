@@ -17,9 +17,9 @@ from ctxkit.core.messages import Content
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Forget
 from ctxkit.core.text.json_text import dumps
-from ctxkit.counting import Counting
 from ctxkit.errors import CtxkitError, NoSuchOp, NothingToSend
 from ctxkit.log import Log
+from ctxkit.measure.count import Counting
 from tests.lawful import NOW, as_bytes
 
 SECRET = re.compile(r"zq(\d+)x")

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SLOW = {"litellm", "dateparser", "tiktoken", "rich", "pydantic"}
 FORBIDDEN = SLOW | {
-    "ctxkit.formats.claude_code", "ctxkit.store.recover", "tomlkit", "asyncio", "secrets", "ctxkit.tokenlog"
+    "ctxkit.formats.claude_code", "ctxkit.store.recover", "tomlkit", "asyncio", "secrets", "ctxkit.measure.token_log"
 }  # fmt: skip
 """What a command on a native log does without."""
 

@@ -12,9 +12,9 @@ import pytest
 
 from ctxkit import enforce_context_limit, trim_conversation
 from ctxkit.core.names import Names
-from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
 from ctxkit.log import Log
+from ctxkit.measure.count import Counting
 from ctxkit.policies.trim import Rank
 from ctxkit.trimming import Asked, Trimming
 from tests.cli.runner import lines

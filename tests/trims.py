@@ -29,8 +29,8 @@ from ctxkit.core.names import Name
 from ctxkit.core.ops import Trim
 from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.counting import PER_MESSAGE, _beside, _said
 from ctxkit.errors import CtxkitError, DoesNotFit, ManyConversations
+from ctxkit.measure.count import PER_MESSAGE, _beside, _said
 from ctxkit.tokens.encodings import encoding
 from ctxkit.trimming import Asked, Trimming, as_op
 from tests.shared import HERE, SHARED

@@ -13,7 +13,7 @@ from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.core.times import spoken, written
 from ctxkit.core.visibility import WORDS
 from ctxkit.logfile.parameters import Around, Held, Parameters
-from ctxkit.status import Budget, LiveMark, Named, Status, Unthought
+from ctxkit.measure.status import Budget, LiveMark, Named, Status, Unthought
 
 WIDEST = 40
 """Cells of the bar at most."""

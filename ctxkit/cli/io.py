@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ctxkit.cli.pager import Pager
     from ctxkit.cli.progress import Progress
-    from ctxkit.tokenlog import Meter
+    from ctxkit.measure.token_log import Meter
 
 HANG = 2
 """How far a report's further lines are indented, where it does not fit."""

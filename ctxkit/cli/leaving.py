@@ -116,8 +116,8 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     """The lines of the preview, as spans for `io.say`."""
     state = log.state()
     leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
-    from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
-    from ctxkit.measuring import Measuring
+    from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
+    from ctxkit.measure.size import Measuring
 
     log.weigh(log.state_with(op))  # a refusal has figures, too
     yield ["Leaving the context:"]
@@ -138,8 +138,8 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
 
 def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     """The same for parts of messages that stay."""
-    from ctxkit.counting import Counting
-    from ctxkit.measuring import Measuring
+    from ctxkit.measure.count import Counting
+    from ctxkit.measure.size import Measuring
 
     log.weigh(log.state_with(op))
     yield ["Parts of these leave the context:"]

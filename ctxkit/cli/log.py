@@ -51,7 +51,7 @@ def command(
 
 def _tokens(target: Log, *, json: bool) -> None:
     """The ops with the size of the context around each."""
-    from ctxkit.sizes import OpSizes
+    from ctxkit.measure.per_op import OpSizes
 
     state, found = target.state(), OpSizes(target)
     changes = list(found)

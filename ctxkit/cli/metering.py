@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ctxkit.cli import io
 from ctxkit.errors import CtxkitError
-from ctxkit.tokenlog import VARIABLE, Meter
+from ctxkit.measure.token_log import VARIABLE, Meter
 
 
 def metered(command: str, path: str, run: Callable[[], int]) -> int:

@@ -16,7 +16,7 @@ from ctxkit.core.state import Ended, State
 from ctxkit.core.times import spoken, written
 
 if TYPE_CHECKING:
-    from ctxkit.sizes import Change
+    from ctxkit.measure.per_op import Change
 
 WIDE_IDS = 40
 """Characters of a list of numbers that a line shows."""

@@ -111,8 +111,8 @@ def _apply(
 
 def _preview(log: Log, back: Names) -> Iterator[list[str | Ink]]:
     """What comes back, with its tokens."""
-    from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
-    from ctxkit.measuring import Measuring
+    from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
+    from ctxkit.measure.size import Measuring
 
     names, measuring = sorted(back, key=log.state().key), Measuring(Counting(log))
     tokens = f"{round(sum(measuring.each(names))):,} tokens ({measuring.name})"

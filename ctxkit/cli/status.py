@@ -15,7 +15,7 @@ from ctxkit.cli.params import LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.run import opened, send
 from ctxkit.errors import BadConfig, OverBudget, Usage
 from ctxkit.log import Log
-from ctxkit.status import Budget, as_json
+from ctxkit.measure.status import Budget, as_json
 
 
 class Kind(StrEnum):
@@ -131,7 +131,7 @@ class Held(NamedTuple):
 def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
     """What holds the tokens, the counter's name last."""
     from ctxkit.cli import tables
-    from ctxkit.shares import Shares
+    from ctxkit.measure.shares import Shares
 
     shares = Shares(target)
     kinds = shares.by(asked.by.value) if asked.by is not None else None
@@ -163,7 +163,7 @@ def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
 
 def _plot(target: Log, tokens: Budget, *, svg: bool, json: bool) -> None:
     """The course of the context, in the form that was asked for."""
-    from ctxkit.plotting import plotted
+    from ctxkit.measure.timeline import plotted
 
     around = (tokens.used or 0) - (tokens.measured.tokens if tokens.measured is not None else 0)
     course = plotted(target, around=around, limit=tokens.limit.value)

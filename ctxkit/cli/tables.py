@@ -9,7 +9,7 @@ from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.core.times import seconds
-from ctxkit.shares import Share, Touched
+from ctxkit.measure.shares import Share, Touched
 
 MANY = 8
 """Messages of a list that are all named."""

@@ -17,8 +17,8 @@ from typing import Any
 
 from ctxkit import Log
 from ctxkit.core.replay import fold
-from ctxkit.plotting import plotted
-from ctxkit.sizes import OpSizes
+from ctxkit.measure.per_op import OpSizes
+from ctxkit.measure.timeline import plotted
 from tests.bench.pages import put
 
 BEGIN, END = "<!-- written by `just bench-many --write` -->\n", "<!-- end of many -->\n"

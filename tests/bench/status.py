@@ -15,10 +15,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ctxkit.counting import Counting
 from ctxkit.log import Log
 from ctxkit.logfile.open import words
-from ctxkit.measuring import measure
+from ctxkit.measure.count import Counting
+from ctxkit.measure.size import measure
 from tests.bench import logs
 from tests.bench import session as sessions
 from tests.bench.__main__ import CTXKIT, HERE, MB, environment_in, spread

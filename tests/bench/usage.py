@@ -26,13 +26,13 @@ from typing import NamedTuple
 from ctxkit.core.context import entry
 from ctxkit.core.derive.usage import Measured, Usage
 from ctxkit.core.messages import Message
-from ctxkit.counting import Counting
 from ctxkit.errors import DoesNotFit
 from ctxkit.formats.base import SessionFormat
 from ctxkit.log import Log
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.measuring import measure
-from ctxkit.recorded import Session
+from ctxkit.measure.count import Counting
+from ctxkit.measure.size import measure
+from ctxkit.measure.usage import Session
 from ctxkit.tokens.calibration import Calibration
 from tests.shared import HERE, SHARED
 from tests.test_figures import after_forgetting, counted, pairs

@@ -13,7 +13,7 @@ from ctxkit.cli.safe import cells
 from ctxkit.core.derive.usage import Measured
 from ctxkit.log import Log
 from ctxkit.logfile.parameters import Held
-from ctxkit.status import Status
+from ctxkit.measure.status import Status
 from tests.cli.runner import SMALL
 from tests.cli.test_labelled import text
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.counting import Counting
+from ctxkit.measure.count import Counting
 from tests.cli.runner import SMALL, ctxkit, good, lines, message, ops, shown, small
 
 PREVIEW = """Leaving the context:

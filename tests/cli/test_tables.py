@@ -7,7 +7,7 @@ import pytest
 from ctxkit.cli import tables
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells
-from ctxkit.shares import Share, Touched
+from ctxkit.measure.shares import Share, Touched
 
 SHARES = [Share("Bash\x1b[31m and a very long name of a tool " * 3, 12, 250_000, "3"), Share("漢字", 1, 5, "9")]
 MANY = [str(n) for n in range(100, 140)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxkit.content.calls import Calls
 from ctxkit.core.derive.files import Touch
-from tests.test_shares import edited
+from tests.measure.test_shares import edited
 
 
 def test_calls() -> None:

@@ -2,7 +2,7 @@
 program alone would have.
 
 Pure: sets of names in and out. What an op changes is told by what it touches (`walk`), so that thousands of ops cost
-what they name; `plotting.py` makes tokens of it.
+what they name; `measure/timeline.py` makes tokens of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Usage: what a provider counted of a request and its reply, as programs record it beside the reply.
 
-`measuring.py` tells the size of a context by it.
+`measure/size.py` tells the size of a context by it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ctxkit.core.messages import Call, Content, Part, Result, Text
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.counting import PER_MESSAGE
+from ctxkit.measure.count import PER_MESSAGE
 from ctxkit.tokens.encodings import encoding
 from tests.bench.compaction.cases import tokens
 from tests.bench.compaction.lexrank import ranks

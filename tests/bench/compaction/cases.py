@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ctxkit import Log
 from ctxkit.core.messages import Content
 from ctxkit.core.steps import Steps
-from ctxkit.counting import PER_MESSAGE, _beside, _said
+from ctxkit.measure.count import PER_MESSAGE, _beside, _said
 from ctxkit.tokens.encodings import encoding
 from tests.bench.compaction.sessions import MAIN, Record, opened, repository, segments
 

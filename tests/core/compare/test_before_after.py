@@ -1,4 +1,4 @@
-"""Turns, added up, are what the context shows beside its program's own; `tests/test_plotting.py` has the tokens."""
+"""Turns, added up, are what the context shows beside its program's own; `tests/measure/test_timeline.py` has the tokens."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from ctxkit.around import beside, tokens_of, tools_of
 from ctxkit.core.assembly import Assembled
 from ctxkit.core.derive.usage import Measured
-from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig
 from ctxkit.log import Log
+from ctxkit.measure.count import Counting
+from ctxkit.measure.overhead import beside, tokens_of, tools_of
 from ctxkit.tokens.tools import definitions
 from tests.cli.runner import SMALL
 

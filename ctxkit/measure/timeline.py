@@ -23,10 +23,10 @@ from ctxkit.core.ops import Mark, Window
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Cut
-from ctxkit.counting import Counting
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.measuring import Measuring
-from ctxkit.sizes import as_shown
+from ctxkit.measure.count import Counting
+from ctxkit.measure.per_op import as_shown
+from ctxkit.measure.size import Measuring
 
 SAMPLES = 24
 """Replies from the newest on, and as many spread over the log: where none of them has a usage, none is taken to."""

@@ -11,7 +11,7 @@ from ctxkit.errors import Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.log import Log
 from ctxkit.logfile.parameters import Held
-from ctxkit.status import Named, Place, Status, as_json, level, status
+from ctxkit.measure.status import Named, Place, Status, as_json, level, status
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small
 from tests.shared import SHARED
 

@@ -1,6 +1,6 @@
 """Shares: whose a context's tokens are, by role, tool, exchange or file; and every file that its calls touch.
 
-Reads what `measuring.py` says of each message, so that they are parts of what `status` shows; `status --by` and
+Reads what `measure/size.py` says of each message, so that they are parts of what `status` shows; `status --by` and
 `--files` print it.
 """
 
@@ -17,9 +17,9 @@ from ctxkit.core.context import belongs, entry
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.names import Name, Names
 from ctxkit.core.times import iso
-from ctxkit.counting import Counting
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.measuring import Measuring
+from ctxkit.measure.count import Counting
+from ctxkit.measure.size import Measuring
 
 By = Literal["role", "tool", "exchange", "file"]
 NO_TOOL, NO_FILE, BEFORE = "(no tool)", "(no file)", "(before the first)"

@@ -1,7 +1,7 @@
 """What providers counted of a log: the newest requests of its own context whose usage is recorded, to learn by.
 
 Replies name their usage; compactions of the program part them into stretches, reasoning that passes with its exchange
-is told apart. `measuring.py` tells sizes by it.
+is told apart. `measure/size.py` tells sizes by it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ctxkit.core.derive.usage import Usage
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name
 from ctxkit.core.transcript import Cut, View, standing
-from ctxkit.counting import Counting
-from ctxkit.increments import Increments
 from ctxkit.logfile.open import OpenedLog
+from ctxkit.measure.count import Counting
+from ctxkit.measure.increments import Increments
 from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
 
 TRIES, GAP = 8, 64

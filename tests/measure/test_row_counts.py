@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import rowcounts
-from ctxkit.counting import Counting
 from ctxkit.log import Log
+from ctxkit.measure import row_counts
+from ctxkit.measure.count import Counting
 from ctxkit.store.source import Source
 from ctxkit.tokens.cache import Cache
 from tests.cli.runner import lines, message
@@ -23,8 +23,8 @@ ENV = {"CTXKIT_COUNTER": "o200k_base"}
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(rowcounts, "TOGETHER", 8)
-    monkeypatch.setattr(rowcounts, "LEAST", 2)
+    monkeypatch.setattr(row_counts, "TOGETHER", 8)
+    monkeypatch.setattr(row_counts, "LEAST", 2)
 
 
 def of(raw: bytes, tmp_path: Path) -> Counting:

@@ -22,11 +22,11 @@ from ctxkit.core.names import ItemName, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.walk import Walk
-from ctxkit.counting import Counting
-from ctxkit.limits import context_limit
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.logfile.read import growing
-from ctxkit.measuring import Measuring, around
+from ctxkit.measure.count import Counting
+from ctxkit.measure.limit import context_limit
+from ctxkit.measure.size import Measuring, around
 
 UNKNOWN = float("-inf")
 

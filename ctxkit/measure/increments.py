@@ -5,7 +5,7 @@ Within such a stretch the difference is shared out by estimates. A stretch may h
 the context that no row tells of, reasoning of an exchange that is over, or old results that the program cleared. A
 forget of that stretch takes this back, too, so that no context is said to be smaller than what requests had.
 
-Pure: figures in, figures out. `recorded.py` reads them off a log, `measuring.py` adds them up.
+Pure: figures in, figures out. `measure/usage.py` reads them off a log, `measure/size.py` adds them up.
 """
 
 from __future__ import annotations

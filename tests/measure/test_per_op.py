@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from ctxkit import Log
 from ctxkit.core.context import entry, shown_names
 from ctxkit.core.derive.usage import whole
-from ctxkit.counting import Counting
-from ctxkit.measuring import Measuring, around
-from ctxkit.sizes import OpSizes, Size
+from ctxkit.measure.count import Counting
+from ctxkit.measure.per_op import OpSizes, Size
+from ctxkit.measure.size import Measuring, around
 from tests.cli.runner import SMALL, lines
 from tests.lawful import COMMANDS, ROOT, TO_COME, Command, Records, as_bytes, conversations, opened, tried, turns
 from tests.test_laws import SESSIONS

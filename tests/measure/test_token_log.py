@@ -11,11 +11,11 @@ import pytest
 
 from ctxkit.core.derive.usage import Figures
 from ctxkit.log import Log
+from ctxkit.measure.token_log import BEGIN, Meter, TokenRecord, known_by
 from ctxkit.store import journal
-from ctxkit.tokenlog import BEGIN, Meter, TokenRecord, known_by
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 
-DOCS = Path(__file__).resolve().parents[1] / "docs/tokens.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs/tokens.md"
 
 
 def opened(raw: bytes, **env: str) -> Log:

@@ -12,17 +12,17 @@ from copy import copy
 from itertools import islice
 from math import ceil
 
-from ctxkit.around import added
 from ctxkit.content.thinking import first_change, without
 from ctxkit.core.context import Entry, shown_names
 from ctxkit.core.derive.usage import Figures, Measured, whole
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.state import State
-from ctxkit.counting import Counting
-from ctxkit.limits import context_limit
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.recorded import Session
+from ctxkit.measure.count import Counting
+from ctxkit.measure.limit import context_limit
+from ctxkit.measure.overhead import added
+from ctxkit.measure.usage import Session
 from ctxkit.tokens.models import named
 from ctxkit.tokens.preserved import binds
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import counting
-from ctxkit.counting import PER_CALL, PER_IMAGE, PER_MESSAGE, PER_RESULT, Counting
 from ctxkit.log import Log
+from ctxkit.measure import count
+from ctxkit.measure.count import PER_CALL, PER_IMAGE, PER_MESSAGE, PER_RESULT, Counting
 from tests.cli.runner import SMALL, lines, message
 from tests.tokens.test_encodings import MADE
 
@@ -75,9 +75,9 @@ def test_what_ops_wrote_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_many_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few are looked up or held at a time."""
     expected = list(of(SMALL).counted(range(1, 12)))
-    monkeypatch.setattr(counting, "TOGETHER", 3)
-    monkeypatch.setattr(counting, "AT_ONCE", 1)
-    monkeypatch.setattr(counting, "REMEMBERED", 2)
+    monkeypatch.setattr(count, "TOGETHER", 3)
+    monkeypatch.setattr(count, "AT_ONCE", 1)
+    monkeypatch.setattr(count, "REMEMBERED", 2)
     assert list(of(SMALL).counted(range(1, 12))) == expected
 
 

@@ -1,7 +1,7 @@
 """Recounting: what an exported session says of its requests, once ops made its context another.
 
 Programs go by the newest usage when they decide to compact: a session that was trimmed to a quarter, and still told
-what it had been, would be compacted as soon as it is resumed. The figures are those of `measuring.py`, so the session
+what it had been, would be compacted as soon as it is resumed. The figures are those of `measure/size.py`, so the session
 says what `status` said of the log: each reply tells its request, and where messages stand behind the last that does,
 the newest of them tells the size of the context.
 """
@@ -76,8 +76,8 @@ def _last(stream: BinaryIO) -> int:
 
 def _sizes(log: OpenedLog, context: Sequence[Kept]) -> list[Size]:
     """Of each message of a context, and of a next one; none where nothing is known of what a provider counted."""
-    from ctxkit.counting import Counting  # brings sqlite3: only where a context was changed
-    from ctxkit.measuring import Measuring
+    from ctxkit.measure.count import Counting  # brings sqlite3: only where a context was changed
+    from ctxkit.measure.size import Measuring
 
     measuring = Measuring(Counting(log, log.model))
     thoughts = [measuring.thinking(kept.n) if kept.bare else 0.0 for kept in context]

@@ -23,9 +23,9 @@ from ctxkit.core.transcript import MAIN
 from ctxkit.core.visibility import IN, Standings
 from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
-from ctxkit.limits import context_limit, stated_limit
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.logfile.parameters import Held, Parameters, parameters
+from ctxkit.measure.limit import context_limit, stated_limit
 
 Level = Literal["green", "yellow", "red"]
 
@@ -188,9 +188,9 @@ def budget(
     if not tokens:
         return Budget(None, None, Held(*stated_limit(log, limit)), config["reserve"])
     held = Held(*context_limit(log, limit))
-    from ctxkit.around import beside, tools_of
-    from ctxkit.counting import Counting  # brings sqlite3: only where tokens are counted
-    from ctxkit.measuring import measure
+    from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
+    from ctxkit.measure.overhead import beside, tools_of
+    from ctxkit.measure.size import measure
 
     counting = Counting(log)
     names = log.listed()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ctxkit.limits import context_limit
 from ctxkit.log import Log
+from ctxkit.measure.limit import context_limit
 from tests.cli.runner import SMALL, good, lines
 from tests.shared import transcripts
 

@@ -10,11 +10,11 @@ import pytest
 
 from ctxkit.comparing import Diff
 from ctxkit.core.derive.usage import Measured
-from ctxkit.counting import Counting
 from ctxkit.log import Log
-from ctxkit.measuring import Measuring, change, measure
-from ctxkit.recorded import Session
-from ctxkit.shares import Shares
+from ctxkit.measure.count import Counting
+from ctxkit.measure.shares import Shares
+from ctxkit.measure.size import Measuring, change, measure
+from ctxkit.measure.usage import Session
 from ctxkit.sides import Side
 from tests.cli.runner import SMALL, lines
 from tests.shared import transcripts

@@ -12,14 +12,14 @@ import pytest
 from ctxkit.core.board import Board
 from ctxkit.core.compare.timeline import Course
 from ctxkit.core.replay import Fold
-from ctxkit.counting import Counting
 from ctxkit.log import Log
-from ctxkit.plotting import plotted
+from ctxkit.measure.count import Counting
+from ctxkit.measure.timeline import plotted
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small
 from tests.cli.test_statusline import REPLY
 from tests.core.test_walk import written
+from tests.measure.test_size import chat
 from tests.shared import SHARED
-from tests.test_measuring import chat
 
 KINDS = ("claude-code", "codex", "pi", "mini-swe-agent", "copilot-cli", "derived-corrupt")
 REAL = [path for kind in KINDS for path in sorted((SHARED / "transcripts" / kind).glob("*.json*"))]

@@ -12,10 +12,10 @@ from contextlib import suppress
 
 from ctxkit.core.assembly import Assembled
 from ctxkit.core.derive.usage import Beside, Measured
-from ctxkit.counting import Counting
 from ctxkit.errors import BadConfig, NoPermission, ReadFailed
 from ctxkit.logfile.assembly import assemble, configured_tools
 from ctxkit.logfile.open import OpenedLog
+from ctxkit.measure.count import Counting
 from ctxkit.tokens.models import named
 from ctxkit.tokens.tools import Tool, told
 

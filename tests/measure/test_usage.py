@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from ctxkit.counting import Counting
 from ctxkit.log import Log
-from ctxkit.measuring import measure
-from ctxkit.recorded import Session
+from ctxkit.measure.count import Counting
+from ctxkit.measure.size import measure
+from ctxkit.measure.usage import Session
 from tests.cli.runner import lines
 from tests.formats.codex import logs as codex
+from tests.measure.test_size import chat, of
 from tests.shared import SHARED
-from tests.test_measuring import chat, of
 
 FOLDERS = {"claude": "claude-code", "codex": "codex", "pi": "pi", "mini": "mini-swe-agent"}
 COLUMNS = {"claude": ("context_in", "output_tokens_last"), "codex": ("last_input", "last_output"),

@@ -15,7 +15,7 @@ from ctxkit.core.context import Entry, entry
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Thinking
 from ctxkit.core.names import Name
 from ctxkit.logfile.open import OpenedLog, words
-from ctxkit.rowcounts import RowCounts
+from ctxkit.measure.row_counts import RowCounts
 from ctxkit.tokens.cache import Cache, digest
 from ctxkit.tokens.counter import Counter, counter
 from ctxkit.tokens.models import bare

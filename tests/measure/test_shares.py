@@ -11,13 +11,13 @@ import pytest
 from ctxkit.core.derive.files import touches
 from ctxkit.core.messages import Call
 from ctxkit.core.ops import Trim
-from ctxkit.counting import Counting
 from ctxkit.log import Log
-from ctxkit.measuring import Measuring
-from ctxkit.shares import By, Shares, Touched
+from ctxkit.measure.count import Counting
+from ctxkit.measure.shares import By, Shares, Touched
+from ctxkit.measure.size import Measuring
 from tests.cli.runner import SMALL, lines, message
+from tests.measure.test_size import chat
 from tests.shared import transcripts
-from tests.test_measuring import chat
 from tests.test_trimming import step
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.increments import Increments
+from ctxkit.measure.increments import Increments
 
 
 def made(requests: list[tuple[int, float]], end: tuple[int, float], read: list[int] | None = None) -> Increments:
