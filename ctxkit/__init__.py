@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ctxkit.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from ctxkit.changes.filter_context import filter_context, filter_context_tool
     from ctxkit.core.select import Selection
     from ctxkit.errors import BadConfig, BadMessage, BadTools, CtxkitError, DoesNotFit, ExitCode, NothingToSend
-    from ctxkit.filtering import filter_context, filter_context_tool
     from ctxkit.finding import Found, Session, find_sessions
     from ctxkit.fitting import Cut, Fitted, Tokens, enforce_context_limit, estimate_tokens, trim_conversation
     from ctxkit.log import Log
@@ -33,8 +33,8 @@ _WHERE = {
     "Prompt": "ctxkit.prompting",
     "summarize_context": "ctxkit.summarizing",
     "Summarized": "ctxkit.summarizing",
-    "filter_context": "ctxkit.filtering",
-    "filter_context_tool": "ctxkit.filtering",
+    "filter_context": "ctxkit.changes.filter_context",
+    "filter_context_tool": "ctxkit.changes.filter_context",
     "find_sessions": "ctxkit.finding",
     "Found": "ctxkit.finding",
     "Session": "ctxkit.finding",

@@ -2,7 +2,7 @@
 
 Pipeline: `Log.select` resolves the other criteria (`core/select.py`) and ranks what they leave here; the words are
 counted over all that is shown (`store/relevance.py`), so that a word is as rare as it is in the whole context. The
-conversation about forgetting at its end has the words of what is sought, and is never ranked (`planning.py`).
+conversation about forgetting at its end has the words of what is sought, and is never ranked (`changes/planning.py`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from ctxkit.changes.planning import planning_of
 from ctxkit.core.derive.topic import cut, terms
 from ctxkit.core.names import Name, Names
 from ctxkit.core.select import Planning, Selection, answered
 from ctxkit.errors import ModelFailed, NothingMatched, Usage
-from ctxkit.planning import planning_of
 from ctxkit.store.relevance import ranked as relevance
 from ctxkit.store.words import available
 

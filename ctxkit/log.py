@@ -10,7 +10,10 @@ import os
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ctxkit import forget_request
+from ctxkit.changes import clear as clearing
+from ctxkit.changes import forget_request, marks, protect, window
+from ctxkit.changes import recall as recalling
+from ctxkit.changes import undo as undoing
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Clear, Compact, Op
@@ -18,10 +21,6 @@ from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
 from ctxkit.errors import CtxkitError
 from ctxkit.logfile.commit import CommittingLog, puts_whole
 from ctxkit.logfile.read import Progress
-from ctxkit.policies import clear as clearing
-from ctxkit.policies import marks, protect, window
-from ctxkit.policies import recall as recalling
-from ctxkit.policies import undo as undoing
 
 if TYPE_CHECKING:
     from ctxkit.checkpointing import Pinned
@@ -59,7 +58,7 @@ class Log(CommittingLog):
         self.cleaned, self.warned = (), ()
         if self.dry_run or self.opening.path is None or not self.chosen_by_model:
             return
-        from ctxkit.cleanup import clean_up
+        from ctxkit.changes.cleanup import clean_up
 
         try:
             self.cleaned = [self.said for _ in clean_up(self)]
@@ -72,7 +71,7 @@ class Log(CommittingLog):
         `op`: the id that the answer to the apply names; None: of all that a model did, as far as its answer is there.
         An empty list where nothing is left. Raises NoSuchOp, NothingChanges where its answer is not there yet.
         """
-        from ctxkit.cleanup import clean_up, cleanup
+        from ctxkit.changes.cleanup import clean_up, cleanup
 
         if op is None:
             return list(clean_up(self, all=True))

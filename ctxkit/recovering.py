@@ -15,6 +15,7 @@ from typing import Literal
 
 import msgspec
 
+from ctxkit.changes.forget_request import forget
 from ctxkit.checking import damage, unanswered
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import stopped
@@ -25,7 +26,6 @@ from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import CHECKPOINT, Head
 from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
-from ctxkit.forget_request import forget
 from ctxkit.logfile.commit import CommittingLog
 from ctxkit.restoring import restore
 from ctxkit.salvaging import Range, salvage

@@ -13,6 +13,10 @@ from shlex import quote as quoted
 
 import msgspec
 
+from ctxkit.changes import window
+from ctxkit.changes.protect import protect
+from ctxkit.changes.recall import recall
+from ctxkit.changes.undo import undo
 from ctxkit.core.board import Out
 from ctxkit.core.ended import fate
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
@@ -21,10 +25,6 @@ from ctxkit.core.state import State
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import CtxkitError
 from ctxkit.logfile.append import AppendingLog
-from ctxkit.policies import window
-from ctxkit.policies.protect import protect
-from ctxkit.policies.recall import recall
-from ctxkit.policies.undo import undo
 
 MOST = 64
 """Commands of a list at most: a message behind more boundaries is hardly looked for."""

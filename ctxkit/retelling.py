@@ -1,6 +1,6 @@
 """Retelling: a summary that `compact` made, made again without what is forgotten since, from the original messages.
 
-`policies/forget.py` asks for it, where a summary tells some of what leaves; the words go into the op of the forget.
+`changes/forget.py` asks for it, where a summary tells some of what leaves; the words go into the op of the forget.
 """
 
 from __future__ import annotations

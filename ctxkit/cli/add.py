@@ -104,7 +104,7 @@ def _cleaned_up(target: Log) -> Log:
         return target
     from io import BytesIO
 
-    from ctxkit.cleanup import clean_up
+    from ctxkit.changes.cleanup import clean_up
 
     found = Log.open(BytesIO(b"".join(target.copy_out())), format=target.opening.format.name)
     found.args = io.Streams.words

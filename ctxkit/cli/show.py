@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from ctxkit.changes import window
 from ctxkit.cli import io, layout, render, summaries
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
 from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, now_of, opened
@@ -20,7 +21,6 @@ from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import Usage
 from ctxkit.log import Log
-from ctxkit.policies import window
 
 
 @takes(Selecting, Assembling, Sending, Looking, Reading)

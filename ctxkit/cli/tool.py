@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
+from ctxkit.changes.filter_schema import LARGEST, PROVIDERS
 from ctxkit.cli import io
 from ctxkit.cli.params import Reading, Writing, takes
 from ctxkit.cli.run import CHANGED, finish_reading, opened
 from ctxkit.core.ops import sealed
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.logfile.append import check_id
-from ctxkit.policies.filter import LARGEST, PROVIDERS
 
 HINT = "ctxkit tool schema --for openai, ctxkit tool call LOG FILE, or ctxkit tool cleanup LOG ID"
 
@@ -65,7 +65,7 @@ def command(
 
 
 def _schema(provider: str | None, more: str | None) -> None:
-    from ctxkit.filtering import filter_context_tool
+    from ctxkit.changes.filter_context import filter_context_tool
 
     if more is not None:
         raise Usage(f"the definition is the same for all logs: {more!r} is one too many", HINT)
@@ -105,7 +105,7 @@ def _cleanup(log: str | None, op: str | None, more: str | None, reading: Reading
 def _call(
     log: str | None, file: str | None, provider: str | None, model: str | None, reading: Reading, writing: Writing
 ) -> None:
-    from ctxkit.filtering import filter_context
+    from ctxkit.changes.filter_context import filter_context
 
     if provider is not None:
         raise Usage("--for is for the definition: a call is read in every shape", HINT)

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from ctxkit.changes import window
 from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Looking, Reading, Writing, takes
 from ctxkit.cli.run import finish_reading, now_of, opened, write
@@ -14,7 +15,6 @@ from ctxkit.core.ops import Op
 from ctxkit.errors import Usage
 from ctxkit.log import Log
 from ctxkit.logfile.parameters import counted_from
-from ctxkit.policies import window
 
 ACTIONS = ("set", "add", "sub", "reset", "default", "off")
 HINT = "ctxkit window LOG 24h | add 8h | sub 4h | reset | off"

@@ -1,6 +1,6 @@
 """Parts: what of a message can be left out alone, with the place of each, and which of it are pictures.
 
-Pipeline: messages of a log -> `shown` parts -> `part_choice.py`, `content/images.py`.
+Pipeline: messages of a log -> `shown` parts -> `changes/part_choice.py`, `content/images.py`.
 """
 
 from __future__ import annotations

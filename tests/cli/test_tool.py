@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.policies.filter import PROVIDERS, definition
+from ctxkit.changes.filter_schema import PROVIDERS, definition
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, ops, shown, small
 from tests.test_meaning import model, of
 

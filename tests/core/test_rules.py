@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ctxkit import errors
+from ctxkit.changes import clear, forget, marks, protect, recall, undo, window
 from ctxkit.core.context import Lens, names, shown_names
 from ctxkit.core.decision import Decision
 from ctxkit.core.ended import ended
@@ -24,7 +25,6 @@ from ctxkit.core.times import written as seconds
 from ctxkit.core.transcript import Cut, View
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import CtxkitError
-from ctxkit.policies import clear, forget, marks, protect, recall, undo, window
 from tests import build
 
 ROOT = Path(__file__).resolve().parents[2]

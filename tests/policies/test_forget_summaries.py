@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.changes.forget import retell
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ops import Compact
-from ctxkit.policies.forget import retell
 from tests import build
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.changes.forget import Wish, forget, leaving, remember
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Forget, Remember
 from ctxkit.errors import NothingChanges
-from ctxkit.policies.forget import Wish, forget, leaving, remember
 from tests import build
 
 LOG = "1 system | 2 | 3 call=x | 4 result=x | 5 | 6 call=y | 7 result=y | 8-9"

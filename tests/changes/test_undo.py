@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.changes.undo import redo, undo
 from ctxkit.core.ledger import build as build_ledger
 from ctxkit.errors import NoSuchOp
-from ctxkit.policies.undo import redo, undo
 from tests import build
 
 

@@ -1,6 +1,6 @@
 """What `forget` and `remember` are asked for, resolved to names of a log, and decided.
 
-Pipeline: numbers and criteria -> `Log.select` -> `Wish` -> `policies/forget.py`, which decides.
+Pipeline: numbers and criteria -> `Log.select` -> `Wish` -> `changes/forget.py`, which decides.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.changes import forget as policy
 from ctxkit.core.context import shown_names
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.select import Numbers, selection
 from ctxkit.errors import Usage
 from ctxkit.logfile.commit import CommittingLog
-from ctxkit.policies import forget as policy
 
 
 def forget(log: CommittingLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:
@@ -49,7 +49,7 @@ def _parts(
     larger: int | str | None,
 ) -> Decision:  # fmt: skip
     """What leaves only parts of messages out: pictures, or what is large."""
-    from ctxkit.part_choice import Size, chosen
+    from ctxkit.changes.part_choice import Size, chosen
 
     own = {key: asked[key] for key in ("criteria", "include_protected") if key in asked}
     rest = selection(numbers, {key: value for key, value in asked.items() if key not in (*own, "keep_summary")})

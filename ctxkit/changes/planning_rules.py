@@ -1,6 +1,6 @@
 """The conversation about forgetting at the end of a context: which exchanges are it, by their words and their calls.
 
-Pure. `planning.py` gives it the exchanges, newest first; `about.py` never ranks what it finds, `filtering.py` proposes
+Pure. `planning_rules.py` gives it the exchanges, newest first; `about.py` never ranks what it finds, `changes/filter_context.py` proposes
 it whole. It is conservative: what is not plainly about forgetting is an ordinary message.
 """
 
@@ -12,9 +12,9 @@ from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
+from ctxkit.changes.filter_schema import NAME
 from ctxkit.core.names import Name
 from ctxkit.core.select import Planning
-from ctxkit.policies.filter import NAME
 
 LONGEST = 400
 """Characters of a request to forget, at most."""

@@ -1,6 +1,6 @@
 """Filtering: one call of `filter_context`, by which a model forgets, executed on a log.
 
-`policies/filter.py` reads the call, `policies/forget.py` decides, the op is one of `forget` or `remember`. The model
+`changes/filter_schema.py` reads the call, `changes/forget.py` decides, the op is one of `forget` or `remember`. The model
 names messages by number, and never reaches what is protected.
 """
 
@@ -14,7 +14,11 @@ from typing import Any
 
 import msgspec
 
-from ctxkit import forget_request
+from ctxkit.changes import forget_request
+from ctxkit.changes.cleanup_rules import TAKEN, taken
+from ctxkit.changes.filter_schema import NAME, Refused, Request, definition, request
+from ctxkit.changes.forget import Wish, leaving
+from ctxkit.changes.planning import planning_of, uses
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import NOTHING, Name, Names
@@ -24,10 +28,6 @@ from ctxkit.core.text.json_text import dumps
 from ctxkit.core.text.message_words import texts
 from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, UnknownAgent, UnknownMessage, Usage
 from ctxkit.logfile.commit import CommittingLog
-from ctxkit.planning import planning_of, uses
-from ctxkit.policies.cleanup import TAKEN, taken
-from ctxkit.policies.filter import NAME, Refused, Request, definition, request
-from ctxkit.policies.forget import Wish, leaving
 from ctxkit.store.sidecar import Sidecar
 
 PREVIEW = 120

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.changes.recall import recall
 from ctxkit.core.context import Lens
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.transcript import View
 from ctxkit.errors import NothingChanges
-from ctxkit.policies.recall import recall
 from tests import build
 
 

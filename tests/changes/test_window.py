@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.changes.window import Bounds, effective, off, reset, set_to, shift, show
 from ctxkit.core.decision import Decision
 from ctxkit.errors import WindowOff
-from ctxkit.policies.window import Bounds, effective, off, reset, set_to, shift, show
 from tests import build
 
 H = 3600

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from ctxkit import forget_request
+from ctxkit.changes import forget_request
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Forget, Remember
 from ctxkit.errors import UnknownMessage, Usage

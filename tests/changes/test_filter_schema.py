@@ -16,7 +16,7 @@ from openai.lib._pydantic import _ensure_strict_json_schema
 from openai.types.chat import ChatCompletionToolParam
 from pydantic import TypeAdapter
 
-from ctxkit.policies.filter import ARGUMENTS, LARGEST, NAME, PROVIDERS, Refused, Request, definition, request
+from ctxkit.changes.filter_schema import ARGUMENTS, LARGEST, NAME, PROVIDERS, Refused, Request, definition, request
 from ctxkit.tokens.tools import definitions
 
 PREVIEW = {"action": "preview", "mode": "forget", "criteria": "database schema"}

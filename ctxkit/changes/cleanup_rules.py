@@ -1,7 +1,7 @@
 """cleanup: what is recorded after a model's forget or remember (the call's result, its answer) leaves by a second op.
 
 Pure. An exception to "planning is no reason by itself" (replay 51): the first op took the conversation about it as far
-as it had come. `cleanup.py` runs it.
+as it had come. `cleanup_rules.py` runs it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ctxkit.changes.forget import protected
 from ctxkit.core.decision import Decision
 from ctxkit.core.ledger import Ledger, LedgerEntry
 from ctxkit.core.names import NOTHING, Name, Names
@@ -18,7 +19,6 @@ from ctxkit.core.select import opens
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import NothingChanges
-from ctxkit.policies.forget import protected
 
 Uses = Callable[[Name], bool | None]
 """Whether all that a message calls or answers are calls of the tool; None where it calls and answers none."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.changes.protect import protect, unprotect
 from ctxkit.core.names import Names
 from ctxkit.errors import Usage
-from ctxkit.policies.protect import protect, unprotect
 from tests import build
 
 

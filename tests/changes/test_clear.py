@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.changes.clear import SAID, clear
 from ctxkit.core.ops import Clear
 from ctxkit.errors import UnknownAgent
-from ctxkit.policies.clear import SAID, clear
 from tests import build
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit.changes.part_choice import Size, chosen
 from ctxkit.content.parts import shown
 from ctxkit.core import ops
 from ctxkit.core.ledger import build
@@ -17,7 +18,6 @@ from ctxkit.core.names import Names
 from ctxkit.errors import NothingChanges, UnknownOp, Usage
 from ctxkit.formats.targets import REQUESTS, SESSIONS, TARGETS
 from ctxkit.log import Log
-from ctxkit.part_choice import Size, chosen
 from tests import pictures
 from tests.shared import transcripts
 from tests.validators import image_rules

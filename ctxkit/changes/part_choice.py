@@ -1,6 +1,6 @@
 """Choosing parts of messages to leave out: pictures, and what is larger than a size.
 
-Pipeline: messages of a log -> `parts.shown` -> `chosen` by kind and size -> `policies/forget.py`, which makes the op.
+Pipeline: messages of a log -> `parts.shown` -> `chosen` by kind and size -> `changes/forget.py`, which makes the op.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ctxkit.changes.forget import Part as PartOf
 from ctxkit.content.parts import is_image, may_hold_images, shown
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
@@ -19,7 +20,6 @@ from ctxkit.core.text.json_text import canonical, finite
 from ctxkit.errors import Usage
 from ctxkit.formats.bodies import kind_of
 from ctxkit.measure.count import PER_IMAGE, Counting
-from ctxkit.policies.forget import Part as PartOf
 from ctxkit.store.keys import amount
 
 if TYPE_CHECKING:

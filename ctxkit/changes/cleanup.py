@@ -1,7 +1,7 @@
 """Cleanup: the rest of a conversation about forgetting leaves once the model has answered.
 
-`filtering.py` names it in the answer to an apply; `Log.add_message`, the command and hooks run it. What leaves says
-`policies/cleanup.py`.
+`changes/filter_context.py` names it in the answer to an apply; `Log.add_message`, the command and hooks run it. What leaves says
+`changes/cleanup_rules.py`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ctxkit.changes import cleanup_rules as policy
+from ctxkit.changes.planning import uses
 from ctxkit.core.decision import Decision
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import NOTHING
 from ctxkit.core.ops import Forget, Op
 from ctxkit.errors import NoSuchOp
-from ctxkit.planning import uses
-from ctxkit.policies import cleanup as policy
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

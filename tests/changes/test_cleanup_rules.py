@@ -1,14 +1,14 @@
-"""What is left of a conversation about forgetting, by small logs in a line; `tests/test_cleanup.py` runs it."""
+"""What is left of a conversation about forgetting, by small logs in a line; `tests/changes/test_cleanup.py` runs it."""
 
 from __future__ import annotations
 
 import pytest
 
+from ctxkit.changes import cleanup_rules, undo
 from ctxkit.core.names import Name
 from ctxkit.core.ops import At, Forget, to_body
 from ctxkit.core.state import State
 from ctxkit.errors import NothingChanges
-from ctxkit.policies import cleanup, undo
 from tests import build
 
 BEFORE = "1-4 | 5 | 6 call=f | forget 2-3 planning=5-6 | 7 result=f"
@@ -22,12 +22,12 @@ def uses(state: State, name: Name) -> bool | None:
     return None if not names else all(one.startswith("f") for one in names)
 
 
-def rest(spec: str) -> tuple[State, cleanup.Left]:
+def rest(spec: str) -> tuple[State, cleanup_rules.Left]:
     """What is left after the first forget of a log."""
     state = build.state(spec)
     op = next(entry.op for entry in state.ledger.entries if isinstance(entry.op, Forget))
     assert isinstance(op, Forget)
-    return state, cleanup.left(state, op, lambda name: uses(state, name))
+    return state, cleanup_rules.left(state, op, lambda name: uses(state, name))
 
 
 @pytest.mark.parametrize(
@@ -58,27 +58,27 @@ def test_the_decision() -> None:
     """An op of planning alone that names the one it completes; nothing where nothing is left, or that one is undone."""
     state, left = rest(f"{BEFORE} | 8")
     entry, at = state.ledger.entries[0], At(messages=8)
-    decision = cleanup.cleanup(state, at, entry, left)
+    decision = cleanup_rules.cleanup(state, at, entry, left)
     assert isinstance(decision.op, Forget)
     assert (decision.op.ids, decision.op.planning, decision.op.cleans) == ("", "7-8", "a1")
-    assert to_body(decision.op)["cleans"] == "a1" and cleanup.identity(entry, decision.op).startswith("cleanup-")
+    assert to_body(decision.op)["cleans"] == "a1" and cleanup_rules.identity(entry, decision.op).startswith("cleanup-")
     state, left = rest(f"{BEFORE} | 8 | forget 8")
-    decision = cleanup.cleanup(state, at, entry, left, left.names)
+    decision = cleanup_rules.cleanup(state, at, entry, left, left.names)
     assert decision.op is None and "undone since" in decision.said
     state, left = rest(f"{BEFORE} | 8 | forget 7-8")
-    assert "out of the context" in cleanup.cleanup(state, at, state.ledger.entries[0], left).said
+    assert "out of the context" in cleanup_rules.cleanup(state, at, state.ledger.entries[0], left).said
     state, left = rest(f"{BEFORE} | 8 | undo @1")
-    assert "is undone, by op 2" in cleanup.cleanup(state, at, state.ledger.entries[0], left).said
+    assert "is undone, by op 2" in cleanup_rules.cleanup(state, at, state.ledger.entries[0], left).said
     state, left = rest(BEFORE)
     with pytest.raises(NothingChanges, match="goes on"):
-        cleanup.cleanup(state, at, state.ledger.entries[0], left)
+        cleanup_rules.cleanup(state, at, state.ledger.entries[0], left)
 
 
 def test_a_cleanup_goes_with_what_it_completes() -> None:
     """Undone with it, redone with it; by itself where it is named; never taken for the newest decision."""
     spec = f"{BEFORE} | 8 | mark m | forget ids= planning=7-8 cleans=@1"
     state = build.state(spec)
-    assert str(state.present()) == "1,4" and str(cleanup.cleaned(state.ledger, state.ledger.entries[0])) == "7-8"
+    assert str(state.present()) == "1,4" and str(cleanup_rules.cleaned(state.ledger, state.ledger.entries[0])) == "7-8"
     decision = undo.undo(state.ledger, At(messages=8))
     assert decision.said == "Undid op 2 (mark)."  # the newest decision
     assert str(build.state(f"{spec} | undo @1").present()) == "1-8"
@@ -93,5 +93,7 @@ def test_who_waits() -> None:
         op = Forget(at=At(messages=3), id="a1", ids="1", planning="2-3", answer=answer)
         [entry] = build.state("1-3 | forget 1 planning=2-3").ledger.entries
         entry.op = op
-        assert cleanup.waits(entry) is waits
-    assert str(cleanup.taken(Forget(at=At(messages=3), ids="1-3", answer={"tool": "x", "planning": "2-3"}))) == "2-3"
+        assert cleanup_rules.waits(entry) is waits
+    assert (
+        str(cleanup_rules.taken(Forget(at=At(messages=3), ids="1-3", answer={"tool": "x", "planning": "2-3"}))) == "2-3"
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ctxkit.changes.marks import find, mark, rewind
 from ctxkit.core.ops import Rewind
 from ctxkit.errors import NoMark
-from ctxkit.policies.marks import find, mark, rewind
 from tests import build
 
 

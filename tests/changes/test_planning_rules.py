@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit.policies.planning import (
+from ctxkit.changes.planning_rules import (
     ANSWER,
     ANSWERS,
     LONGEST,

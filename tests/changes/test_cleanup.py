@@ -319,7 +319,7 @@ def test_a_failing_cleanup_fails_no_message(tmp_path: Path, monkeypatch: pytest.
         raise CtxkitError("no luck")
         yield
 
-    monkeypatch.setattr("ctxkit.cleanup.clean_up", fail)
+    monkeypatch.setattr("ctxkit.changes.cleanup.clean_up", fail)
     ran = good("add", talk.path, "Done.", "--role", "assistant")
     assert "Added message 53." in ran.err and "nothing was cleaned up: no luck" in ran.err
 
