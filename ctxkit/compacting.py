@@ -26,9 +26,9 @@ from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Us
 from ctxkit.llm.hooks import Hooks
 from ctxkit.measure.limit import context_limit
 from ctxkit.policies.compact.candidates import FEWEST, Keep
-from ctxkit.policies.trim import LONG
 from ctxkit.store.config import key_of
-from ctxkit.trimming import Trimming
+from ctxkit.trim.plan import LONG
+from ctxkit.trim.trim import Trimming
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

@@ -1,6 +1,6 @@
 """Condensing: a log's context with a part of it replaced by a summary, measured; the plan that a compact carries out.
 
-`ranking.py` makes units of the context, `policies/compact/` says which may go and in which words they are told; this
+`trim/ranking.py` makes units of the context, `policies/compact/` says which may go and in which words they are told; this
 measures, asks for words that fit, and looks at what comes of it. Summaries are made of the original messages.
 """
 
@@ -41,10 +41,10 @@ from ctxkit.policies.compact.extract import Count, Extraction
 from ctxkit.policies.compact.mask import mask
 from ctxkit.policies.compact.story import worded
 from ctxkit.policies.compact.truncate import left_out, these
-from ctxkit.policies.trim import LONG
-from ctxkit.ranking import Ranking
-from ctxkit.trimming import Asked as Everything
-from ctxkit.trimming import Trimming
+from ctxkit.trim.plan import LONG
+from ctxkit.trim.ranking import Ranking
+from ctxkit.trim.trim import Asked as Everything
+from ctxkit.trim.trim import Trimming
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

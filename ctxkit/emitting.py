@@ -15,7 +15,6 @@ from msgspec import structs
 from ctxkit.core import assembly
 from ctxkit.core.context import NO_LENS, listed
 from ctxkit.core.derive.usage import Figures
-from ctxkit.enforcing import fit
 from ctxkit.errors import DoesNotFit
 from ctxkit.exporting import Exported
 from ctxkit.formats.base import Written
@@ -26,7 +25,8 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import tokens_of, tools_of
 from ctxkit.measure.size import measure
 from ctxkit.store.source import Source
-from ctxkit.trimming import Asked
+from ctxkit.trim.enforce import fit
+from ctxkit.trim.trim import Asked
 
 L = TypeVar("L", bound=CommittingLog)
 T = TypeVar("T", bound=Exported | Written)

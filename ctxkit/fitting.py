@@ -1,6 +1,6 @@
 """Fitting: messages that a program holds, counted, and cut to fit a budget; the Python API beside `Log`.
 
-`given.py` makes a log of them, `trimming.py` decides as it does for `ctxkit trim`; here the decision is carried out on
+`given.py` makes a log of them, `trim/trim.py` decides as it does for `ctxkit trim`; here the decision is carried out on
 the messages themselves: what stays is what came in, what is shortened is a copy in the same form.
 """
 
@@ -27,9 +27,9 @@ from ctxkit.logfile.stubs import stubbed, with_arguments
 from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import measure
-from ctxkit.policies.trim import Plan
 from ctxkit.tokens.tools import definitions
-from ctxkit.trimming import Asked, Trimming, as_op
+from ctxkit.trim.plan import Plan
+from ctxkit.trim.trim import Asked, Trimming, as_op
 
 Held = Log | str | os.PathLike[str] | BinaryIO
 """A log: opened, its path, or a binary stream. Its context is looked at, and comes back as chat messages."""

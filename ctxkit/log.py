@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ctxkit.measure.status import Status
     from ctxkit.recovering import To
     from ctxkit.salvaging import Salvaged
-    from ctxkit.trimming import Trimming, TrimSummary
+    from ctxkit.trim.trim import Trimming, TrimSummary
 
 
 class Log(CommittingLog):
@@ -224,7 +224,7 @@ class Log(CommittingLog):
         budget; `fit_images`: the oldest pictures beyond what the provider takes are left out. Raises DoesNotFit,
         BadConfig where no limit is known, NoRefusal.
         """
-        from ctxkit.trimming import Asked, trim
+        from ctxkit.trim.trim import Asked, trim
 
         asked = Asked(
             max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, clear_inputs, overflow, assembly,
@@ -347,8 +347,8 @@ class Log(CommittingLog):
         `fitted` says what that took; `origin`: who asks for it. `assembly`, `status`: what is put around it, as of
         `export`; it has its room in the budget. Raises DoesNotFit, BadConfig where no limit is known.
         """
-        from ctxkit.enforcing import fit
-        from ctxkit.trimming import Asked
+        from ctxkit.trim.enforce import fit
+        from ctxkit.trim.trim import Asked
 
         fit(self, Asked(max_tokens, assembly=assembly, status=status, summarize=summarize_dropped), origin)
 
@@ -362,7 +362,7 @@ class Log(CommittingLog):
 
         They are as `add_message` takes them. Raises BadConfig where no limit is known.
         """
-        from ctxkit.enforcing import require_room
+        from ctxkit.trim.enforce import require_room
 
         require_room(self, records)
 

@@ -18,7 +18,7 @@ from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_result, stubbed
 from ctxkit.measure.size import Measuring
 from ctxkit.policies.compact.mask import Masked, masked
-from ctxkit.ranking import Ranking
+from ctxkit.trim.ranking import Ranking
 
 
 def maskable(

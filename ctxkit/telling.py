@@ -1,6 +1,6 @@
 """Telling: what a trim drops is told by a summary (the config's `trim.summarize`), where one fits beside what stays.
 
-`Log` hands it to `trimming.py`. What is appended then is a compact that fits the budget: its summary stands where the
+`Log` hands it to `trim/trim.py`. What is appended then is a compact that fits the budget: its summary stands where the
 first message that was dropped stood, and is told again, or goes, when what it tells is forgotten.
 """
 
@@ -15,7 +15,7 @@ from ctxkit.errors import DoesNotFit
 from ctxkit.measure.count import PER_MESSAGE, Counting
 from ctxkit.policies.compact.candidates import guarded, originals
 from ctxkit.policies.compact.extract import extract
-from ctxkit.trimming import Trimming, TrimSummary
+from ctxkit.trim.trim import Trimming, TrimSummary
 
 ROOM = 0.15
 """Of the budget, at least: what a summary of what is dropped may have."""

@@ -16,7 +16,7 @@ from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Up
 from ctxkit.log import Log
 from tests.cli.runner import FOREIGN, SMALL, lines
 from tests.shared import transcripts
-from tests.test_trimming import run
+from tests.trim.test_trim import run
 
 NOW = 1_800_000_000.0
 SESSIONS = transcripts("claude-code", "codex", "pi", "mini-swe-agent", under=1_500_000)

@@ -15,7 +15,7 @@ from ctxkit.errors import NothingChanges
 from ctxkit.log import Log
 from ctxkit.policies.compact.candidates import Keep
 from tests.cli.runner import lines
-from tests.test_trimming import run, step
+from tests.trim.test_trim import run, step
 
 
 def opened(raw: bytes) -> Log:

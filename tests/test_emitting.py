@@ -18,7 +18,7 @@ from ctxkit.exporting import Exported
 from ctxkit.formats.base import Written
 from ctxkit.log import Log
 from ctxkit.measure.count import Counting
-from ctxkit.trimming import Asked
+from ctxkit.trim.trim import Asked
 from tests.cli.runner import ctxkit, good, lines
 from tests.lawful import as_bytes, conversations
 from tests.shared import transcripts

@@ -7,7 +7,7 @@ import io
 from ctxkit import Log
 from ctxkit.condensing import Condensing, Wish, whole
 from ctxkit.masking import maskable
-from tests.test_trimming import run
+from tests.trim.test_trim import run
 
 
 def test_results_alone() -> None:

@@ -11,7 +11,7 @@ from ctxkit.core.names import Names
 from ctxkit.log import Log
 from tests.cli.runner import good, ops
 from tests.shared import transcripts
-from tests.test_trimming import run
+from tests.trim.test_trim import run
 
 SESSIONS = transcripts("claude-code", "codex", "mini-swe-agent", under=1_500_000)
 ON = {"CTXKIT_TRIM_SUMMARIZE": "true"}

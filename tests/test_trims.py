@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.shared import shared
-from tests.test_trimming import opened, run, size
+from tests.trim.test_trim import opened, run, size
 from tests.trims import FOLDERS, OWN, Case, File, Wrong, cases, checked, contents_of, counted
 from tests.trims import run as tried
 

@@ -32,7 +32,7 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.errors import CtxkitError, DoesNotFit, ManyConversations
 from ctxkit.measure.count import PER_MESSAGE, _beside, _said
 from ctxkit.tokens.encodings import encoding
-from ctxkit.trimming import Asked, Trimming, as_op
+from ctxkit.trim.trim import Asked, Trimming, as_op
 from tests.shared import HERE, SHARED
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
 

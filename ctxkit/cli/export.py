@@ -141,7 +141,7 @@ def command(
     else:
         from ctxkit.emitting import within
         from ctxkit.log import summarize_dropped
-        from ctxkit.trimming import Asked
+        from ctxkit.trim.trim import Asked
 
         asked = Asked(
             room[0], assembly=assembly and aim.takes_system, status=status, summarize=summarize_dropped

@@ -1,6 +1,6 @@
 """Calls of a context: which messages make or answer them, with which tools, and which files they touch.
 
-Used by `measure/shares.py` and `trimming.py`; content is read once, and only where files are asked for.
+Used by `measure/shares.py` and `trim/trim.py`; content is read once, and only where files are asked for.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A text, or parts, stand for the words of a message, or for what each of its results says; calls stay. Parts that are
 calls or results alone (`tool_use`, `tool_result`) stand for those of the same id; all else of the message stays, the
 keys of its record that are no words included (a time, an agent). A `LeftOut` names parts that are left out.
-Used by `logfile/open.py` wherever a shortened message is read; `shortening.py` makes them for a trim.
+Used by `logfile/open.py` wherever a shortened message is read; `trim/shortening.py` makes them for a trim.
 """
 
 from __future__ import annotations

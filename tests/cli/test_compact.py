@@ -15,7 +15,7 @@ from ctxkit import Log
 from ctxkit.cli.safe import cells
 from tests.cli.runner import PYTHON, SMALL, ctxkit, good, lines, ops, process, shown, small
 from tests.cli.screens import on_pty
-from tests.test_trimming import run
+from tests.trim.test_trim import run
 
 KEYS = {
     "op",

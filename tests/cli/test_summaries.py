@@ -10,7 +10,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.cli.summaries import contents, line
 from tests import build
-from tests.test_trimming import run
+from tests.trim.test_trim import run
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ctxkit.measure.size import Measuring
 from tests.cli.runner import SMALL, lines, message
 from tests.measure.test_size import chat
 from tests.shared import transcripts
-from tests.test_trimming import step
+from tests.trim.test_trim import step
 
 
 def edited() -> Log:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ctxkit.core.names import Name, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
-from ctxkit.policies.trim import LONG
+from ctxkit.trim.plan import LONG
 
 TAIL = 0.3
 """Of the budget, less what stays in any case: the newest messages that stay as they are, where nobody says how many."""

@@ -16,7 +16,7 @@ from ctxkit.core.derive.usage import Figures, Fit
 from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
 from ctxkit.formats.chat import content_of
 from ctxkit.measure.limit import context_limit
-from ctxkit.trimming import Asked, Trimming, look
+from ctxkit.trim.trim import Asked, Trimming, look
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

@@ -2,7 +2,7 @@
 
 Results of tools first: superseded ones, then stale ones, the oldest first; on request the arguments of old calls. Where
 something large stands in the way, its results and arguments, however new; and a long first message, down to FIRST
-tokens. The order and the words are made here; how many of them it takes, `policies/trim.py` decides.
+tokens. The order and the words are made here; how many of them it takes, `trim/plan.py` decides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ctxkit.core.messages import Call, Content, Image, Message, Result
 from ctxkit.core.names import Name
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_call, of_result, of_words, stubbed
-from ctxkit.policies.trim import LONG, Cut, Rank, Unit
+from ctxkit.trim.plan import LONG, Cut, Rank, Unit
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.policies.trim import LARGE, NEAR, Cut, Plan, Rank, Unit, plan
+from ctxkit.trim.plan import LARGE, NEAR, Cut, Plan, Rank, Unit, plan
 
 E, L, Y, X, N, A, T, P, I, S = Rank  # noqa: E741  # the order in which they are given up, and what never is
 RANKS = [*[rank for rank in Rank if rank not in (N, A, T)], E, E, L, L, L]

@@ -1,6 +1,6 @@
 """Trim: a log's context made to fit a budget, as an op or for one look.
 
-`ranking.py` makes units of it, `shortening.py` words what can say less, `policies/trim.py` decides; this measures, and
+`trim/ranking.py` makes units of it, `trim/shortening.py` words what can say less, `trim/plan.py` decides; this measures, and
 puts the decision into an op.
 """
 
@@ -29,10 +29,10 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import Measuring
-from ctxkit.policies.trim import Plan, Rank, Unit, plan
-from ctxkit.ranking import Ranking
-from ctxkit.shortening import Shortening
 from ctxkit.tokens.overflow import Overflow, overflow
+from ctxkit.trim.plan import Plan, Rank, Unit, plan
+from ctxkit.trim.ranking import Ranking
+from ctxkit.trim.shortening import Shortening
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

@@ -15,8 +15,8 @@ from ctxkit.core.names import Names
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
 from ctxkit.log import Log
 from ctxkit.measure.count import Counting
-from ctxkit.policies.trim import Rank
-from ctxkit.trimming import Asked, Trimming
+from ctxkit.trim.plan import Rank
+from ctxkit.trim.trim import Asked, Trimming
 from tests.cli.runner import lines
 from tests.shared import SHARED, transcripts
 

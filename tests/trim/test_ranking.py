@@ -10,10 +10,10 @@ import pytest
 from ctxkit.content.calls import Calls
 from ctxkit.core.names import Name
 from ctxkit.log import Log
-from ctxkit.policies.trim import Rank
-from ctxkit.ranking import Ranking
+from ctxkit.trim.plan import Rank
+from ctxkit.trim.ranking import Ranking
 from tests.cli.runner import lines
-from tests.test_trimming import opened, step
+from tests.trim.test_trim import opened, step
 
 AGENTS = "# AGENTS.md instructions for /work\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"
 REMINDER = "<system-reminder>\nThe date has changed.\n</system-reminder>"

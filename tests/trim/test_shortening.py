@@ -10,10 +10,10 @@ import pytest
 from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Call
 from ctxkit.log import Log
-from ctxkit.shortening import OLD, less
+from ctxkit.trim.shortening import OLD, less
 from tests.cli.runner import lines
 from tests.shared import shared
-from tests.test_trimming import opened, run, size, step
+from tests.trim.test_trim import opened, run, size, step
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
 
 LONG = "wrote\n" * 500

@@ -20,7 +20,7 @@ from ctxkit.core.names import Name, Names
 from ctxkit.core.roles import ASSISTANT as SPEAKS
 from ctxkit.core.select import opens
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.policies.trim import Rank, Unit
+from ctxkit.trim.plan import Rank, Unit
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

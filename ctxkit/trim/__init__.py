@@ -1,0 +1,1 @@
+"""A context made to fit a budget: ranking, shortening, the op."""
