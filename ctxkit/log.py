@@ -24,7 +24,7 @@ from ctxkit.logfile.read import Progress
 
 if TYPE_CHECKING:
     from ctxkit.checkpointing import Pinned
-    from ctxkit.compacting import Compacted
+    from ctxkit.compact.compact import Compacted
     from ctxkit.comparing import Diff
     from ctxkit.core.assembly import Assembly
     from ctxkit.core.findings import Finding
@@ -175,7 +175,7 @@ class Log(CommittingLog):
         """The words of a summary that `op` made, for the names `told` alone, when `leave` leave; None where it cannot
         be made again.
         """
-        from ctxkit.retelling import again  # brings the strategies: only where a summary tells what leaves
+        from ctxkit.compact.resummarize import again  # brings the strategies: only where a summary tells what leaves
 
         return again(self, op, told, leave)
 
@@ -250,7 +250,7 @@ class Log(CommittingLog):
         Raises NothingChanges where it would not be smaller, CoolingDown, BadConfig, BadSummary, ModelFailed, Usage, and
         what a selection raises.
         """
-        from ctxkit.compacting import Asked, compact
+        from ctxkit.compact.compact import Asked, compact
         from ctxkit.llm.hooks import Hooks
 
         asked = Asked(
@@ -275,7 +275,7 @@ class Log(CommittingLog):
         `compact` (default: made by rules, unless the config's `compact.strategy` is llm); where that fails they say so.
         Raises NothingChanges for an empty context, CannotCreate, NoPermission, Locked, Usage, BadConfig.
         """
-        from ctxkit.asking import require_text, teller
+        from ctxkit.compact.ask_model import require_text, teller
         from ctxkit.keeping import Taken, keep, take
 
         require_text("the summary", summary, "summary=TEXT; a model is named: summary_model=NAME")
@@ -529,6 +529,6 @@ def replaces(op: Op) -> bool:
 
 def summarize_dropped(found: Trimming) -> TrimSummary | None:
     """A trim that tells what it drops, where there is room for that."""
-    from ctxkit import telling  # brings all that a summary is made of
+    from ctxkit.compact import summarize_dropped as telling  # brings all that a summary is made of
 
     return telling.summarize_dropped(found)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
-from ctxkit.condensing import Condensing, Wish, whole
+from ctxkit.compact.plan import Condensing, Wish, whole
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.core.ops import Compact
 from ctxkit.errors import NothingChanges

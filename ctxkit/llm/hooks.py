@@ -1,6 +1,6 @@
 """Hooks: what a caller does while a model is asked. Light, as commands that may never ask one name it.
 
-The command line passes its reports and its progress line in, `asking.py` calls them.
+The command line passes its reports and its progress line in, `compact/ask_model.py` calls them.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ import pytest
 
 from ctxkit.cli.safe import cells
 from tests.cli.runner import PYTHON, ROOT, ctxkit, good, lines, ops
+from tests.compact.test_ask_model import CANARY, STORY, clean, log_of
 from tests.llm.test_client import ANTHROPIC, OPENAI
 from tests.stub import KEY, Says, env, pointed, stub
-from tests.test_asking import CANARY, STORY, clean, log_of
 
 HOOKED = f"""
 import os, sys

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ctxkit.compact.segment_spool import spooled
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.core.names import ItemName, Name
-from ctxkit.piecespool import spooled
 
 SAID: list[tuple[Name, Content]] = [
     (1, Content("user", [Text("fix \ud800 the\nlogin")])),

@@ -1,7 +1,7 @@
 """Asking: a part of a log's context told by a model: cut to what the model takes, asked chunk by chunk, within a time.
 
-`condensing.py` asks for the story of what a compact replaces, `keeping.py` for the few sentences of a snapshot.
-`llm/client.py` does the asking, `policies/compact/story.py` says what is sent and what of an answer is taken.
+`compact/plan.py` asks for the story of what a compact replaces, `keeping.py` for the few sentences of a snapshot.
+`llm/client.py` does the asking, `compact/prompt.py` says what is sent and what of an answer is taken.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctxkit.compact import prompt as words
+from ctxkit.compact.layout import Words
 from ctxkit.content.text_segments import SPEAKS, Piece
 from ctxkit.core.names import Name, Names
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.llm.chunks import Part, chunks, halved
 from ctxkit.llm.hooks import Hooks
-from ctxkit.policies.compact import story as words
-from ctxkit.policies.compact.wording import Words
 from ctxkit.tokens.counter import AUTO, counter
 from ctxkit.tokens.models import limit
 

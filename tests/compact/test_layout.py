@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ctxkit.compact.layout import Words, outline
+from ctxkit.compact.segments import fragments
 from ctxkit.content.text_segments import Kind, Piece, all_pieces
 from ctxkit.content.touched_files import touched
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.messages import Call, Content, Result
 from ctxkit.core.names import Name, Names
-from ctxkit.policies.compact.fragments import fragments
-from ctxkit.policies.compact.wording import Words, outline
 from tests.content.test_facts import SAID
 
 WHOLE = """\

@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.compact.extract import Extraction, extract
 from ctxkit.content.facts import facts, kept
 from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.names import Names
-from ctxkit.policies.compact.extract import Extraction, extract
 from tests.content.test_facts import SAID
 
 NOISE = [

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
+from ctxkit.compact.segments import Fragment
+from ctxkit.compact.truncate import these
 from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.content.touched_files import File
 from ctxkit.core.names import Name, Names
-from ctxkit.policies.compact.fragments import Fragment
-from ctxkit.policies.compact.truncate import these
 
 EDITED, READ, MESSAGES = "Files edited", "Files read", "Messages"
 INDEX = {"decisions": "Decisions", "pending": "Pending", "errors": "Errors"}

@@ -10,13 +10,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
+from ctxkit.compact.extract import Count, extract
+from ctxkit.compact.layout import Label, Words
+from ctxkit.compact.truncate import these
 from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.names import Names
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import ends, redact
-from ctxkit.policies.compact.extract import Count, extract
-from ctxkit.policies.compact.truncate import these
-from ctxkit.policies.compact.wording import Label, Words
 
 LONGEST = 4000
 """Characters of an answer that are taken."""

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log, summarize_context
-from ctxkit.asking import Asking, model_of
-from ctxkit.condensing import Condensing, Wish, whole
+from ctxkit.compact.ask_model import Asking, model_of
+from ctxkit.compact.plan import Condensing, Wish, whole
+from ctxkit.compact.prompt import LONGEST
 from ctxkit.core.ops import Compact
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.llm import client
 from ctxkit.llm.client import Answer
 from ctxkit.llm.hooks import Hooks
-from ctxkit.policies.compact.story import LONGEST
 from tests.core.text.test_redaction import SHAPES
 from tests.lawful import as_bytes
 from tests.llm.test_client import ANTHROPIC, OPENAI, TOO_LONG

@@ -1,6 +1,6 @@
 """Masking: the results of a log that a compact may replace by a line each, with what that saves.
 
-`condensing.py` names the messages, `policies/compact/mask.py` takes as many of these as it needs.
+`compact/plan.py` names the messages, `compact/mask.py` takes as many of these as it needs.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any
 
+from ctxkit.compact.mask import Masked, masked
 from ctxkit.core.board import shortening
 from ctxkit.core.context import entry
 from ctxkit.core.derive.synthetic_messages import Kind
@@ -17,7 +18,6 @@ from ctxkit.core.names import Name
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_result, stubbed
 from ctxkit.measure.size import Measuring
-from ctxkit.policies.compact.mask import Masked, masked
 from ctxkit.trim.ranking import Ranking
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxkit.compact.extract import extract
+from ctxkit.compact.truncate import left_out
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Compact
 from ctxkit.measure.count import Counting
-from ctxkit.policies.compact.extract import extract
-from ctxkit.policies.compact.truncate import left_out
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from ctxkit.abridging import abridge
-from ctxkit.asking import MODEL, RULES, Asking, Told
+from ctxkit.compact.ask_model import MODEL, RULES, Asking, Told
+from ctxkit.compact.candidates import FEWEST, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
+from ctxkit.compact.extract import Count, Extraction
+from ctxkit.compact.mask import mask
+from ctxkit.compact.mask_results import maskable
+from ctxkit.compact.prompt import worded
+from ctxkit.compact.segment_spool import spooled
+from ctxkit.compact.shorten_messages import abridge
+from ctxkit.compact.truncate import left_out, these
 from ctxkit.content.calls import Calls
 from ctxkit.content.facts import facts, kept
 from ctxkit.content.text_segments import SPEAKS, Piece
@@ -33,14 +40,7 @@ from ctxkit.errors import ModelFailed, NothingChanges
 from ctxkit.formats.chat import content_of
 from ctxkit.llm.hooks import Hooks
 from ctxkit.logfile.stubs import stubbed
-from ctxkit.masking import maskable
 from ctxkit.measure.count import PER_MESSAGE, Counting
-from ctxkit.piecespool import spooled
-from ctxkit.policies.compact.candidates import FEWEST, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
-from ctxkit.policies.compact.extract import Count, Extraction
-from ctxkit.policies.compact.mask import mask
-from ctxkit.policies.compact.story import worded
-from ctxkit.policies.compact.truncate import left_out, these
 from ctxkit.trim.plan import LONG
 from ctxkit.trim.ranking import Ranking
 from ctxkit.trim.trim import Asked as Everything

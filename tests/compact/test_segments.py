@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ctxkit.compact.segments import Fragment, Fragments, fragments
 from ctxkit.content.facts import CLASSES, facts
 from ctxkit.content.identifiers import Item, Sort
 from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.derive.files import Touch
-from ctxkit.policies.compact.fragments import Fragment, Fragments, fragments
 from tests.content.test_facts import SAID
 
 

@@ -1,6 +1,6 @@
 """Abridging: messages made shorter where they stand, to so many tokens, as stubs of an op.
 
-`condensing.py` asks for it where no summary may stand for a message, or none is as long as what was asked for. The
+`compact/plan.py` asks for it where no summary may stand for a message, or none is as long as what was asked for. The
 longest texts of the messages are cut to one length: words, what results say, what calls are given.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ctxkit.compact.shorten_text import abridged
 from ctxkit.content.text_segments import SPEAKS, Kind
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import dumps
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_call, of_parts, of_result, stubbed
-from ctxkit.policies.compact.abridge import abridged
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 TRIES = 8

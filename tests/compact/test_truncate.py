@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ctxkit.compact.truncate import left_out, these
 from ctxkit.core.names import Names
-from ctxkit.policies.compact.truncate import left_out, these
 
 
 def test_left_out() -> None:

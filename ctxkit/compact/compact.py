@@ -1,6 +1,6 @@
 """Compact: a part of a log's context is replaced by a summary, as an op; whether it is time for it, and what is said.
 
-`condensing.py` makes the plan. One compact at a time: none within the cooldown after another, and none beside one that
+`compact/plan.py` makes the plan. One compact at a time: none within the cooldown after another, and none beside one that
 another process appended meanwhile.
 """
 
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxkit.asking import MODEL, model_of, require_text
-from ctxkit.condensing import GIVEN, Condensed, Condensing, Wish, whole
+from ctxkit.compact.ask_model import MODEL, model_of, require_text
+from ctxkit.compact.candidates import FEWEST, Keep
+from ctxkit.compact.plan import GIVEN, Condensed, Condensing, Wish, whole
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.usage import Figures
 from ctxkit.core.ledger import LedgerEntry
@@ -25,7 +26,6 @@ from ctxkit.core.times import written
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Usage
 from ctxkit.llm.hooks import Hooks
 from ctxkit.measure.limit import context_limit
-from ctxkit.policies.compact.candidates import FEWEST, Keep
 from ctxkit.store.config import key_of
 from ctxkit.trim.plan import LONG
 from ctxkit.trim.trim import Trimming

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.abridging import abridge
+from ctxkit.compact.shorten_messages import abridge
 from ctxkit.core.messages import Call, Content, Image, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.formats.chat import content_of

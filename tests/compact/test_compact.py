@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.compacting import said_of
+from ctxkit.compact.compact import said_of
 from ctxkit.core.names import Names
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, UpdatedElsewhere, Usage
 from ctxkit.log import Log

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ctxkit.compact.scoring import CLASSES, EASE, Course, Worth, again
+from ctxkit.compact.segments import Fragment, fragments
 from ctxkit.content.identifiers import Item, Sort
 from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.content.touched_files import File, touched
 from ctxkit.core.derive.files import Touch
-from ctxkit.policies.compact.fragments import Fragment, fragments
-from ctxkit.policies.compact.worth import CLASSES, EASE, Course, Worth, again
 
 
 def line(text: str, at: float) -> Fragment:

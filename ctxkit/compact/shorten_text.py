@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ctxkit.compact.coverage import Line, cover
+from ctxkit.compact.scoring import Course, Worth
+from ctxkit.compact.segments import fragments
 from ctxkit.content.text_segments import Kind, Piece
-from ctxkit.policies.compact.cover import Line, cover
-from ctxkit.policies.compact.fragments import fragments
-from ctxkit.policies.compact.worth import Course, Worth
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 HEAD, TAIL = 0.35, 0.25

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 
 from ctxkit import Log
-from ctxkit.condensing import Condensing, Wish, whole
-from ctxkit.masking import maskable
+from ctxkit.compact.mask_results import maskable
+from ctxkit.compact.plan import Condensing, Wish, whole
 from tests.trim.test_trim import run
 
 

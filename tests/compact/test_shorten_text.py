@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.compact.shorten_text import GAP, LEFT_OUT, NOTE, abridged
 from ctxkit.content.text_segments import Kind
-from ctxkit.policies.compact.abridge import GAP, LEFT_OUT, NOTE, abridged
 
 
 def count(texts: Sequence[str]) -> list[int]:

@@ -12,11 +12,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import exp, log, prod
 from typing import Any
 
+from ctxkit.compact.segments import WHOLE, Fragment
 from ctxkit.content.facts import Fact
 from ctxkit.content.identifiers import Item, Sort, short
 from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.content.touched_files import File
-from ctxkit.policies.compact.fragments import WHOLE, Fragment
 
 ITEMS, WORDS = 8.0, 4.0
 """What all items together are worth, and all words that are written again, beside a class of facts."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.compact.candidates import LONG, Keep, Unit, candidates, guarded, originals, rooms
 from ctxkit.core.names import Names
-from ctxkit.policies.compact.candidates import LONG, Keep, Unit, candidates, guarded, originals, rooms
 from tests import build
 
 

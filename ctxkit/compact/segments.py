@@ -158,7 +158,7 @@ def _parts(kind: Kind, line: str) -> Iterator[str]:
 
 
 def _facts(piece: Piece, text: str, scripted: frozenset[str]) -> Iterator[Fact]:
-    """What is counted of it, and what tells of the course of things (`worth.py`)."""
+    """What is counted of it, and what tells of the course of things (`scoring.py`)."""
     counted = list(of_line(piece, text, scripted))
     words = text.strip()
     if piece.kind == Kind.RESULT:

@@ -1,8 +1,8 @@
 """extract: a summary by rules alone: what was said, word for word, the lines that keep most of what is needed later.
 
-Pieces are cut into fragments (`fragments.py`), files are listed (`content/touched_files.py`); each line is worth what
-it keeps that nothing taken keeps yet (`worth.py`); the best for their tokens are taken until the budget is used
-(`cover.py`) and put into words (`wording.py`). The same pieces give the same text.
+Pieces are cut into fragments (`segments.py`), files are listed (`content/touched_files.py`); each line is worth what
+it keeps that nothing taken keeps yet (`scoring.py`); the best for their tokens are taken until the budget is used
+(`coverage.py`) and put into words (`layout.py`). The same pieces give the same text.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from ctxkit.compact.coverage import Line, cover
+from ctxkit.compact.layout import INDEX, Words
+from ctxkit.compact.scoring import Course, Worth
+from ctxkit.compact.segments import MOST, Fragment, Fragments
 from ctxkit.content.text_segments import Piece
 from ctxkit.content.touched_files import File, touched
 from ctxkit.core.names import Name, Names
-from ctxkit.policies.compact.cover import Line, cover
-from ctxkit.policies.compact.fragments import MOST, Fragment, Fragments
-from ctxkit.policies.compact.wording import INDEX, Words
-from ctxkit.policies.compact.worth import Course, Worth
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Tokens of each of these texts."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from ctxkit.compact.candidates import guarded, originals
+from ctxkit.compact.extract import extract
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ops import At, Compact
 from ctxkit.errors import DoesNotFit
 from ctxkit.measure.count import PER_MESSAGE, Counting
-from ctxkit.policies.compact.candidates import guarded, originals
-from ctxkit.policies.compact.extract import extract
 from ctxkit.trim.trim import Trimming, TrimSummary
 
 ROOM = 0.15
