@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from ctxkit.changes.filter_context import filter_context, filter_context_tool
     from ctxkit.core.select import Selection
     from ctxkit.errors import BadConfig, BadMessage, BadTools, CtxkitError, DoesNotFit, ExitCode, NothingToSend
-    from ctxkit.finding import Found, Session, find_sessions
     from ctxkit.fitting import Cut, Fitted, Tokens, enforce_context_limit, estimate_tokens, trim_conversation
     from ctxkit.log import Log
     from ctxkit.prompting import Prompt, build_final_prompt
+    from ctxkit.search.sessions import Found, Session, find_sessions
     from ctxkit.summarizing import Summarized, summarize_context
 
 _WHERE = {
@@ -35,9 +35,9 @@ _WHERE = {
     "Summarized": "ctxkit.summarizing",
     "filter_context": "ctxkit.changes.filter_context",
     "filter_context_tool": "ctxkit.changes.filter_context",
-    "find_sessions": "ctxkit.finding",
-    "Found": "ctxkit.finding",
-    "Session": "ctxkit.finding",
+    "find_sessions": "ctxkit.search.sessions",
+    "Found": "ctxkit.search.sessions",
+    "Session": "ctxkit.search.sessions",
     "CtxkitError": "ctxkit.errors",
     "DoesNotFit": "ctxkit.errors",
     "BadMessage": "ctxkit.errors",

@@ -80,7 +80,7 @@ class Log(CommittingLog):
 
     def ranker(self, asked: Selection, *, leaves: bool, request: Planning | None) -> Rank:
         """Ranks messages by a text, for `--about`."""
-        from ctxkit.about import About  # brings sqlite3: only where messages are ranked
+        from ctxkit.search.about import About  # brings sqlite3: only where messages are ranked
 
         return About(self, asked, leaves=leaves, request=request)
 

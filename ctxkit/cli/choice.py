@@ -15,7 +15,7 @@ from ctxkit.cli.layout import ROOMY
 from ctxkit.cli.roster import UNTITLED, Line, facts, fitted
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped
-from ctxkit.finding import Session
+from ctxkit.search.sessions import Session
 from ctxkit.when import Clock
 
 Outcome = Literal["", "taken", "left", "broken"]

@@ -17,7 +17,7 @@ from ctxkit.cli.wrap import wrapped
 from ctxkit.core.times import iso
 from ctxkit.core.visibility import IN
 from ctxkit.log import Log
-from ctxkit.recalling import Excerpt, Hit
+from ctxkit.search.recall import Excerpt, Hit
 
 FOUND = "bold red"
 SIGNS = {"thinking": "~ ", "call": "→ ", "result": "← ", "image": "[image] ", "other": "[other] "}

@@ -19,7 +19,7 @@ from ctxkit.cli.choice import Choice
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.keys import keys
 from ctxkit.errors import Usage
-from ctxkit.finding import Session
+from ctxkit.search.sessions import Session
 
 ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l"
 """A screen of its own, no cursor, no line broken by the terminal."""

@@ -22,7 +22,7 @@ from ctxkit.core.select import Selection
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import NothingMatched, Usage
 from ctxkit.log import Log
-from ctxkit.recalling import Search, chosen, states
+from ctxkit.search.recall import Search, chosen, states
 
 NUMBERS = re.compile(r"([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*)(,([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*))*")
 """What --apply takes for messages, and not for text."""

@@ -12,7 +12,7 @@ from ctxkit.cli.render import ROLES
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.core.times import iso
-from ctxkit.finding import Session
+from ctxkit.search.sessions import Session
 
 UNTITLED = "(no title)"
 STATES = {"interrupted": "yellow", "damaged": "bold red"}

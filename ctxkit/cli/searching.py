@@ -1,6 +1,6 @@
 """A search over logs and folders: its options, one log after the other, and what is printed of it.
 
-Used by `recall`; the search within one log is `ctxkit/recalling.py`.
+Used by `recall`; the search within one log is `ctxkit/search/recall.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ctxkit.errors import (
 )
 from ctxkit.log import Log
 from ctxkit.logfile.tolerant import one_of_many
-from ctxkit.recalling import Hit, Search, chosen, states
+from ctxkit.search.recall import Hit, Search, chosen, states
 from ctxkit.store.folder import START, may_be_log, walk
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
@@ -38,7 +38,7 @@ from ctxkit.store.source import open_log
 if TYPE_CHECKING:
     from ctxkit.cli.deadline import Deadline
     from ctxkit.core.select import Limit
-    from ctxkit.lacking import Lacking
+    from ctxkit.search.prefilter import Lacking
 
 
 class Searching:
@@ -133,7 +133,7 @@ class Run:
 
     def folder(self, folder: Path) -> None:
         """Every log below it; what is none is passed over."""
-        from ctxkit.lacking import Lacking  # brings sqlite3: only where folders are searched
+        from ctxkit.search.prefilter import Lacking  # brings sqlite3: only where folders are searched
         from ctxkit.store.words import Words
 
         if self.lacking is None:

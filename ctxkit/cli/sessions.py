@@ -17,12 +17,12 @@ from ctxkit.cli.run import zoned
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.core.times import seconds
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
-from ctxkit.finding import Found, Session, chosen, find_sessions, homes
 from ctxkit.formats import registry
 from ctxkit.logfile.tolerant import one_of_many
+from ctxkit.search.sessions import Found, Session, chosen, find_sessions, homes
 
 if TYPE_CHECKING:
-    from ctxkit.mentioning import Mentioning
+    from ctxkit.search.match import Mentioning
     from ctxkit.store.config import Config
 
 
@@ -132,7 +132,7 @@ def _reported(found: Found) -> None:
 
 def _mentioning(needle: Needle, places: list[str] | None) -> Mentioning:
     from ctxkit.cli.deadline import Deadline
-    from ctxkit.mentioning import Mentioning
+    from ctxkit.search.match import Mentioning
 
     return Mentioning(needle, map(Path, places) if places else homes(os.environ), os.environ, Deadline(needle.text))
 

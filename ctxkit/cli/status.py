@@ -92,7 +92,7 @@ def command(
     send(target, sending)
     found = target.status(tokens=not no_tokens, limit=tokens_of("--limit", limit), assembly=not no_assembly)
     if found.tokens.used is not None and not (no_assembly or agent or thread or looking.at or reading.now):
-        from ctxkit.noting import note  # brings sqlite3: only where tokens are counted
+        from ctxkit.search.size_cache import note  # brings sqlite3: only where tokens are counted
 
         note(target, found.tokens)
     if plot or svg:

@@ -1,6 +1,6 @@
 """Lines of a source that hold some bytes, the newest first: for the few rows of a log that say what all of it is.
 
-Used by `glancing.py`. Of a long source no more is read than it takes to find one.
+Used by `search/preview.py`. Of a long source no more is read than it takes to find one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Relevance: texts ranked by what they say of some terms, by SQLite's FTS5 (BM25, a stemmer), in memory.
 
-Used by `about.py`. Nothing is written: an index is made for one question and gone with it.
+Used by `search/about.py`. Nothing is written: an index is made for one question and gone with it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A scan of a log's bytes for the traces of a needle, beside the reading of the log: on the second core, where one is.
 
-Used by `recalling.py`. Where it finds nothing in the whole log, reading ends early: `Scan.check` is what the source
+Used by `search/recall.py`. Where it finds nothing in the whole log, reading ends early: `Scan.check` is what the source
 asks before each read.
 """
 

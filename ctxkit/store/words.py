@@ -1,6 +1,6 @@
 """An index of the words of files, by FTS5: which files below a folder cannot hold a text, so that none is opened.
 
-Used by `lacking.py` for searches over folders. Disposable as `index.py`, whose file handling it has. A word is a run of
+Used by `search/prefilter.py` for searches over folders. Disposable as `index.py`, whose file handling it has. A word is a run of
 ASCII letters and digits as it stands in the bytes, in lower case; only which file has which words is kept, no order.
 """
 

@@ -18,7 +18,7 @@ from ctxkit.errors import Usage
 from ctxkit.log import Log
 from tests.changes.test_planning_rules import PLAINLY
 from tests.cli.runner import call, lines, message
-from tests.test_meaning import model, of
+from tests.search.test_meaning import model, of
 
 TALK = lines(
     message("system", "You are brief.", 0),

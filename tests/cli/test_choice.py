@@ -9,8 +9,8 @@ import pytest
 from ctxkit.cli.choice import Choice
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, safe
-from ctxkit.finding import Session
-from ctxkit.glancing import Glance, Last
+from ctxkit.search.preview import Glance, Last
+from ctxkit.search.sessions import Session
 from tests.cli.hostile import ALL, bad_characters
 
 

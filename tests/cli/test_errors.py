@@ -25,12 +25,13 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Log, finding
+from ctxkit import Log
 from ctxkit.core.snapshot import HAND
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, ExitCode
 from ctxkit.logfile import append
 from ctxkit.pinning import reference
+from ctxkit.search import sessions
 from ctxkit.store.snapshots import pieces
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
 
@@ -208,7 +209,7 @@ def a_bug(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def glance(*args: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(finding, "glance", glance)
+    monkeypatch.setattr(sessions, "glance", glance)
     yield
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ctxkit.cli.hits import excerpt
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells
-from ctxkit.recalling import Excerpt
+from ctxkit.search.recall import Excerpt
 
 
 def line(text: str, spans: list[tuple[int, int]], width: int, **more: bool) -> str:

@@ -11,8 +11,8 @@ import pytest
 from ctxkit.cli import roster
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, safe
-from ctxkit.finding import Session
-from ctxkit.glancing import Glance, Last
+from ctxkit.search.preview import Glance, Last
+from ctxkit.search.sessions import Session
 
 ONE = Session(
     Path("/logs/one.jsonl"),

@@ -9,7 +9,7 @@ import pytest
 
 from ctxkit.changes.filter_schema import PROVIDERS, definition
 from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, ops, shown, small
-from tests.test_meaning import model, of
+from tests.search.test_meaning import model, of
 
 FORGET = b'{"action":"apply","mode":"forget","message_ids":["6-9"]}'
 

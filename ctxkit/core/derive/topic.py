@@ -1,6 +1,6 @@
 """Topic: the words of a text that messages are ranked by, and which of the ranked are about it. Pure.
 
-Used by `about.py` for `--about`; `store/relevance.py` counts the words. A text is words whatever stands in it: nothing
+Used by `search/about.py` for `--about`; `store/relevance.py` counts the words. A text is words whatever stands in it: nothing
 of it is syntax.
 """
 

@@ -1,6 +1,6 @@
 """The needle of a search: where it stands in a text, and what its traces are in the bytes of a JSON record.
 
-Used by `recalling.py`. A record without any trace cannot hold the needle, however its strings are escaped, so it is
+Used by `search/recall.py`. A record without any trace cannot hold the needle, however its strings are escaped, so it is
 never decoded; a trace alone proves nothing.
 """
 

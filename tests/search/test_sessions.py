@@ -9,7 +9,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.errors import NoSuchLog, NothingMatched
-from ctxkit.finding import Found, Session, chosen, find_sessions, homes
+from ctxkit.search.sessions import Found, Session, chosen, find_sessions, homes
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 from tests.damage.rows import FILES, JSON, damaged
 from tests.damage.sessions import ALL, LINES

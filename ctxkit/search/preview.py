@@ -2,7 +2,7 @@
 
 Pipeline: `logfile/read.py` reads the file, `core/derive/tail.py` finds its end; of its messages no more are read in full than
 are told. Ops are not played, only looked at: a glance is of the log as its program has it. But where the last exchange
-has no end, they are: perhaps somebody recovered. `finding.py` gathers glances.
+has no end, they are: perhaps somebody recovered. `search/sessions.py` gathers glances.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Mentioning: whether a session that was found speaks of something: in its title, its path, or any of its messages.
 
-Used by `sessions --grep`; the search within a log is `recalling.py`. Files that do not have its words, by the index of
-`lacking.py`, are not opened.
+Used by `sessions --grep`; the search within a log is `search/recall.py`. Files that do not have its words, by the index of
+`search/prefilter.py`, are not opened.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from ctxkit.core.select import Limit, NoLimit
 from ctxkit.core.text.search_pattern import Needle
-from ctxkit.finding import Session
-from ctxkit.lacking import Lacking
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.recalling import Search
+from ctxkit.search.prefilter import Lacking
+from ctxkit.search.recall import Search
+from ctxkit.search.sessions import Session
 from ctxkit.store.folder import SIDECAR, Entry
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache

@@ -1,6 +1,6 @@
 """Noting: what a log's context came to, in the user's index, so that a list of sessions can say it without counting.
 
-Used by `status`; `finding.py` reads it back through `remembered.py`. A log that changes afterwards has no note.
+Used by `status`; `search/sessions.py` reads it back through `search/file_cache.py`. A log that changes afterwards has no note.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from ctxkit.errors import CtxkitError
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.measure.status import Budget
-from ctxkit.remembered import Remembered, Tokens, known_as, settled
+from ctxkit.search.file_cache import Remembered, Tokens, known_as, settled
 from ctxkit.store.index import Index
 
 

@@ -17,7 +17,7 @@ from ctxkit.core.ops import Forget, Undo, to_body
 from ctxkit.core.state import State
 from ctxkit.core.transcript import OpLine
 from ctxkit.log import Log
-from ctxkit.policies.meaning import (
+from ctxkit.search.meaning_prompt import (
     CAP,
     FULL,
     LARGEST,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import about
 from ctxkit.errors import NothingMatched, Usage
 from ctxkit.log import Log
+from ctxkit.search import about
 from tests.bench.topics import judged, mean, topics
 from tests.cli.runner import ctxkit, good, lines, message
 

@@ -16,7 +16,7 @@ from ctxkit import Log
 from ctxkit.core.text.message_words import texts
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import CtxkitError, Usage
-from ctxkit.recalling import Hit, Search, chosen, states
+from ctxkit.search.recall import Hit, Search, chosen, states
 from ctxkit.store.scan import Scan
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, lines, message

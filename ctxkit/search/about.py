@@ -45,7 +45,7 @@ class About:
             shown, chosen = self._without(planned, shown, chosen)
         if self.asked.model is None:
             return self.by_words(shown, chosen)
-        from ctxkit.meaning import Meaning
+        from ctxkit.search.meaning import Meaning
 
         asking = Meaning(self.log, self.asked, leaves=self.leaves)
         offered = asking.offered([*shown, *planned.names], chosen)

@@ -1,6 +1,6 @@
 """Finding: the sessions below folders, of all formats, newest first; and sidecars whose log is gone.
 
-Pipeline: `store/folder.py` walks, `glancing.py` tells of each file, what stands beside it is added here. It changes
+Pipeline: `store/folder.py` walks, `search/preview.py` tells of each file, what stands beside it is added here. It changes
 nothing but the user's index. The command is `cli/sessions.py`.
 """
 
@@ -17,10 +17,10 @@ from ctxkit.core.derive.tail import Condition
 from ctxkit.core.times import EARLIEST, LATEST
 from ctxkit.errors import CtxkitError, ManyConversations, NothingMatched
 from ctxkit.formats import registry
-from ctxkit.glancing import Glance, glance
 from ctxkit.logfile.read import read_source
 from ctxkit.logfile.tolerant import one_of_many
-from ctxkit.remembered import Remembered, Tokens, known_as, settled
+from ctxkit.search.file_cache import Remembered, Tokens, known_as, settled
+from ctxkit.search.preview import Glance, glance
 from ctxkit.store.config import load
 from ctxkit.store.folder import SIDECAR, Entry, Known, walk
 from ctxkit.store.index import Index

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import lacking
 from ctxkit.cli import searching
 from ctxkit.core.text.search_pattern import Needle
-from ctxkit.lacking import Lacking
+from ctxkit.search import prefilter
+from ctxkit.search.prefilter import Lacking
 from ctxkit.store.folder import walk
 from ctxkit.store.words import Words, available
 from tests.cli.runner import SMALL, Ran, ctxkit, good, lines, message
@@ -29,8 +29,8 @@ NEEDLES = [
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was written a moment ago counts as settled, and there is time for all of it."""
-    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 0)
-    monkeypatch.setattr(lacking, "BUDGET", 600)
+    monkeypatch.setattr("ctxkit.search.file_cache.JUST_NOW", 0)
+    monkeypatch.setattr(prefilter, "BUDGET", 600)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_the_same_answers(logs: Path, form: str, monkeypatch: pytest.MonkeyPatch
     """Without an index, with an empty one, with a full one, and after files changed."""
     asked = NEEDLES
     with monkeypatch.context() as none:
-        none.setattr(lacking, "available", lambda: False)
+        none.setattr(prefilter, "available", lambda: False)
         expected = [search(logs, words, form) for words in asked]
     assert [search(logs, words, form) for words in asked] == expected
     assert [search(logs, words, form) for words in asked] == expected
@@ -77,7 +77,7 @@ def test_the_same_answers(logs: Path, form: str, monkeypatch: pytest.MonkeyPatch
     (logs / "new").write_bytes(lines(message("user", "zebra question")))
     (logs / "pi").unlink()
     with monkeypatch.context() as none:
-        none.setattr(lacking, "available", lambda: False)
+        none.setattr(prefilter, "available", lambda: False)
         changed = [search(logs, words, form) for words in asked]
     assert changed != expected
     assert [search(logs, words, form) for words in asked] == changed
@@ -135,7 +135,7 @@ def test_a_little_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return sum(lacks is True for lacks in found)
 
     assert [run(3), run(3), run(9), run(9)] == [0, 2, 4, 5]
-    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 10**18)
+    monkeypatch.setattr("ctxkit.search.file_cache.JUST_NOW", 10**18)
     (tmp_path / "logs/0").write_bytes(SMALL)
     assert [run(9), run(9)] == [4, 4]
 

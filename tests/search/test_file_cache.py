@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import finding
-from ctxkit.finding import find_sessions
-from ctxkit.glancing import Glance, Last
-from ctxkit.remembered import GLANCE, Remembered, Tokens, key, known_as, settled
+from ctxkit.search import sessions
+from ctxkit.search.file_cache import GLANCE, Remembered, Tokens, key, known_as, settled
+from ctxkit.search.preview import Glance, Last
+from ctxkit.search.sessions import find_sessions
 from ctxkit.store.index import Index
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message
 from tests.damage.sessions import ALL
@@ -28,20 +28,20 @@ def old(path: Path, raw: bytes = SMALL) -> Path:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was written a moment ago counts as settled."""
-    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 0)
+    monkeypatch.setattr("ctxkit.search.file_cache.JUST_NOW", 0)
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that were read."""
     names: list[str] = []
-    usual = finding._read
+    usual = sessions._read
 
     def noted(path: Path, *more: object) -> Glance | None:
         names.append(path.name)
         return usual(path, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(finding, "_read", noted)
+    monkeypatch.setattr(sessions, "_read", noted)
     return names
 
 
@@ -124,7 +124,7 @@ def test_ops_and_config_count(tmp_path: Path, read: list[str]) -> None:
 
 def test_what_changed_just_now_is_read_again(tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """As its next change may not show."""
-    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 10**12)
+    monkeypatch.setattr("ctxkit.search.file_cache.JUST_NOW", 10**12)
     path = old(tmp_path / "logs/s.jsonl")
     assert not settled(path.stat())
     for _ in range(3):
@@ -135,7 +135,7 @@ def test_what_changed_just_now_is_read_again(tmp_path: Path, read: list[str], mo
 def test_what_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Is not kept as what it was before."""
     path = old(tmp_path / "logs/s.jsonl")
-    usual = finding._read
+    usual = sessions._read
 
     def slow(*words: object) -> Glance | None:
         told = usual(*words)  # type: ignore[arg-type]
@@ -143,10 +143,10 @@ def test_what_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.Monke
             log.write(lines(message("user", "more")))
         return told
 
-    monkeypatch.setattr(finding, "_read", slow)
+    monkeypatch.setattr(sessions, "_read", slow)
     assert find_sessions([tmp_path / "logs"]).sessions[0].glance.messages == 11
     monkeypatch.undo()
-    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 0)
+    monkeypatch.setattr("ctxkit.search.file_cache.JUST_NOW", 0)
     assert find_sessions([tmp_path / "logs"]).sessions[0].glance.messages == 12
 
 

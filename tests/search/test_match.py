@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import Log, mentioning
+from ctxkit import Log
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import Misfit, NoSuchLog
-from ctxkit.finding import Session, find_sessions
-from ctxkit.mentioning import Mentioning, mentions
+from ctxkit.search import match
+from ctxkit.search.match import Mentioning, mentions
+from ctxkit.search.sessions import Session, find_sessions
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message
 
 
@@ -69,8 +70,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(one.path.stem)
         return mentions(one, needle)
 
-    monkeypatch.setattr(mentioning, "mentions", noted)
-    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 0)
+    monkeypatch.setattr(match, "mentions", noted)
+    monkeypatch.setattr("ctxkit.search.file_cache.JUST_NOW", 0)
     return names
 
 

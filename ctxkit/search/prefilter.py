@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ctxkit.core.text.search_pattern import Needle
-from ctxkit.remembered import key, settled
+from ctxkit.search.file_cache import key, settled
 from ctxkit.store.folder import START, Entry, may_be_log
 from ctxkit.store.index import stamp
 from ctxkit.store.opening import FLAGS

@@ -1,7 +1,7 @@
 """Meaning: which messages of a log a model says are about a text (`--about TEXT --model NAME`).
 
-`policies/meaning.py` says what it is asked and what of its answers counts, `llm/client.py` asks. Where it gives no
-answer that can be taken, `about.py` ranks by words instead, and a warning says so.
+`search/meaning_prompt.py` says what it is asked and what of its answers counts, `llm/client.py` asks. Where it gives no
+answer that can be taken, `search/about.py` ranks by words instead, and a warning says so.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ctxkit.core.select import Selection, exchange_of, step_of
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched
 from ctxkit.measure.limit import context_limit
-from ctxkit.policies import meaning
-from ctxkit.policies.meaning import Offer
+from ctxkit.search import meaning_prompt
+from ctxkit.search.meaning_prompt import Offer
 from ctxkit.tokens.models import limit
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Meaning:
     def offered(self, shown: Sequence[Name], chosen: Sequence[Name]) -> list[Name]:
         """What it may choose. Raises NothingMatched for nothing."""
         state = self.log.state()
-        guard = meaning.guarded(state, shown)
+        guard = meaning_prompt.guarded(state, shown)
         self.log.ranked.spared = guard
-        names = meaning.may_choose(state, chosen, guard)
+        names = meaning_prompt.may_choose(state, chosen, guard)
         if not names:
             raise NothingMatched("nothing matched: a model chooses no protected message, and none of the last exchange")
         return names
@@ -59,7 +59,7 @@ class Meaning:
         offers = [self._offer(place, name) for place, name in enumerate(names, start=1)]
         waiting = self._parts(shown, offers)
         deadline = time.monotonic() + float(self.log.config["compact.timeout"])
-        found = meaning.union(self._answers(waiting, deadline))
+        found = meaning_prompt.union(self._answers(waiting, deadline))
         self._judge(shown, found)
         if not found:
             raise NothingMatched(f"no message is about {self.text!r}, says {self.model}")
@@ -67,7 +67,7 @@ class Meaning:
         label = self.log.state().label
         self.log.ranked.answer = {
             "model": self.model,
-            "prompt": digest([meaning.INSTRUCTION, self.text], 16),
+            "prompt": digest([meaning_prompt.INSTRUCTION, self.text], 16),
             "input": digest([one.text for one in offers], 16),
             "reply": digest(self.replies, 16),
             "handles": {handles[name]: label(name) for name in found},
@@ -96,18 +96,18 @@ class Meaning:
         went = [name in leaving for name in shown]
         tokens = self._tokens(shown)
         gone = sum(size for size, goes in zip(tokens, went, strict=True) if goes)
-        return meaning.too_much(sum(went), len(shown), gone, sum(tokens))
+        return meaning_prompt.too_much(sum(went), len(shown), gone, sum(tokens))
 
     def _offer(self, place: int, name: Name) -> Offer:
         state = self.log.state()
         role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
-        return Offer(f"m{place}", name, role, meaning.shortened(self.log.text(name), self._hide))
+        return Offer(f"m{place}", name, role, meaning_prompt.shortened(self.log.text(name), self._hide))
 
     def _parts(self, shown: Sequence[Name], offers: Sequence[Offer]) -> list[list[Offer]]:
         """The offers as they are sent: in more parts the fuller the context is, and as many as the model needs."""
         percent = self._percent(shown)
-        count = meaning.how_many(percent)
-        if percent is not None and count == meaning.FULL:
+        count = meaning_prompt.how_many(percent)
+        if percent is not None and count == meaning_prompt.FULL:
             self.log.ranked.warn(f"the context is {percent:.0f} % full: ctxkit clear LOG starts afresh")
         room = int(SHARE * (limit(self.model) or UNKNOWN)) * CHARACTERS
         size = sum(len(one.text) for one in offers)
@@ -120,7 +120,7 @@ class Meaning:
                 list(some)
                 for _, some in groupby(offers, key=lambda one: (exchanges.get(one.name), steps.get(one.name)))
             ]
-        return meaning.parts(groups, [sum(len(one.text) for one in some) for some in groups], count)
+        return meaning_prompt.parts(groups, [sum(len(one.text) for one in some) for some in groups], count)
 
     def _percent(self, shown: Sequence[Name]) -> float | None:
         most = context_limit(self.log).tokens
@@ -141,8 +141,8 @@ class Meaning:
             self.log.ranked.step(done + 1, done + 1 + len(waiting))
             try:
                 reply = client.ask(
-                    self.model, meaning.request(self.text, some), deadline=deadline, schema=meaning.SCHEMA,
-                    check=partial(meaning.faulty, offered=some), tell=announce,
+                    self.model, meaning_prompt.request(self.text, some), deadline=deadline, schema=meaning_prompt.SCHEMA,
+                    check=partial(meaning_prompt.faulty, offered=some), tell=announce,
                 )  # fmt: skip
             except ModelFailed as error:
                 if not error.too_large or len(some) < 2:
@@ -162,7 +162,7 @@ class Meaning:
         if len(waiting) > 1:
             from ctxkit.llm.client import cleaned
 
-            bodies = [cleaned(meaning.request(self.text, some)) for some in waiting]
+            bodies = [cleaned(meaning_prompt.request(self.text, some)) for some in waiting]
             size = sum(len(one["content"].encode("utf-8", "replace")) for body, _ in bodies for one in body)
             sending = sending._replace(bytes=size, redactions=sum(count for _, count in bodies))
         sending = sending._replace(redactions=sending.redactions + self._hide.count)

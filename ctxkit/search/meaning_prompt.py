@@ -2,7 +2,7 @@
 
 The model is taken for an attacker, as it reads what anybody wrote: it sees handles, not numbers, and
 only of messages that it may choose; an answer with anything else in it is refused whole; how much may leave is bounded.
-`meaning.py` asks.
+`meaning_prompt.py` asks.
 """
 
 from __future__ import annotations

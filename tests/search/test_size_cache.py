@@ -12,7 +12,7 @@ from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was written a moment ago counts as settled."""
-    monkeypatch.setattr("ctxkit.remembered.JUST_NOW", 0)
+    monkeypatch.setattr("ctxkit.search.file_cache.JUST_NOW", 0)
 
 
 def listed(path: Path) -> tuple[object, object]:

@@ -1,6 +1,6 @@
 """Remembered: what the last look at files told, as long as they are what they were; kept in the user's index.
 
-Pipeline: `finding.py` asks here before it reads a file, and tells what it read. Nothing is taken from a file that
+Pipeline: `search/sessions.py` asks here before it reads a file, and tells what it read. Nothing is taken from a file that
 changed since, in any way that its folder shows, or that changed just now and may so again unseen.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from ctxkit.glancing import Glance
+from ctxkit.search.preview import Glance
 from ctxkit.store.index import Index, Row, stamp
 
 GLANCE, TOKENS = "glance", "tokens"

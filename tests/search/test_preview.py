@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.glancing import LOOKED_AT, TITLE, Glance, Last, glance
+from ctxkit.search.preview import LOOKED_AT, TITLE, Glance, Last, glance
 from ctxkit.store.source import Source
 from tests.cli.runner import SMALL, lines, message
 from tests.damage.sessions import ALL, LAST, SAID

@@ -1,0 +1,1 @@
+"""Recall, selection by topic, and sessions below folders with their index."""
