@@ -23,7 +23,6 @@ from ctxkit.logfile.commit import CommittingLog, puts_whole
 from ctxkit.logfile.read import Progress
 
 if TYPE_CHECKING:
-    from ctxkit.checkpointing import Pinned
     from ctxkit.compact.compact import Compacted
     from ctxkit.comparing import Diff
     from ctxkit.core.assembly import Assembly
@@ -32,11 +31,12 @@ if TYPE_CHECKING:
     from ctxkit.core.state import State
     from ctxkit.exporting import Exported
     from ctxkit.formats.base import Proofs, Written
-    from ctxkit.keeping import Taken
     from ctxkit.llm.hooks import Hooks
     from ctxkit.measure.status import Status
     from ctxkit.recovering import To
     from ctxkit.salvaging import Salvaged
+    from ctxkit.snapshots.checkpoints import Pinned
+    from ctxkit.snapshots.snapshot import Taken
     from ctxkit.trim.trim import Trimming, TrimSummary
 
 
@@ -87,7 +87,7 @@ class Log(CommittingLog):
     def before_append(self, op: Op) -> None:
         """A checkpoint of what `op` replaces."""
         if self.keeps_checkpoints and replaces(op):
-            from ctxkit.checkpointing import before_op
+            from ctxkit.snapshots.checkpoints import before_op
 
             self.warned = before_op(self, op)
 
@@ -113,11 +113,11 @@ class Log(CommittingLog):
         """
         self.warned, self.notes = (), ()
         if auto:
-            from ctxkit.noticing import by_itself  # brings tables of commands
+            from ctxkit.snapshots.triggers import by_itself  # brings tables of commands
 
             found = by_itself(self, label, also)
         else:
-            from ctxkit.checkpointing import by_hand
+            from ctxkit.snapshots.checkpoints import by_hand
 
             found = by_hand(self, label)
         self.said = "No checkpoint: nothing to keep since the last one." if found is None else found.said
@@ -127,7 +127,7 @@ class Log(CommittingLog):
 
     def prune_checkpoints(self) -> None:
         """Let go of the checkpoints that have outlived their time; `notes` and `warned` tell of it."""
-        from ctxkit.checkpointing import prune
+        from ctxkit.snapshots.checkpoints import prune
 
         try:
             pruned = prune(self)
@@ -276,7 +276,7 @@ class Log(CommittingLog):
         Raises NothingChanges for an empty context, CannotCreate, NoPermission, Locked, Usage, BadConfig.
         """
         from ctxkit.compact.ask_model import require_text, teller
-        from ctxkit.keeping import Taken, keep, take
+        from ctxkit.snapshots.snapshot import Taken, keep, take
 
         require_text("the summary", summary, "summary=TEXT; a model is named: summary_model=NAME")
         asked = teller(self, summary_model, fast=fast, given=summary is not None, hooks=hooks)
@@ -285,7 +285,7 @@ class Log(CommittingLog):
 
     def snapshots(self) -> list[Head]:
         """What was kept of this log, the newest first; damaged files are left out. Raises Usage for a stream."""
-        from ctxkit.keeping import shelf
+        from ctxkit.snapshots.snapshot import shelf
 
         return [one.head for one in shelf(self).found() if one.head is not None]
 
@@ -321,7 +321,7 @@ class Log(CommittingLog):
         for a file that is not there, UpdatedElsewhere, Usage.
         """
         from ctxkit.core.snapshot import Kept
-        from ctxkit.restoring import restore
+        from ctxkit.snapshots.restore import restore
 
         kept = snapshot if isinstance(snapshot, Kept) else str(snapshot)
         return restore(self, kept, replace=replace, summary=summary)

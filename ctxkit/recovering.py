@@ -27,8 +27,8 @@ from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import CHECKPOINT, Head
 from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
 from ctxkit.logfile.commit import CommittingLog
-from ctxkit.restoring import restore
 from ctxkit.salvaging import Range, salvage
+from ctxkit.snapshots.restore import restore
 
 To = Literal["checkpoint", "exchange", "question", "step"]
 TORN = "torn-tail"

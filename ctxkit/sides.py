@@ -18,7 +18,7 @@ from ctxkit.core.snapshot import Head, Kept
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import NoSuchLog, NoSuchOp, NoSuchSnapshot, Usage
 from ctxkit.logfile.open import BEFORE, NOW, OpenedLog
-from ctxkit.restoring import as_log, is_own, loaded, plan
+from ctxkit.snapshots.restore import as_log, is_own, loaded, plan
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog

@@ -17,10 +17,10 @@ from ctxkit.core.snapshot import CHECKPOINT, Head
 from ctxkit.core.text.json_text import canonical, loads
 from ctxkit.core.unreadable import attempt
 from ctxkit.errors import CtxkitError, NoSuchLog
-from ctxkit.keeping import prefixes, shelf
 from ctxkit.logfile.assembly import PATHS, folder_of, missing
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.logfile.read import read_source
+from ctxkit.snapshots.snapshot import prefixes, shelf
 from ctxkit.store.copies import Parting, beside, parting, same_start
 from ctxkit.store.drafts import FOLDER as DRAFTS
 from ctxkit.store.drafts import left

@@ -43,7 +43,7 @@ from ctxkit.cli import editor
 from ctxkit.core.ops import At
 from ctxkit.core.snapshot import CHECKPOINT, Head, sealed
 from ctxkit.errors import CtxkitError
-from ctxkit.keeping import shelf
+from ctxkit.snapshots.snapshot import shelf
 from ctxkit.store.snapshots import read
 from tests.build import lines
 from tests.cli.runner import Ran, ctxkit

@@ -21,7 +21,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.core.snapshot import SNAPSHOT
 from ctxkit.errors import CtxkitError
-from ctxkit.keeping import shelf
+from ctxkit.snapshots.snapshot import shelf
 from ctxkit.store import atomic
 from ctxkit.store.snapshots import read
 from tests.faults import each_run

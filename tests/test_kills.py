@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import checkpointing
 from ctxkit.errors import CannotCreate
+from ctxkit.snapshots import checkpoints
 from ctxkit.store import atomic
 from tests.kills import CASES, KILL, Tally, matrix, table
 
@@ -21,7 +21,7 @@ EVERY = 101
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint that fails is tried again at once: there is nobody to wait for."""
-    monkeypatch.setattr(checkpointing, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(checkpoints, "PAUSES", (0.0, 0.0))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

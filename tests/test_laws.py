@@ -21,7 +21,7 @@ from ctxkit.core.context import shown_names
 from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import Kept, whole
 from ctxkit.core.text.json_text import loads
-from ctxkit.keeping import keep as kept_now
+from ctxkit.snapshots.snapshot import keep as kept_now
 from ctxkit.store.snapshots import pieces
 from tests.lawful import (
     CHANGES,

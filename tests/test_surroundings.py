@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit import Log, keeping
+from ctxkit import Log
+from ctxkit.snapshots import snapshot
 from ctxkit.store import snapshots
 from ctxkit.store.drafts import Draft
 from tests.build import lines
@@ -283,14 +284,14 @@ def test_the_log_is_read_once_for_all_snapshots(log: Path, monkeypatch: pytest.M
     """However many there are: reads of the log, and of each file, do not multiply; no two bodies are held at once."""
     target = opened(log)
     hashed = 0
-    take = keeping._take
+    take = snapshot._take
 
     def counted(running: object, source: object, start: int, end: int, **named: bool) -> None:
         nonlocal hashed
         hashed += max(end - start, 0)
         take(running, source, start, end, **named)
 
-    monkeypatch.setattr(keeping, "_take", counted)
+    monkeypatch.setattr(snapshot, "_take", counted)
     for n in range(20):
         target.snapshot(f"number {n}")
     hashed, reads = 0, []

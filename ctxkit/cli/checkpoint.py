@@ -10,7 +10,7 @@ from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
 from ctxkit.errors import Usage
-from ctxkit.policies.checkpoint import SPOKEN
+from ctxkit.snapshots.trigger_rules import SPOKEN
 
 
 @takes(Reading)

@@ -14,7 +14,7 @@ from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import Kept
 from ctxkit.errors import BadSnapshot, NothingChanges, Usage
 from ctxkit.log import Log
-from ctxkit.restoring import loaded, strange, there
+from ctxkit.snapshots.restore import loaded, strange, there
 from ctxkit.store.snapshots import LARGEST, parsed
 
 

@@ -11,9 +11,9 @@ from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, words_given
 from ctxkit.content.gist import FAILED
 from ctxkit.errors import BadSummary
-from ctxkit.keeping import Taken
 from ctxkit.llm.hooks import Hooks
 from ctxkit.log import Log
+from ctxkit.snapshots.snapshot import Taken
 
 
 @takes(Looking, Reading)

@@ -16,8 +16,8 @@ from ctxkit.cli.run import zoned, zoned_alone
 from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, Head
 from ctxkit.core.times import seconds
 from ctxkit.errors import BadSnapshot, NoSuchSnapshot, Usage
-from ctxkit.keeping import beside, find, prune
-from ctxkit.pinning import moment
+from ctxkit.snapshots.checkpoint import moment
+from ctxkit.snapshots.snapshot import beside, find, prune
 from ctxkit.store.snapshots import Found, Snapshots
 
 SHOWN = 50

@@ -30,8 +30,8 @@ from ctxkit.core.snapshot import HAND
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, ExitCode
 from ctxkit.logfile import append
-from ctxkit.pinning import reference
 from ctxkit.search import sessions
+from ctxkit.snapshots.checkpoint import reference
 from ctxkit.store.snapshots import pieces
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
 

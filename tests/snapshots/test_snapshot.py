@@ -11,7 +11,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.core.snapshot import Head
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
-from ctxkit.keeping import at, beside, find, keep, prefix, shelf
+from ctxkit.snapshots.snapshot import at, beside, find, keep, prefix, shelf
 from ctxkit.store.snapshots import read
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 from tests.lawful import NOW, ROOT

@@ -1,6 +1,6 @@
 """What is worth a checkpoint: which events of an exchange trigger one, by structure, in one table.
 
-Pipeline: `checkpointing.py` gives the messages of an exchange that may hold one, and makes a reference to its end.
+Pipeline: `snapshots/checkpoints.py` gives the messages of an exchange that may hold one, and makes a reference to its end.
 What calls do to files is told by `core/derive/files.py`, what a script consists of by `compact/items.py`.
 """
 

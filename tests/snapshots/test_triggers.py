@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from ctxkit import Log, noticing
-from ctxkit.checkpointing import shelf
+from ctxkit import Log
+from ctxkit.snapshots import triggers
+from ctxkit.snapshots.checkpoints import shelf
 from ctxkit.store.snapshots import Snapshots
 from tests.cli.runner import call as made
 from tests.cli.runner import lines, message
@@ -93,10 +94,10 @@ def test_of_a_very_long_exchange_the_newest_part(tmp_path: Path, monkeypatch: py
         )
     ]
     content = lines(message("user", "go"), *ran)
-    monkeypatch.setattr(noticing, "READ", len(lines(*ran[4:])))
+    monkeypatch.setattr(triggers, "READ", len(lines(*ran[4:])))
     assert file(tmp_path, content).checkpoint(auto=True) is None
-    monkeypatch.setattr(noticing, "READ", len(lines(*ran)))
-    monkeypatch.setattr(noticing, "MOST", 4)
+    monkeypatch.setattr(triggers, "READ", len(lines(*ran)))
+    monkeypatch.setattr(triggers, "MOST", 4)
     assert file(tmp_path, content).checkpoint(auto=True) is None
-    monkeypatch.setattr(noticing, "MOST", 6)
+    monkeypatch.setattr(triggers, "MOST", 6)
     assert file(tmp_path, content).checkpoint(auto=True) is not None

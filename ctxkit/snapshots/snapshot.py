@@ -1,6 +1,6 @@
 """Keeping: a log's context as a snapshot, made, stored beside the log, listed, and found again.
 
-`snapshot` and `snapshots` call it; `restoring.py` goes the way back. A list reads no log and no message.
+`snapshot` and `snapshots` call it; `snapshots/restore.py` goes the way back. A list reads no log and no message.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.checkpointing import shelf as shelf
 from ctxkit.content.gist import FAILED, gist, shortened
 from ctxkit.content.text_segments import Kind, Piece, Reader, all_pieces
 from ctxkit.core.context import Entry, entry, listed, shown_names, window_seconds
@@ -26,7 +25,8 @@ from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.policies.retention import expired
+from ctxkit.snapshots.checkpoints import shelf as shelf
+from ctxkit.snapshots.retention import expired
 from ctxkit.store.opening import require_file
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import Found, Snapshots, pieces

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from ctxkit import Log
 from ctxkit.core.snapshot import HAND, SMALL, Kept
 from ctxkit.errors import BadSnapshot
-from ctxkit.keeping import keep
-from ctxkit.pinning import reference
-from ctxkit.restoring import loaded, there
+from ctxkit.snapshots.checkpoint import reference
+from ctxkit.snapshots.restore import loaded, there
+from ctxkit.snapshots.snapshot import keep
 from tests.cli.runner import SMALL as CHAT
 from tests.cli.runner import lines, message
 from tests.lawful import (

@@ -1,6 +1,6 @@
 """Checkpointing: a small reference to the context, written before what replaces it, by hand, or where one is worth it.
 
-`logfile/commit.py` and `checkpoint` ask for them; `pinning.py` makes one, `rebuilding.py` goes the way back.
+`logfile/commit.py` and `checkpoint` ask for them; `snapshots/checkpoint.py` makes one, `snapshots/rebuild.py` goes the way back.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import msgspec
 from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import HAND, Kept, Tokens
 from ctxkit.errors import CannotCreate, CtxkitError, Locked, NoPermission, NothingChanges, Usage, WriteFailed
-from ctxkit.pinning import moment, reference
-from ctxkit.policies.retention import expired
+from ctxkit.snapshots.checkpoint import moment, reference
+from ctxkit.snapshots.retention import expired
 from ctxkit.store.lock import DEADLINE
 from ctxkit.store.snapshots import Snapshots, pieces
 

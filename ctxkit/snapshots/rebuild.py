@@ -1,6 +1,6 @@
 """Rebuilding: the context that a checkpoint refers to, from the log itself, proved by digests.
 
-`restoring.py` brings back what is rebuilt here, `diff` compares it.
+`snapshots/restore.py` brings back what is rebuilt here, `diff` compares it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from ctxkit.core.context import Lens, listed
 from ctxkit.core.replay import fold
 from ctxkit.core.snapshot import Head, Kept, Point, runs
 from ctxkit.errors import BadSnapshot
-from ctxkit.keeping import Said, laid_out
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.pinning import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
+from ctxkit.snapshots.checkpoint import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
+from ctxkit.snapshots.snapshot import Said, laid_out
 
 
 def rebuilt(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:

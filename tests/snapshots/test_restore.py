@@ -16,8 +16,8 @@ from ctxkit import Log
 from ctxkit.core.snapshot import Kept
 from ctxkit.core.times import iso
 from ctxkit.errors import BadSnapshot, NoSuchLog, NoSuchSnapshot, Usage
-from ctxkit.keeping import keep
-from ctxkit.restoring import is_own, loaded, steps_of, strange
+from ctxkit.snapshots.restore import is_own, loaded, steps_of, strange
+from ctxkit.snapshots.snapshot import keep
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 from tests.lawful import (
     COMMANDS,

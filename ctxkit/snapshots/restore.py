@@ -1,6 +1,6 @@
 """Restoring: a snapshot is found, proved, held against the log that it is to come back into, and brought back.
 
-Pipeline: `store/snapshots.py` reads it, `policies/restore.py` decides, `Log.restore` appends the op.
+Pipeline: `store/snapshots.py` reads it, `snapshots/restore_rules.py` decides, `Log.restore` appends the op.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxkit.checkpointing import shelf
 from ctxkit.core.context import Entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.messages import Call, Message, Result
@@ -21,12 +20,13 @@ from ctxkit.core.steps import Steps
 from ctxkit.core.text.json_text import canonical, dumps
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.formats.chat import content_of
-from ctxkit.keeping import find, model, prefix, records
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.logfile.read import NATIVE
-from ctxkit.policies.restore import Wish
-from ctxkit.policies.restore import restore as decided
-from ctxkit.rebuilding import rebuilt
+from ctxkit.snapshots.checkpoints import shelf
+from ctxkit.snapshots.rebuild import rebuilt
+from ctxkit.snapshots.restore_rules import Wish
+from ctxkit.snapshots.restore_rules import restore as decided
+from ctxkit.snapshots.snapshot import find, model, prefix, records
 from ctxkit.store.snapshots import read
 from ctxkit.store.source import Source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxkit.core.ops import At
 from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, Head
 from ctxkit.core.times import iso
-from ctxkit.policies.retention import DAY, expired
+from ctxkit.snapshots.retention import DAY, expired
 
 NOW = 1_770_000_000.0
 

@@ -1,6 +1,6 @@
 """Noticing: whether the newest exchange is worth a checkpoint that nobody asks for, and has none yet.
 
-Pipeline: what of it may matter is read, `policies/checkpoint.py` decides, `checkpointing.py` writes.
+Pipeline: what of it may matter is read, `snapshots/trigger_rules.py` decides, `snapshots/checkpoints.py` writes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 
-from ctxkit.checkpointing import PATIENCE, Pinned, shelf, store, tried
 from ctxkit.core.context import entry, shown_names
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
@@ -17,8 +16,9 @@ from ctxkit.core.select import opens
 from ctxkit.core.state import State
 from ctxkit.logfile.append import AppendingLog
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.pinning import reference
-from ctxkit.policies.checkpoint import SPOKEN, USUAL, Event, matters, newest_event
+from ctxkit.snapshots.checkpoint import reference
+from ctxkit.snapshots.checkpoints import PATIENCE, Pinned, shelf, store, tried
+from ctxkit.snapshots.trigger_rules import SPOKEN, USUAL, Event, matters, newest_event
 
 LOOKED_BACK = 2
 """Exchanges of which one may be worth a checkpoint."""

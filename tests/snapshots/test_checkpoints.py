@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from ctxkit.checkpointing import PATIENCE, PAUSES, tried
 from ctxkit.core.snapshot import CHECKPOINT, HAND, SMALL
 from ctxkit.errors import CannotCreate, CtxkitError, NothingChanges, Usage
-from ctxkit.keeping import keep, shelf
-from ctxkit.restoring import loaded
+from ctxkit.snapshots.checkpoints import PATIENCE, PAUSES, tried
+from ctxkit.snapshots.restore import loaded
+from ctxkit.snapshots.snapshot import keep, shelf
 from ctxkit.store import atomic
 from tests.cli.runner import FOREIGN, lines, message
 from tests.cli.runner import SMALL as CHAT

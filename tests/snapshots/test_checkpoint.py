@@ -11,9 +11,9 @@ from ctxkit import Log
 from ctxkit.core.snapshot import SMALL
 from ctxkit.core.times import iso
 from ctxkit.errors import Usage
-from ctxkit.keeping import keep, prefix
-from ctxkit.pinning import first_rows, moment, rows_digests
-from ctxkit.restoring import loaded
+from ctxkit.snapshots.checkpoint import first_rows, moment, rows_digests
+from ctxkit.snapshots.restore import loaded
+from ctxkit.snapshots.snapshot import keep, prefix
 from tests.cli.runner import FOREIGN, lines, message
 from tests.cli.runner import SMALL as CHAT
 from tests.lawful import NOW

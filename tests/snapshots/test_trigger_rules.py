@@ -9,7 +9,17 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.core.messages import Call, Content, Result, Text
-from ctxkit.policies.checkpoint import SPOKEN, TRIGGERS, USUAL, Event, commands, failed, matters, newest_event, written
+from ctxkit.snapshots.trigger_rules import (
+    SPOKEN,
+    TRIGGERS,
+    USUAL,
+    Event,
+    commands,
+    failed,
+    matters,
+    newest_event,
+    written,
+)
 from tests.shared import transcripts
 
 

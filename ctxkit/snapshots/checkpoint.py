@@ -1,6 +1,6 @@
 """Pinning: the context of a log as a checkpoint refers to it: how far the log reached, and digests of what it held.
 
-`checkpointing.py` writes what is made here, `rebuilding.py` compares by it. All that it covers is read once, and
+`snapshots/checkpoints.py` writes what is made here, `snapshots/rebuild.py` compares by it. All that it covers is read once, and
 nothing is counted: this module imports little.
 """
 

@@ -11,7 +11,7 @@ from ctxkit.core.ops import At, Restore
 from ctxkit.core.snapshot import Head, Held, Kept, sealed
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import dumps
-from ctxkit.policies.restore import Wish, restore, told
+from ctxkit.snapshots.restore_rules import Wish, restore, told
 from tests import build
 
 HERE = At(messages=8)

@@ -1,0 +1,1 @@
+"""Snapshots and checkpoints: made, kept, listed, restored."""
