@@ -295,7 +295,7 @@ class Log(CommittingLog):
         `numbers`, `criteria`: only these; the others stay as they are. `only_context`: only what is in the context.
         Raises NothingMatched, Usage for a sidechain, and what a selection raises.
         """
-        from ctxkit.editing import Editing
+        from ctxkit.edit.edit import Editing
 
         return Editing.of(self, selection(numbers, criteria), only_context=only_context).text
 
@@ -305,7 +305,7 @@ class Log(CommittingLog):
         Raises BadDraft, NothingChanges for a draft without any message, UpdatedElsewhere where other ops were appended
         since it was made; messages that came since stay behind what it says.
         """
-        from ctxkit.editing import Applying
+        from ctxkit.edit.edit import Applying
 
         applying = Applying(self, draft)
         return self.commit("edit", applying.decide, applying.recheck)

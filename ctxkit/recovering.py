@@ -254,7 +254,7 @@ def _within(one: Finding, gap: Range) -> bool:
 
 
 def _drafts(log: CommittingLog) -> list[Left]:
-    from ctxkit.drafting import applying
+    from ctxkit.edit.editor import applying
     from ctxkit.store.drafts import left
 
     beside = log.opening.sidecar

@@ -21,10 +21,10 @@ from ctxkit import Log
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Other, Part, Result, Text
 from ctxkit.core.names import Name
-from ctxkit.editing import editable
+from ctxkit.edit.draft import Block, Fold, draft
+from ctxkit.edit.edit import editable
+from ctxkit.edit.parse import parse
 from ctxkit.errors import CtxkitError, NothingToSend
-from ctxkit.policies.edit.draft import Block, Fold, draft
-from ctxkit.policies.edit.parse import parse
 from tests.shared import SHARED
 from tests.trims import MODEL, RULES, Case, cases
 

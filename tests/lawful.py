@@ -22,9 +22,9 @@ from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Edit, Item, Op, Restore, Trim
 from ctxkit.core.text.json_text import dumps
+from ctxkit.edit.draft import Block, draft
+from ctxkit.edit.parse import parse
 from ctxkit.errors import ExitCode, NothingToSend
-from ctxkit.policies.edit.draft import Block, draft
-from ctxkit.policies.edit.parse import parse
 from tests.validators import anthropic_rules, gemini_rules, openai_rules
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -89,7 +89,7 @@ def _applied(target: Log, file: str) -> Op | None:
 
 def _keep(target: Log, beside: Sidecar, text: str, error: CtxkitError) -> None:
     """A draft that came on standard input and cannot be applied now is nowhere else any more (law 4)."""
-    from ctxkit.drafting import kept
+    from ctxkit.edit.editor import kept
     from ctxkit.store.drafts import Draft
 
     with suppress(CtxkitError):
@@ -97,7 +97,7 @@ def _keep(target: Log, beside: Sidecar, text: str, error: CtxkitError) -> None:
 
 
 def _print(target: Log, numbers: list[str] | None, selecting: Selecting, reading: Reading, only_context: bool) -> None:
-    from ctxkit.editing import Editing
+    from ctxkit.edit.edit import Editing
 
     editing = Editing.of(target, asked(target, numbers, selecting), only_context=only_context)
     if reading.json:

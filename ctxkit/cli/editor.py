@@ -26,7 +26,7 @@ AT_ONCE = 0.5
 
 def edit(log: Log, asked: Selection, *, only_context: bool) -> Op | None:
     """An edit of what was asked for. Raises what `run` and `Log.edit` raise; the hint says where a draft is kept."""
-    from ctxkit.drafting import Drafting
+    from ctxkit.edit.editor import Drafting
     from ctxkit.store.drafts import left
 
     beside = log.opening.sidecar

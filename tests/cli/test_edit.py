@@ -1,4 +1,4 @@
-"""edit: a draft out, a draft in. What a draft says: tests/test_editing.py."""
+"""edit: a draft out, a draft in. What a draft says: tests/edit/test_edit.py."""
 
 from __future__ import annotations
 

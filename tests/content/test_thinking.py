@@ -13,8 +13,8 @@ from ctxkit import Log, build_final_prompt
 from ctxkit.content.thinking import Change, first_change, unsent
 from ctxkit.core.messages import Thinking
 from ctxkit.core.text.json_text import dumps
-from ctxkit.policies.edit.draft import draft
-from ctxkit.policies.edit.parse import parse
+from ctxkit.edit.draft import draft
+from ctxkit.edit.parse import parse
 from tests.bound import MODELS, cases, sessions
 from tests.cli.runner import ctxkit, good
 from tests.lawful import ROOT, opened

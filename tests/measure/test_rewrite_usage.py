@@ -12,9 +12,9 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.core.derive.usage import Usage
+from ctxkit.edit.draft import draft
+from ctxkit.edit.parse import parse
 from ctxkit.errors import DoesNotFit
-from ctxkit.policies.edit.draft import draft
-from ctxkit.policies.edit.parse import parse
 from tests.cli.runner import lines
 from tests.formats.codex import logs as codex
 from tests.shared import SHARED

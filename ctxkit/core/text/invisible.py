@@ -1,6 +1,6 @@
 """Unseen: the characters that a terminal or an editor would obey, or would not show.
 
-Used by `cli/safe.py`, which makes them visible, and by `policies/edit/spelling.py`, which writes them so that they can
+Used by `cli/safe.py`, which makes them visible, and by `edit/spelling.py`, which writes them so that they can
 be read back.
 """
 

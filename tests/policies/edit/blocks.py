@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ctxkit.policies.edit.draft import Block, Fold
+from ctxkit.edit.draft import Block, Fold
 
 SUSPECTS = (
     "%%", "%% 3 user", "#%% 3 2026-01-01T00:00:00Z user (x)", " \t# %%", "%%> 3/1 call", "%%> text", "%%= messages=1",

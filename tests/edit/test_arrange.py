@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 
 from ctxkit.core.sets.runs import order
-from ctxkit.policies.edit.arrange import arranged
+from ctxkit.edit.arrange import arranged
 from tests import build
-from tests.test_editing import SPECS
+from tests.edit.test_edit import SPECS
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ctxkit.policies.edit.spelling import SIGN, line, spelled, word
+from ctxkit.edit.spelling import SIGN, line, spelled, word
 
 PREVIEW = 160
 """Characters that are told of a part which is no text."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxkit.policies.edit.draft import Base, Block, Fold, based, draft, printed
-from ctxkit.policies.edit.parse import parse
+from ctxkit.edit.draft import Base, Block, Fold, based, draft, printed
+from ctxkit.edit.parse import parse
 
 
 def test_a_message() -> None:

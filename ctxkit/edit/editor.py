@@ -13,12 +13,12 @@ from pathlib import Path
 from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Op
 from ctxkit.core.select import Selection
-from ctxkit.editing import Editing
+from ctxkit.edit.draft import based
+from ctxkit.edit.edit import Editing
+from ctxkit.edit.parse import ended, parse
+from ctxkit.edit.spelling import SIGN
 from ctxkit.errors import BadDraft, CtxkitError, NothingChanges, UpdatedElsewhere, Usage
 from ctxkit.logfile.commit import CommittingLog
-from ctxkit.policies.edit.draft import based
-from ctxkit.policies.edit.parse import ended, parse
-from ctxkit.policies.edit.spelling import SIGN
 from ctxkit.store.drafts import Draft
 from ctxkit.store.sidecar import Sidecar
 

@@ -22,13 +22,13 @@ from ctxkit.core.state import State
 from ctxkit.core.text.json_text import spelled
 from ctxkit.core.times import iso
 from ctxkit.core.visibility import IN, Standings
+from ctxkit.edit.arrange import arranged
+from ctxkit.edit.decide import Offer, decide, live, mistakes
+from ctxkit.edit.draft import PREVIEW, Base, Block, Fold, Piece, pieces
+from ctxkit.edit.parse import Parsed, parse
 from ctxkit.errors import BadDraft, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
 from ctxkit.formats.chat_lines import lines
 from ctxkit.logfile.commit import CommittingLog
-from ctxkit.policies.edit.arrange import arranged
-from ctxkit.policies.edit.decide import Offer, decide, live, mistakes
-from ctxkit.policies.edit.draft import PREVIEW, Base, Block, Fold, Piece, pieces
-from ctxkit.policies.edit.parse import Parsed, parse
 
 HARMLESS = frozenset({"mark", "protect", "unprotect", "window"})
 """Ops that leave what a draft shows as it is."""

@@ -18,9 +18,9 @@ from ctxkit.core.ops import CONTEXT, At, Edit, Item
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import canonical
 from ctxkit.core.times import iso
-from ctxkit.policies.edit.draft import ROLES, Block, Fold
-from ctxkit.policies.edit.parse import Mistake, Parsed
-from ctxkit.policies.edit.spelling import SIGN
+from ctxkit.edit.draft import ROLES, Block, Fold
+from ctxkit.edit.parse import Mistake, Parsed
+from ctxkit.edit.spelling import SIGN
 
 UNCHANGED = "Nothing was changed: nothing appended."
 

@@ -10,9 +10,9 @@ import pytest
 
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.ops import At, Edit
-from ctxkit.policies.edit.decide import UNCHANGED, Offer, compared, decide, live, mistakes
-from ctxkit.policies.edit.draft import Block, Fold
-from ctxkit.policies.edit.parse import Parsed
+from ctxkit.edit.decide import UNCHANGED, Offer, compared, decide, live, mistakes
+from ctxkit.edit.draft import Block, Fold
+from ctxkit.edit.parse import Parsed
 from tests import build
 
 NEW = Block("", "user", ("new",))

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from ctxkit.core.select import Selection
-from ctxkit.drafting import Drafting, marked
+from ctxkit.edit.editor import Drafting, marked
+from ctxkit.edit.parse import parse
 from ctxkit.errors import BadDraft, EditorFailed, NothingChanges, UpdatedElsewhere, Usage
 from ctxkit.log import Log
-from ctxkit.policies.edit.parse import parse
 from ctxkit.store.drafts import left
 from ctxkit.store.sidecar import Sidecar
 from tests.cli.runner import SMALL, lines, message
+from tests.edit.test_edit import numbers
 from tests.faults import Tally, run_matrix
 from tests.lawful import NOW
-from tests.test_editing import numbers
 from tests.test_kill import is_ours
 
 OP = "c0ffee000001"

@@ -6,8 +6,8 @@ import re
 
 import msgspec
 
-from ctxkit.policies.edit.draft import Base, Block, Fold, Piece
-from ctxkit.policies.edit.spelling import NOTHING, OWN, SIGN, read
+from ctxkit.edit.draft import Base, Block, Fold, Piece
+from ctxkit.edit.spelling import NOTHING, OWN, SIGN, read
 
 _HEADER = re.compile(
     r"[ \t]+(?:(?P<label>[0-9]+(?:\.[0-9]+)?)(?:[ \t]+|$))?(?:(?P<time>[0-9][^ \t]*)(?:[ \t]+|$))?"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.policies.edit.draft import Base, Block, Fold, draft
-from ctxkit.policies.edit.parse import Mistake, parse
+from ctxkit.edit.draft import Base, Block, Fold, draft
+from ctxkit.edit.parse import Mistake, parse
 from tests.policies.edit.blocks import BLOCKS, TEXTS
 
 BASE = Base(3, 3, 0, "", "", "1-3", "")

@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 
-from ctxkit.policies.edit.spelling import OWN, line, read, spelled, word
+from ctxkit.edit.spelling import OWN, line, read, spelled, word
 from tests.policies.edit.blocks import TEXTS
 
 
