@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ctxkit.formats.base import Proofs, Written
     from ctxkit.llm.hooks import Hooks
     from ctxkit.measure.status import Status
-    from ctxkit.recovering import To
-    from ctxkit.salvaging import Salvaged
+    from ctxkit.recovery.recover import To
+    from ctxkit.recovery.salvage import Salvaged
     from ctxkit.snapshots.checkpoints import Pinned
     from ctxkit.snapshots.snapshot import Taken
     from ctxkit.trim.trim import Trimming, TrimSummary
@@ -334,7 +334,7 @@ class Log(CommittingLog):
         `recovering.recovery(log)` tells what was found. Raises UpdatedElsewhere where the log went on meanwhile, Usage
         for a point that it does not have, NoSuchSnapshot, and what `restore` raises.
         """
-        from ctxkit.recovering import recover
+        from ctxkit.recovery.recover import recover
 
         return recover(self, to)
 
@@ -470,7 +470,7 @@ class Log(CommittingLog):
 
         `proved`: what `proofs()` gave, where that was asked already; `notes`: also what is worth knowing, and no fault.
         """
-        from ctxkit.checking import check
+        from ctxkit.recovery.check import check
 
         return check(self, proved, notes=notes)
 
@@ -479,13 +479,13 @@ class Log(CommittingLog):
 
         Ops in a sidecar stay there. Raises UnknownFormat for one damaged JSON text, which has no records to copy.
         """
-        from ctxkit.salvaging import salvage
+        from ctxkit.recovery.salvage import salvage
 
         return salvage(self)
 
     def proofs(self) -> Proofs:
         """What the log's own notes of the requests that were sent prove of its context, before any op."""
-        from ctxkit.checking import proofs
+        from ctxkit.recovery.check import proofs
 
         return proofs(self)
 

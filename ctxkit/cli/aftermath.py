@@ -13,7 +13,7 @@ from ctxkit.cli.ink import Ink
 from ctxkit.core.snapshot import Head
 from ctxkit.core.times import seconds
 from ctxkit.log import Log
-from ctxkit.recovering import ENDS, TORN, WHYS, Point, Recovery
+from ctxkit.recovery.recover import ENDS, TORN, WHYS, Point, Recovery
 
 Line = list[str | Ink]
 NAMED = 10

@@ -224,7 +224,7 @@ def _states() -> Found:
 
 
 def _points() -> Found:
-    from ctxkit.recovering import ENDS
+    from ctxkit.recovery.recover import ENDS
 
     return found([*(Candidate(*one) for one in ENDS.items()), Candidate("checkpoint", "the newest checkpoint")])
 

@@ -8,7 +8,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from ctxkit.checking import undone_damage
 from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Reading, takes
@@ -18,6 +17,7 @@ from ctxkit.formats.base import Proofs
 from ctxkit.log import Log
 from ctxkit.logfile.chain import head as head_of
 from ctxkit.logfile.chain import proved
+from ctxkit.recovery.check import undone_damage
 
 _REASONS = 8
 """So many reasons why requests are not proved are named."""

@@ -13,7 +13,7 @@ from ctxkit.cli.run import write
 from ctxkit.core.ops import Op
 from ctxkit.errors import NothingChanges, Usage
 from ctxkit.log import Log
-from ctxkit.recovering import Recovery, To, recovery
+from ctxkit.recovery.recover import Recovery, To, recovery
 
 POINTS: dict[str, To] = {
     "step": "step", "exchange": "exchange", "question": "question", "checkpoint": "checkpoint",

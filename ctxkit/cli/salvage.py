@@ -13,7 +13,7 @@ from ctxkit.cli.run import opened
 from ctxkit.errors import CannotCreate, Usage
 from ctxkit.log import Log
 from ctxkit.logfile.chain import head
-from ctxkit.salvaging import Range, Salvaged
+from ctxkit.recovery.salvage import Range, Salvaged
 from ctxkit.store.atomic import create
 
 _KINDS = {"left": "not taken", "mended": "mended", "added": "mended"}

@@ -12,8 +12,8 @@ from ctxkit.cli.ink import Ink
 from ctxkit.core.findings import Finding
 from ctxkit.core.ops import At
 from ctxkit.core.snapshot import CHECKPOINT, Head
-from ctxkit.recovering import Left, Open, Point, Recovery
-from ctxkit.salvaging import Range
+from ctxkit.recovery.recover import Left, Open, Point, Recovery
+from ctxkit.recovery.salvage import Range
 from tests.cli.runner import SMALL
 
 HEAD = Head(

@@ -2,7 +2,7 @@
 
 Syncthing, Dropbox, Nextcloud, Seafile, Resilio, Box and rclone say in the name that there was a conflict. iCloud,
 Google Drive and OneDrive add a number or the name of a computer, which somebody may have typed as well: only what a
-file holds can tell then. Used by `surroundings.py`.
+file holds can tell then. Used by `recovery/beside.py`.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.checking import check
 from ctxkit.core.context import names
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Text
 from ctxkit.core.replay import fold
 from ctxkit.logfile.read import read, reread
+from ctxkit.recovery.check import check
 from tests.formats.copilot_cli import logs
 from tests.shared import SHARED
 

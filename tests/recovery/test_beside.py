@@ -295,7 +295,7 @@ def test_the_log_is_read_once_for_all_snapshots(log: Path, monkeypatch: pytest.M
     for n in range(20):
         target.snapshot(f"number {n}")
     hashed, reads = 0, []
-    monkeypatch.setattr("ctxkit.surroundings.read", lambda path: reads.append(path) or snapshots.read(path))
+    monkeypatch.setattr("ctxkit.recovery.beside.read", lambda path: reads.append(path) or snapshots.read(path))
     assert opened(log).check() == []
     assert len(reads) == len(set(reads)) == 22
     assert hashed < log.stat().st_size

@@ -10,7 +10,7 @@ import pytest
 from ctxkit import Log, find_sessions
 from ctxkit.core.names import Names
 from ctxkit.errors import Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
-from ctxkit.recovering import recovery
+from ctxkit.recovery.recover import recovery
 from ctxkit.store.drafts import Draft
 from tests.cli.runner import FOREIGN, SMALL, call, lines, message
 

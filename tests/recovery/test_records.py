@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from ctxkit.soundness import soundness
+from ctxkit.recovery.records import soundness
 from tests.formats.claude_code.logs import assistant, log, user
 
 

@@ -1,6 +1,6 @@
 """Soundness: a close look at every record of a log, for what reading does not look at: keys that stand twice, links.
 
-Used by `checking.py` alone: every record is decoded in full, which reading a log does not do.
+Used by `recovery/check.py` alone: every record is decoded in full, which reading a log does not do.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """check: what is wrong with a log, its ops, its pairs, and what stands beside it; fsck for a transcript.
 
-Damage comes from reading and `soundness.py`, misfits from `core/fit.py`, pairs from `core/steps.py`, proofs from the
+Damage comes from reading and `recovery/records.py`, misfits from `core/fit.py`, pairs from `core/steps.py`, proofs from the
 log's format: what its program noted of the requests that it sent, beside the context that the log gives; and what
-stands beside the log from `surroundings.py`.
+stands beside the log from `recovery/beside.py`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ctxkit.formats.base import Noted, Proofs
 from ctxkit.logfile.chain import findings as chain
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.logfile.read import blocks_of
-from ctxkit.soundness import soundness
+from ctxkit.recovery.beside import surroundings
+from ctxkit.recovery.records import soundness
 from ctxkit.store.accepted import accepted
-from ctxkit.surroundings import surroundings
 
 
 def check(log: OpenedLog, proved: Proofs | None = None, *, notes: bool = False) -> list[Finding]:

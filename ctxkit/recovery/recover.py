@@ -1,7 +1,7 @@
 """Recovering: what a crash left of a log: damage, calls without a result, an exchange without an end, drafts; and the
 points to which its context can go back.
 
-Pipeline: `checking.py` and `salvaging.py` find damage, `core/derive/tail.py` the points, the newest checkpoint lies in
+Pipeline: `recovery/check.py` and `recovery/salvage.py` find damage, `core/derive/tail.py` the points, the newest checkpoint lies in
 `store/snapshots.py`. Going back is a forget of exactly what stands behind the point (replay 34: as numbers, so that
 what comes meanwhile stays), or a restore. `Log.recover` appends it.
 """
@@ -16,7 +16,6 @@ from typing import Literal
 import msgspec
 
 from ctxkit.changes.forget_request import forget
-from ctxkit.checking import damage, unanswered
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import stopped
 from ctxkit.core.derive.tail import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
@@ -27,7 +26,8 @@ from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import CHECKPOINT, Head
 from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
 from ctxkit.logfile.commit import CommittingLog
-from ctxkit.salvaging import Range, salvage
+from ctxkit.recovery.check import damage, unanswered
+from ctxkit.recovery.salvage import Range, salvage
 from ctxkit.snapshots.restore import restore
 
 To = Literal["checkpoint", "exchange", "question", "step"]

@@ -14,7 +14,7 @@ from ctxkit import Log
 from ctxkit.core.text.json_spelling import MENDS
 from ctxkit.core.text.json_text import finite
 from ctxkit.errors import ManyConversations, NothingToSend, UnknownFormat
-from ctxkit.salvaging import Salvaged
+from ctxkit.recovery.salvage import Salvaged
 from tests.cli.runner import SMALL, lines
 from tests.damage import test_documents as documents
 from tests.damage.rows import ALL as ROWS
@@ -183,7 +183,7 @@ def test_no_whole_record() -> None:
 
 def test_much_between(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than can be looked at line by line is one range."""
-    monkeypatch.setattr("ctxkit.salvaging.LARGE", 100)
+    monkeypatch.setattr("ctxkit.recovery.salvage.LARGE", 100)
     first, *others = lines({"role": "user", "content": "a"}, {"role": "user", "content": "b"}).splitlines(keepends=True)
     made = opened(first + b"\0" * 999 + b"\n" + b"".join(others)).salvage()
     assert b"".join(made.pieces) == first + b"".join(others)

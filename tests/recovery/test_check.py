@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.checking import check
+from ctxkit.recovery.check import check
 from tests.build import lines as spec
 from tests.cli.runner import SMALL, call, lines, message
 from tests.damage.sessions import ALL

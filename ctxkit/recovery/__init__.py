@@ -1,0 +1,1 @@
+"""Check, salvage and recover: what is wrong with a log, and the way back."""
