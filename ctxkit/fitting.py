@@ -19,7 +19,7 @@ from ctxkit.core.context import entry
 from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
-from ctxkit.exporting import export
+from ctxkit.export.request import export
 from ctxkit.formats.restating import WORDLESS, Restating
 from ctxkit.given import Given, M, System, given
 from ctxkit.log import Log, summarize_dropped

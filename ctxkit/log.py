@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ctxkit.core.findings import Finding
     from ctxkit.core.snapshot import Head, Kept
     from ctxkit.core.state import State
-    from ctxkit.exporting import Exported
+    from ctxkit.export.request import Exported
     from ctxkit.formats.base import Proofs, Written
     from ctxkit.llm.hooks import Hooks
     from ctxkit.measure.status import Status
@@ -411,9 +411,9 @@ class Log(CommittingLog):
         `tools`: names of the tools whose definitions the caller sends along: to Anthropic, what a search found of
         others is told in words. `progress`: told how many messages are read, and of how many.
         """
-        from ctxkit.exporting import export
+        from ctxkit.export.fit_images import fitted
+        from ctxkit.export.request import export
         from ctxkit.formats.targets import no_session
-        from ctxkit.image_fit import fitted
 
         no_session(to)
 
@@ -438,8 +438,8 @@ class Log(CommittingLog):
         its model (its system prompt, its sandbox's rules) goes along to another program. `fit_images`, `progress` as in
         `export`.
         """
-        from ctxkit.image_fit import fitted
-        from ctxkit.sessions import session
+        from ctxkit.export.fit_images import fitted
+        from ctxkit.export.session import session
 
         def make(log: Log) -> Written:
             return session(

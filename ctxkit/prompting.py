@@ -1,6 +1,6 @@
 """Prompting: what would be sent, from a log or from messages that a program holds; the Python API beside `Log`.
 
-Pipeline: `fitting.py` opens it -> the config's `budget.enforce` fits it -> `exporting.py` assembles and writes the body
+Pipeline: `fitting.py` opens it -> the config's `budget.enforce` fits it -> `export/request.py` assembles and writes the body
 for the provider. Nothing is sent, and nothing is appended.
 """
 
@@ -11,8 +11,8 @@ from typing import Any, Literal, Unpack
 
 import msgspec
 
-from ctxkit.emitting import within
-from ctxkit.exporting import Exported, told
+from ctxkit.export.fit import within
+from ctxkit.export.request import Exported, told
 from ctxkit.fitting import Held, Options, as_arguments, expected, opened, wished
 from ctxkit.formats import targets
 from ctxkit.log import Log

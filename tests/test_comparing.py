@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ctxkit.comparing import Diff, common_messages
 from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.errors import BadSnapshot, Usage
-from ctxkit.exporting import parts_json
+from ctxkit.export.request import parts_json
 from ctxkit.log import Log
 from ctxkit.measure.per_op import OpSizes
 from ctxkit.sides import side

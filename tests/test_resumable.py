@@ -53,7 +53,7 @@ def unpaired(log: Log) -> set[str]:
 
 def sent(log: Log) -> list[dict[str, Any]]:
     """What goes to Anthropic, without the answer that stands for none, which only the program's own prompts get."""
-    with mock.patch("ctxkit.exporting.untouched", return_value=False):  # the same rules for both
+    with mock.patch("ctxkit.export.request.untouched", return_value=False):  # the same rules for both
         try:
             [body] = log.export("anthropic", model="claude-opus-4-6", assembly=False).values
         except NothingToSend:  # messages of which nothing can be sent

@@ -263,7 +263,7 @@ def as_json(
 
 
 def _one(diff: Diff, hunk: Hunk, k: int, *, full: bool) -> dict[str, Any]:
-    from ctxkit.exporting import parts_json
+    from ctxkit.export.request import parts_json
 
     found: dict[str, Any] = {"kind": hunk.kind, "a": None, "b": None}
     for key, side, start, absent in (("a", diff.a, hunk.a, CAME), ("b", diff.b, hunk.b, GONE)):

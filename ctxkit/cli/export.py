@@ -14,7 +14,7 @@ from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Reading
 from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
-from ctxkit.exporting import Exported, outdated
+from ctxkit.export.request import Exported, outdated
 from ctxkit.formats.base import Written
 from ctxkit.formats.targets import OWN_PREFIX, REQUESTS, SESSIONS, TARGETS, described
 from ctxkit.log import Log
@@ -139,7 +139,7 @@ def command(
     if room is None:
         found = made(target)
     else:
-        from ctxkit.emitting import within
+        from ctxkit.export.fit import within
         from ctxkit.log import summarize_dropped
         from ctxkit.trim.trim import Asked
 
@@ -188,7 +188,7 @@ def _leave(output: str | None, name: str, pieces: Iterable[bytes]) -> None:
 
 
 def _report(repairs: Repairs) -> None:
-    from ctxkit.exporting import told
+    from ctxkit.export.request import told
 
     for line in told(repairs):
         io.say(line)

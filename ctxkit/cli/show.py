@@ -141,7 +141,7 @@ def as_json(log: Log, entry: Entry) -> dict[str, Any]:
         found["tells"] = str(entry.item.tells)
     if entry.name in log.ranked.scores:
         found["score"] = log.ranked.scores[entry.name]
-    from ctxkit.exporting import parts_json
+    from ctxkit.export.request import parts_json
 
     found["parts"] = parts_json(content)
     return found
@@ -183,7 +183,7 @@ def _is_short(content: Content) -> bool:
 def _assembled(one: Assembled, *, full: bool, oneline: bool, json: bool) -> None:
     """What is not in the log: marked, and without a number, for nothing can select it."""
     if json:
-        from ctxkit.exporting import parts_json
+        from ctxkit.export.request import parts_json
 
         source = {"source": one.source} if one.source else {}
         io.out_json({"assembled": one.kind, "role": one.role, **source, "parts": parts_json(one.content)})

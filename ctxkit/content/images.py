@@ -1,7 +1,7 @@
 """Images: the pictures of a context, held against what its provider takes.
 
 Pipeline: a log -> its pictures -> `content/image_rules.py` says which the provider refuses -> a look without these.
-`image_fit.py` writes what is left. Nothing is appended.
+`export/fit_images.py` writes what is left. Nothing is appended.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What stood before an answer, as Claude Code noted its request: system prompt, tools, every message by its hash.
 
 Pipeline: contents of a context up to its first change -> the newest request that one of them answers -> its messages,
-each proved by its hash (`proofs.py`) -> `exporting.py`. Thinking fits a request that begins with the same bytes.
+each proved by its hash (`proofs.py`) -> `export/request.py`. Thinking fits a request that begins with the same bytes.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ctxkit.core import assembly
 from ctxkit.core.context import NO_LENS, listed
 from ctxkit.core.derive.usage import Figures
 from ctxkit.errors import DoesNotFit
-from ctxkit.exporting import Exported
+from ctxkit.export.request import Exported
 from ctxkit.formats.base import Written
 from ctxkit.logfile.commit import CommittingLog
 from ctxkit.logfile.open import OpenedLog

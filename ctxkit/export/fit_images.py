@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ctxkit.content.image_rules import Picture, refusals, too_many
 from ctxkit.content.images import encoded, limits_of, pictures, without, words
 from ctxkit.core.derive.image_size import ImageLimits
-from ctxkit.exporting import Exported, export
+from ctxkit.export.request import Exported, export
 from ctxkit.formats.base import Written
 from ctxkit.formats.targets import REQUESTS, TARGETS
 

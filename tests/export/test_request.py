@@ -10,7 +10,7 @@ import pytest
 from ctxkit import Log
 from ctxkit.core.messages import Call, Content, Image, Other, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
-from ctxkit.exporting import export, parts_json, untouched
+from ctxkit.export.request import export, parts_json, untouched
 from ctxkit.formats.targets import REQUESTS
 from tests.cli.runner import SMALL, call, lines, message
 from tests.lawful import ROOT

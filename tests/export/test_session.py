@@ -11,7 +11,7 @@ from ctxkit.core.decision import Decision
 from ctxkit.core.messages import Repairs
 from ctxkit.core.ops import Compact, Item, Restore, Trim
 from ctxkit.errors import NothingToSend, Usage
-from ctxkit.sessions import edited_of, fresh, session
+from ctxkit.export.session import edited_of, fresh, session
 from tests.cli.runner import SMALL, lines, message
 from tests.formats.claude_code.logs import assistant, call, log, result, user
 from tests.formats.claude_code.sessions import opened, problems, rows, told, written

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctxkit.emitting import within
 from ctxkit.errors import DoesNotFit, NothingToSend
-from ctxkit.exporting import Exported
+from ctxkit.export.fit import within
+from ctxkit.export.request import Exported
 from ctxkit.formats.base import Written
 from ctxkit.log import Log
 from ctxkit.measure.count import Counting

@@ -25,7 +25,7 @@ from ctxkit.core.replay import fold
 from ctxkit.core.sets.sequences import Again
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Usage
-from ctxkit.exporting import UNSENT, Contents, joined, nothing
+from ctxkit.export.request import UNSENT, Contents, joined, nothing
 from ctxkit.formats import registry
 from ctxkit.formats.base import Block, Edited, Format, Kept, NewSession, Row, SessionFormat, Written
 from ctxkit.formats.bodies import batched, told
