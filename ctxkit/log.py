@@ -24,11 +24,11 @@ from ctxkit.logfile.read import Progress
 
 if TYPE_CHECKING:
     from ctxkit.compact.compact import Compacted
-    from ctxkit.comparing import Diff
     from ctxkit.core.assembly import Assembly
     from ctxkit.core.findings import Finding
     from ctxkit.core.snapshot import Head, Kept
     from ctxkit.core.state import State
+    from ctxkit.explain.diff import Diff
     from ctxkit.export.request import Exported
     from ctxkit.formats.base import Proofs, Written
     from ctxkit.llm.hooks import Hooks
@@ -495,8 +495,8 @@ class Log(CommittingLog):
         `a`, `b`: as `ctxkit diff` takes them (now, op, mark, snapshot); `b` alone missing: now; both: the newest op in
         force, from before it to after it. Raises Usage for a state that the log does not have.
         """
-        from ctxkit.comparing import Diff
-        from ctxkit.sides import Side, at_op, newest_change, side
+        from ctxkit.explain.diff import Diff
+        from ctxkit.explain.revisions import Side, at_op, newest_change, side
 
         if isinstance(a, Log):
             return Diff(Side(self, ""), Side(a, ""))

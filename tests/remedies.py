@@ -16,7 +16,7 @@ from ctxkit import Log
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.visibility import Standings
-from ctxkit.remedies import Remedies, Remedy
+from ctxkit.explain.remedies import Remedies, Remedy
 from tests.lawful import cli, copied, opened, tried
 from tests.whole import FORMATS, drawn, source
 

@@ -12,11 +12,11 @@ from ctxkit.cli import io, layout
 from ctxkit.cli.differences import as_json, lines, stat
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
-from ctxkit.comparing import Diff
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
+from ctxkit.explain.diff import Diff
+from ctxkit.explain.revisions import MARK, SNAPSHOT
 from ctxkit.log import Log
 from ctxkit.logfile.chain import parting
-from ctxkit.sides import MARK, SNAPSHOT
 from ctxkit.store.snapshots import is_snapshot
 
 State = Annotated[

@@ -11,11 +11,11 @@ from typing import Any
 from ctxkit.cli import layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
-from ctxkit.comparing import Diff, Why
 from ctxkit.core.compare import text_diff
 from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.core.messages import Content
-from ctxkit.sides import Side
+from ctxkit.explain.diff import Diff, Why
+from ctxkit.explain.revisions import Side
 
 Line = tuple[str | Ink, ...]
 

@@ -12,7 +12,7 @@ from ctxkit.cli.labelled import Span, rows
 from ctxkit.cli.safe import safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.core.select import Selection
-from ctxkit.explaining import Explained, everything, explained
+from ctxkit.explain.explain import Explained, everything, explained
 from ctxkit.log import Log
 from ctxkit.logfile.parameters import Parameters, parameters
 

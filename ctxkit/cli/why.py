@@ -18,7 +18,7 @@ from ctxkit.core.select import parse_ids
 from ctxkit.core.state import State
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import Usage
-from ctxkit.remedies import Remedies, Remedy
+from ctxkit.explain.remedies import Remedies, Remedy
 
 
 @takes(Looking, Reading)

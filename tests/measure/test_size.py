@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from ctxkit.comparing import Diff
 from ctxkit.core.derive.usage import Measured
+from ctxkit.explain.diff import Diff
+from ctxkit.explain.revisions import Side
 from ctxkit.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.shares import Shares
 from ctxkit.measure.size import Measuring, change, measure
 from ctxkit.measure.usage import Session
-from ctxkit.sides import Side
 from tests.cli.runner import SMALL, lines
 from tests.shared import transcripts
 

@@ -23,8 +23,8 @@ from ctxkit.core.reasons import taken_out
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.visibility import WORDS, Standing
 from ctxkit.errors import UnknownAgent, Usage
+from ctxkit.explain.revisions import Side
 from ctxkit.logfile.open import OpenedLog
-from ctxkit.sides import Side
 
 LOOKED_AT = 20_000
 """Characters of a message that tell whether another one may have become of it."""

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from ctxkit.core.names import Names
-from ctxkit.explaining import everything, explained
+from ctxkit.explain.explain import everything, explained
 from ctxkit.log import Log
 from tests.cli.runner import SMALL, lines, message
 from tests.measure.test_status import REAL, _many

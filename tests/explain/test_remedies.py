@@ -15,7 +15,7 @@ from ctxkit import Log
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.select import parse_ids
 from ctxkit.core.visibility import Standings
-from ctxkit.remedies import Remedies
+from ctxkit.explain.remedies import Remedies
 from tests.cli.runner import FOREIGN
 from tests.lawful import COMMANDS, CONDENSE, DRAFTS, TO_COME, Command, Records, as_bytes, conversations, opened, tried
 from tests.remedies import alike, proved, sequence
