@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING, Any
 from ctxkit.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from ctxkit.api.fit import Cut, Fitted, Tokens, enforce_context_limit, estimate_tokens, trim_conversation
+    from ctxkit.api.log import Log
+    from ctxkit.api.prompt import Prompt, build_final_prompt
+    from ctxkit.api.summarize import Summarized, summarize_context
     from ctxkit.changes.filter_context import filter_context, filter_context_tool
     from ctxkit.core.select import Selection
     from ctxkit.errors import BadConfig, BadMessage, BadTools, CtxkitError, DoesNotFit, ExitCode, NothingToSend
-    from ctxkit.fitting import Cut, Fitted, Tokens, enforce_context_limit, estimate_tokens, trim_conversation
-    from ctxkit.log import Log
-    from ctxkit.prompting import Prompt, build_final_prompt
     from ctxkit.search.sessions import Found, Session, find_sessions
-    from ctxkit.summarizing import Summarized, summarize_context
 
 _WHERE = {
-    "Log": "ctxkit.log",
+    "Log": "ctxkit.api.log",
     "Selection": "ctxkit.core.select",
-    "estimate_tokens": "ctxkit.fitting",
-    "enforce_context_limit": "ctxkit.fitting",
-    "trim_conversation": "ctxkit.fitting",
-    "Tokens": "ctxkit.fitting",
-    "Fitted": "ctxkit.fitting",
-    "Cut": "ctxkit.fitting",
-    "build_final_prompt": "ctxkit.prompting",
-    "Prompt": "ctxkit.prompting",
-    "summarize_context": "ctxkit.summarizing",
-    "Summarized": "ctxkit.summarizing",
+    "estimate_tokens": "ctxkit.api.fit",
+    "enforce_context_limit": "ctxkit.api.fit",
+    "trim_conversation": "ctxkit.api.fit",
+    "Tokens": "ctxkit.api.fit",
+    "Fitted": "ctxkit.api.fit",
+    "Cut": "ctxkit.api.fit",
+    "build_final_prompt": "ctxkit.api.prompt",
+    "Prompt": "ctxkit.api.prompt",
+    "summarize_context": "ctxkit.api.summarize",
+    "Summarized": "ctxkit.api.summarize",
     "filter_context": "ctxkit.changes.filter_context",
     "filter_context_tool": "ctxkit.changes.filter_context",
     "find_sessions": "ctxkit.search.sessions",

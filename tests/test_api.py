@@ -28,7 +28,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_importing_costs_nothing() -> None:
     """`import ctxkit` loads neither msgspec nor typer."""
-    code = "import ctxkit, sys; print([m for m in ('msgspec', 'typer', 'ctxkit.log') if m in sys.modules])"
+    code = "import ctxkit, sys; print([m for m in ('msgspec', 'typer', 'ctxkit.api.log') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

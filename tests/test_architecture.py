@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": set(),
     "when": {"core"},
 }
-"""Layers below the API. What is not here (log.py, ...) is the Python API: it may import all but the CLI."""
+"""Layers below the API. What is not here (api/log.py, ...) is the Python API: it may import all but the CLI."""
 
 SIDEWAYS = {
     ("__main__", "cli.app"): "`python -m ctxkit` is the command",

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxkit.api.log import Log
 from ctxkit.cli.leaving import preview
 from ctxkit.core.derive.usage import Usage
 from ctxkit.errors import CtxkitError
-from ctxkit.log import Log
 from ctxkit.measure.per_op import OpSizes
 from ctxkit.measure.size import change
 from ctxkit.measure.timeline import plotted

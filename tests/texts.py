@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ctxkit.log import Log
+from ctxkit.api.log import Log
 from ctxkit.logfile.open import words
 from tests.shared import SHARED
 

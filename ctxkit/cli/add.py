@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened, typed
 from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, NoSuchLog, NothingMatched, Usage
-from ctxkit.log import Log
 from ctxkit.logfile.append import require_message
 from ctxkit.store.append import create_log
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
 from ctxkit.core.snapshot import Head
 from ctxkit.core.times import seconds
-from ctxkit.log import Log
 from ctxkit.recovery.recover import ENDS, TORN, WHYS, Point, Recovery
 
 Line = list[str | Ink]

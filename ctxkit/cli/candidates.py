@@ -115,7 +115,7 @@ def _from_log(sources: Sequence[_Source], given: Mapping[str, str]) -> list[Cand
 
 def _opened(given: Mapping[str, str]) -> Any:
     """The log that was named, unless it is standard input, missing, or too large."""
-    from ctxkit.log import Log
+    from ctxkit.api.log import Log
 
     name = given.get("log", "-")
     if name == "-":

@@ -8,13 +8,13 @@ from typing import Annotated
 import msgspec
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.errors import ExitCode, Usage
 from ctxkit.formats.base import Proofs
-from ctxkit.log import Log
 from ctxkit.logfile.chain import head as head_of
 from ctxkit.logfile.chain import proved
 from ctxkit.recovery.check import undone_damage

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io
 from ctxkit.cli.amounts import tokens
 from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
@@ -17,7 +18,6 @@ from ctxkit.core.ops import Op
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadSummary, CtxkitError, ExitCode
 from ctxkit.llm.hooks import Hooks
-from ctxkit.log import Log
 
 
 @takes(Selecting, Writing, Reading)

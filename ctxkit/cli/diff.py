@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout
 from ctxkit.cli.differences import as_json, lines, stat
 from ctxkit.cli.params import LogArgument, Reading, takes
@@ -15,7 +16,6 @@ from ctxkit.cli.run import opened
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.explain.diff import Diff
 from ctxkit.explain.revisions import MARK, SNAPSHOT
-from ctxkit.log import Log
 from ctxkit.logfile.chain import parting
 from ctxkit.store.snapshots import is_snapshot
 

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import CHANGED, asked, finish_reading, opened, words_given, write
 from ctxkit.core.ops import Op
 from ctxkit.errors import BadDraft, CtxkitError, ExitCode, Usage
 from ctxkit.formats.bodies import batched
-from ctxkit.log import Log
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.spool import Spool
 

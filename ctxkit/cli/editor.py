@@ -11,11 +11,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io
 from ctxkit.core.ops import Op
 from ctxkit.core.select import Selection
 from ctxkit.errors import BadConfig, BadDraft, EditorFailed
-from ctxkit.log import Log
 
 USUAL = "vi"
 PRIVATE = 0o077

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.api.log import Log
 from ctxkit.cli import gauge, io, layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.labelled import Span, rows
@@ -13,7 +14,6 @@ from ctxkit.cli.safe import safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.core.select import Selection
 from ctxkit.explain.explain import Explained, everything, explained
-from ctxkit.log import Log
 from ctxkit.logfile.parameters import Parameters, parameters
 
 

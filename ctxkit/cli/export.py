@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened
@@ -17,7 +18,6 @@ from ctxkit.errors import CannotCreate, Usage
 from ctxkit.export.request import Exported, outdated
 from ctxkit.formats.base import Written
 from ctxkit.formats.targets import OWN_PREFIX, REQUESTS, SESSIONS, TARGETS, described
-from ctxkit.log import Log
 from ctxkit.store.atomic import create
 
 if TYPE_CHECKING:
@@ -139,8 +139,8 @@ def command(
     if room is None:
         found = made(target)
     else:
+        from ctxkit.api.log import summarize_dropped
         from ctxkit.export.fit import within
-        from ctxkit.log import summarize_dropped
         from ctxkit.trim.trim import Asked
 
         asked = Asked(

@@ -10,13 +10,13 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells, clip, safe
 from ctxkit.cli.wrap import wrapped
 from ctxkit.core.times import iso
 from ctxkit.core.visibility import IN
-from ctxkit.log import Log
 from ctxkit.search.recall import Excerpt, Hit
 
 FOUND = "bold red"

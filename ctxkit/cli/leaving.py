@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout, render
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import Reading, Selecting, Writing
@@ -20,7 +21,6 @@ from ctxkit.core.decision import Decision
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Forget
 from ctxkit.errors import NothingChanges, Usage
-from ctxkit.log import Log
 
 SHOWN = 20
 """Ranges that are printed; the rest is counted."""

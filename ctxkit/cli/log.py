@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout
 from ctxkit.cli.op_view import as_json, line, table
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
@@ -13,7 +14,6 @@ from ctxkit.cli.run import finish_reading, opened
 from ctxkit.core.chain import links
 from ctxkit.core.ended import ended
 from ctxkit.core.state import State
-from ctxkit.log import Log
 
 
 @takes(Looking, Reading)

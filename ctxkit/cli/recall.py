@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.changes.recall import recall
 from ctxkit.cli import layout
 from ctxkit.cli.ink import Ink
@@ -21,7 +22,6 @@ from ctxkit.core.ops import Recall
 from ctxkit.core.select import Selection
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import NothingMatched, Usage
-from ctxkit.log import Log
 from ctxkit.search.recall import Search, chosen, states
 
 NUMBERS = re.compile(r"([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*)(,([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*))*")

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import aftermath, io, layout
 from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
 from ctxkit.core.ops import Op
 from ctxkit.errors import NothingChanges, Usage
-from ctxkit.log import Log
 from ctxkit.recovery.recover import Recovery, To, recovery
 
 POINTS: dict[str, To] = {

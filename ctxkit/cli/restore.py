@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
 from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import Kept
 from ctxkit.errors import BadSnapshot, NothingChanges, Usage
-from ctxkit.log import Log
 from ctxkit.snapshots.restore import loaded, strange, there
 from ctxkit.store.snapshots import LARGEST, parsed
 

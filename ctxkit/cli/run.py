@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io
 from ctxkit.cli.amounts import tokens
 from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Sending, Writing
@@ -21,7 +22,6 @@ from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
 from ctxkit.core.transcript import MAIN
 from ctxkit.errors import BadTools, CtxkitError, DamagedOp, DoesNotFit, ExitCode, NoSuchLog, UnknownAgent, Usage
-from ctxkit.log import Log
 from ctxkit.logfile.append import check_id
 from ctxkit.logfile.open import NOW
 from ctxkit.store.config import Config

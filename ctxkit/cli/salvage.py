@@ -7,11 +7,11 @@ from typing import Annotated
 import msgspec
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.errors import CannotCreate, Usage
-from ctxkit.log import Log
 from ctxkit.logfile.chain import head
 from ctxkit.recovery.salvage import Range, Salvaged
 from ctxkit.store.atomic import create

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import hits as printing
 from ctxkit.cli import io, layout
 from ctxkit.cli.params import Looking, Reading, Selecting
@@ -27,7 +28,6 @@ from ctxkit.errors import (
     UnknownFormat,
     Usage,
 )
-from ctxkit.log import Log
 from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.recall import Hit, Search, chosen, states
 from ctxkit.store.folder import START, may_be_log, walk

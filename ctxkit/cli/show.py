@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.changes import window
 from ctxkit.cli import io, layout, render, summaries
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
@@ -20,7 +21,6 @@ from ctxkit.core.names import ItemName, Name
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import Usage
-from ctxkit.log import Log
 
 
 @takes(Selecting, Assembling, Sending, Looking, Reading)

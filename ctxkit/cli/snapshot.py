@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, words_given
 from ctxkit.content.gist import FAILED
 from ctxkit.errors import BadSummary
 from ctxkit.llm.hooks import Hooks
-from ctxkit.log import Log
 from ctxkit.snapshots.snapshot import Taken
 
 

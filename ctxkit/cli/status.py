@@ -9,12 +9,12 @@ from typing import Annotated, NamedTuple
 import msgspec
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli import gauge, io, layout
 from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.params import LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.run import opened, send
 from ctxkit.errors import BadConfig, OverBudget, Usage
-from ctxkit.log import Log
 from ctxkit.measure.status import Budget, as_json
 
 

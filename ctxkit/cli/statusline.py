@@ -10,6 +10,7 @@ import io
 import os
 from typing import Any, NamedTuple
 
+from ctxkit.api.log import Log
 from ctxkit.cli import io as streams
 from ctxkit.cli.ink import allowed
 from ctxkit.cli.params import Looking, Reading
@@ -17,7 +18,6 @@ from ctxkit.cli.run import opened
 from ctxkit.core.derive.usage import figure
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import UnknownFormat
-from ctxkit.log import Log
 from ctxkit.store.config import Setting
 from ctxkit.store.source import Source
 from ctxkit.tokens.models import LARGE, MILLION, limit

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.cli.amounts import tokens
 from ctxkit.cli.params import LogArgument, MaxTokens, Reading, Sending, Writing, takes
 from ctxkit.cli.run import CHANGED, send, words_given, write
 from ctxkit.core.ops import Op
-from ctxkit.log import Log
 
 
 @takes(Sending, Writing, Reading)

@@ -7,13 +7,13 @@ from typing import Annotated
 import msgspec
 import typer
 
+from ctxkit.api.log import Log
 from ctxkit.changes import window
 from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Looking, Reading, Writing, takes
 from ctxkit.cli.run import finish_reading, now_of, opened, write
 from ctxkit.core.ops import Op
 from ctxkit.errors import Usage
-from ctxkit.log import Log
 from ctxkit.logfile.parameters import counted_from
 
 ACTIONS = ("set", "add", "sub", "reset", "default", "off")

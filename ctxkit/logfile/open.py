@@ -1,7 +1,7 @@
 """A log, opened for reading: its messages, its state, its context, and the content that is printed.
 
 Content is read again from the file only for what is printed, so memory follows the number of messages, not their bytes.
-`Log` (in `log.py`) adds a method per writing command.
+`Log` (in `api/log.py`) adds a method per writing command.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ctxkit.log import Log
+from ctxkit.api.log import Log
 from ctxkit.logfile.open import words
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import measure

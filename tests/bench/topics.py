@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ctxkit.api.log import Log
 from ctxkit.core.select import Selection
 from ctxkit.errors import NothingMatched
-from ctxkit.log import Log
 from tests.bench.__main__ import ROOT
 from tests.shared import SHARED
 

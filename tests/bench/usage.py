@@ -23,12 +23,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxkit.api.log import Log
 from ctxkit.core.context import entry
 from ctxkit.core.derive.usage import Measured, Usage
 from ctxkit.core.messages import Message
 from ctxkit.errors import DoesNotFit
 from ctxkit.formats.base import SessionFormat
-from ctxkit.log import Log
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import measure

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import filter_context
+from ctxkit.api.log import Log
 from ctxkit.errors import CtxkitError, NoSuchOp, NothingChanges
-from ctxkit.log import Log
 from tests.cli.runner import ROOT, call, ctxkit, good, lines, message, ops, shell, shown
 from tests.validators import anthropic_rules, openai_rules, responses_rules
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import filter_context, filter_context_tool
+from ctxkit.api.log import Log
 from ctxkit.changes.filter_context import LARGEST_PAGE
 from ctxkit.core.select import Selection
 from ctxkit.errors import Usage
-from ctxkit.log import Log
 from tests.changes.test_planning_rules import PLAINLY
 from tests.cli.runner import call, lines, message
 from tests.search.test_meaning import model, of

@@ -7,11 +7,11 @@ import json
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.changes import forget_request
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Forget, Remember
 from ctxkit.errors import UnknownMessage, Usage
-from ctxkit.log import Log
 
 
 def opened() -> Log:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.changes.part_choice import Size, chosen
 from ctxkit.content.parts import shown
 from ctxkit.core import ops
@@ -17,7 +18,6 @@ from ctxkit.core.messages import Call, Image, Result, Text, Thinking
 from ctxkit.core.names import Names
 from ctxkit.errors import NothingChanges, UnknownOp, Usage
 from ctxkit.formats.targets import REQUESTS, SESSIONS, TARGETS
-from ctxkit.log import Log
 from tests import pictures
 from tests.shared import transcripts
 from tests.validators import image_rules

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from ctxkit import filter_context
+from ctxkit.api.log import Log
 from ctxkit.core.select import Selection
-from ctxkit.log import Log
 from tests.bench.topics import topics
 from tests.cli.runner import ROOT, good, ops
 from tests.shared import SHARED

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.cli import deadline
 from ctxkit.cli.deadline import Deadline
 from ctxkit.errors import BadPattern
-from ctxkit.log import Log
 from tests.cli.runner import ctxkit
 
 EVIL = "(a+)+$"

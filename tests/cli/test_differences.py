@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.cli.differences import as_json, brief, lines, stat
 from ctxkit.cli.ink import Ink
 from ctxkit.cli.safe import cells
 from ctxkit.core.compare.text_diff import words
-from ctxkit.log import Log
 from tests import build
 
 NAMES = ("x", "x")

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.cli import gauge
 from ctxkit.cli.safe import cells
 from ctxkit.core.derive.usage import Measured
-from ctxkit.log import Log
 from ctxkit.logfile.parameters import Held
 from ctxkit.measure.status import Status
 from tests.cli.runner import SMALL

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.compact.compact import said_of
 from ctxkit.core.names import Names
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, UpdatedElsewhere, Usage
-from ctxkit.log import Log
 from tests.cli.runner import FOREIGN, SMALL, lines
 from tests.shared import transcripts
 from tests.trim.test_trim import run

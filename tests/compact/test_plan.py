@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.compact.candidates import Keep
 from ctxkit.compact.plan import Condensing, Wish, whole
 from ctxkit.core.names import Names
 from ctxkit.core.select import Selection
 from ctxkit.errors import NothingChanges
-from ctxkit.log import Log
 from tests.cli.runner import lines
 from tests.trim.test_trim import run, step
 

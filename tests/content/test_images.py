@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.content.images import beyond, encoded, limits_of, own_limits, wrong
 from ctxkit.content.images import pictures as pictures_of
-from ctxkit.log import Log
 from tests import pictures
 
 SMALL = pictures.block(pictures.png(10, 10))

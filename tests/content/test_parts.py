@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.content.parts import is_image, may_hold_images, shown
 from ctxkit.core.messages import Image, Other, Part, Result, Text
-from ctxkit.log import Log
 from tests import pictures
 
 SMALL = pictures.block(pictures.png(10, 10))

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from ctxkit.api.log import Log
 from ctxkit.core.fit import adrift
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
@@ -21,7 +22,6 @@ from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Cut, Transcript
 from ctxkit.core.walk import Walk
-from ctxkit.log import Log
 from tests.cli.runner import SMALL, lines
 from tests.formats.codex import logs as codex
 from tests.lawful import COMMANDS, TO_COME, Command, Records, as_bytes, conversations, opened, tried

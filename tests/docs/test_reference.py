@@ -11,13 +11,13 @@ import msgspec
 
 import ctxkit
 from ctxkit import Fitted, Log, Prompt, Selection, Summarized
-from ctxkit.fitting import Options
+from ctxkit.api.fit import Options
+from ctxkit.api.summarize import Telling
 from ctxkit.formats import registry
 from ctxkit.formats.base import SessionFormat
 from ctxkit.formats.targets import TARGETS
 from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import KEYS, Key
-from ctxkit.summarizing import Telling
 from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
 from tests.programs import ALL
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.api.log import Log
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ops import Edit, sealed
 from ctxkit.edit.draft import Block, draft
 from ctxkit.edit.parse import Parsed, parse
 from ctxkit.errors import BadDraft, CtxkitError, Misfit, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
-from ctxkit.log import Log
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, call, lines, message
 from tests.policies.edit.blocks import TEXTS

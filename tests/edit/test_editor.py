@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.core.select import Selection
 from ctxkit.edit.editor import Drafting, marked
 from ctxkit.edit.parse import parse
 from ctxkit.errors import BadDraft, EditorFailed, NothingChanges, UpdatedElsewhere, Usage
-from ctxkit.log import Log
 from ctxkit.store.drafts import left
 from ctxkit.store.sidecar import Sidecar
 from tests.cli.runner import SMALL, lines, message

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxkit.api.log import Log
 from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.errors import BadSnapshot, Usage
 from ctxkit.explain.diff import Diff, common_messages
 from ctxkit.explain.revisions import side
 from ctxkit.export.request import parts_json
-from ctxkit.log import Log
 from ctxkit.measure.per_op import OpSizes
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, lines, message

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.errors import Usage
 from ctxkit.explain.revisions import newest_change, side
-from ctxkit.log import Log
 from tests import build
 
 SPEC = "1-4 | mark one | 5-6 | forget 2 | mark one | 7-8 | mark 2 | mark now | rewind one | 9 | mark start/x | undo @2"

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ctxkit.api.log import Log
 from ctxkit.errors import DoesNotFit, NothingToSend
 from ctxkit.export.fit import within
 from ctxkit.export.request import Exported
 from ctxkit.formats.base import Written
-from ctxkit.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.trim.trim import Asked
 from tests.cli.runner import ctxkit, good, lines

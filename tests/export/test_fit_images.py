@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.core.derive.image_size import ImageLimits
 from ctxkit.core.ops import Trim
 from ctxkit.errors import CtxkitError, NothingToSend
-from ctxkit.log import Log
 from ctxkit.tokens import image_limits
 from tests import pictures
 from tests.shared import transcripts

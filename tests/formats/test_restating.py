@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.in_memory import given
 from ctxkit.core.messages import Call, Content, Part, Result
 from ctxkit.formats.restating import WORDLESS, Restating
-from ctxkit.given import given
 from ctxkit.logfile.stubs import with_arguments
 
 Rows = list[dict[str, Any]]

@@ -8,11 +8,11 @@ from typing import Any, get_args
 import pytest
 
 from ctxkit import Log, build_final_prompt
+from ctxkit.api.prompt import To
 from ctxkit.errors import Usage
 from ctxkit.formats import registry, targets
 from ctxkit.formats.base import SessionFormat
 from ctxkit.formats.targets import REQUESTS, SESSIONS, TARGETS
-from ctxkit.prompting import To
 from ctxkit.tokens.image_limits import image_limits
 from tests import trims
 from tests.cli.runner import SMALL, ctxkit

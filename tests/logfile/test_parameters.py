@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.log import Log
+from ctxkit.api.log import Log
 from ctxkit.logfile.parameters import Held, Now, parameters
 from tests.cli.runner import SMALL, good, lines, message, small
 

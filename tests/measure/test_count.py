@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.log import Log
+from ctxkit.api.log import Log
 from ctxkit.measure import count
 from ctxkit.measure.count import PER_CALL, PER_IMAGE, PER_MESSAGE, PER_RESULT, Counting
 from tests.cli.runner import SMALL, lines, message

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.log import Log
+from ctxkit.api.log import Log
 from ctxkit.measure.limit import context_limit
 from tests.cli.runner import SMALL, good, lines
 from tests.shared import transcripts

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.core.assembly import Assembled
 from ctxkit.core.derive.usage import Measured
 from ctxkit.errors import BadConfig
-from ctxkit.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import beside, tokens_of, tools_of
 from ctxkit.tokens.tools import definitions

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.log import Log
+from ctxkit.api.log import Log
 from ctxkit.measure import row_counts
 from ctxkit.measure.count import Counting
 from ctxkit.store.source import Source

@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.core.derive.files import touches
 from ctxkit.core.messages import Call
 from ctxkit.core.ops import Trim
-from ctxkit.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.shares import By, Shares, Touched
 from ctxkit.measure.size import Measuring

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.core.derive.usage import Measured
 from ctxkit.explain.diff import Diff
 from ctxkit.explain.revisions import Side
-from ctxkit.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.shares import Shares
 from ctxkit.measure.size import Measuring, change, measure

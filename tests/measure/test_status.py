@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.errors import Usage
 from ctxkit.formats.columns import Columns
-from ctxkit.log import Log
 from ctxkit.logfile.parameters import Held
 from ctxkit.measure.status import Named, Place, Status, as_json, level, status
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.core.board import Board
 from ctxkit.core.compare.timeline import Course
 from ctxkit.core.replay import Fold
-from ctxkit.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.timeline import plotted
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.core.derive.usage import Figures
-from ctxkit.log import Log
 from ctxkit.measure.token_log import BEGIN, Meter, TokenRecord, known_by
 from ctxkit.store import journal
 from tests.cli.runner import FOREIGN, SMALL, lines, message

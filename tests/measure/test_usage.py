@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.log import Log
+from ctxkit.api.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import measure
 from ctxkit.measure.usage import Session

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.errors import NothingMatched, Usage
-from ctxkit.log import Log
 from ctxkit.search import about
 from tests.bench.topics import judged, mean, topics
 from tests.cli.runner import ctxkit, good, lines, message

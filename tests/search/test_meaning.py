@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched, Usage
 from ctxkit.llm import client
 from ctxkit.llm.client import Answer, Sending
-from ctxkit.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import Measuring
 from tests.cli.runner import call, ctxkit, good, lines, message, ops, shown

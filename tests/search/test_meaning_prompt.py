@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxkit.api.log import Log
 from ctxkit.changes.forget import Wish, forget
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Forget, Undo, to_body
 from ctxkit.core.state import State
 from ctxkit.core.transcript import OpLine
-from ctxkit.log import Log
 from ctxkit.search.meaning_prompt import (
     CAP,
     FULL,

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.errors import CannotCreate, Locked, NoPermission, UpdatedElsewhere
-from ctxkit.log import Log
 from ctxkit.store import sidecar as module
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
 from ctxkit.store.source import open_log

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ctxkit.log import Log
+from ctxkit.api.log import Log
 from ctxkit.tokens import encodings, ranks
 from ctxkit.tokens.counter import Counter
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxkit.api.log import Log
 from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
-from ctxkit.log import Log
 from tests.cli.runner import lines
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Call
-from ctxkit.log import Log
 from ctxkit.trim.shortening import OLD, less
 from tests.cli.runner import lines
 from tests.shared import shared

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ctxkit import enforce_context_limit, trim_conversation
+from ctxkit.api.log import Log
 from ctxkit.core.names import Names
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
-from ctxkit.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.trim.plan import Rank
 from ctxkit.trim.trim import Asked, Trimming

@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
+from ctxkit.api.log import Log
 from ctxkit.core.compare.before_after import Contrast
 from ctxkit.core.names import Name
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.transcript import Cut
-from ctxkit.log import Log
 from tests.core.test_walk import cut_short, written
 
 

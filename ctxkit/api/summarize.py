@@ -1,6 +1,6 @@
 """Summarizing: messages that a program holds, or a log, told in fewer words; the Python API beside `Log`.
 
-`fitting.py` opens them, `compact/plan.py` plans as it does for `ctxkit compact`; here the plan is carried out on the
+`api/fit.py` opens them, `compact/plan.py` plans as it does for `ctxkit compact`; here the plan is carried out on the
 messages themselves: what stays is what came in, a summary in the same form stands for the others. Nothing is appended.
 """
 
@@ -12,12 +12,12 @@ from typing import Any, Generic, Unpack, cast, overload
 import msgspec
 from msgspec import structs
 
+from ctxkit.api.fit import Counted, Held, Row, expected, opened
+from ctxkit.api.in_memory import Given, M
 from ctxkit.compact.ask_model import MODEL, RULES
 from ctxkit.compact.compact import Asked, wish_of
 from ctxkit.compact.plan import Condensed, Condensing, whole
 from ctxkit.errors import NothingChanges, NothingToSend, Usage
-from ctxkit.fitting import Counted, Held, Row, expected, opened
-from ctxkit.given import Given, M
 from ctxkit.llm.hooks import Hooks
 
 

@@ -21,11 +21,11 @@ from ctxkit import (
     build_final_prompt,
     estimate_tokens,
 )
+from ctxkit.api.prompt import To
 from ctxkit.errors import UnknownOp, Usage
 from ctxkit.formats.targets import TARGETS
-from ctxkit.prompting import To
+from tests.api.test_fit import FORMS, MODEL, body_of, refused, run
 from tests.cli.runner import SMALL, good, lines, message, small
-from tests.test_fitting import FORMS, MODEL, body_of, refused, run
 
 ALL: tuple[To, ...] = get_args(To)
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}

@@ -385,7 +385,7 @@ def test_types(tmp_path: Path, snippet: str) -> None:
     path = tmp_path / "snippet.py"
     path.write_text(snippet)
     call = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "--no-error-summary", str(path)]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=600, check=False, cwd=Path(__file__).parents[1])
+    done = subprocess.run(call, capture_output=True, text=True, timeout=600, check=False, cwd=Path(__file__).parents[2])
     wrong = {n for n, line in enumerate(snippet.splitlines(), start=1) if "# E:" in line}
     found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
     assert found == wrong, done.stdout + done.stderr

@@ -1,6 +1,6 @@
 """Prompting: what would be sent, from a log or from messages that a program holds; the Python API beside `Log`.
 
-Pipeline: `fitting.py` opens it -> the config's `budget.enforce` fits it -> `export/request.py` assembles and writes the body
+Pipeline: `api/fit.py` opens it -> the config's `budget.enforce` fits it -> `export/request.py` assembles and writes the body
 for the provider. Nothing is sent, and nothing is appended.
 """
 
@@ -11,11 +11,11 @@ from typing import Any, Literal, Unpack
 
 import msgspec
 
+from ctxkit.api.fit import Held, Options, as_arguments, expected, opened, wished
+from ctxkit.api.log import Log
 from ctxkit.export.fit import within
 from ctxkit.export.request import Exported, told
-from ctxkit.fitting import Held, Options, as_arguments, expected, opened, wished
 from ctxkit.formats import targets
-from ctxkit.log import Log
 from ctxkit.measure.status import budget
 
 Row = dict[str, Any]

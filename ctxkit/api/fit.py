@@ -1,6 +1,6 @@
 """Fitting: messages that a program holds, counted, and cut to fit a budget; the Python API beside `Log`.
 
-`given.py` makes a log of them, `trim/trim.py` decides as it does for `ctxkit trim`; here the decision is carried out on
+`api/in_memory.py` makes a log of them, `trim/trim.py` decides as it does for `ctxkit trim`; here the decision is carried out on
 the messages themselves: what stays is what came in, what is shortened is a copy in the same form.
 """
 
@@ -14,6 +14,8 @@ from typing import Any, BinaryIO, Generic, Literal, TypedDict, Unpack, cast, ove
 
 import msgspec
 
+from ctxkit.api.in_memory import Given, M, System, given
+from ctxkit.api.log import Log, summarize_dropped
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import entry
 from ctxkit.core.names import Name
@@ -21,8 +23,6 @@ from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
 from ctxkit.export.request import export
 from ctxkit.formats.restating import WORDLESS, Restating
-from ctxkit.given import Given, M, System, given
-from ctxkit.log import Log, summarize_dropped
 from ctxkit.logfile.stubs import stubbed, with_arguments
 from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import beside, tools_of

@@ -1,6 +1,6 @@
 """Given: messages that a program holds, read as a log in memory, so that all that works on logs works on them.
 
-Pipeline: a list of dicts -> JSON lines -> `logfile/read.py`, as a log on standard input -> `fitting.py`, `prompting.py`.
+Pipeline: a list of dicts -> JSON lines -> `logfile/read.py`, as a log on standard input -> `api/fit.py`, `api/prompt.py`.
 Which message came from which dict is kept, so that what goes back are the very dicts that came.
 """
 
@@ -13,10 +13,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from ctxkit.api.log import Log
 from ctxkit.core.text.json_text import dumps, finite
 from ctxkit.errors import BadMessage, UnknownFormat
 from ctxkit.formats import detection
-from ctxkit.log import Log
 from ctxkit.logfile.read import NATIVE
 from ctxkit.store.config import Setting
 from ctxkit.store.source import Source

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from ctxkit.api.in_memory import given
 from ctxkit.errors import BadMessage
-from ctxkit.given import given
 
 CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 USER = {"role": "user", "content": "hi"}
