@@ -1,7 +1,7 @@
 """Prompting: what would be sent, from a log or from messages that a program holds; the Python API beside `Log`.
 
-Pipeline: `api/fit.py` opens it -> the config's `budget.enforce` fits it -> `export/request.py` assembles and writes the body
-for the provider. Nothing is sent, and nothing is appended.
+Pipeline: `api/fit.py` opens it -> the config's `budget.enforce` fits it -> `export/request.py` assembles and writes the
+body for the provider. Nothing is sent, and nothing is appended.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Cleanup: the rest of a conversation about forgetting leaves once the model has answered.
 
-`changes/filter_context.py` names it in the answer to an apply; `Log.add_message`, the command and hooks run it. What leaves says
-`changes/cleanup_rules.py`.
+`changes/filter_context.py` names it in the answer to an apply; `Log.add_message`, the command and hooks run it. What
+leaves says `changes/cleanup_rules.py`.
 """
 
 from __future__ import annotations

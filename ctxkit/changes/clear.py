@@ -1,4 +1,4 @@
-"""clear: a boundary. All messages and marks go; nothing leaves the log."""
+"""clear: a boundary. All messages and marks go; nothing leaves the log. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Filtering: one call of `filter_context`, by which a model forgets, executed on a log.
 
-`changes/filter_schema.py` reads the call, `changes/forget.py` decides, the op is one of `forget` or `remember`. The model
-names messages by number, and never reaches what is protected.
+`changes/filter_schema.py` reads the call, `changes/forget.py` decides, the op is one of `forget` or `remember`. The
+model names messages by number, and never reaches what is protected.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """filter_context: the tool by which a model forgets, as each provider takes its definition, and what a call of it says.
 
-Pure: text in, a `Request` out. `changes/filter_context.py` executes it. Whatever a model sends is read here, strictly: what is wrong
-is said in words that it can act on.
+Pure. Pure: text in, a `Request` out. `changes/filter_context.py` executes it. Whatever a model sends is read here,
+strictly: what is wrong is said in words that it can act on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""forget and remember: messages leave the context; the bytes stay in the log.
+"""forget and remember: messages leave the context; the bytes stay in the log. Pure.
 
 All is settled here, before the append (replay 8): steps closed, protected ones skipped, summaries retold.
 """

@@ -1,4 +1,4 @@
-"""mark and rewind: a point in the log, and dropping the messages that came after it."""
+"""mark and rewind: a point in the log, and dropping the messages that came after it. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Planning: the conversation about forgetting that a log's context ends with.
 
-`changes/planning_rules.py` says which exchanges are it; their words and calls are read here, from the newest back, as far as
-they are asked for. `search/about.py` leaves it out of what is ranked, `changes/filter_context.py` proposes it.
+`changes/planning_rules.py` says which exchanges are it; their words and calls are read here, from the newest back, as
+far as they are asked for. `search/about.py` leaves it out of what is ranked, `changes/filter_context.py` proposes it.
 """
 
 from __future__ import annotations

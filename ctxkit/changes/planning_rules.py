@@ -1,7 +1,8 @@
 """The conversation about forgetting at the end of a context: which exchanges are it, by their words and their calls.
 
-Pure. `planning_rules.py` gives it the exchanges, newest first; `search/about.py` never ranks what it finds, `changes/filter_context.py` proposes
-it whole. It is conservative: what is not plainly about forgetting is an ordinary message.
+Pure. `planning_rules.py` gives it the exchanges, newest first; `search/about.py` never ranks what it finds,
+`changes/filter_context.py` proposes it whole. It is conservative: what is not plainly about forgetting is an ordinary
+message.
 """
 
 from __future__ import annotations

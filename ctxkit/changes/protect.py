@@ -1,4 +1,4 @@
-"""protect and unprotect: flags that compact, trim, window, remember and an unforced forget respect."""
+"""protect and unprotect: flags that compact, trim, window, remember and an unforced forget respect. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """recall: what a forget, remember, rewind, trim, compact or the log's own program took out comes back, at its place.
 
-Not across a boundary (a clear, an edit, a restore --replace): the way back from there is to undo it, or another edit.
+Pure. Not across a boundary (a clear, an edit, a restore --replace): the way back from there is to undo it, or another
+edit.
 """
 
 from __future__ import annotations

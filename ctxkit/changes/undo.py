@@ -1,4 +1,4 @@
-"""undo and redo: one op is voided, whatever it was; nothing is ever taken out of the log."""
+"""undo and redo: one op is voided, whatever it was; nothing is ever taken out of the log. Pure."""
 
 from __future__ import annotations
 

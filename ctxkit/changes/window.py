@@ -1,6 +1,6 @@
 """window: how far back the context reaches, for all or for one agent. Seconds throughout; 0 = off, None = default.
 
-Durations were read by `when.py` before.
+Pure. Durations were read by `when.py` before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compact: a part of a log's context is replaced by a summary, as an op; whether it is time for it, and what is said.
 
-`compact/plan.py` makes the plan. One compact at a time: none within the cooldown after another, and none beside one that
-another process appended meanwhile.
+`compact/plan.py` makes the plan. One compact at a time: none within the cooldown after another, and none beside one
+that another process appended meanwhile.
 """
 
 from __future__ import annotations

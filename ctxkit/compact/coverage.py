@@ -1,4 +1,4 @@
-"""Cover: the lines that keep most for their tokens; greedy, each by what nothing that was taken keeps already.
+"""Cover: the lines that keep most for their tokens; greedy, each by what nothing that was taken keeps already. Pure.
 
 What a line gains only falls while others are taken, but for the heading that it may share with them, so that it is
 weighed again only when it is the best one left: n log n, whatever the budget.

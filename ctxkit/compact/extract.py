@@ -1,7 +1,7 @@
 """extract: a summary by rules alone: what was said, word for word, the lines that keep most of what is needed later.
 
-Pieces are cut into fragments (`segments.py`), files are listed (`content/touched_files.py`); each line is worth what
-it keeps that nothing taken keeps yet (`scoring.py`); the best for their tokens are taken until the budget is used
+Pure. Pieces are cut into fragments (`segments.py`), files are listed (`content/touched_files.py`); each line is worth
+what it keeps that nothing taken keeps yet (`scoring.py`); the best for their tokens are taken until the budget is used
 (`coverage.py`) and put into words (`layout.py`). The same pieces give the same text.
 """
 

@@ -1,4 +1,4 @@
-"""mask: results of tools are replaced by a line that says how much there was; calls and words stay as they are."""
+"""mask: results of tools are replaced by a line that says how much there was; calls and words stay. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Condensing: a log's context with a part of it replaced by a summary, measured; the plan that a compact carries out.
 
-`trim/ranking.py` makes units of the context, `policies/compact/` says which may go and in which words they are told; this
-measures, asks for words that fit, and looks at what comes of it. Summaries are made of the original messages.
+`trim/ranking.py` makes units of the context, `candidates.py` says which may go, `extract.py` and its neighbours in
+which words they are told; this measures, asks for words that fit, and looks at what comes of it. Summaries are made of
+the original messages.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Fragments: pieces cut into what a summary can take or leave: a line, or a sentence of a long one.
+"""Fragments: pieces cut into what a summary can take or leave: a line, or a sentence of a long one. Pure.
 
 A line that stands several times is one fragment, where it stands last. Each knows what it keeps: items, and facts by
-class as `content/facts.py` counts them. Of so many lines that no summary holds them, those are held that are worth most.
+class as `content/facts.py` counts them. Of so many lines that no summary holds them, those are held that are worth
+most.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class Fragment(msgspec.Struct, gc=False):
 
 class Fragments:
     """The `lines` of these pieces, in order; linear in their characters. Paths that a call names are none: they are
-    listed by themselves (`content/touched_files.py`). `pieces`: those that the lines are of, by their places, without their texts.
+    listed by themselves (`content/touched_files.py`). `pieces`: those that the lines are of, by their places, without
+    their texts.
     """
 
     def __init__(

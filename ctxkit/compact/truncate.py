@@ -1,4 +1,4 @@
-"""truncate: the last resort. Messages are replaced by a line that says which; it can be told again without some."""
+"""truncate: the last resort. Messages are replaced by a line that says which. Pure."""
 
 from __future__ import annotations
 

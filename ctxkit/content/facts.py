@@ -1,4 +1,4 @@
-"""Facts: what a summary should keep, by class, and how much of it a text keeps.
+"""Facts: what a summary should keep, by class, and how much of it a text keeps. Pure.
 
 Files edited and read, commands, errors, decisions, pending work, what people said, code that was defined. `compact
 --json` counts by it what was kept; so does the benchmark.

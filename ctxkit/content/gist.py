@@ -1,7 +1,7 @@
-"""Gist: what a context is about, in two to four sentences: done, decided, asked last, unfinished. Made by rules.
+"""Gist: what a context is about, in two to four sentences: done, decided, asked last, unfinished. Made by rules. Pure.
 
-Pipeline: `snapshots/snapshot.py` puts it into a snapshot's head, so that a list of snapshots says what each holds. The facts are
-those that a compact keeps (`content/facts.py`).
+Pipeline: `snapshots/snapshot.py` puts it into a snapshot's head, so that a list of snapshots says what each holds. The
+facts are those that a compact keeps (`content/facts.py`).
 """
 
 from __future__ import annotations

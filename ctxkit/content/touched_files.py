@@ -1,4 +1,4 @@
-"""Touched: the files that calls name, as a summary lists them."""
+"""Touched: the files that calls name, as a summary lists them. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Assembly: what stands around the messages of a context: a system prompt, documents, the status of the threads.
 
-Pipeline: context -> assembly -> `integrity`, the formats. It is no part of the log: it has no
-number, and no op can name it. Texts come from outside (`logfile/assembly.py`); the thread status is made here, from what is
-in the context alone: same log, same bytes, and nothing that was taken out.
+Pipeline: context -> assembly -> `integrity`, the formats. It is no part of the log: it has no number, and no op can
+name it. Texts come from outside (`logfile/assembly.py`); the thread status is made here, from what is in the context
+alone: same log, same bytes, and nothing that was taken out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ops: one class per op, as it stands on the wire (docs/log-format.md).
 
-Pipeline: `policies/*` decide an op, `stamp` gives it its envelope, `store` appends its line; `ledger` reads it back and
+Pipeline: a decision makes an op, `stamp` gives it its envelope, `store` appends its line; `ledger` reads it back and
 `replay` folds it. `Op` is the closed union of these classes: where ops are told apart, `assert_never` lets mypy name
 the place that misses one. Each class declares in `folded` which of its fields the replay reads; the others are
 provenance, which is kept as it stands, whatever it holds.

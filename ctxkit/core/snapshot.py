@@ -1,8 +1,9 @@
 """Kept: a context as a snapshot holds it, and how its damage shows.
 
-Pipeline: `snapshots/snapshot.py` makes one of a log's context, `store/snapshots.py` writes and reads its file, `policies/restore`
-decides from it. The head says all that a list needs; the messages are chat records, and for each a `Held` says which
-message of its log it is. A checkpoint has a head alone: it refers to a point of its log (`Point`).
+Pipeline: `snapshots/snapshot.py` makes one of a log's context, `store/snapshots.py` writes and reads its file,
+`snapshots/restore_rules.py` decides from it. The head says all that a list needs; the messages are chat records, and
+for each a `Held` says which message of its log it is. A checkpoint has a head alone: it refers to a point of its log
+(`Point`).
 """
 
 from __future__ import annotations

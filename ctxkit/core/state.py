@@ -1,6 +1,6 @@
 """The state: the outcome of a replay, from which every context is projected.
 
-Pipeline: `replay.fold` fills it; `context`, `select` and `policies/*` only read it.
+Pipeline: `replay.fold` fills it; `context`, `select` and the decisions of the rooms above only read it.
 """
 
 from __future__ import annotations

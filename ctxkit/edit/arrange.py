@@ -1,4 +1,4 @@
-"""Arranges a draft: the context in its order, and what is out of it beside its neighbours.
+"""Arranges a draft: the context in its order, and what is out of it beside its neighbours. Pure.
 
 What is out has no place in the context. In a draft a message stands behind the one that precedes it in the log,
 wherever that is now, and what an op made of a message behind that message: who brings it back has it where it belongs.

@@ -1,4 +1,4 @@
-"""Decides an edit: from the blocks that were offered and those that came back, one op, or mistakes.
+"""Decides an edit: from the blocks that were offered and those that came back, one op, or mistakes. Pure.
 
 What is unchanged is a reference, all else a literal with where it stems from and its original time.
 What was not offered and is in the context stays, at its place.

@@ -1,4 +1,4 @@
-"""The draft: messages as a text that people edit. `parse` reads it back; for any blocks that is the identity.
+"""The draft: messages as a text that people edit. `parse` reads it back; for any blocks that is the identity. Pure.
 
     %% 3 2026-02-12T09:00:10Z assistant (protected)
     I will look.

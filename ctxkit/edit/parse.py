@@ -1,4 +1,4 @@
-"""Reads a draft back, the other half of `draft.py`: blocks, what they are based on, and mistakes with their lines."""
+"""Reads a draft back, the other half of `draft.py`: blocks, what they are based on, mistakes. Pure."""
 
 from __future__ import annotations
 

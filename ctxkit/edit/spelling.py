@@ -1,4 +1,4 @@
-"""Spelling: any text as lines that every editor shows and keeps, and back.
+"""Spelling: any text as lines that every editor shows and keeps, and back. Pure.
 
 Pipeline: `draft.py` writes with it, `parse.py` reads with it. What cannot be seen is written `\\u{1b}`; `\\u{}` stands
 for nothing: in front of a line that would read as one of the draft's own, and where an empty line counts.

@@ -1,6 +1,7 @@
 """Diff: two contexts compared as messages: two states of one log, or two logs.
 
-`core/compare/contexts.py` compares names; content is read only where the names of two logs say nothing, and of what is printed.
+`core/compare/contexts.py` compares names; content is read only where the names of two logs say nothing, and of what is
+printed.
 """
 
 from __future__ import annotations

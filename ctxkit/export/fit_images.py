@@ -1,7 +1,7 @@
 """Writing a context with the pictures that its provider takes.
 
-Pipeline: a log -> `content/images.py` says which pictures the provider refuses -> what is written, without these where that is
-asked. Nothing is appended.
+Pipeline: a log -> `content/images.py` says which pictures the provider refuses -> what is written, without these where
+that is asked. Nothing is appended.
 """
 
 from __future__ import annotations

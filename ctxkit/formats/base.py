@@ -18,9 +18,9 @@ from ctxkit.core.transcript import Transcript
 class Row(msgspec.Struct, gc=False):
     """One line, decoded as far as reading needs. Every format's row derives from this.
 
-    Fields are `Any`, `msgspec.Raw` (default `msgspec.Raw(b"")`), or nested structs beside all else (`core/text/json_structs.py`),
-    never narrower: what is of an unexpected type must not make a whole record unreadable. A string `ctxkit`
-    makes the line an op.
+    Fields are `Any`, `msgspec.Raw` (default `msgspec.Raw(b"")`), or nested structs beside all else
+    (`core/text/json_structs.py`), never narrower: what is of an unexpected type must not make a whole record
+    unreadable. A string `ctxkit` makes the line an op.
     """
 
     ctxkit: Any = None

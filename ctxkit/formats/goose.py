@@ -1,4 +1,4 @@
-"""The Goose format: sessions before 1.10, `~/.local/share/goose/sessions/<name>.jsonl`. (Newer ones are in a database.)
+"""The Goose format: sessions before 1.10, `~/.local/share/goose/sessions/<name>.jsonl`; newer ones are in a database.
 
 Pipeline: `formats/registry.py` lists `FORMAT`. The first row is about the session; the others are messages, whose calls
 and results are parts of their own kinds. The reading follows Goose's published types.

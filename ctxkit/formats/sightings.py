@@ -1,7 +1,7 @@
 """Sightings: what a file is that no format reads, in words for the error: whose shape it has, and what to do.
 
-Pipeline: `formats/detection.py` and `logfile/read.py` ask here when detection failed, `logfile/read.py` for the first bytes of
-every file that does not begin as JSON.
+Pipeline: `formats/detection.py` and `logfile/read.py` ask here when detection failed, `logfile/read.py` for the first
+bytes of every file that does not begin as JSON.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Committing: what is decided becomes an op of the log: stamped, sized, and appended once.
 
-Pipeline: `policies` decide, `Log` (a method per command) calls `commit`, `logfile/append.py` appends.
+Pipeline: a capability decides, `Log` (a method per command) calls `commit`, `logfile/append.py` appends.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Recounting: what an exported session says of its requests, once ops made its context another.
 
 Programs go by the newest usage when they decide to compact: a session that was trimmed to a quarter, and still told
-what it had been, would be compacted as soon as it is resumed. The figures are those of `measure/size.py`, so the session
-says what `status` said of the log: each reply tells its request, and where messages stand behind the last that does,
-the newest of them tells the size of the context.
+what it had been, would be compacted as soon as it is resumed. The figures are those of `measure/size.py`, so the
+session says what `status` said of the log: each reply tells its request, and where messages stand behind the last that
+does, the newest of them tells the size of the context.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Counts of messages as their rows have them, hundreds at a time: known by one digest of all their bytes.
 
-So a second look at a log costs a pass over its bytes, not a look at each message. `measure/count.py` counts what is new.
+So a second look at a log costs a pass over its bytes, not a look at each message. `measure/count.py` counts what is
+new.
 """
 
 from __future__ import annotations

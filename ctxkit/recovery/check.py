@@ -1,7 +1,7 @@
 """check: what is wrong with a log, its ops, its pairs, and what stands beside it; fsck for a transcript.
 
-Damage comes from reading and `recovery/records.py`, misfits from `core/fit.py`, pairs from `core/steps.py`, proofs from the
-log's format: what its program noted of the requests that it sent, beside the context that the log gives; and what
+Damage comes from reading and `recovery/records.py`, misfits from `core/fit.py`, pairs from `core/steps.py`, proofs from
+the log's format: what its program noted of the requests that it sent, beside the context that the log gives; and what
 stands beside the log from `recovery/beside.py`.
 """
 

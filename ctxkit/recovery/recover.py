@@ -1,9 +1,10 @@
-"""Recovering: what a crash left of a log: damage, calls without a result, an exchange without an end, drafts; and the
-points to which its context can go back.
+"""What a crash left of a log, and the points to which its context can go back.
 
-Pipeline: `recovery/check.py` and `recovery/salvage.py` find damage, `core/derive/tail.py` the points, the newest checkpoint lies in
-`store/snapshots.py`. Going back is a forget of exactly what stands behind the point (replay 34: as numbers, so that
-what comes meanwhile stays), or a restore. `Log.recover` appends it.
+Left are damage, calls without a result, an exchange without an end, and drafts.
+
+Pipeline: `recovery/check.py` and `recovery/salvage.py` find damage, `core/derive/tail.py` the points, the newest
+checkpoint lies in `store/snapshots.py`. Going back is a forget of exactly what stands behind the point (replay 34: as
+numbers, so that what comes meanwhile stays), or a restore. `Log.recover` appends it.
 """
 
 from __future__ import annotations

@@ -141,7 +141,8 @@ class Meaning:
             self.log.ranked.step(done + 1, done + 1 + len(waiting))
             try:
                 reply = client.ask(
-                    self.model, meaning_prompt.request(self.text, some), deadline=deadline, schema=meaning_prompt.SCHEMA,
+                    self.model, meaning_prompt.request(self.text, some), deadline=deadline,
+                    schema=meaning_prompt.SCHEMA,
                     check=partial(meaning_prompt.faulty, offered=some), tell=announce,
                 )  # fmt: skip
             except ModelFailed as error:

@@ -1,7 +1,7 @@
 """Recall: a search through everything that a log holds, in the context or not, each hit with where it stands.
 
-Pipeline: `core/text/search_pattern.py` (traces) -> `store/scan.py` (where in the bytes) -> the messages that may hold it are decoded
--> `Hit`s. What ops brought in (summaries, literals, shortened words) is searched in the ledger.
+Pipeline: `core/text/search_pattern.py` (traces) -> `store/scan.py` (where in the bytes) -> the messages that may hold
+it are decoded -> `Hit`s. What ops brought in (summaries, literals, shortened words) is searched in the ledger.
 """
 
 from __future__ import annotations

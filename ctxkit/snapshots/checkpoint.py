@@ -1,7 +1,7 @@
 """Pinning: the context of a log as a checkpoint refers to it: how far the log reached, and digests of what it held.
 
-`snapshots/checkpoints.py` writes what is made here, `snapshots/rebuild.py` compares by it. All that it covers is read once, and
-nothing is counted: this module imports little.
+`snapshots/checkpoints.py` writes what is made here, `snapshots/rebuild.py` compares by it. All that it covers is read
+once, and nothing is counted: this module imports little.
 """
 
 from __future__ import annotations

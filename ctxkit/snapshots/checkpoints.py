@@ -1,6 +1,7 @@
 """Checkpointing: a small reference to the context, written before what replaces it, by hand, or where one is worth it.
 
-`logfile/commit.py` and `checkpoint` ask for them; `snapshots/checkpoint.py` makes one, `snapshots/rebuild.py` goes the way back.
+`logfile/commit.py` and `checkpoint` ask for them; `snapshots/checkpoint.py` makes one, `snapshots/rebuild.py` goes the
+way back.
 """
 
 from __future__ import annotations

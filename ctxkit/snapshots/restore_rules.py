@@ -1,7 +1,7 @@
 """restore: a snapshot comes back: what of it is not visible now, all of it after a boundary, or its summary alone.
 
-In the log that it was taken of, messages come back by their numbers; what was shown shortened or told otherwise, and
-all in another log, as copies that say what they were made from (replay 47, 48).
+Pure. In the log that it was taken of, messages come back by their numbers; what was shown shortened or told otherwise,
+and all in another log, as copies that say what they were made from (replay 47, 48).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Retention: which checkpoints have outlived their time. What a person kept stays until it is removed by hand."""
+"""Retention: which checkpoints have outlived their time. What a person kept stays until it is removed by hand. Pure."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ READ, MOST = 8 << 20, 50_000
 
 
 def by_itself(log: AppendingLog, label: str, also: Collection[str] = ()) -> Pinned | None:
-    """A checkpoint of the newest exchange, or of the one that it follows, where that is worth one (`policies`): None
-    where it is not, or has one already. `also`: tags that count besides the usual ones.
+    """A checkpoint of the newest exchange, or of the one that it follows, where that is worth one (`trigger_rules`):
+    None where it is not, or has one already. `also`: tags that count besides the usual ones.
     """
     known = {one.body.get("exchange") for one in shelf(log).checkpoints()}
     tags = (*USUAL, *also)

@@ -1,7 +1,7 @@
 """Copies: other versions of a file that stand beside it, and how their lines differ. Both are only read.
 
-Pipeline: `core/derive/conflict_copies.py` knows the names, `recovery/beside.py` tells what was found. A comparison reads both files
-once; of what stands behind the first difference it remembers a number for each line.
+Pipeline: `core/derive/conflict_copies.py` knows the names, `recovery/beside.py` tells what was found. A comparison
+reads both files once; of what stands behind the first difference it remembers a number for each line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """An index of files in the user's cache folder: what was told of each, as long as the file is what it was. Disposable.
 
-Used by `search/sessions.py` (glances), `search/size_cache.py` (tokens) and `recall` over folders. One SQLite file, for its owner alone, as
-it holds words of transcripts. Whatever is wrong with it, the work goes on without it: one that is damaged, or none of
-ours, is made anew; one that is locked, or cannot be written, stays.
+Used by `search/sessions.py` (glances), `search/size_cache.py` (tokens) and `recall` over folders. One SQLite file, for
+its owner alone, as it holds words of transcripts. Whatever is wrong with it, the work goes on without it: one that is
+damaged, or none of ours, is made anew; one that is locked, or cannot be written, stays.
 """
 
 from __future__ import annotations

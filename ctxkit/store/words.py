@@ -1,7 +1,8 @@
 """An index of the words of files, by FTS5: which files below a folder cannot hold a text, so that none is opened.
 
-Used by `search/prefilter.py` for searches over folders. Disposable as `index.py`, whose file handling it has. A word is a run of
-ASCII letters and digits as it stands in the bytes, in lower case; only which file has which words is kept, no order.
+Used by `search/prefilter.py` for searches over folders. Disposable as `index.py`, whose file handling it has. A word is
+a run of ASCII letters and digits as it stands in the bytes, in lower case; only which file has which words is kept, no
+order.
 """
 
 from __future__ import annotations

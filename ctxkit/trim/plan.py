@@ -1,7 +1,7 @@
 """trim: what leaves, and what is shortened, so that a context fits a budget. Pure: figures and names in, a plan out.
 
-Never given up: the system prompt, instructions, what is protected, the current task. Then, highest first: the last
-answer, the newest step, files being edited, summaries of what left before, the latest exchanges, older ones; the
+Pure. Never given up: the system prompt, instructions, what is protected, the current task. Then, highest first: the
+last answer, the newest step, files being edited, summaries of what left before, the latest exchanges, older ones; the
 newest of each first. Old results are shortened before anything leaves, and what is large before anything newer does.
 The room is filled in that order: what does not fit is left out, and what comes after it is still tried, so that nothing
 leaves in vain. A step is never split. What stays has never fewer tokens than dropping the oldest first would leave.

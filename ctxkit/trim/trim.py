@@ -1,7 +1,7 @@
 """Trim: a log's context made to fit a budget, as an op or for one look.
 
-`trim/ranking.py` makes units of it, `trim/shortening.py` words what can say less, `trim/plan.py` decides; this measures, and
-puts the decision into an op.
+`trim/ranking.py` makes units of it, `trim/shortening.py` words what can say less, `trim/plan.py` decides; this
+measures, and puts the decision into an op.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from ctxkit.edit.parse import Parsed, parse
 from ctxkit.errors import BadDraft, CtxkitError, Misfit, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, call, lines, message
-from tests.policies.edit.blocks import TEXTS
+from tests.edit.blocks import TEXTS
 from tests.shared import transcripts
 
 NOW = 1_800_000_000.0

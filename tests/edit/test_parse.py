@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ctxkit.edit.draft import Base, Block, Fold, draft
 from ctxkit.edit.parse import Mistake, parse
-from tests.policies.edit.blocks import BLOCKS, TEXTS
+from tests.edit.blocks import BLOCKS, TEXTS
 
 BASE = Base(3, 3, 0, "", "", "1-3", "")
 COUNTS = st.integers(0, 10**9)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from ctxkit.edit.spelling import OWN, line, read, spelled, word
-from tests.policies.edit.blocks import TEXTS
+from tests.edit.blocks import TEXTS
 
 
 @given(TEXTS)

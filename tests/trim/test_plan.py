@@ -34,7 +34,7 @@ class Cuts:
             yield Cut(self.units[place].names[0], f"{saves} less", saves, reason, place)
 
     def old(self) -> Iterator[Cut]:
-        """As `policies.trim.Cuts` has it."""
+        """As `trim.plan.Cuts` has it."""
         for place, unit in enumerate(self.units):
             if place % 2 and unit.rank < X:
                 yield from self._cut(place, "stale result")

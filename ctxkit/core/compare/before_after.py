@@ -1,5 +1,4 @@
-"""Contrast: what ops and a program's own cuts make of a context, one after the other, beside the context that the
-program alone would have.
+"""What ops and a program's own cuts make of a context, one after the other, beside the program's own context.
 
 Pure: sets of names in and out. What an op changes is told by what it touches (`walk`), so that thousands of ops cost
 what they name; `measure/timeline.py` makes tokens of it.

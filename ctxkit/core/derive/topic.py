@@ -1,7 +1,7 @@
 """Topic: the words of a text that messages are ranked by, and which of the ranked are about it. Pure.
 
-Used by `search/about.py` for `--about`; `store/relevance.py` counts the words. A text is words whatever stands in it: nothing
-of it is syntax.
+Used by `search/about.py` for `--about`; `store/relevance.py` counts the words. A text is words whatever stands in it:
+nothing of it is syntax.
 """
 
 from __future__ import annotations

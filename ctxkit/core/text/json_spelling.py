@@ -1,7 +1,7 @@
 """The strict spelling of a record: what a tolerant reader took is written as JSON that every program takes.
 
-Used by `recovery/salvage.py`. It works on the text of a record, piece by piece: what is in order keeps its bytes, and the
-record reads as it did (but for numbers that JSON does not have, which become null, as in requests).
+Used by `recovery/salvage.py`. It works on the text of a record, piece by piece: what is in order keeps its bytes, and
+the record reads as it did (but for numbers that JSON does not have, which become null, as in requests).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Proves a context by what Claude Code noted of its requests: the hashes of the messages that it sent.
 
-How it notes them: agents, Claude Code 13.
-Pipeline: `requests.py` (what is noted) and `histories.py` (what the log gives, turn by turn) -> here -> `recovery/check.py`.
-A turn is built and hashed once; the next request goes on where its messages begin to differ, so that the work grows
-with the log and not with its requests.
+How it notes them: agents, Claude Code 13. Pipeline: `requests.py` (what is noted) and `histories.py` (what the log
+gives, turn by turn) -> here -> `recovery/check.py`. A turn is built and hashed once; the next request goes on where its
+messages begin to differ, so that the work grows with the log and not with its requests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Turns, added up, are what the context shows beside its program's own; `tests/measure/test_timeline.py` has the tokens."""
+"""Turns, added up, are what the context shows beside its program's own; tokens: `tests/measure/test_timeline.py`."""
 
 from __future__ import annotations
 

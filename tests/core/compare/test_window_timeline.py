@@ -1,4 +1,4 @@
-"""What windows hid as they slid: from figures alone; `tests/measure/test_timeline.py` compares it with what status says."""
+"""What windows hid as they slid: from figures alone; beside `status`: `tests/measure/test_timeline.py`."""
 
 from __future__ import annotations
 

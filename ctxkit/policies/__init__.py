@@ -1,1 +1,0 @@
-"""Pure policies: (state, request) -> op."""

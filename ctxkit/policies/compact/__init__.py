@@ -1,1 +1,0 @@
-"""Compaction, pure: what may be replaced by a summary, and what the summary says."""
