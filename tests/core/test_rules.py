@@ -11,6 +11,7 @@ import pytest
 
 from ctxkit import errors
 from ctxkit.changes import clear, forget, marks, protect, recall, undo, window
+from ctxkit.compact.truncate import left_out
 from ctxkit.core.context import Lens, names, shown_names
 from ctxkit.core.decision import Decision
 from ctxkit.core.ended import ended
@@ -29,6 +30,11 @@ from tests import build
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "fixtures" / "rules"
+
+
+def by_rule(state: State) -> forget.Again:
+    """What makes a summary again that needs no message read: that of `truncate`."""
+    return lambda op, told, _: left_out(told, state.label) if op.strategy == "truncate" else None
 
 
 class Case(NamedTuple):
@@ -276,9 +282,9 @@ def decided(case: Checked, words: list[str]) -> Decision:
     )
     match command:
         case "forget":
-            return forget.forget(state, at, forget.Wish(case.chosen, **flags))
+            return forget.forget(state, at, forget.Wish(case.chosen, **flags), by_rule(state))
         case "remember":
-            return forget.remember(state, at, forget.Wish(case.chosen, **flags))
+            return forget.remember(state, at, forget.Wish(case.chosen, **flags), by_rule(state))
         case "protect":
             return protect.protect(state, at, case.chosen)
         case "unprotect":
