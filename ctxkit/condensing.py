@@ -202,9 +202,14 @@ class Condensing:
         self.gone = sum(self.tokens[name] for name in self.going)
         cut = self.state.board.stubs.keys() & self.going
         shape = cut, {name for name in self.going if not isinstance(name, int)}, [*self.stubs]
-        for cached in ("stays", "_back", "_full", *(() if shape == self._shape else ("pieces", "_lines"))):
+        for cached in ("stays", "_back", "_full", "_told_of", *(() if shape == self._shape else ("pieces", "_lines"))):
             self.__dict__.pop(cached, None)
         self._shape = shape
+
+    @property
+    def loose(self) -> int:
+        """Tokens of all that may go, the tail included."""
+        return sum([unit.tokens for unit in self.units if unit.chosen and not unit.stays])
 
     @property
     def is_worth(self) -> bool:
@@ -529,7 +534,7 @@ class Condensing:
 
     def _room(self) -> tuple[int, int]:
         """Tokens that a summary may have, and those that it gets in any case."""
-        least = self._least(self.gone)
+        least = self._least(self._told_of)
         if self.goal - self.stays < FLOOR * least:  # what it opens with may take all of the room
             while least < self.gone // 2 and self._lines.text(self._base_of(least), self.ids) is None:
                 least = min(2 * least, self.gone // 2)
@@ -543,6 +548,9 @@ class Condensing:
 
     def _extracted(self) -> Condensed:
         room, least = self._room()
+        if least >= self.gone:
+            text = f"the {self.gone:,} tokens that {len(self.ids)} messages are told in are the least for so many"
+            raise NothingChanges(f"it would not be smaller: {text}: nothing was changed", "--force condenses further")
         counter = self.base.counting.counter
         found: Condensed | None = None
         for _ in range(TRIES):
@@ -580,6 +588,12 @@ class Condensing:
     @cached_property
     def _lines(self) -> Extraction:
         return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label)
+
+    @cached_property
+    def _told_of(self) -> int:
+        """Tokens of what a summary replaces, of the originals of what one tells; where more is asked for, as it is."""
+        again = not (self.wish.full or self.wish.force)
+        return self.gone + (self._beyond(self.going) if again else 0)
 
     @cached_property
     def stays(self) -> int:
