@@ -140,19 +140,19 @@ def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, 
 
 
 def _made(found: Condensing) -> Condensed:
-    """The context with a summary. Where that is not as short as was asked for, and what may go is no longer than one
-    long message: with messages cut short where they stand, if that is. Raises NothingChanges.
+    """The context with a summary. Where what may go is no longer than one long message, and the summary leaves another
+    size than was asked for: with messages cut short where they stand, if that is nearer. Raises NothingChanges.
     """
     made: Condensed | NothingChanges
     try:
         made = found.condensed()
     except NothingChanges as error:
         made = error
-    if found.loose <= LONG and (isinstance(made, NothingChanges) or not made.reached):
+    if found.loose <= LONG and (isinstance(made, NothingChanges) or not made.is_near):
         other = Condensing(found.log, found.base, found.wish)
         if other.shorten_all():
             shortened = other.condensed()
-            if shortened.reached or isinstance(made, NothingChanges):
+            if isinstance(made, NothingChanges) or shortened.is_nearer(made):
                 return shortened
     if isinstance(made, NothingChanges):
         raise made
