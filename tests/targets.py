@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ctxkit import Log
 from ctxkit.compact.plan import Condensing, Wish, whole
-from ctxkit.core.messages import Call, Content, Result, Text
+from ctxkit.core.messages import Call, Content, Result, Text, Thinking
 from ctxkit.core.ops import Compact
 from ctxkit.errors import NothingChanges
 from tests.compacts import CONVERSATIONS, Case, cases
@@ -105,7 +105,9 @@ def _shortened(content: Content, stub: Any) -> Content:
         return Content(content.role, told)
     said = {one.get("tool_use_id", one.get("id")): one for one in stub if one["type"] in ("tool_result", "tool_use")}
     if not said:
-        return Content(content.role, [Text(one["text"]) for one in stub if one["type"] == "text"])
+        calls = [part for part in content.parts if isinstance(part, Call)]
+        told = [Thinking(one["text"], one) if one["type"] == "reasoning" else Text(one["text"]) for one in stub]
+        return Content(content.role, [*told, *calls])
     parts = []
     for part in content.parts:
         one = said.get(part.id) if isinstance(part, Result | Call) else None
@@ -192,6 +194,15 @@ def _read(n: int, tokens: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def _thinks(thought: int, tokens: int, seed: int = 0) -> dict[str, Any]:
+    return _says(tokens, seed) | {"reasoning_content": text(thought, seed + 7)}
+
+
+def _thought(n: int, thought: int, tokens: int) -> list[dict[str, Any]]:
+    call, result = _read(n, tokens)
+    return [call | {"reasoning_content": text(thought, n + 7)}, result]
+
+
 def _user(tokens: int, seed: int = 0) -> dict[str, Any]:
     return {"role": "user", "content": text(tokens, seed)}
 
@@ -223,6 +234,12 @@ FINDINGS: dict[str, Callable[[], Log]] = {
     "two short messages": lambda: made(_user(40), _says(300), _says(250, 1)),
     "four short messages": lambda: made(_user(60), _says(30), _says(900, 1), _says(600, 2)),
     "giant only, one line": lambda: made(_once(15_000)),
+    "thinking of a chat API": lambda: made(
+        _user(40), _thinks(300, 60), _user(30, 2), _thinks(500, 80, 3), _user(20, 4), _thinks(200, 150, 5)
+    ),
+    "thinking beside calls": lambda: made(
+        _user(40), *_thought(1, 200, 100), _thinks(150, 50, 2), _user(30, 3), *_thought(4, 350, 60), _thinks(90, 70, 5)
+    ),
     "giant first of two": lambda: made(_user(15_000), _says(200, 3)),
     "giant result in between": lambda: made(*_talk(6), *_read(3, 15_000), *_talk(6)),
     "a result of one line, many times": lambda: made(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit import Log
+from ctxkit.errors import NothingChanges
 from tests.compacts import Case
 from tests.shared import shared
 from tests.targets import FINDINGS, Seen, opened, sweep
@@ -30,6 +31,36 @@ def test_what_was_found(name: str) -> None:
 def test_real_files(name: str) -> None:
     """The same of real sessions."""
     holds(sweep(opened(Case(shared(f"transcripts/{name}"))), (1, 2, 3, *TARGETS)))
+
+
+def appends_nothing(log: Log, target: int) -> bool:
+    """Whether a compact to the same target again changes nothing: it counts from the originals, as the first did."""
+    log.dry_run = False
+    log.config = log.config.given({"compact.cooldown": "off"})
+    try:
+        log.compact(target=target)
+    except NothingChanges:
+        return True
+    try:
+        return log.compact(target=target) is None
+    except NothingChanges:
+        return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [1, 12])
+@pytest.mark.parametrize("name", FINDINGS)
+def test_twice_the_same_target(name: str, target: int) -> None:
+    """What a target leaves is all that it comes to: nobody gets less by asking again."""
+    assert appends_nothing(FINDINGS[name](), target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [1, 12, 30])
+@pytest.mark.parametrize("name", [*FILES, "claude-code/09-omp-tiny-broken-pairs.jsonl"])
+def test_twice_on_real_files(name: str, target: int) -> None:
+    """The same of real sessions."""
+    assert appends_nothing(opened(Case(shared(f"transcripts/{name}"))), target)
 
 
 def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,11 +211,12 @@ class Log(CommittingLog):
         return recalling.recall(self.state(), self.here(), chosen, self.lens(), named=not asked.criteria)
 
     def trim(
-        self, max_tokens: int | None = None, *, keep: int | None = None, keep_results: int | None = None,
+        self, max_tokens: int | str | None = None, *, keep: int | None = None, keep_results: int | None = None,
         exclude_tools: Iterable[str] = (), clear_at_least: int = 0, clear_inputs: bool | None = None,
         overflow: str | None = None, assembly: bool = True, fit_images: bool = True,
     ) -> Op | None:  # fmt: skip
-        """Make the context fit `max_tokens`, else the limit less the reserve. None where it fits.
+        """Make the context fit `max_tokens` (30000; "30%" of the limit), else the limit less the reserve. None where it
+        fits.
 
         `keep`: newest exchanges, `keep_results`: newest results that stay while older ones can go (default: as the
         config says); `exclude_tools`: whose calls and results are not shortened; `clear_at_least`: tokens to save, once
@@ -339,7 +340,7 @@ class Log(CommittingLog):
         return recover(self, to)
 
     def fit(
-        self, max_tokens: int | None, *, assembly: bool = True, status: str | None = None, origin: str = "flag"
+        self, max_tokens: int | str | None, *, assembly: bool = True, status: str | None = None, origin: str = "flag"
     ) -> None:
         """From now on this object's context is the one that a trim to `max_tokens`, else to the budget, makes; nothing
         is appended.

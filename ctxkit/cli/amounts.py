@@ -1,9 +1,9 @@
-"""Amounts as people type them: tokens as 128000, 128k or 1M."""
+"""Amounts as people type them: tokens as 128000, 128k or 1M, a share of the limit as 30%."""
 
 from __future__ import annotations
 
 from ctxkit.errors import Usage
-from ctxkit.store.keys import amount
+from ctxkit.store.keys import amount, percent
 
 
 def tokens(option: str, text: str | None, other: str = "") -> int | None:
@@ -14,3 +14,10 @@ def tokens(option: str, text: str | None, other: str = "") -> int | None:
     if found is not None and found < 0:
         raise Usage(f"{option} {found:,}: it is at least 0")
     return found
+
+
+def room(option: str, text: str | None, other: str = "") -> int | str | None:
+    """The same where a percentage of the limit is taken, too: that stays as it was typed. Raises Usage."""
+    if text is None or percent(text) is None:
+        return tokens(option, text, f"30% (of the limit){f', {other}' if other else ''}")
+    return text

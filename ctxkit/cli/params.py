@@ -21,11 +21,13 @@ LogArgument = Annotated[
 
 Numbers = Annotated[list[str] | None, typer.Argument(metavar="[N]...", help="Messages: 45, 45-67, 7.1.")]
 
-MaxTokens = Annotated[str | None, typer.Option("--max-tokens", metavar="N", help="Tokens that fit (128000, 128k).")]
+MaxTokens = Annotated[
+    str | None, typer.Option("--max-tokens", metavar="N|P%", help="Tokens that fit (128000, 128k, 30%).")
+]
 """`cli/amounts.py` reads it."""
 Fitting = Annotated[
     str | None,
-    typer.Option("--max-tokens", metavar="N", help="Tokens that fit (128000, 128k); off: all of it."),
+    typer.Option("--max-tokens", metavar="N|P%", help="Tokens that fit (128000, 128k, 30%); off: all of it."),
 ]
 """The same for a look; `cli/run.py` reads it."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxkit.api.log import Log
 from ctxkit.cli import io
-from ctxkit.cli.amounts import tokens
+from ctxkit.cli.amounts import room, tokens
 from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Sending, Writing
 from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.ops import Op, sealed
@@ -255,7 +255,7 @@ def fit(log: Log, max_tokens: str | None, sending: Sending, *, assembly: bool, s
         log.fit(asked[0], assembly=assembly, status=status, origin=asked[1])
 
 
-def fitting(log: Log, max_tokens: str | None, sending: Sending) -> tuple[int | None, str] | None:
+def fitting(log: Log, max_tokens: str | None, sending: Sending) -> tuple[int | str | None, str] | None:
     """What --max-tokens says, else the budget (None) where the config asks for that, and who asks; `off`: neither.
 
     What is sent besides messages is laid over the config. Raises Usage where it is named for nothing, BadTools.
@@ -266,7 +266,7 @@ def fitting(log: Log, max_tokens: str | None, sending: Sending) -> tuple[int | N
         raise Usage(f"{text}: nothing was printed", "--max-tokens N")
     send(log, sending)
     if max_tokens is not None:
-        return None if max_tokens == "off" else (tokens("--max-tokens", max_tokens, "off"), "flag")
+        return None if max_tokens == "off" else (room("--max-tokens", max_tokens, "off"), "flag")
     return (None, log.config.origin("budget.enforce")) if enforced else None
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.amounts import tokens
+from ctxkit.cli.amounts import room, tokens
 from ctxkit.cli.params import LogArgument, MaxTokens, Reading, Sending, Writing, takes
 from ctxkit.cli.run import CHANGED, send, words_given, write
 from ctxkit.core.ops import Op
@@ -53,10 +53,10 @@ def command(
 ) -> None:
     """Make the context fit: shorten old results, then let the oldest exchanges and steps go.
 
-    The budget is --max-tokens, else the limit (of the config, or of the model) less the reserve. Superseded and stale
-    results are shortened first. Then the oldest exchanges and steps go, files being edited after them, the newest step
-    and the last answer at the end; what is large is shortened, or goes alone. The system prompt, instructions,
-    protected messages and the current task never go. A step is never split, and each cut has its reason:
+    The budget is --max-tokens (30%: of the limit), else the limit (of the config, or of the model) less the reserve.
+    Superseded and stale results are shortened first. Then the oldest exchanges and steps go, files being edited after
+    them, the newest step and the last answer at the end; what is large is shortened, or goes alone. The system prompt,
+    instructions, protected messages and the current task never go. A step is never split, and each cut has its reason:
     `ctxkit why LOG N`. Where it fits already nothing is appended; where it cannot fit: exit 1, and in a pipe nothing
     comes out, so that nothing too large goes on.
 
@@ -67,7 +67,7 @@ def command(
         send(target, sending, after=CHANGED)
         told = None if overflow is None else words_given(target, "--overflow", overflow, after=CHANGED)
         return target.trim(
-            tokens("--max-tokens", max_tokens), keep=keep, keep_results=keep_results, exclude_tools=exclude_tool or (),
+            room("--max-tokens", max_tokens), keep=keep, keep_results=keep_results, exclude_tools=exclude_tool or (),
             clear_at_least=tokens("--clear-at-least", clear_at_least) or 0, clear_inputs=clear_inputs or None,
             overflow=told, assembly=not no_assembly, fit_images=fit_images,
         )  # fmt: skip

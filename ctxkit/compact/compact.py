@@ -108,7 +108,8 @@ def compact(log: CommittingLog, asked: Asked) -> tuple[Decision, Compacted | Non
 
 def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, Compacted | None]:
     wish = wish_of(log, asked)
-    cool(log, asked, wish)
+    if asked.force or asked.is_bare:
+        cool(log, asked, wish)
     if asked.is_bare and context_limit(log).tokens is None:
         text = "no limit is known, so neither is whether the context is full: nothing was changed"
         raise BadConfig(text, "--target 30% (or --budget N) compacts anyway; `limit` or `model` in the config")
@@ -126,6 +127,8 @@ def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, 
     found = Condensing(log, base, wish)
     if asked.summary is None and (said := found.reached):
         raise NothingChanges(f"{said}: nothing was changed", "--force condenses further, a smaller --target too")
+    if wish.strategy == MODEL:  # it would be asked for the same words again
+        cool(log, asked, wish)
     if not found.is_worth and not found.stubs and not found.shorten_all():
         return Decision(None, _too_few(found)), None
     made = _made(found)
@@ -137,19 +140,19 @@ def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, 
 
 
 def _made(found: Condensing) -> Condensed:
-    """The context with a summary. Where that is not as short as was asked for, and the context is no longer than one
-    long message: with messages cut short where they stand, if that is. Raises NothingChanges.
+    """The context with a summary. Where what may go is no longer than one long message, and the summary leaves another
+    size than was asked for: with messages cut short where they stand, if that is nearer. Raises NothingChanges.
     """
     made: Condensed | NothingChanges
     try:
         made = found.condensed()
     except NothingChanges as error:
         made = error
-    if found.messages <= LONG and (isinstance(made, NothingChanges) or not made.reached):
+    if found.loose <= LONG and (isinstance(made, NothingChanges) or not made.is_near):
         other = Condensing(found.log, found.base, found.wish)
         if other.shorten_all():
             shortened = other.condensed()
-            if shortened.reached or isinstance(made, NothingChanges):
+            if isinstance(made, NothingChanges) or shortened.is_nearer(made):
                 return shortened
     if isinstance(made, NothingChanges):
         raise made
@@ -218,8 +221,10 @@ def _target(asked: float | str) -> float:
 def cool(log: CommittingLog, asked: Asked | None = None, wish: Wish | None = None) -> None:
     """Raises CoolingDown within the cooldown after the newest compact that is in force, by the log's clock.
 
-    `asked`, `wish`: where they decide anew, by numbers or criteria, another target, strategy or tail than that compact
-    had, nobody waits; nor where anything was undone since.
+    For what does more each time: a compact by itself, one that insists, and one that asks a model. A target that is
+    asked for again is reached, or cannot be: that is said at any time. `asked`, `wish`: where they decide anew, by
+    numbers or criteria, another target, strategy or tail than that compact had, nobody waits; nor where anything was
+    undone since.
     """
     state, cooldown = log.state(), int(log.config["compact.cooldown"])
     standing = {source for _, source in state.representation}

@@ -7,7 +7,7 @@ the original messages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,8 +54,6 @@ GIVEN = "given"
 """The strategy of a summary that somebody else wrote."""
 SHORTEST, FLOOR = 60, 4
 """Tokens that a summary has in any case; of more than so many times as many it has room for a line."""
-LEAST_OF_ALL, STEP = 240, 4
-"""Tokens that messages are given at least which are all cut short, so many more at a time."""
 TRIES = 4
 """Summaries that are made until the whole fits, where what is counted of the parts did not add up."""
 NEAR, GRAIN = 0.004, 24
@@ -130,6 +128,17 @@ class Condensed(msgspec.Struct, frozen=True):
         """Whether the goal is."""
         return self.after <= self.goal
 
+    @property
+    def is_near(self) -> bool:
+        """Whether hardly less than the goal is left."""
+        return 0 <= self.goal - self.after <= NEAR * self.before
+
+    def is_nearer(self, other: Condensed) -> bool:
+        """Whether this leaves more than another that reached the goal, or less than one that did not."""
+        if self.reached and other.reached:
+            return self.after > other.after
+        return self.reached or (not other.reached and self.after < other.after)
+
     def kept(self) -> dict[str, tuple[int, int]]:
         """Of each class of facts of what is replaced: how many the context keeps, and of how many."""
         seen, state, changed = self.seen, self.seen.state(), self.replaced | self.shortened
@@ -203,9 +212,14 @@ class Condensing:
         self.gone = sum(self.tokens[name] for name in self.going)
         cut = self.state.board.stubs.keys() & self.going
         shape = cut, {name for name in self.going if not isinstance(name, int)}, [*self.stubs]
-        for cached in ("stays", "_back", "_full", *(() if shape == self._shape else ("pieces", "_lines"))):
+        for cached in ("stays", "_back", "_full", "_told_of", *(() if shape == self._shape else ("pieces", "_lines"))):
             self.__dict__.pop(cached, None)
         self._shape = shape
+
+    @property
+    def loose(self) -> int:
+        """Tokens of all that may go, the tail included."""
+        return sum([unit.tokens for unit in self.units if unit.chosen and not unit.stays])
 
     @property
     def is_worth(self) -> bool:
@@ -265,11 +279,15 @@ class Condensing:
         self.units[place] = unit._replace(tokens=tokens, stays=True)
         return True
 
-    def _abridge(self, names: Sequence[Name], room: int) -> bool:
-        """These messages have `room` tokens together from now on; whether they can be made so short."""
+    def _abridge(self, names: Sequence[Name], room: int, *, least: bool = False) -> bool:
+        """These messages have `room` tokens together from now on, or with `least` as few as they can; whether any is
+        made shorter.
+        """
         measuring = self.base.measuring
         messages = {name: self._unshortened(name) for name in names}
-        stubs = abridge(messages, room, measuring.instead, measuring.rate, self.base.counting.counter.counts)
+        stubs = abridge(
+            messages, room, measuring.instead, measuring.rate, self.base.counting.counter.counts, least=least
+        )
         for name, stub in stubs.items():
             self.stubs[name] = stub
             self.tokens[name] = ceil(measuring.instead(name, stubbed(messages[name], stub)))
@@ -284,12 +302,7 @@ class Condensing:
             return False
         names = [name for place in loose for name in self.units[place].names]
         room = self.goal - (self.whole - sum(self.tokens[name] for name in names))
-        shortened = self._abridge(names, room)
-        for _ in range(LEAST_OF_ALL // STEP):  # the least that holds anything, where so few tokens hold nothing
-            if shortened:
-                break
-            room = (max(room, 0) // STEP + 1) * STEP
-            shortened = self._abridge(names, room)
+        shortened = self._abridge(names, room, least=True)
         for place in loose if shortened else ():
             unit = self.units[place]
             self.units[place] = unit._replace(tokens=sum(self.tokens[name] for name in unit.names), stays=True)
@@ -480,23 +493,38 @@ class Condensing:
             room = int(self.goal - self.stays - older)
             if room <= GRAIN:
                 continue
-            kept = {name: self.tokens[name] for name in unit.names}
-            if room >= unit.tokens:
-                self.units[place] = unit._replace(stays=True)
-            elif not self._shorten(place, room):
+            sizes = {name: self.tokens[name] for name in unit.names}
+            need = self._keep(place, room)
+            if need is None:
                 continue
-            self.parts += len(unit.names)
-            self._choose(self.tail)
-            if not self.is_worth or self.goal - self.stays >= self._room()[1]:
+            lacks = need - (self.goal - self.stays)
+            if not self.is_worth or lacks <= 0:
                 return self.is_worth
-            self.units[place] = unit  # what is left to tell has no room beside it
-            self.tokens |= kept
-            for name in kept:
-                self.stubs.pop(name, None)
-            self.parts -= len(unit.names)
-            self._choose(self.tail)
-            return False
+            self._tell(place, unit, sizes)  # what is left to tell has no room beside it
+            return lacks < room - GRAIN and self._keep(place, room - lacks) is not None
         return False
+
+    def _keep(self, place: int, room: int) -> int | None:
+        """The unit at `place` stays, in `room` tokens. What a summary of the others has at least; None where the unit
+        cannot be that short.
+        """
+        unit = self.units[place]
+        if room >= unit.tokens:
+            self.units[place] = unit._replace(stays=True)
+        elif not self._shorten(place, room):
+            return None
+        self.parts += len(unit.names)
+        self._choose(self.tail)
+        return self._room()[1]
+
+    def _tell(self, place: int, unit: Unit, sizes: Mapping[Name, int]) -> None:
+        """The unit at `place` is told again, as it was, with these sizes."""
+        self.units[place] = unit
+        self.tokens |= sizes
+        for name in unit.names:
+            self.stubs.pop(name, None)
+        self.parts -= len(unit.names)
+        self._choose(self.tail)
 
     def without_tail(self, made: Condensed) -> int | None:
         """Tokens that would be left if no newest messages stayed, by rules; None where that is no less than `made`."""
@@ -530,13 +558,26 @@ class Condensing:
 
     def _room(self) -> tuple[int, int]:
         """Tokens that a summary may have, and those that it gets in any case."""
-        least = self._least(self.gone)
+        least = self._least(self._told_of)
         if self.goal - self.stays < FLOOR * least:  # what it opens with may take all of the room
-            while least < self.gone // 2 and self._lines.text(self._base_of(least), self.ids) is None:
-                least = min(2 * least, self.gone // 2)
-            while least < min(self.gone - 1, 2 * SHORTEST) and self._lines.text(self._base_of(least), self.ids) is None:
-                least += 2
+            least = self._holding(least)
         return min(max(self.goal - self.stays, least), max(self.gone - 1, 1)), least
+
+    def _holding(self, tokens: int) -> int:
+        """So many tokens, or as few more as hold a summary."""
+        low, high = tokens - 1, tokens
+        while high < self.gone // 2 and not self._holds(high):
+            low, high = high, min(2 * high, self.gone // 2)
+        while high < min(self.gone - 1, 2 * SHORTEST) and not self._holds(high):
+            low, high = high, high + 2
+        while high - low > 2:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._holds(middle) else (middle, high)
+        return high
+
+    def _holds(self, tokens: int) -> bool:
+        """Whether there is a summary of so many tokens."""
+        return self._lines.text(self._base_of(tokens), self.ids) is not None
 
     def _least(self, gone: int, lines: float = inf) -> int:
         """Tokens that a summary of so many gets in any case, whose lines have so many."""
@@ -544,6 +585,11 @@ class Condensing:
 
     def _extracted(self) -> Condensed:
         room, least = self._room()
+        if least >= self.gone:
+            least_of = f"the {self.gone:,} tokens that {len(self.ids)} messages are told in are the least for so many"
+            raise NothingChanges(
+                f"it would not be smaller: {least_of}: nothing was changed", "--force condenses further"
+            )
         counter = self.base.counting.counter
         found: Condensed | None = None
         for _ in range(TRIES):
@@ -581,6 +627,12 @@ class Condensing:
     @cached_property
     def _lines(self) -> Extraction:
         return Extraction(self.pieces, self.base.counting.counter.counts, self.state.label)
+
+    @cached_property
+    def _told_of(self) -> int:
+        """Tokens of what a summary replaces, of the originals of what one tells; where more is asked for, as it is."""
+        again = not (self.wish.full or self.wish.force)
+        return self.gone + (self._beyond(self.going) if again else 0)
 
     @cached_property
     def stays(self) -> int:

@@ -1,12 +1,15 @@
 """Abridging: messages made shorter where they stand, to so many tokens, as stubs of an op.
 
-`compact/plan.py` asks for it where no summary may stand for a message, or none is as long as what was asked for. The
-longest texts of the messages are cut to one length: words, what results say, what calls are given.
+`compact/plan.py` asks for it where no summary may stand for a message, or none is as long as what was asked for.
+Thinking goes first; then the longest texts of the messages are cut to one length: words, what results say, what calls
+are given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from math import ceil
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ctxkit.compact.shorten_text import abridged
@@ -18,7 +21,13 @@ from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_call, of_parts, of_result, stubbed
 
 Count = Callable[[Sequence[str]], Sequence[int]]
+Measure = Callable[[Name, Content], float]
 TRIES = 8
+HALVINGS = 32
+FEW = 48
+"""Tokens of the base: where no text has more, each length is tried."""
+LEAST = 6
+"""Tokens of the base: what a text is cut to at least, its beginning; one that has no more stays whole."""
 
 
 class _Leaf(NamedTuple):
@@ -35,90 +44,207 @@ class _Leaf(NamedTuple):
     tokens: float
     base: int
 
+    @property
+    def least(self) -> float:
+        """Tokens that it keeps in any case."""
+        return LEAST * self.tokens / max(self.base, 1)
+
+
+Said = dict[tuple[int, int], str]
+"""What the texts of a message say then, by place and turn; nothing of thinking that is left out."""
+
 
 def abridge(
-    messages: Mapping[Name, Content], tokens: int, measure: Callable[[Name, Content], float],
-    rate: Callable[[Name], float], count: Count,
+    messages: Mapping[Name, Content], tokens: int, measure: Measure, rate: Callable[[Name], float], count: Count, *,
+    least: bool = False,
 ) -> dict[Name, Any]:  # fmt: skip
-    """Stubs that leave these messages at most `tokens` together; nothing where they have no texts that long.
+    """Stubs that leave these messages at most `tokens` together; nothing where they have no texts that long. `least`:
+    where they cannot be made so short, as short as they can.
 
     `measure`: tokens that a content has as a message, `rate`: of a token of the base in it, `count`: such tokens.
+    Thinking goes first, the oldest first: providers take that of earlier turns for gone.
     """
-    leaves = list(_leaves(messages, rate, count))
+    whole = sum(measure(name, content) for name, content in messages.items())
+    silent = {name: rest for name, content in messages.items() if (rest := _silent(content, count)) is not None}
+    now = dict(messages)
+    for name, rest in silent.items():
+        if whole <= tokens:
+            break
+        saved = measure(name, messages[name]) - measure(name, rest)
+        if saved <= 0:
+            continue
+        if whole - saved <= tokens and (leaves := list(_thoughts(name, messages[name], rate, count))):
+            stubs = _levelled(now, leaves, tokens, measure, count)
+            if stubs:
+                return _of_words(messages, now) | stubs
+        now[name], whole = rest, whole - saved
+    if whole <= tokens:
+        return _of_words(messages, now)
+    now |= silent
+    leaves = list(_leaves(now, silent, rate, count))
+    stubs = _levelled(now, leaves, tokens, measure, count, least=least)
+    return _of_words(messages, now) | stubs if stubs or (least and silent) else {}
+
+
+def _of_words(messages: Mapping[Name, Content], now: Mapping[Name, Content]) -> dict[Name, Any]:
+    """The stubs of those messages that are others `now`, by their words."""
+    return {name: of_parts(_words(one)) for name, one in now.items() if one is not messages[name]}
+
+
+def _levelled(
+    messages: Mapping[Name, Content], leaves: Sequence[_Leaf], tokens: int, measure: Measure, count: Count, *,
+    least: bool = False,
+) -> dict[Name, Any]:  # fmt: skip
+    """Stubs with these leaves cut to one length, so that all messages have at most `tokens` together; nothing where
+    that is not possible, or with `least` the shortest leaves.
+    """
     sizes = {name: measure(name, content) for name, content in messages.items()}
-    spoken = {name: rest for name, content in messages.items() if (rest := _spoken(content)) is not None}
-    bare = {name: measure(name, rest) for name, rest in spoken.items()}
     whole = sum(sizes.values())
-    if whole > tokens >= sum((sizes | bare).values()):  # thinking is bound to the words beside it: all of it, or none
-        found = {}
-        for name, content in spoken.items():
-            if whole > tokens:
-                found[name], whole = of_parts(content.parts), whole - sizes[name] + bare[name]
-        return found
-    room = tokens - (sum((sizes | bare).values()) - sum(leaf.tokens for leaf in leaves))
+
+    def made(length: float) -> tuple[float, dict[Name, Any]]:
+        stubs = _cut(messages, leaves, length, count)
+        size = whole + sum(measure(name, stubbed(messages[name], stub)) - sizes[name] for name, stub in stubs.items())
+        return size, stubs
+
+    if all(leaf.base <= FEW for leaf in leaves):  # a mark takes as much as some words: no length is foreseen
+        longest = ceil(max((leaf.tokens for leaf in leaves), default=0))
+        fitting = [one for one in map(made, range(longest + 1)) if one[0] <= tokens]
+        return max(fitting, key=itemgetter(0))[1] if fitting else made(0)[1] if least else {}
+    room = tokens - (whole - sum(leaf.tokens for leaf in leaves))
     for _ in range(TRIES):
-        length = _level([leaf.tokens for leaf in leaves], room)
+        length = _level(leaves, room)
         if length is None:
-            return {}
-        said: dict[Name, dict[tuple[int, int], str]] = {name: {} for name in spoken}
-        for leaf in leaves:
-            if leaf.tokens > length:
-                brief = abridged(leaf.text, int(length * leaf.base / leaf.tokens), count, leaf.kind)
-                if brief is None:
-                    return {}
-                said.setdefault(leaf.name, {})[leaf.place, leaf.turn] = brief
-        stubs = {name: _stub(messages[name], texts) for name, texts in said.items()}
-        size = sum(
-            measure(name, stubbed(content, stubs[name]) if name in stubs else content)
-            for name, content in messages.items()
-        )
+            break
+        size, stubs = made(length)
         if size <= tokens:
             return stubs
         room -= size - tokens + 1
-    return {}
+    return made(0)[1] if least else {}
 
 
-def _level(sizes: Sequence[float], room: float) -> float | None:
-    """The length that all longer ones are cut to, so that they have `room` together; None where that is none."""
-    left = room
-    for at, size in enumerate(ordered := sorted(sizes)):
-        share = left / (len(ordered) - at)
-        if share < size:
-            return share if share >= 1 else None
-        left -= size
-    return None
+def _cut(messages: Mapping[Name, Content], leaves: Sequence[_Leaf], length: float, count: Count) -> dict[Name, Any]:
+    """Stubs with the leaves that are longer cut to that `length`, or to the least of a text."""
+    said: dict[Name, Said] = {}
+    for leaf in leaves:
+        allowed = max(length, leaf.least)
+        brief = abridged(leaf.text, int(allowed * leaf.base / leaf.tokens), count, leaf.kind)
+        if leaf.tokens > allowed and brief is not None:
+            said.setdefault(leaf.name, {})[leaf.place, leaf.turn] = brief
+    return {name: _stub(messages[name], texts) for name, texts in said.items()}
 
 
-def _leaves(messages: Mapping[Name, Content], rate: Callable[[Name], float], count: Count) -> Iterator[_Leaf]:
-    found: list[tuple[Name, int, int, str, Kind]] = []
+def _level(leaves: Sequence[_Leaf], room: float) -> float | None:
+    """The length that all longer ones are cut to, so that they have `room` together; None where that is less than the
+    least of each. A text that is no longer than its least stays.
+    """
+    low, high = 0.0, max((leaf.tokens for leaf in leaves), default=0.0)
+
+    def sizes(length: float) -> float:
+        return sum(min(leaf.tokens, max(length, leaf.least)) for leaf in leaves)
+
+    if sizes(high) <= room:
+        return high
+    if sizes(low) > room:
+        return None
+    for _ in range(HALVINGS):
+        length = (low + high) / 2
+        low, high = (length, high) if sizes(length) <= room else (low, length)
+    return low
+
+
+def _leaves(
+    messages: Mapping[Name, Content], silent: Container[Name], rate: Callable[[Name], float], count: Count
+) -> Iterator[_Leaf]:
+    """The texts of messages; those that are `silent` have a stub for their words."""
     for name, content in messages.items():
-        linked = any(isinstance(part, Call | Result) for part in content.parts)
         said = Kind.ASSISTANT if content.role in SPEAKS else Kind.USER
+        by_words = name in silent or _is_of_words(content, count)
+        found: list[tuple[int, int, str, Kind]] = []
         for place, part in enumerate(content.parts):
             match part:
-                case Text(text=text) if not linked and text:
-                    found.append((name, place, 0, text, said))
+                case Text(text=text) if by_words and text:
+                    found.append((place, 0, text, said))
                 case Result():
-                    found.append((name, place, 0, "\n".join(words(Content("tool", [part]))), Kind.RESULT))
-                case Call(arguments=dict(arguments)):
-                    found += [(name, place, turn, text, Kind.INPUT) for turn, text in enumerate(_strings(arguments))]
+                    found.append((place, 0, "\n".join(words(Content("tool", [part]))), Kind.RESULT))
+                case Call(arguments=dict(arguments)) if not by_words:
+                    found += [(place, turn, text, Kind.INPUT) for turn, text in enumerate(_strings(arguments))]
                 case _:
                     continue
+        yield from _measured(name, found, rate, count)
+
+
+def _thoughts(name: Name, content: Content, rate: Callable[[Name], float], count: Count) -> Iterator[_Leaf]:
+    """The thinking of a message, where that is text as any other."""
+    found = [
+        (place, 0, part.text, Kind.ASSISTANT)
+        for place, part in enumerate(content.parts) if isinstance(part, Thinking) and is_plain(part)
+    ]  # fmt: skip
+    return _measured(name, found, rate, count)
+
+
+def _measured(
+    name: Name, found: Sequence[tuple[int, int, str, Kind]], rate: Callable[[Name], float], count: Count
+) -> Iterator[_Leaf]:
     bases = count([text for *_, text, _ in found])
     sizes = count([dumps(text)[1:-1] if kind == Kind.INPUT else text for *_, text, kind in found])
-    for (name, place, turn, text, kind), base, size in zip(found, bases, sizes, strict=True):
+    for (place, turn, text, kind), base, size in zip(found, bases, sizes, strict=True):
         yield _Leaf(name, place, turn, text, kind, size * rate(name), base)
 
 
-def _spoken(content: Content) -> Content | None:
-    """A message that says something and calls nothing, without its thinking; None where it has none."""
+def _is_of_words(content: Content, count: Count) -> bool:
+    """Whether the words of a message are cut: it calls nothing, or says and thinks more than it gives to its calls. A
+    stub has either of the two. Thinking that is bound to the words beside it leaves them as they are.
+    """
+    if any(isinstance(part, Result) for part in content.parts):
+        return False
+    given = [text for part in content.parts if isinstance(part, Call) for text in _strings(part.arguments)]
+    if not any(isinstance(part, Call) for part in content.parts):
+        return True
+    if any(isinstance(part, Thinking) and not is_plain(part) for part in content.parts):
+        return False
+    told = [part.text for part in content.parts if isinstance(part, Text | Thinking)]
+    return sum(count(told)) > sum(count(given))
+
+
+def _silent(content: Content, count: Count) -> Content | None:
+    """A message without its thinking; None where it has none, or cannot do without.
+
+    Beside a call only plain thinking can be shorter, and a beginning of it stays: providers refuse a call of a thinking
+    model that comes without. What a model signed is bound to the words beside it: all of it goes, or none.
+    """
+    thinks = [part for part in content.parts if isinstance(part, Thinking)]
     rest: list[Part] = [part for part in content.parts if not isinstance(part, Thinking)]
-    calls = any(isinstance(part, Call | Result) for part in rest)
-    says = any(isinstance(part, Text) and part.text for part in rest)
-    return Content(content.role, rest) if says and not calls and len(rest) < len(content.parts) else None
+    if not thinks or any(isinstance(part, Result) for part in rest):
+        return None
+    if not any(isinstance(part, Call) for part in rest):
+        return Content(content.role, rest) if any(isinstance(part, Text) and part.text for part in rest) else None
+    if not all(map(is_plain, thinks)) or not _is_of_words(content, count):
+        return None
+    brief = {part.text: abridged(part.text, LEAST, count, Kind.ASSISTANT) or part.text for part in thinks}
+    return Content(
+        content.role,
+        [_thinking(brief[part.text]) if isinstance(part, Thinking) else part for part in content.parts],
+    )
 
 
-def _stub(content: Content, said: Mapping[tuple[int, int], str]) -> Any:
+def is_plain(part: Thinking) -> bool:
+    """Whether thinking is text as any other: as chat APIs write it (`reasoning_content`), with nothing that binds it,
+    such as a signature, or an id.
+    """
+    rest = [key for key, value in part.raw.items() if value != part.text]
+    return bool(part.text) and len(rest) < len(part.raw) and rest in ([], ["type"])
+
+
+def _thinking(text: str) -> Thinking:
+    return Thinking(text, {"type": "reasoning", "text": text})
+
+
+def _words(content: Content) -> list[Part]:
+    """What a stub has for the words of a message: all but its calls."""
+    return [part for part in content.parts if not isinstance(part, Call)]
+
+
+def _stub(content: Content, said: Said) -> Any:
     """The stub of a message whose texts at these places say that."""
     parts = []
     for place, part in enumerate(content.parts):
@@ -134,11 +260,14 @@ def _stub(content: Content, said: Mapping[tuple[int, int], str]) -> Any:
             parts.append(of_result(part, mine[0] + more))
     if parts:
         return parts
-    brief = {
-        part.text: said[at, 0] for at, part in enumerate(content.parts) if isinstance(part, Text) and (at, 0) in said
-    }
-    rest = (_spoken(content) or content).parts  # thinking is bound to the words as they were
-    return of_parts([Text(brief.get(part.text, part.text)) if isinstance(part, Text) else part for part in rest])
+    brief: list[Part] = []
+    for place, part in enumerate(content.parts):
+        text = said.get((place, 0))
+        if isinstance(part, Thinking):
+            brief.append(part if text is None else _thinking(text))
+        elif not isinstance(part, Call):
+            brief.append(part if text is None else Text(text))
+    return of_parts(brief)
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -19,6 +19,8 @@ GAP = "…"
 LEFT_OUT = "[…]"
 NOTE = 24
 """Tokens of the line that says how much is left out."""
+SHORT = 2 * NOTE
+"""Tokens: what has fewer keeps more by its beginning alone."""
 LINE = 3
 """Tokens of a line's end, and of the mark of a gap before it."""
 TRIES = 12
@@ -32,7 +34,7 @@ def abridged(text: str, tokens: int, count: Count, kind: Kind = Kind.USER) -> st
     if whole <= tokens or not text:
         return None
     rate = len(text) / whole
-    if tokens < NOTE:
+    if tokens < SHORT:
         return _begun(text, tokens, rate, count)
     ends = tokens - NOTE
     head, tail = int(HEAD * ends * rate), int(TAIL * ends * rate)

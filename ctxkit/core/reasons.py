@@ -93,7 +93,9 @@ class Reasons:
             found.append(_reason("edit", other.source, text, f"ctxkit undo LOG {other.source}"))
         for other in self._told.of(name):
             if other.name != name and other.name in self._present:
-                found.append(_reason("compact", other.source, f"told by the summary {state.label(other.name)}"))
+                left = next(iter(self._outs.of(other.name)), None)
+                end = f", {taken_out(left.kind, left.source)}" if left is not None else ""
+                found.append(_reason("compact", other.source, f"told by the summary {state.label(other.name)}{end}"))
         for lost in self._lost.of(name) if outs and not self._told.of(name) else ():
             by = f"op {lost.source}" if lost.source > 0 else "the log's own program"
             text = f"told by {state.label(lost.item.name)} until {by} took that away: told nowhere now"

@@ -43,12 +43,12 @@ def within(
 
     Raises DoesNotFit, and what `make` and `Log.fit` raise.
     """
-    budget = 0
+    budget = asked.budget if isinstance(asked.budget, int) else 0
 
-    def attempt(room: int | None) -> tuple[L, T, int, Figures]:
+    def attempt(room: int | str | None) -> tuple[L, T, int, Figures]:
         seen = log.seen_at(log.state())
         seen.noticed = list(log.noticed)
-        figures = fit(seen, structs.replace(asked, budget=room), origin, asked.budget or budget)
+        figures = fit(seen, structs.replace(asked, budget=room), origin, budget)
         made = _held(make(seen))
         return seen, made, _size(log, made, recounted=recounted), figures
 

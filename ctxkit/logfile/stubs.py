@@ -46,7 +46,19 @@ def _parts(content: Content, stub: Any) -> list[Part]:
     if results:
         words = "\n".join(part.text for part in replaced if isinstance(part, Text))
         return [Result(part.id, words, part.is_error) for part in results]
-    return [*replaced, *(part for part in content.parts if isinstance(part, Call))]
+    thoughts = [part for part in content.parts if isinstance(part, Thinking)]
+    told = [_as_written(part, thoughts) if isinstance(part, Thinking) else part for part in replaced]
+    return [*told, *(part for part in content.parts if isinstance(part, Call))]
+
+
+def _as_written(part: Thinking, thoughts: Sequence[Thinking]) -> Thinking:
+    """Shortened thinking under the key that the message had it under: providers look for it there."""
+    for one in thoughts:
+        if one.text in one.raw.values():
+            return Thinking(
+                part.text, {key: part.text if value == one.text else value for key, value in one.raw.items()}
+            )
+    return part
 
 
 def _without(parts: Sequence[Part], out: Collection[Index]) -> list[Part]:

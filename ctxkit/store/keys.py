@@ -80,6 +80,14 @@ def amount(text: str) -> int | str:
     return text if part % 1000_000 else int(found[1]) * size + part // 1000_000
 
 
+def percent(text: str) -> float | None:
+    """What a percentage as it is typed (`30%`) comes to; None for what is none from 0 to 100 %."""
+    try:
+        return _percent(text)
+    except ValueError:
+        return None
+
+
 def written(value: Any) -> str:
     """A value as it is typed: `8h`, `85%`, `true`, `Read,Grep`; what `Key.typed` reads again."""
     if isinstance(value, bool):

@@ -45,7 +45,7 @@ NEAR = 1 - LARGE
 TRIES = 8
 """How often the last gap is tried to be filled by a part of something."""
 REASONS = {
-    Rank.EXCHANGE: "oldest exchange", Rank.LATEST: "oldest step", Rank.SUMMARY: "a summary, no room was left",
+    Rank.EXCHANGE: "oldest exchange", Rank.LATEST: "oldest step", Rank.SUMMARY: "no room was left",
     Rank.EDITED: "a file being edited, no room was left", Rank.STEP: "the newest step, which does not fit",
     Rank.ANSWER: "the last answer, which does not fit",
 }  # fmt: skip

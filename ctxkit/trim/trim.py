@@ -29,6 +29,7 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import Measuring
+from ctxkit.store.keys import percent
 from ctxkit.tokens.overflow import Overflow, overflow
 from ctxkit.trim.plan import Plan, Rank, Unit, plan
 from ctxkit.trim.ranking import Ranking
@@ -59,14 +60,14 @@ class TrimSummary(NamedTuple):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a trim was asked for. `budget`: tokens, None = limit less reserve. `keep`: newest exchanges that are given
-    up step by step, after all older ones; `results`: newest results that stay whole; `exclude`: tools whose calls and
-    results do; `least`: tokens that shortening saves at least, once it begins; `inputs`: the arguments of old calls are
-    shortened too. `refusal`: what a provider said of the context as it is. None: as the config says. `assembly`,
-    `status`: what stands around the context, as of `Log.export`.
+    """What a trim was asked for. `budget`: tokens, or percent of the limit (`"30%"`), None = limit less reserve.
+    `keep`: newest exchanges that are given up step by step, after all older ones; `results`: newest results that
+    stay whole; `exclude`: tools whose calls and results do; `least`: tokens that shortening saves at least, once it
+    begins; `inputs`: the arguments of old calls are shortened too. `refusal`: what a provider said of the context
+    as it is. None: as the config says. `assembly`, `status`: what stands around the context, as of `Log.export`.
     """
 
-    budget: int | None = None
+    budget: int | str | None = None
     keep: int | None = None
     results: int | None = None
     exclude: tuple[str, ...] = ()
@@ -82,7 +83,8 @@ class Asked(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         """Raises Usage for a number that is none: a plan for NaN tokens would never be done."""
         counts = {"keep": self.keep, "keep_results": self.results, "clear_at_least": self.least}
-        for name, value in ({"max_tokens": self.budget} | counts).items():
+        share = isinstance(self.budget, str) and percent(self.budget) is not None
+        for name, value in ({"max_tokens": None if share else self.budget} | counts).items():
             if isinstance(value, bool) or not isinstance(value, int | None):
                 raise Usage(f"{name} must be a whole number: nothing was changed")
             if name in counts and (value or 0) < 0:
@@ -163,14 +165,17 @@ class Trimming:
 
     @cached_property
     def budget(self) -> int:
-        """Tokens that the context may have. Raises BadConfig where no limit is known, or the reserve leaves none of it;
-        DoesNotFit where the reply that was asked for does.
+        """Tokens that the context may have; percent are of the limit. Raises BadConfig where no limit is known, or the
+        reserve leaves none of it; DoesNotFit where the reply that was asked for does.
         """
-        if self.asked.budget is not None:
-            return self.asked.budget
+        asked = self.asked.budget
+        if isinstance(asked, int):
+            return asked
         if self.limit is None:
             text = "no limit is known: neither the config nor the log's model names one: nothing was changed"
             raise BadConfig(text, "--max-tokens N, or `limit` or `model` in the config")
+        if asked is not None:
+            return int((percent(asked) or 0) * self.limit / 100)
         reserve, reply = int(self.log.config["reserve"]), self.told.reply or 0
         if reply >= self.limit:
             text = f"a reply of {reply:,} tokens was asked for, which leaves nothing of {self.limit:,}"
@@ -253,6 +258,15 @@ class Trimming:
     def saves(self, name: Name, content: Content) -> int:
         """Tokens that message `name` would have less with this content."""
         return self.tokens[name] - ceil(self.scale * self.measuring.instead(name, content))
+
+    def tells(self, name: Name) -> Names:
+        """What a summary of ours tells; nothing for all else."""
+        item = self.state.board.items.get(name) if not isinstance(name, int) else None
+        return item.tells if item is not None and item.summary else Names()
+
+    def why(self, name: Name, reason: str) -> str:
+        """The reason of a plan as the op has it: a summary is named by what it tells."""
+        return f"a summary of {self.state.brief(self.tells(name))}, {reason}" if self.tells(name) else reason
 
     def after(self, made: Plan) -> int:
         """Tokens of what a plan leaves."""
@@ -369,7 +383,17 @@ def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
     parts += pictures
     said = f"Trimmed ({total:,} → {found.after(made):,} tokens, {counter}): {', '.join(parts)}."
-    return Decision(op, said, [*found.notes(), note])
+    return Decision(op, said, [*found.notes(), *_summaries(found, made), note])
+
+
+def _summaries(found: Trimming, made: Plan) -> list[str]:
+    """What is said of the summaries that a plan drops: with them goes all that they tell."""
+    state = found.state
+    gone = [name for name in made.dropped if found.tells(name)]
+    if not gone:
+        return []
+    named = ", ".join(f"the summary {state.label(name)} of {state.brief(found.tells(name))}" for name in gone)
+    return [f"dropped: {named}; `ctxkit recall LOG {state.label(gone[0])} --apply` brings it back"]
 
 
 def as_op(found: Trimming, made: Plan) -> Trim | None:
@@ -380,7 +404,7 @@ def as_op(found: Trimming, made: Plan) -> Trim | None:
         v=PARTS_VERSION if found.parts else VERSION, parts=found.parts,
         at=found.log.here() if found.log.at is None else At(messages=found.state.count),
         ids=str(Names.of(made.dropped)), stubs={str(name): stub for name, stub in made.stubs.items()},
-        reasons={str(name): reason for name, reason in made.reasons.items()}, budget=found.budget,
+        reasons={str(name): found.why(name, reason) for name, reason in made.reasons.items()}, budget=found.budget,
         counter=found.then.counter,
     )  # fmt: skip
 

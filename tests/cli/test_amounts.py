@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.cli.amounts import tokens
+from ctxkit.cli.amounts import room, tokens
 from ctxkit.errors import Usage
 
 
@@ -14,7 +14,17 @@ def test_read(text: str | None, expected: int | None) -> None:
     assert tokens("--max-tokens", text) == expected
 
 
-def test_refused() -> None:
+@pytest.mark.parametrize(("text", "expected"), [(None, None), ("12k", 12_000), ("30%", "30%"), ("7.5 %", "7.5 %")])
+def test_room(text: str | None, expected: int | str | None) -> None:
+    """A percentage stays one: of what, is known later."""
+    assert room("--max-tokens", text) == expected
+
+
+@pytest.mark.parametrize("text", ["many", "130%", "%", "-3%"])
+def test_refused(text: str) -> None:
     """With the option's name and what would do."""
-    with pytest.raises(Usage, match="--limit 'many' is no number of tokens"):
-        tokens("--limit", "many")
+    with pytest.raises(Usage, match=r"--limit '.*' is no number of tokens") as plain:
+        tokens("--limit", text)
+    with pytest.raises(Usage, match=r"--limit '.*' is no number of tokens") as either:
+        room("--limit", text, "off")
+    assert (plain.value.hint, either.value.hint) == ("128000, 128k, 1M", "128000, 128k, 1M, 30% (of the limit), off")

@@ -40,6 +40,35 @@ def test_the_op_says_what_was_counted(tmp_path: Path) -> None:
     assert ops(path)[-1]["after"] == {"messages": 11} and ops(path)[-1]["before"] == {"messages": after["messages"]}
 
 
+def test_percent_of_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `compact --target` takes it: of the limit, in the op as tokens; the same for a look. No limit: exit 78."""
+    path = small(tmp_path)
+    ran = ctxkit("trim", path, "--max-tokens", "30%")
+    assert ran.code == 78 and "no limit is known" in ran.err
+    monkeypatch.setenv("CTXKIT_LIMIT", "200")
+    looked = good("show", path, "--max-tokens", "30%", "--oneline").err
+    assert "to fit 60 (--max-tokens)" in looked
+    assert "to fit 60 (--max-tokens)" in good("export", path, "--to", "openai", "--max-tokens", "30 %").err
+    good("trim", path, "--max-tokens", "30%")
+    assert ops(path)[-1]["budget"] == 60 >= ops(path)[-1]["after"]["tokens"]
+    ran = ctxkit("trim", path, "--max-tokens", "130%")
+    assert ran.code == 2 and "'130%' is no number of tokens" in ran.err and "30% (of the limit)" in ran.err
+
+
+def test_a_summary_that_is_dropped_is_named(tmp_path: Path) -> None:
+    """With what it told, and how it comes back; the op's reason and `why` say the same."""
+    path = small(tmp_path)
+    good("compact", path, "3-8", "--summary", "-", stdin=b"The cart is fixed. " * 9)
+    err = good("trim", path, "--max-tokens", "45").err
+    assert "dropped: the summary 1.1 of 3-8; `ctxkit recall LOG 1.1 --apply` brings it back" in err, err
+    [reason] = [text for name, text in ops(path)[-1]["reasons"].items() if not name.isdigit()]
+    assert reason.startswith("a summary of 3-8, ")
+    assert f"trimmed by op 2 ({ops(path)[-1]['ts']}): {reason}" in good("why", path, "1.1").text
+    assert "told by the summary 1.1, trimmed by op 2" in good("why", path, "4").text
+    good("recall", path, "1.1", "--apply")
+    assert "told by the summary 1.1\n" in good("why", path, "4").text
+
+
 def test_what_a_window_hides_counts(tmp_path: Path) -> None:
     """`before` and `after` are of the state before windows (replay 52), whatever the budget was for."""
     path = small(tmp_path)

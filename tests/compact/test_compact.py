@@ -250,6 +250,21 @@ def test_a_new_decision_does_not_wait(asked: dict[str, Any]) -> None:
     assert log.compact(force=True) is not None  # op 1 is as young, but the undo came since
 
 
+@pytest.mark.parametrize("asked", [{"target": 60}, {"target": 1}, {"target": 5, "keep_last": 0}])
+def test_the_same_target_again(asked: dict[str, Any]) -> None:
+    """It is reached, or all that it comes to: the same is said within the cooldown and after it (A10)."""
+    now = [NOW]
+    log = Log.open(io.BytesIO(run()), env={}, clock=lambda: now[0])
+    assert log.compact(**asked) is not None
+    said = []
+    for moment in (1, 31, 3600):
+        now[0] = NOW + moment
+        with pytest.raises(NothingChanges) as refused:
+            log.compact(**asked)
+        said.append(refused.value.message)
+    assert len(set(said)) == 1 and len(log.ledger.entries) == 1
+
+
 def test_the_arguments_of_the_last_compact_wait() -> None:
     """Also where they say how many of the newest stay; the same words, typed or by a hook."""
     log = opened()

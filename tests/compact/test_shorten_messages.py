@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from ctxkit.compact.shorten_messages import abridge
-from ctxkit.core.messages import Call, Content, Image, Result, Text
+from ctxkit.core.messages import Call, Content, Image, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.formats.chat import content_of
+from ctxkit.formats.chat_lines import lines
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import stubbed
 
@@ -88,10 +89,74 @@ def test_the_longest_first() -> None:
 
 def test_a_few_tokens_hold_the_beginning() -> None:
     """There is no room to say how much is left out, so a mark alone says that something is."""
-    assert made(10, USER)[1] == {1: "line 0 […]"}
+    assert made(12, USER)[1] == {1: "line 0 say […]"}
 
 
 def test_what_cannot_be_so_short() -> None:
     """Nothing is made of it."""
-    assert made(4, USER)[1] == {} and made(10**6, USER)[1] == {}
+    assert made(10, USER)[1] == {} and made(10**6, USER)[1] == {}
     assert made(3, {"role": "assistant", "content": "a b c d e f"})[1] == {}
+
+
+THOUGHT = "\n".join(f"I think of {n} and of what comes then" for n in range(40))
+
+
+def _thinks(text: str, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "reasoning_content": THOUGHT, "content": text, **more}
+
+
+CALLS: list[Any] = [{"id": "b", "type": "function", "function": {"name": "Read", "arguments": {"path": "a.py"}}}]
+
+
+def test_thinking_goes_first_the_oldest_first() -> None:
+    """Words stay as long as thinking is enough; of the last that goes, as much as there is room for is kept."""
+    records = [_thinks("One."), {"role": "user", "content": "And?"}, _thinks("Two."), _thinks("Three.")]
+    whole = sum(measure(1, content_of(record)) for record in records)
+    each = 2 * count([THOUGHT])[0]
+    contents, stubs = made(int(whole - each - 100), *records)
+    assert [part.text for part in contents[0].parts if isinstance(part, Text)] == ["One."] and len(
+        contents[0].parts
+    ) == 1
+    thought, text = contents[2].parts
+    assert isinstance(thought, Thinking) and isinstance(text, Text) and text.text == "Two."
+    assert 0 < count([thought.text])[0] < count([THOUGHT])[0] and thought.raw == {"reasoning_content": thought.text}
+    assert set(stubs) == {1, 3}
+    [line] = lines([contents[2]])  # as it is sent, and read again: the key is the provider's
+    assert line["reasoning_content"] == thought.text and line["content"] == "Two."
+
+
+def test_thinking_beside_a_call_keeps_its_beginning() -> None:
+    """Providers refuse a call of a thinking model without any (HTTP 400 of DeepSeek's); the call stays as it is."""
+    records = [_thinks("", tool_calls=CALLS), {"role": "tool", "tool_call_id": "b", "content": "ok"}, _thinks("Done.")]
+    contents, _ = made(60, *records)
+    thought, call = contents[0].parts
+    assert isinstance(thought, Thinking) and thought.text == "I think […]" and isinstance(call, Call)
+    assert (call.id, call.arguments) == ("b", {"path": "a.py"})
+    [line] = lines([contents[0]])
+    assert line["reasoning_content"] == "I think […]" and line["tool_calls"][0]["id"] == "b"
+
+
+@pytest.mark.parametrize("more", [{"signature": "c2ln"}, {"id": "rs_1"}, {"encrypted_content": "eA=="}])
+def test_bound_thinking_goes_whole_or_not_at_all(more: dict[str, str]) -> None:
+    """What is signed, or has an id, says nothing once a word of it is another; beside a call it stays."""
+    block = {"type": "thinking", "thinking": THOUGHT, **more}
+    says = {"role": "assistant", "content": [block, {"type": "text", "text": "One."}]}
+    contents, _ = made(2 * count([THOUGHT])[0], says, USER)
+    assert contents[0].parts == [Text("One.")]
+    contents, stubs = made(2000, {**says, "tool_calls": CALLS}, USER)
+    assert set(stubs) == {2} and isinstance(contents[0].parts[0], Thinking) and contents[0].parts[0].text == THOUGHT
+
+
+def test_short_texts_fill_what_they_may_have() -> None:
+    """Where a mark takes as much as some words each length is tried: a larger room never leaves less."""
+    records = [
+        {"role": "user", "content": "Fix the total of the cart, please."},
+        {"role": "user", "content": "Why so?"},
+    ]
+    sizes = []
+    for tokens in range(20, 60):
+        contents, _ = made(tokens, *records)
+        sizes.append(sum(measure(1, content) for content in contents))
+        assert sizes[-1] <= tokens or sizes[-1] == sum(measure(1, content_of(record)) for record in records)
+    short = [size for size in sizes if size <= 40]
+    assert short == sorted(short)
