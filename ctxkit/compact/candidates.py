@@ -7,12 +7,14 @@ with one user message and 300 steps is compacted like any other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from ctxkit.core.names import Name, Names
 from ctxkit.core.sets.ranges import Ranges
+from ctxkit.core.sets.sequences import Made
 from ctxkit.core.state import State
 from ctxkit.trim.plan import LONG
 
@@ -48,6 +50,43 @@ class Unit(NamedTuple):
     chosen: bool = True
     told: bool = False
     shrinks: bool = False
+
+
+STEP, STAYS, CHOSEN, TOLD, SHRINKS = (1 << bit for bit in range(5))
+
+
+class Units(Made[Unit]):
+    """The units of a context, some numbers each; a unit is made when it is asked for, and can be put in its place."""
+
+    def __init__(self, groups: Sequence[Sequence[Name]], units: Iterable[Unit]) -> None:
+        """`groups`: the names of each; they are not held a second time."""
+        super().__init__(len(groups), self._unit)
+        self._groups = groups
+        self._tokens, self._exchanges, self._flags = array("q"), array("i"), bytearray()
+        for unit in units:
+            self._tokens.append(unit.tokens)
+            self._exchanges.append(unit.exchange)
+            self._flags.append(_flags(unit))
+
+    def _unit(self, place: int) -> Unit:
+        flags = self._flags[place]
+        return Unit(
+            tuple(self._groups[place]), self._tokens[place], self._exchanges[place], bool(flags & STEP),
+            bool(flags & STAYS), bool(flags & CHOSEN), bool(flags & TOLD), bool(flags & SHRINKS),
+        )  # fmt: skip
+
+    def __setitem__(self, place: int, unit: Unit) -> None:
+        self._tokens[place], self._flags[place] = unit.tokens, _flags(unit)
+
+    def may_go(self, end: int) -> Sequence[int]:
+        """The places before `end` of those that were chosen and do not stay."""
+        return array("i", (at for at, flags in enumerate(self._flags[:end]) if flags & (CHOSEN | STAYS) == CHOSEN))
+
+
+def _flags(unit: Unit) -> int:
+    return (
+        STEP * unit.step | STAYS * unit.stays | CHOSEN * unit.chosen | TOLD * unit.told | SHRINKS * unit.shrinks
+    )  # fmt: skip
 
 
 class Keep(NamedTuple):
@@ -111,7 +150,7 @@ def _soft(units: Sequence[Unit], budget: int) -> int:
     left = max(0, budget - sum(unit.tokens for unit in units if unit.stays))
     begins = len(units)
     behind = max((place for place, unit in enumerate(units) if unit.told), default=-1)
-    places = [place for place, unit in enumerate(units) if not unit.stays and place > behind]
+    places = array("i", (place for place, unit in enumerate(units) if not unit.stays and place > behind))
     least = SUMMARY * sum(unit.tokens for unit in units if not unit.stays)
     whole = sum(units[place].tokens for place in places)
     room, most = min(TAIL * left, left - least), max(min(NEWEST * left, left - least), LEAST * whole)

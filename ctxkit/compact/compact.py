@@ -294,12 +294,12 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
         notes.append(f"with what no message holds (system prompt, tools, and rounding: {fixed:,} tokens): {sizes}")
     if found.originals != found.messages and found.wish.budget is None and not found.wish.part:
         notes.append(f"the target counts from {found.originals:,} tokens: what summaries tell counts as it was")
-    left = [name for place in range(found.tail, len(found.units)) for name in found.units[place].names]
+    left = (name for place in range(found.tail, len(found.units)) for name in found.units[place].names)
     if found.wish.chosen is not None and (near := Names.of(left) & found.wish.chosen):
         notes.append(f"left in, the newest: {state.brief(near)} (--keep-last 0 takes them, too)")
     if not made.reached:
         notes.append(_floor(found, made))
-    changed = {*found.going, *made.shortened} if made.op.ids else set(made.replaced | made.shortened)
+    changed = (Names.of(found.going) if made.op.ids else made.replaced) | made.shortened
     first = next((place for place, name in enumerate(found.base.shown) if name in changed), None)
     if first is not None:
         lost = sum(found.base.tokens[name] for name in found.base.shown[first:] if name not in changed)

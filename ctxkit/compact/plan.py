@@ -16,7 +16,7 @@ import msgspec
 from msgspec import structs
 
 from ctxkit.compact.ask_model import MODEL, RULES, Asking, Told
-from ctxkit.compact.candidates import FEWEST, SUMMARY, Keep, Unit, candidates, guarded, originals, rooms
+from ctxkit.compact.candidates import FEWEST, SUMMARY, Keep, Unit, Units, candidates, guarded, originals, rooms
 from ctxkit.compact.extract import Count, Extraction
 from ctxkit.compact.mask import mask
 from ctxkit.compact.mask_results import maskable
@@ -32,7 +32,7 @@ from ctxkit.core.context import names as through
 from ctxkit.core.derive.synthetic_messages import Kind, kind
 from ctxkit.core.derive.usage import Figures
 from ctxkit.core.messages import Content
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.names import NOTHING, ItemName, Name, Names, Sizes, column
 from ctxkit.core.ops import At, Compact
 from ctxkit.core.select import Selection
 from ctxkit.core.sets.sequences import Again
@@ -162,12 +162,12 @@ class Condensing:
     def __init__(self, log: CommittingLog, base: Trimming, wish: Wish) -> None:
         self.log, self.base, self.wish = log, base, wish
         self.state = log.state()
-        self.names, self.tokens = base.names, dict(base.tokens)
+        self.names, self.tokens = base.names, base.tokens.copy()
         lens = log.lens()
         if lens.newest is not None:  # what it hides would come in for what leaves, so that is told, too
             self.names = list(through(self.state, structs.replace(lens, newest=None)))
             sizes = base.measuring.each(self.names)
-            self.tokens = {name: int(size) for name, size in zip(self.names, sizes, strict=True)}
+            self.tokens = Sizes(self.names, map(int, sizes))
         self.spared = spared(log)
         self.messages = base.total - base.fixed
         """Tokens of the messages of the context. What is sent besides them no compact makes smaller."""
@@ -200,18 +200,16 @@ class Condensing:
     def _choose(self, begins: int) -> None:
         """The tail begins there: all older units that may be replaced are."""
         self.tail = begins
-        self.places = [
-            place for place, unit in enumerate(self.units[:begins]) if unit.chosen and not unit.stays
-        ]  # fmt: skip
-        self.going = [name for place in self.places for name in self.units[place].names]
+        self.places = self.units.may_go(begins)
+        self.going = column(name for place in self.places for name in self.units[place].names)
         """What is seen and may be replaced, in order: messages, and summaries of ours."""
         self.ids = self._originals(self.going)
         """The same as messages of the log: what is told."""
-        self.whole = sum(self.tokens.values())
+        self.whole = self.tokens.total
         """Tokens of all messages that are looked at, with those that are shortened as they are then."""
         self.gone = sum(self.tokens[name] for name in self.going)
-        cut = self.state.board.stubs.keys() & self.going
-        shape = cut, {name for name in self.going if not isinstance(name, int)}, [*self.stubs]
+        going = Names.of(self.going)
+        shape = {name for name in self.state.board.stubs if name in going}, going.items, [*self.stubs]
         for cached in ("stays", "_back", "_full", "_told_of", *(() if shape == self._shape else ("pieces", "_lines"))):
             self.__dict__.pop(cached, None)
         self._shape = shape
@@ -318,22 +316,22 @@ class Condensing:
         return Ranking(self.log, Calls(self.log, self.names), 0)
 
     @cached_property
-    def units(self) -> list[Unit]:
+    def units(self) -> Units:
         """The context as units, in order."""
         ranking, chosen = self._ranking, self.wish.chosen
         groups = ranking.groups
         waiting = self._waiting(groups)
-        return [
+        return Units(groups, (
             Unit(
                 tuple(group), sum([self.tokens[name] for name in group]), exchange,
-                step=self._role(group[0]) in SPEAKS,
+                step=self._ranking.role(group[0]) in SPEAKS,
                 stays=place == waiting or any(map(self._stays, group)) or not ranking.whole(group),
                 chosen=chosen is None or all(self._is_chosen(name, chosen) for name in group),
                 told=not isinstance(group[0], int) and self.state.board.items[group[0]].summary,
                 shrinks=place != waiting and len(group) == 1 and self._shrinks(group[0]) and ranking.whole(group),
             )
             for place, (group, exchange) in enumerate(zip(groups, ranking.exchanges, strict=True))
-        ]  # fmt: skip
+        ))  # fmt: skip
 
     def _waiting(self, groups: Sequence[Sequence[Name]]) -> int:
         """The place of the newest step, where a call in it waits for its result; -1 for none."""
@@ -348,14 +346,14 @@ class Condensing:
         return (
             name in self.spared
             or name == self._task
-            or self._role(name) in PREAMBLE_ROLES
+            or self._ranking.role(name) in PREAMBLE_ROLES
             or self._ranking.kinds.get(name) == Kind.INSTRUCTION
         )
 
     def _shrinks(self, name: Name) -> bool:
         """Whether a message stays because it is the first one alone: its length is nobody's to keep (replay 63)."""
         first = self.state.is_first(name) or name == self._task
-        typed = self._role(name) not in PREAMBLE_ROLES and self._ranking.kinds.get(name) != Kind.INSTRUCTION
+        typed = self._ranking.role(name) not in PREAMBLE_ROLES and self._ranking.kinds.get(name) != Kind.INSTRUCTION
         return first and typed and not self.state.protected(name)
 
     @cached_property
@@ -363,10 +361,11 @@ class Condensing:
         """What was typed first, where nothing stands before it but instructions and notices of a program: the log's
         first message may be one of these, or on a branch that was left.
         """
+        role, kinds = self._ranking.role, self._ranking.kinds
         for name in self.names:
-            if self._role(name) in PREAMBLE_ROLES or self._ranking.kinds.get(name) in (Kind.INSTRUCTION, Kind.NOTICE):
+            if role(name) in PREAMBLE_ROLES or kinds.get(name) in (Kind.INSTRUCTION, Kind.NOTICE):
                 continue
-            typed = isinstance(name, int) and self._role(name) == "user" and name not in self._ranking.kinds
+            typed = isinstance(name, int) and role(name) == "user" and name not in kinds
             return name if typed and name not in self.state.board.unprotected else None
         return None
 
@@ -382,14 +381,11 @@ class Condensing:
         alone = asked.agent is None and asked.thread is None
         return name in chosen and (alone or all(belongs(self.state, n, asked.agent, asked.thread) for n in item.tells))
 
-    def _role(self, name: Name) -> str:
-        return self.state.messages[name - 1].role if isinstance(name, int) else self.state.board.items[name].role
-
     @cached_property
     def pieces(self) -> Sequence[Piece]:
         """What the context says, in order: the originals of all that may be replaced, and what stays beside them."""
-        stay = Names.of((*self.names, *self._back)) - Names.of(self.going)
-        names = sorted(stay | self.ids, key=self.state.key)
+        stay = (Names.of(self.names) | Names.of(self._back)) - Names.of(self.going)
+        names = self.state.ordered(stay | self.ids)
         return spooled((name, self._said(name, as_it_was=name in self.ids)) for name in names)
 
     def _said(self, name: Name, *, as_it_was: bool) -> Content:
@@ -520,8 +516,8 @@ class Condensing:
     def _tell(self, place: int, unit: Unit, sizes: Mapping[Name, int]) -> None:
         """The unit at `place` is told again, as it was, with these sizes."""
         self.units[place] = unit
-        self.tokens |= sizes
-        for name in unit.names:
+        for name, size in sizes.items():
+            self.tokens[name] = size
             self.stubs.pop(name, None)
         self.parts -= len(unit.names)
         self._choose(self.tail)
@@ -678,18 +674,16 @@ class Condensing:
         made = log.stamp(op)
         after = log.seen_at(log.state_with(made))
         after.noticed = []
-        names, then = after.names(), base.measuring.seen(Counting(after))
+        names, then = after.listed(), base.measuring.seen(Counting(after))
         told = then.of(names)
         tokens = told.tokens - base.measured.tokens + base.total
         item = ItemName(made.id, 1)
         summary = ceil(sum(then.each([item]))) if text is not None and item in after.state().board.items else 0
-        shortened, shown = Names.of(self.stubs), set(base.shown)
+        shortened, shown, left = Names.of(self.stubs), Names.of(base.shown), Names.of(names)
         replaced = ids | Names.of(masks or {})
-        left = set(names)
         figures = Figures(
-            base.total, tokens, told.counter, len(base.shown), sum(name not in left for name in base.shown),
-            sum(name not in shown for name in names), len(stubs), budget=self.goal + base.fixed, limit=base.limit,
-            beyond=base.hidden, left=self._left(after, names, tokens),
+            base.total, tokens, told.counter, len(base.shown), len(shown - left), len(left - shown), len(stubs),
+            budget=self.goal + base.fixed, limit=base.limit, beyond=base.hidden, left=self._left(after, names, tokens),
         )  # fmt: skip
         return Condensed(
             op, replaced, shortened, self.messages, tokens - base.fixed, told.counter, self.goal, summary, figures,

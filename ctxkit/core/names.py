@@ -6,7 +6,8 @@ number instead of its id: `7.1`; that is resolved in `core/select.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ctxkit.core.sets.ranges import EMPTY, Ranges
@@ -109,3 +110,67 @@ class Names:
 
 
 NOTHING = Names()
+
+
+def column(names: Iterable[Name]) -> Sequence[Name]:
+    """These names in order; in an array, where they are numbers alone."""
+    numbers, left = array("q"), iter(names)
+    for name in left:
+        if not isinstance(name, int):
+            return [*numbers, name, *left]
+        numbers.append(name)
+    return numbers
+
+
+class Sizes(Mapping[Name, int]):
+    """A whole number for each of some names: those of messages in an array, by their numbers."""
+
+    NONE = -(1 << 63)
+
+    def __init__(self, names: Iterable[Name], sizes: Iterable[int]) -> None:
+        self._numbers, self._first = array("q"), 0
+        self._items: dict[ItemName, int] = {}
+        if isinstance(names, range) and names.step == 1:
+            self._numbers, self._first = array("q", sizes), names.start
+        else:
+            for name, size in zip(names, sizes, strict=True):
+                self[name] = size
+
+    def copy(self) -> Sizes:
+        """Another one that is the same."""
+        found = Sizes((), ())
+        found._numbers, found._first, found._items = self._numbers[:], self._first, self._items.copy()
+        return found
+
+    @property
+    def total(self) -> int:
+        """All of them together."""
+        none = self._numbers.count(self.NONE)
+        return sum(self._numbers) - none * self.NONE + sum(self._items.values())
+
+    def __getitem__(self, name: Name) -> int:
+        if not isinstance(name, int):
+            return self._items[name]
+        place = name - self._first
+        size = self._numbers[place] if 0 <= place < len(self._numbers) else self.NONE
+        if size == self.NONE:
+            raise KeyError(name)
+        return size
+
+    def __setitem__(self, name: Name, size: int) -> None:
+        if not isinstance(name, int):
+            self._items[name] = size
+            return
+        place = name - self._first
+        if place < 0:
+            self._numbers[:0] = array("q", [self.NONE]) * -place
+            self._first, place = name, 0
+        self._numbers.extend(array("q", [self.NONE]) * (place + 1 - len(self._numbers)))
+        self._numbers[place] = size
+
+    def __iter__(self) -> Iterator[Name]:
+        yield from (n for n, size in enumerate(self._numbers, self._first) if size != self.NONE)
+        yield from self._items
+
+    def __len__(self) -> int:
+        return len(self._numbers) - self._numbers.count(self.NONE) + len(self._items)

@@ -16,7 +16,7 @@ import msgspec
 from ctxkit.core.board import HIDING, Board, Item, Key
 from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
-from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.names import ItemName, Name, Names, column
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.steps import Steps
 from ctxkit.core.times import Times, written
@@ -193,6 +193,12 @@ class State:
         if found is None and isinstance(name, int):
             found = self.rank.get(name, (name, 0, 0, 0))
         return found if found is not None else (self.count + 1, 0, 0, 0)
+
+    def ordered(self, names: Names) -> Sequence[Name]:
+        """These names in the order of the context."""
+        if self.rank or self.board.keys or names.items:
+            return sorted(names, key=self.key)
+        return column(names)
 
     def first_key(self, names: Names) -> Key:
         """Where the first of `names` stands, without a look at each number. Raises ValueError for none."""

@@ -94,13 +94,13 @@ class Links:
 class Columns(Sequence[Message]):
     """The messages of a native log. Grows only at its end; message n stands at index n - 1.
 
-    `agents`, `threads`: by number, of those messages alone that name one; to be read.
+    `roles`: of each; `agents`, `threads`: by number, of those messages alone that name one; to be read.
     """
 
     def __init__(self) -> None:
         self._offsets = array("q")
         self._sizes = array("q")
-        self._roles: list[str] = []
+        self.roles: list[str] = []
         self._times = Packed()
         self._calls, self._results = Links(), Links()
         self._tools = Packed()
@@ -110,7 +110,7 @@ class Columns(Sequence[Message]):
 
     def extend(self, roles: Sequence[str], times: Sequence[Any], offsets: Sequence[int], sizes: Sequence[int]) -> None:
         """Take more messages, a column each, of one length."""
-        self._roles += roles
+        self.roles += roles
         self._times.extend(times)
         self._offsets += array("q", offsets)  # half the time of `extend`
         self._sizes += array("q", sizes)
@@ -143,7 +143,7 @@ class Columns(Sequence[Message]):
         return spans
 
     def __len__(self) -> int:
-        return len(self._roles)
+        return len(self.roles)
 
     @overload
     def __getitem__(self, at: int) -> Message: ...
@@ -158,7 +158,7 @@ class Columns(Sequence[Message]):
         return map(self._at, range(len(self)))
 
     def _at(self, i: int) -> Message:
-        n, role = i + 1, self._roles[i]
+        n, role = i + 1, self.roles[i]
         made = self._calls.of(n)
         calls = self._calls.ids(made)
         tools = tuple([self._tools[place] for place in made]) if made else ()

@@ -7,6 +7,7 @@ and what ops brought in, are counted by the session's own calibration.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from itertools import islice
@@ -142,14 +143,14 @@ class Measuring:
         """The size of the context `names`, and tokens of each message of it; what is left is no message's."""
         if self._session is not None:
             return self.of(names), self.each(names)
-        counted = list(self.counting.counted(names))
+        counted = array("q", self.counting.counted(names))
         return self._estimated(round(sum(counted) - self._unsent(names))), counted
 
     def each(self, names: Sequence[Name]) -> Sequence[float]:
         """Tokens of each message as it stands."""
         session = self._session
         if session is None:
-            return list(self.counting.counted(names))
+            return array("q", self.counting.counted(names))
         stubs, known = self.counting.log.state().board.stubs, self._places
         others = [name for name in names if name not in known or name in stubs]
         counted = dict(zip(others, self.counting.base(others), strict=True))

@@ -6,9 +6,10 @@ brought them in; what a command printed, with the words that asked for it), or a
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain, compress
 from typing import TYPE_CHECKING
 
 from ctxkit.content.calls import Calls
@@ -19,7 +20,9 @@ from ctxkit.core.messages import Call, Content, Message, Result, Text
 from ctxkit.core.names import Name, Names
 from ctxkit.core.roles import ASSISTANT as SPEAKS
 from ctxkit.core.select import opens
+from ctxkit.core.sets.sequences import Made
 from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.formats.columns import Columns
 from ctxkit.trim.plan import Rank, Unit
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 EXCHANGES, STEPS = 5, 30
 """A file is being edited that was written in the newest so many exchanges or steps."""
 
+LINKED, OPENS = 1, 2
+
 
 class Ranking:
     """One context. `keep`: newest exchanges that are given up step by step, after all older ones."""
@@ -35,13 +40,13 @@ class Ranking:
     def __init__(self, log: CommittingLog, calls: Calls, keep: int) -> None:
         self.log, self.calls, self.keep = log, calls, keep
         self.state, self.names = log.state(), calls.names
-        self.messages = calls.messages
+        self.messages = self.state.messages
 
     def units(self, tokens: Mapping[Name, int]) -> list[Unit]:
         """The units in order. `tokens`: of each message."""
-        groups, exchanges, asking, special = self.groups, self.exchanges, self.asking, self._special
+        groups, exchanges, asks, special = self.groups, self.exchanges, self._asks, self._special
         newest = exchanges[-1] if exchanges else 0
-        task = max((place for place, group in enumerate(groups) if group[0] in asking), default=-1)
+        task = asks.rfind(1)
         newest_said = self._newest_said()
         found = []
         for place, (group, exchange) in enumerate(zip(groups, exchanges, strict=True)):
@@ -56,7 +61,7 @@ class Ranking:
             if rank < Rank.PROTECTED and not self.whole(group):
                 rank = Rank.PROTECTED
             size = sum([tokens[name] for name in group])
-            found.append(Unit(tuple(group), size, rank, exchange, group[0] in asking))
+            found.append(Unit(tuple(group), size, rank, exchange, bool(asks[place])))
         return found
 
     def _newest_said(self) -> dict[int, Rank]:
@@ -69,12 +74,12 @@ class Ranking:
         return {step: Rank.STEP} | ({} if answer is None else {answer: Rank.ANSWER})
 
     def _speaks(self, group: Sequence[Name]) -> bool:
-        return any(self._role(name) in SPEAKS for name in group)
+        return any(self.role(name) in SPEAKS for name in group)
 
     def _answers(self, group: Sequence[Name]) -> bool:
         """Whether the model says something in it, and calls nothing."""
         return any(
-            self._role(name) in SPEAKS and not (isinstance(name, int) and self.messages[name - 1].calls)
+            self.role(name) in SPEAKS and not (isinstance(name, int) and self.links(name)[0])
             and _is_words(self.log.full(entry(self.state, name)))
             for name in group
         )  # fmt: skip
@@ -91,38 +96,62 @@ class Ranking:
         plain = not (items or state.board.protected or state.board.unprotected)  # then these alone are guarded
         near = [name for name in self.names if not plain or (isinstance(name, int) and name <= first)]
         found.update((name, Rank.PROTECTED) for name in near if state.guarded(name))
-        found.update((name, Rank.INSTRUCTION) for name in self.names if self._role(name) in PREAMBLE_ROLES)
+        found.update((name, Rank.INSTRUCTION) for name in self.names if self.role(name) in PREAMBLE_ROLES)
         found.update((name, Rank.INSTRUCTION) for name, kind in self.kinds.items() if kind == Kind.INSTRUCTION)
         found.update((name, Rank.SYSTEM) for name in near if state.is_preamble(name))
         return found
 
     @cached_property
-    def groups(self) -> list[list[Name]]:
+    def _linked(self) -> bytearray:
+        """Of each message, by number: whether it makes or answers calls, and whether it opens an exchange."""
+        found = bytearray(self.state.count + 1)
+        for message in self.messages:
+            found[message.n] = LINKED * bool(message.calls or message.results) | OPENS * message.opens
+        return found
+
+    @cached_property
+    def groups(self) -> Sequence[list[Name]]:
         """The names of each unit, in order of what begins it: pairs as the context has them, and as the log does."""
-        home: dict[int, list[Name]] = {}  # place of the first message -> names; a unit that joined another is gone
+        names, linked, kinds = self.names, self._linked, self.kinds
+        opens = bytearray(len(names))  # whether a unit begins at a place
+        after = array("i", bytes(4 * len(names)))  # the next place of the same unit; 0 for none
+        ends = array("i", range(len(names)))  # of a unit, by its place, the last one
         leads: dict[str, int] = {}  # id of a call without its answer -> place of its unit
         joined: dict[int, int] = {}
-        steps: dict[int, int] = {}  # the message that opened a step of the log -> place of its unit
+        steps = array("i", bytes(4 * (self.state.count + 1)))  # what opened a step of the log -> its unit, from 1
         last = 0  # the unit of the message before
-        for place, name in enumerate(self.names):
-            calls, results = self.links(name)
-            if not calls and not results and name not in self.kinds:
-                home[place], last = [name], place
+        for place, name in enumerate(names):
+            if isinstance(name, int) and not linked[name] & LINKED and name not in kinds:
+                opens[place], last = 1, place
                 continue
+            calls, results = self.links(name)
             step = self.state.steps.leader(name) if isinstance(name, int) and (calls or results) else 0
-            held = [leads.pop(one) for one in results if one in leads] + ([steps[step]] if step in steps else [])
+            held = [leads.pop(one) for one in results if one in leads] + ([steps[step] - 1] if steps[step] else [])
             units = sorted({_first(joined, one) for one in held})
-            if not units and self.kinds.get(name) == Kind.OBSERVATION and self._role(self.names[place - 1]) in SPEAKS:
+            if not units and kinds.get(name) == Kind.OBSERVATION and self.role(names[place - 1]) in SPEAKS:
                 units = [last]
             last = units[0] if units else place
             for other in units[1:]:
-                joined[other] = last
-                home[last] += home.pop(other)
-            home.setdefault(last, []).append(name)
+                joined[other], opens[other] = last, 0
+                after[ends[last]], ends[last] = other, ends[other]
+            if units:
+                after[ends[last]] = place
+                ends[last] = place
+            else:
+                opens[place] = 1
             leads.update(dict.fromkeys(calls, last))
             if step:
-                steps[step] = last
-        return list(home.values())
+                steps[step] = last + 1
+        begins = array("i", compress(range(len(names)), opens))
+
+        def made(at: int) -> list[Name]:
+            found, place = [names[begins[at]]], after[begins[at]]
+            while place:
+                found.append(names[place])
+                place = after[place]
+            return found
+
+        return Made(len(begins), made)
 
     def links(self, name: Name) -> tuple[Sequence[str], Sequence[str]]:
         """Ids of the calls that a message makes, and of those that it answers."""
@@ -137,14 +166,14 @@ class Ranking:
     def kinds(self) -> dict[Name, Kind]:
         """What those messages in the user's role are that nobody typed; read from the log where one may be it."""
         found: dict[Name, Kind] = {}
-        before: Message | None = None
+        before: Name | None = None
         for name in self.names:
-            message = self.messages[name - 1] if isinstance(name, int) else None
-            if message is None or (message.role == "user" and not message.results):
-                kind = self._kind(name, message, before)
+            message = self.messages[name - 1] if isinstance(name, int) and self.role(name) == "user" else None
+            if not isinstance(name, int) or (message is not None and not message.results):
+                kind = self._kind(name, message, self.messages[before - 1] if isinstance(before, int) else None)
                 if kind is not None:
                     found[name] = kind
-            before = message
+            before = name
         return found
 
     def _kind(self, name: Name, message: Message | None, before: Message | None) -> Kind | None:
@@ -167,27 +196,26 @@ class Ranking:
         first = source.read(message.offset, message.size)
         return b"\n".join([first, *(source.read(*span) for span in message.more)]) if message.more else first
 
-    @cached_property
-    def asking(self) -> set[Name]:
-        """Messages by which somebody asked for something."""
-        messages, kinds = self.messages, self.kinds
-        plain: set[Name] = {name for name in self.names if isinstance(name, int) and messages[name - 1].opens}
-        brought = (name for name in self.names if not isinstance(name, int) and opens(self.state, name))
-        return plain.union(name for name in brought if not self.links(name)[1]) - kinds.keys()
+    def _is_asking(self, name: Name) -> bool:
+        """Whether somebody asked for something by a message."""
+        if isinstance(name, int):
+            return bool(self._linked[name] & OPENS) and name not in self.kinds
+        return opens(self.state, name) and not self.links(name)[1] and name not in self.kinds
 
     @cached_property
-    def exchanges(self) -> list[int]:
+    def _asks(self) -> bytearray:
+        """Of each unit, whether it begins with such a message."""
+        return bytearray(self._is_asking(group[0]) for group in self.groups)
+
+    @cached_property
+    def exchanges(self) -> Sequence[int]:
         """The exchange of each unit."""
-        found, number = [], 0
-        for group in self.groups:
-            number += group[0] in self.asking
-            found.append(number)
-        return found
+        return array("i", accumulate(self._asks))
 
     @cached_property
     def _edited(self) -> set[Name]:
         """Messages that touch a file being edited: since it was read last, or the newest one."""
-        asking = [place for place, group in enumerate(self.groups) if group[0] in self.asking]
+        asking = [place for place, asks in enumerate(self._asks) if asks]
         answers = [place for place, group in enumerate(self.groups) if self._speaks(group)] or [0]
         # where there are fewer exchanges, all of them are the newest, which says nothing: steps do
         since = min(asking[-EXCHANGES] if len(asking) >= EXCHANGES else len(self.groups), answers[-STEPS:][0])
@@ -199,8 +227,14 @@ class Ranking:
                 found.update(name for name, _ in touched[reads[-1] if reads else -1 :])
         return found
 
-    def _role(self, name: Name) -> str:
-        return self.messages[name - 1].role if isinstance(name, int) else self.state.board.items[name].role
+    @cached_property
+    def _roles(self) -> Sequence[str]:
+        messages = self.messages
+        return messages.roles if isinstance(messages, Columns) else [message.role for message in messages]
+
+    def role(self, name: Name) -> str:
+        """Whose words a message has."""
+        return self._roles[name - 1] if isinstance(name, int) else self.state.board.items[name].role
 
     @cached_property
     def _hidden(self) -> Names:

@@ -21,7 +21,7 @@ from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import Kind
 from ctxkit.core.derive.usage import Beside, Figures
 from ctxkit.core.messages import Content
-from ctxkit.core.names import Name, Names
+from ctxkit.core.names import Name, Names, Sizes
 from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Compact, Index, Trim
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
 from ctxkit.logfile.assembly import assemble
@@ -97,7 +97,7 @@ class Trimming:
     def __init__(self, log: CommittingLog, asked: Asked) -> None:
         self.log, self.asked = log, asked
         self.state = log.state()
-        self.names = self.shown = log.names()
+        self.names = self.shown = log.listed()
         """What a plan may cut, and what is shown: the same, but where `window.messages` lets others slide in."""
         self.came = 0
         """Messages that do so once the plan is carried out."""
@@ -124,15 +124,15 @@ class Trimming:
         self.tokens = self._whole(sizes)
         self.total = self.measured.tokens + self.beside.added
         """Tokens of the context as it is."""
-        self.fixed = self.total - sum(self.tokens.values())
+        self.fixed = self.total - self.tokens.total
         """Tokens that are there whatever leaves: system prompt, tools, and what else is sent with the messages."""
         self.parts: dict[str, list[Index]] = {}
         """Pictures that the provider does not take with the others: they are out of the log that is looked at."""
         self.before = self.total
         """Tokens before pictures were left out, too."""
 
-    def _whole(self, sizes: Sequence[float]) -> dict[Name, int]:
-        return {name: int(size * self.scale) for name, size in zip(self.names, sizes, strict=True)}
+    def _whole(self, sizes: Sequence[float]) -> Sizes:
+        return Sizes(self.names, (int(size * self.scale) for size in sizes))
 
     def _sent(self) -> int | None:
         """What a refused context came to: as the provider says, else more than the limit, whatever was counted."""
@@ -230,7 +230,7 @@ class Trimming:
         exact = self.then.tokens - self.measured.tokens + self.total - self.fixed
         if slides:
             shown = self.total - self.fixed
-            self.left = self.hidden - (sum(self.tokens.values()) - shown) + tokens - exact
+            self.left = self.hidden - (self.tokens.total - shown) + tokens - exact
         return exact
 
     def _dropped(self, made: Plan) -> list[Name]:
