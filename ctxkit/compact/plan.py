@@ -181,6 +181,9 @@ class Condensing:
         self._made = _Made()
         self._shape: Any = None
         """What decides which words the messages have: of a message that is as the log has it, they are the same."""
+        self._earlier_shape: Any = None
+        self._earlier_read: dict[str, Any] = {}
+        """What was read for the words before: they come back where a change of them is taken back."""
         self.stubs: dict[Name, Any] = {}
         """What is shortened where it stands."""
         self.parts = 0
@@ -209,9 +212,16 @@ class Condensing:
         """Tokens of all messages that are looked at, with those that are shortened as they are then."""
         self.gone = sum(self.tokens[name] for name in self.going)
         going = Names.of(self.going)
-        shape = {name for name in self.state.board.stubs if name in going}, going.items, [*self.stubs]
-        for cached in ("stays", "_back", "_full", "_told_of", *(() if shape == self._shape else ("pieces", "_lines"))):
+        shape = {name for name in self.state.board.stubs if name in going}, going.items, self.stubs.copy()
+        for cached in ("stays", "_back", "_full", "_told_of"):
             self.__dict__.pop(cached, None)
+        if shape != self._shape:
+            read: dict[str, Any] = {
+                name: self.__dict__.pop(name) for name in ("pieces", "_lines") if name in self.__dict__
+            }
+            if shape == self._earlier_shape:
+                self.__dict__ |= self._earlier_read
+            self._earlier_shape, self._earlier_read = self._shape, read
         self._shape = shape
 
     @property
@@ -495,9 +505,13 @@ class Condensing:
                 continue
             lacks = need - (self.goal - self.stays)
             if not self.is_worth or lacks <= 0:
+                self._earlier_read = {}
                 return self.is_worth
             self._tell(place, unit, sizes)  # what is left to tell has no room beside it
-            return lacks < room - GRAIN and self._keep(place, room - lacks) is not None
+            if lacks >= room - GRAIN or self._keep(place, room - lacks) is None:
+                return False
+            self._earlier_read = {}
+            return True
         return False
 
     def _keep(self, place: int, room: int) -> int | None:
@@ -511,6 +525,9 @@ class Condensing:
             return None
         self.parts += len(unit.names)
         self._choose(self.tail)
+        least = self._least(self._told_of)
+        if least - (self.goal - self.stays) >= room - GRAIN:  # so much is lacking in any case: nothing is read for it
+            return least
         return self._room()[1]
 
     def _tell(self, place: int, unit: Unit, sizes: Mapping[Name, int]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.compact.candidates import LONG, Keep, Unit, candidates, guarded, originals, rooms
+from ctxkit.compact.candidates import LONG, Keep, Unit, Units, candidates, guarded, originals, rooms
 from ctxkit.core.names import Names
 from tests import build
 
@@ -122,3 +122,22 @@ def test_originals(spec: str, seen: str, told: str) -> None:
     """replay 13: `ids` never name a summary, nor what is out of the context."""
     state = build.state(spec)
     assert str(originals(state, Names.parse(seen), guarded(state))) == told
+
+
+FLAG = st.booleans()
+UNITS = st.lists(
+    st.builds(Unit, st.tuples(st.integers(1, 9)), st.integers(0, 99), st.integers(0, 9), FLAG, FLAG, FLAG, FLAG, FLAG)
+)
+
+
+@given(UNITS, st.data())
+def test_units_in_columns_are_the_units(some: list[Unit], data: st.DataObject) -> None:
+    """And one may be put in the place of another, of the same names and exchange."""
+    found = Units([unit.names for unit in some], some)
+    assert list(found) == some and found[1:] == some[1:]
+    if some:
+        place = data.draw(st.integers(0, len(some) - 1))
+        some[place] = found[place]._replace(tokens=7, stays=True)
+        found[place] = some[place]
+    assert list(found) == some
+    assert list(found.may_go(2)) == [at for at, unit in enumerate(some[:2]) if unit.chosen and not unit.stays]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.names import NOTHING, ItemName, Name, Names, Sizes, column
 from ctxkit.core.sets.ranges import Ranges
 
 ITEMS = st.builds(ItemName, st.sampled_from(["a1", "b2", "7", "x.y", "c-3"]), st.integers(1, 4))
@@ -79,3 +79,21 @@ def test_order_and_words() -> None:
 def test_within(a: str, b: str) -> None:
     """As the difference says."""
     assert Names.parse(a).within(Names.parse(b)) == (not Names.parse(a) - Names.parse(b))
+
+
+@given(st.lists(st.one_of(st.integers(1, 30), ITEMS), unique=True), st.booleans())
+def test_sizes_are_a_mapping(names: list[Name], copied: bool) -> None:
+    """Of numbers and items, in whatever order they come; of a range, too."""
+    plain = {name: place - 3 for place, name in enumerate(names)}
+    sizes = Sizes(names, plain.values())
+    if copied:
+        sizes, other = sizes.copy(), sizes
+        other[1] = 77
+    assert dict(sizes) == plain and len(sizes) == len(plain) and sizes.total == sum(plain.values())
+    assert all((name in sizes) == (name in plain) for name in [*range(-2, 33), ItemName("a1", 1)])
+    assert dict(Sizes(range(5, 8), [1, 2, 3])) == {5: 1, 6: 2, 7: 3}
+
+
+@given(st.lists(st.one_of(st.integers(1, 30), ITEMS)))
+def test_a_column_is_its_names(names: list[Name]) -> None:
+    assert list(column(names)) == names
