@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.ledger import Ledger, LedgerEntry
 from ctxkit.core.ops import Interrupted, Mark, Rewind, Undo, checksum
 from ctxkit.core.transcript import Transcript
 from ctxkit.errors import DamagedOp, Misfit
@@ -23,9 +23,24 @@ def check(entry: LedgerEntry, missing: str, transcript: Transcript, identity: Ca
     fault = faults(entry, transcript, identity) or ((Misfit, missing) if missing else None)
     if fault:
         kind, text = fault
-        where = "the sidecar's ops" if entry.line.sidecar else f"line {entry.line.line}"
-        hint = MEND.format(op=entry.id or entry.number)
-        raise kind(f"op {entry.number} ({entry.name}, {where}) {text}: nothing was applied", hint)
+        raise kind(f"{_placed(entry)} {text}: nothing was applied", MEND.format(op=entry.id or entry.number))
+
+
+def stays_void(before: Ledger, after: Ledger, transcript: Transcript, identity: Callable[[int], str]) -> None:
+    """Raises DamagedOp or Misfit where an op that is void `before` would be in force `after`, and the log refused."""
+    back = [new for old, new in zip(before.entries, after.entries, strict=False) if old.void and not new.void]
+    for entry in back:
+        missing = dangling(entry, {one.id: one for one in after.entries[: entry.number - 1]})
+        fault = faults(entry, transcript, identity) or ((Misfit, missing) if missing else None)
+        if fault:
+            kind, text = fault
+            raise kind(f"{_placed(entry)} {text}: it stays undone", "ctxkit check explains")
+
+
+def _placed(entry: LedgerEntry) -> str:
+    """An op by its number, name and line."""
+    where = "the sidecar's ops" if entry.line.sidecar else f"line {entry.line.line}"
+    return f"op {entry.number} ({entry.name}, {where})"
 
 
 def faults(

@@ -13,6 +13,7 @@ import msgspec
 from ctxkit.core.chain import head
 from ctxkit.core.decision import Decision, holds
 from ctxkit.core.derive.usage import Figures
+from ctxkit.core.fit import stays_void
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
@@ -123,6 +124,8 @@ class CommittingLog(AppendingLog):
         op.prev = head(entries)
         if op.name not in ("mark", "protect", "unprotect", "window"):
             after = self.state_with(op)
+            if not self.force:
+                stays_void(before.ledger, after.ledger, self.transcript, self.identity)
             self.weigh(after)
             op.before, op.after = sizes(before, after, self.figures)
         if not self.dry_run:

@@ -162,6 +162,9 @@ class _Judge:
         for words in dice.sample(WRITERS, min(most // 2, len(WRITERS))):
             self.write(words)
         self.run(("check", "LOG"))
+        last = self.run(("show", "LOG"))
+        if shown.code != ExitCode.REFUSED and last.code == ExitCode.REFUSED:
+            self.wrong("refused-since", f"a command appended what no reader takes: {last.err}")
         if dice.random() < 0.3:
             self.neighbours(dice.choice(FOLDER[:2]))
         return self.bugs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 from pathlib import Path
 from unittest import mock
@@ -11,7 +12,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.core.derive.usage import Figures
-from ctxkit.errors import Usage, WriteFailed
+from ctxkit.errors import DamagedOp, Misfit, Usage, WriteFailed
 from ctxkit.logfile.commit import sizes
 from tests.build import lines
 from tests.cli.runner import FOREIGN
@@ -88,3 +89,23 @@ def test_a_retry_is_acknowledged_once_it_is_durable(tmp_path: Path, place: str) 
     log.dry_run, synced = True, []
     log.forget("2")
     assert synced == []
+
+
+DAMAGED = ("forget x", "forget 2 sum=x", "forget 2 at=9", "forget 2 last=x", "rewind to=nowhere")
+
+
+@pytest.mark.parametrize("command", ["redo", "undo 2", "redo in a pipe", "redo --dry-run"])
+@pytest.mark.parametrize("damaged", DAMAGED)
+def test_what_is_damaged_stays_undone(tmp_path: Path, damaged: str, command: str) -> None:
+    """No op is appended that brings back one that no reader takes: the log would be refused from then on."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(lines(f"1-4 | {damaged} | undo @1"))
+    before = path.read_bytes()
+    log = Log.open(io.BytesIO(before) if "pipe" in command else path)
+    log.dry_run = "dry" in command
+    with pytest.raises(DamagedOp if "forget x" in damaged or "sum" in damaged else Misfit) as refused:
+        log.undo("2") if command == "undo 2" else log.redo()
+    assert "op 1 (" in refused.value.message and refused.value.message.endswith(": it stays undone")
+    assert path.read_bytes() == before and b"".join(log.copy_out()) == before
+    log.force = True
+    assert log.redo() is not None
