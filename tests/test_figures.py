@@ -6,6 +6,7 @@ import csv
 import io
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,40 @@ def test_an_export_of_what_little_is_left(path: Path) -> None:
             continue
         used = log.status().tokens.used or 0
         assert told is None or abs(told - used) <= max(2, NEAR * used), op
+
+
+def least(log: Log, names: Sequence[int]) -> float:
+    """The least that a context of these messages can hold, by the provider's own requests: what each had around its
+    messages, and of what came since the last one that shrank what is kept between two of them.
+    """
+    some = [(log.own().index(n), usage.request) for n, usage in counted(log)]
+    low = min(log.status().tokens.measured.overhead or 0, *(request for _, request in some))  # type: ignore[union-attr]
+    since = max((k for k in range(1, len(some)) if some[k][1] < some[k - 1][1]), default=0)
+    kept = set(names)
+    for (a, before), (z, after) in pairwise(some[since:]):
+        low += (after - before) * all(n in kept for n in log.own()[a:z])
+    return low
+
+
+@pytest.mark.skipif(not SESSIONS, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)
+def test_a_part_is_never_smaller_than_what_stands_around_it(path: Path) -> None:
+    """A stretch in which the program dropped results unsaid, kept by itself: these were in what was before it. All
+    figures say so, and the session that is exported.
+    """
+    log = Log.open(io.BytesIO(path.read_bytes()), env={})
+    requests = [(n, usage.request) for n, usage in counted(log)]
+    fell = [(a, z) for (a, before), (z, after) in pairwise(requests) if after < before]
+    chance = random.Random(path.name)
+    for a, z in chance.sample(fell, min(3, len(fell))):
+        log.remember([f"{a}-{z - 1}" if chance.random() < 0.5 else f"{a}-"])
+        found = figures(log)
+        names = [n for n in log.names() if isinstance(n, int)]
+        assert len(set(found.values())) == 1, found
+        assert (found["status"] or 0) >= (1 - NEAR) * least(log, names), f"{a}-{z - 1}"
+        told = exported(log)
+        assert told is None or abs(told - (found["status"] or 0)) <= max(2, NEAR * (found["status"] or 0))
+        log.undo()
 
 
 def test_thinking_that_does_not_go_out() -> None:

@@ -17,7 +17,7 @@ from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk,
 from ctxkit.core.compare.equality import SIZE, Link, likeness, links
 from ctxkit.core.compare.text_diff import alike
 from ctxkit.core.context import entry, require_known
-from ctxkit.core.derive.usage import Figures, whole
+from ctxkit.core.derive.usage import Figures
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.reasons import taken_out
@@ -80,18 +80,9 @@ class Diff:
         Two states of one log are counted by one counter, as the log has it now; two logs by theirs.
         """
         self._share_counter()
-        before, after = self.a.around, self.b.around
-        gone = came = 0.0
-        for hunk in self.hunks:
-            left = 0 if hunk.kind == CAME else self.a.tokens(hunk.a, hunk.count)
-            differs = hunk.kind in (CAME, CHANGED)
-            right = self.b.tokens(hunk.b, hunk.count) if differs else 0 if hunk.kind == GONE else left
-            before, after = before + left, after + right
-            gone += left if hunk.kind in (GONE, CHANGED) else 0
-            came += right if differs else 0
-        found = {"before": whole(before), "after": whole(after)}
-        found[GONE] = round(gone) if came else found["before"] - found["after"]
-        found[CAME] = found["after"] - found["before"] + found[GONE]
+        came = sum(self.b.tokens(hunk.b, hunk.count) for hunk in self.hunks if hunk.kind in (CAME, CHANGED))
+        found = {"before": self.a.total, "after": self.b.total, CAME: round(came)}
+        found[GONE] = found["before"] - found["after"] + found[CAME]
         size = len(self.a.order)
         figures = Figures(found["before"], found["after"], self.counter, size, self.counts[GONE], self.counts[CAME])
         self.a.log.tell(figures, None if self.one_log else self.b.log)

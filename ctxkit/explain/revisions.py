@@ -83,11 +83,14 @@ class Side:
         return Measuring(Counting(self.log))
 
     @property
-    def around(self) -> float:
-        """Tokens of a request that has none of the messages."""
-        from ctxkit.measure.size import around
+    def total(self) -> int:
+        """Tokens of the context, with what is sent besides, as `status` has them."""
+        from ctxkit.measure.count import Counting
+        from ctxkit.measure.overhead import added
 
-        return around(self.measuring)
+        counting = Counting(self.log)
+        measured = self.measuring.seen(counting).of(list(self.order))
+        return measured.tokens + added(counting, measured)
 
     def tokens(self, start: int, count: int) -> float:
         """Tokens of `count` messages from place `start` on."""

@@ -133,7 +133,8 @@ class Running:
     @property
     def size(self) -> Size:
         """Of the context."""
-        return Size(self._messages, whole(self._tokens + self.around))
+        beyond = self.measuring.beyond(self._shown, self.walk.state.board.stubs)
+        return Size(self._messages, whole(self._tokens + self.around + beyond))
 
     def foresee(self, count: int) -> None:
         """So many messages of a native log will be shown: counted at once, that costs less."""

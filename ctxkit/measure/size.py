@@ -8,7 +8,7 @@ and what ops brought in, are counted by the session's own calibration.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import islice
 from math import ceil
@@ -21,6 +21,7 @@ from ctxkit.core.names import Name
 from ctxkit.core.state import State
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.measure.count import Counting
+from ctxkit.measure.increments import Kept
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import added
 from ctxkit.measure.usage import Session
@@ -72,13 +73,31 @@ class Measuring:
         """Tokens of the context `names`, with all that is sent besides."""
         places = list(self._in_place(names))
         came = self.each([name for name, place in zip(names, places, strict=True) if place < 0])
-        gone, expected = 0.0, 0
-        for place in (*places, len(self._places)):
-            if place > expected:
-                gone += session.increments.between(expected, place)
-            if place >= 0:
-                expected = place + 1
-        return session.end - gone + sum(came) - self._unsent(names)
+        kept = Kept(session.increments)
+        for start, end in _runs(place for place in places if place >= 0):
+            kept.keep(start, end)
+        return kept.tokens + sum(came) - self._unsent(names)
+
+    def beyond(self, shown: Sequence[int], stubs: Collection[Name]) -> float:
+        """Tokens of a context beyond those of its messages, each by itself: where the requests shrank that these were
+        counted in, and what left is no part of it. `shown`: of each number, whether the message is, as it was or not.
+        """
+        session = self._session
+        if session is None or not session.increments.falls:
+            return 0.0
+        increments = session.increments
+        marks = bytearray(map(shown.__getitem__, self._places))
+        for name in stubs:
+            if name in self._places:
+                marks[self._places[name]] = 0  # type: ignore[index]  # a number
+        kept, apart = Kept(increments), increments.before(0)
+        end = 0
+        while (start := marks.find(1, end)) >= 0:
+            end = marks.find(0, start)
+            end = len(marks) if end < 0 else end
+            kept.keep(start, end)
+            apart += increments.between(start, end)
+        return kept.tokens - apart
 
     def _unsent(self, names: Sequence[Name]) -> float:
         """Tokens of the thinking of the context `names` that is not sent: it is bound to what stood before it."""
@@ -108,18 +127,15 @@ class Measuring:
         session = self._session
         if session is None:
             return
-        before, moved, expected = session.increments.before, 0.0, 0
+        kept, came = Kept(session.increments), 0.0
         places = self._in_place(name if made is None else None for name, made in context)
         for (name, made), place in zip(context, places, strict=True):
-            if place > expected:
-                moved -= before(place) - before(expected)
-                expected = place
-            yield before(expected) + moved, place >= 0
+            yield kept.tokens + came, place >= 0
             if place < 0:
-                moved += self._made(name, made)
+                came += self._made(name, made)
             else:
-                expected = place + 1
-        yield before(expected) + moved, False
+                kept.keep(place, place + 1)
+        yield kept.tokens + came, False
 
     def _made(self, name: Name | None, made: Content | None) -> float:
         if made is not None:
@@ -225,6 +241,19 @@ class Measuring:
         counter, known = self.counting.counter, named(self.counting.model)
         own = counter.plain and (known.base, known.factor) == (counter.base, 1.0)
         return Measured(tokens, counter.name, trust="encoding" if own else "guess")
+
+
+def _runs(places: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Rising places as runs without a gap: the first, and the one behind the last."""
+    start = end = 0
+    for place in places:
+        if place != end:
+            if start < end:
+                yield start, end
+            start = place
+        end = place + 1
+    if start < end:
+        yield start, end
 
 
 def measure(counting: Counting, names: Sequence[Name]) -> Measured:

@@ -68,11 +68,26 @@ def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Cou
         end = own_course.cuts[-1][1]
     if not plot.anchors or plot.measured.trust != "guess":
         filtered = log.lens_agent is not None or log.lens().newest is not None
-        changes.append(Change(len(plot.path), HIDDEN if filtered else "", "", None, plot.measured.tokens - end))
+        left = plot.measured.tokens - end
+        if not filtered:
+            _settle(changes, len(plot.path), left)
+        changes.append(Change(len(plot.path), HIDDEN if filtered else "", "", None, left))
     return course(
         plot.path, own_course, changes, plot.anchors, around=around, limit=limit, counter=plot.measured.counter,
         model=plot.counting.model, slid=hidden.behind,
     )  # fmt: skip
+
+
+def _settle(changes: list[Change], end: int, left: float) -> None:
+    """The newest op that changed the context, with what `status` says of it where nothing came since: the whole is not
+    always the sum of its messages.
+    """
+    first = len(changes)
+    while first and (changes[first - 1].place, changes[first - 1].delta) == (end, changes[-1].delta):
+        first -= 1
+    before = changes[first - 1].delta if first else 0.0
+    if first < len(changes) and before != changes[-1].delta and not changes[-1].slid:
+        changes[first:] = [change._replace(delta=left) for change in changes[first:]]
 
 
 def _sets(turn: Turn) -> Iterable[Ranges]:

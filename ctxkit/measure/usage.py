@@ -142,7 +142,9 @@ class Session:
     def increments(self) -> Increments:
         """What each message up to the newest counted reply comes to."""
         found = ((self._asks(place, self.own), float(usage.request)) for place, usage in self.counted)
-        return Increments((len(self.known), self.end), found, self._weights, self._around)
+        return Increments(
+            (len(self.known), self.end), found, self._weights, self._around, lambda: float(self.overhead or 0)
+        )
 
     @property
     def counted(self) -> Iterator[tuple[int, Usage]]:

@@ -212,7 +212,9 @@ class Trimming:
             grown = self._grown(found)
             tokens = found.tokens + grown
             if tokens + self.fixed <= self.budget:
-                return found._replace(tokens=self._exactly(found, tokens - grown) + grown)
+                tokens = self._exactly(found, tokens - grown) + grown
+            if tokens + self.fixed <= self.budget:
+                return found._replace(tokens=tokens)
             room -= tokens + self.fixed - self.budget
 
     def _exactly(self, found: Plan, tokens: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.measure.increments import Increments
+from ctxkit.measure.increments import Increments, Kept
 
 
 def made(requests: list[tuple[int, float]], end: tuple[int, float], read: list[int] | None = None) -> Increments:
@@ -56,3 +56,57 @@ def test_they_add_up(requests: list[int], first: int, more: int) -> None:
     for at, tokens in zip(places, requests, strict=True):
         assert abs(found.before(0) + sum(each[:at]) - tokens) < 0.01
     assert abs(found.before(0) + sum(each) - end[1]) < 0.01
+
+
+KEPT = st.lists(st.booleans(), min_size=1, max_size=100)
+
+
+@given(requests=REQUESTS, more=st.integers(1, 4), marks=KEPT, least=st.integers(0, 10**6))
+def test_a_context_is_never_smaller_than_what_stands_around_it(
+    requests: list[int], more: int, marks: list[bool], least: int
+) -> None:
+    """Whatever is kept: where a request shrank, what left was before it, so that is taken off what was kept alone."""
+    places = [more * k for k in range(1, len(requests) + 1)]
+    end = places[-1] + more
+    counted = [*zip(places, map(float, requests), strict=True), (end, requests[-1] + 50.0)]
+
+    def fresh() -> Increments:
+        return Increments(
+            counted[-1], iter(counted[-2::-1]), lambda a, z: [1.0 + at % 3 for at in range(a, z)],
+            lambda place, request: min(float(least), request), lambda: float(least),
+        )  # fmt: skip
+
+    found = fresh()
+    chosen = [place for place in range(end) if marks[place % len(marks)]]
+    one, runs, added = Kept(found), Kept(fresh()), found.before(0)
+    low = min(least, *map(int, (tokens for _, tokens in counted)))
+    for place in chosen:
+        one.keep(place, place + 1)
+        added += found.between(place, place + 1)
+        assert one.tokens >= min(low, found.before(place + 1)) - 0.01
+    start = 0
+    for place in [*chosen[1:], -1] if chosen else []:
+        last = chosen[start:].index(place) + start if place >= 0 else len(chosen)
+        if place < 0 or chosen[last - 1] != place - 1:
+            runs.keep(chosen[start], chosen[last - 1] + 1)
+            start = last
+    assert abs(one.tokens - runs.tokens) < 0.01
+    assert one.tokens >= added - 0.01 and (found.falls or abs(one.tokens - added) < 0.01)
+    if len(chosen) == end:
+        assert abs(one.tokens - counted[-1][1]) < 0.01
+
+
+def test_what_left_is_taken_off_what_was_before_it() -> None:
+    """A request that shrank: where nothing before it is kept, the messages between it and the next one count."""
+
+    def kept(*runs: tuple[int, int]) -> float:
+        counted = [(1, 900.0), (3, 600.0), (5, 700.0)]
+        found = Kept(Increments((6, 750.0), iter(counted[::-1]), lambda a, z: [10.0] * (z - a),
+                                lambda place, request: 500.0, lambda: 500.0))  # fmt: skip
+        for start, end in runs:
+            found.keep(start, end)
+        return found.tokens
+
+    assert kept((1, 3)) == 520 and kept((2, 3)) == 510 and kept((1, 3), (5, 6)) == 570
+    assert kept((0, 3)) == kept((0, 1), (1, 3)) == 600 and kept((0, 6)) == 750
+    assert kept((0, 1), (2, 3)) == 750, "half of the messages, half of what left"
