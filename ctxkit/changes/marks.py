@@ -44,4 +44,4 @@ def rewind(state: State, at: At, label: str | None) -> Decision:
     told_since = bool(state.representation) and state.representation[-1][0] > place
     if not since and not told_since and target == state.marks[-1]:
         return Decision(None, "Already at the checkpoint: nothing appended.")
-    return Decision(op, "Rewound to last checkpoint.")
+    return Decision(op, "Rewound to last checkpoint." if label is None else f"Rewound to {label!r}.")

@@ -17,7 +17,7 @@ from ctxkit.errors import ExitCode, Usage
 from ctxkit.formats.base import Proofs
 from ctxkit.logfile.chain import head as head_of
 from ctxkit.logfile.chain import proved
-from ctxkit.recovery.check import undone_damage
+from ctxkit.recovery.check import refused, undone_damage
 
 _REASONS = 8
 """So many reasons why requests are not proved are named."""
@@ -58,8 +58,9 @@ def command(
         if reading.json:
             io.out_json(msgspec.to_builtins(finding))
         else:
-            place, code = Ink(finding.where, "bold"), Ink(finding.code, "yellow" if finding.note else "red")
-            io.out(f"{target.opening.name}: ", place, ": ", code, f": {finding.text}", hang=2)
+            spans: list[str | Ink] = [Ink(finding.where, "bold"), ": "] if finding.where != finding.code else []
+            code = Ink(finding.code, "yellow" if finding.note else "red")
+            io.out(f"{target.opening.name}: ", *spans, code, f": {finding.text}", hang=2)
     if proofs.requests and reading.json:
         unproved = [{"where": f"line {o.line}", "request": o.request, "text": o.text} for o in proofs.unproved]
         found = {"requests": proofs.requests, "proved": proofs.proved, "messages": proofs.messages}
@@ -80,7 +81,19 @@ def command(
     notes = f", {layout.count(len(told) - len(findings), 'note')}" if len(told) > len(findings) else ""
     ops, messages = layout.count(len(target.ledger.entries), "op"), layout.count(len(target.messages), "message")
     io.say(f"{messages}, {ops}: {layout.count(len(findings), 'problem') if findings else 'nothing'} found{notes}")
+    if way := _way_out(target):
+        io.say(Ink("hint:", "dim"), f" {way}")
     return int(ExitCode.NO) if findings else int(ExitCode.DONE)
+
+
+def _way_out(log: Log) -> str:
+    """How the first op that the log is refused for is taken out of force; "" where there is none that can be."""
+    wrong = refused(log)
+    one = next((entry for entry in wrong if entry.id), None)
+    if one is None:
+        return ""
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    return f"the log is refused for op {one.number}{more}: void it with `ctxkit undo LOG {one.id} --force-replay`"
 
 
 def _accept(log: Log) -> None:

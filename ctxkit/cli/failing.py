@@ -62,13 +62,22 @@ def _told(text: str, hint: str = "", *more: str) -> None:
 
 def usage(error: Any) -> int:
     """Render what the option parser found wrong."""
-    near = getattr(error, "possibilities", None) or []
+    near = _near(error)
     text = " ".join(str(error.message if near else error.format_message()).split())
     text = _NO_NUMBER.sub("is no whole number", _TOO_SMALL.sub(r"\1: it is at least \2", text[:1].lower() + text[1:]))
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
     meant = _usage_hint(error, text) or (f"{near[0]}? " if near else "")
     _told(text.rstrip("."), f"{meant}{path} --help")
     return int(ExitCode.USAGE)
+
+
+def _near(error: Any) -> list[str]:
+    """What was typed almost; the dashes that all options begin with make none of them alike."""
+    from difflib import get_close_matches
+
+    known = {name.lstrip("-"): name for name in getattr(error, "possibilities", None) or ()}
+    typed = str(getattr(error, "option_name", ""))
+    return [known[name] for name in get_close_matches(typed.lstrip("-"), known, 1)] if typed else list(known.values())
 
 
 def _usage_hint(error: Any, text: str) -> str:

@@ -13,6 +13,7 @@ from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
 from ctxkit.errors import CannotCreate, Usage
 from ctxkit.logfile.chain import head
+from ctxkit.recovery.records import soundness
 from ctxkit.recovery.salvage import Range, Salvaged
 from ctxkit.store.atomic import create
 
@@ -58,7 +59,7 @@ def command(
         for one in made.ranges:
             io.say(_line(target.opening.name, one))
     io.flush()
-    io.say(_summary(output, made))
+    io.say(_summary(target, output, made))
     if (before := head(target)) is not None:
         io.say(f"head of {target.opening.name}: {before}")
         if output != "-":
@@ -71,10 +72,14 @@ def _line(name: str, one: Range) -> str:
     return f"{name}:{one.line}: {one.code}: {place}: {_KINDS[one.kind]}: {one.text}"
 
 
-def _summary(output: str, made: Salvaged) -> str:
+def _summary(log: Log, output: str, made: Salvaged) -> str:
     name = "standard output" if output == "-" else output
     what = f"wrote {name}: {layout.count(made.records, 'record')}, {layout.count(made.size, 'byte')}"
     if not made.ranges:
+        odd = len({one.line for one in soundness(log)} | {one.line for one in log.transcript.damage})
+        if odd:
+            lines = f"{layout.count(odd, 'line')} {'have' if odd > 1 else 'has'} findings"
+            return f"{what}: every record is sound JSON, it is an equal copy; {lines} that ctxkit check names"
         return f"{what}: nothing is damaged, it is an equal copy"
     return f"{what}; {layout.count(made.left, 'byte')} not taken"
 

@@ -183,8 +183,11 @@ def _fixed(parts: Sequence[str]) -> int:
     return next(places, len(parts))
 
 
-def _fitting(base: Path, pattern: Sequence[str]) -> Iterator[str]:
-    """Paths below `base` that fit. `**`, which is all below a folder, enters no link: it may lead round or out."""
+def _fitting(base: Path, pattern: Sequence[str], unlisted: dict[str, OSError]) -> Iterator[str]:
+    """Paths below `base` that fit. `**`, which is all below a folder, enters no link: it may lead round or out.
+
+    `unlisted`: gets the folders that cannot be listed, and why.
+    """
     todo = [("", tuple(pattern))]
     seen = set(todo)
 
@@ -198,7 +201,12 @@ def _fitting(base: Path, pattern: Sequence[str]) -> Iterator[str]:
         if head == _ALL and rest:
             look(start, rest)
         deeper = parts if head == _ALL else rest
-        for entry in _entries(base / start):
+        try:
+            entries = _entries(base / start)
+        except OSError as error:
+            unlisted[start] = error
+            continue
+        for entry in entries:
             if head == _ALL or fnmatchcase(entry.name, head):
                 if entry.name.startswith(".") and not head.startswith("."):
                     continue
@@ -210,18 +218,30 @@ def _fitting(base: Path, pattern: Sequence[str]) -> Iterator[str]:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What a folder holds, by name; nothing where it went meanwhile, or is no folder. Raises OSError."""
     try:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda entry: entry.name)
-    except OSError:  # as a shell does: nothing there fits
+    except (FileNotFoundError, NotADirectoryError):  # as a shell does: nothing there fits
         return []
 
 
 def _below(base: Path, pattern: Sequence[str], start: str, bounds: Path) -> ConfiguredFiles:
-    """The files below `base` that fit, sorted by path, as far as they go in. Raises BadConfig where there is none."""
-    some = sorted(set(islice(_fitting(base, pattern), SCANNED + 1)))
+    """The files below `base` that fit, sorted by path, as far as they go in. Raises BadConfig where there is none;
+    NoPermission, ReadFailed where `base` cannot be listed.
+    """
+    unlisted: dict[str, OSError] = {}
+    some = sorted(set(islice(_fitting(base, pattern, unlisted), SCANNED + 1)))
+    if "" in unlisted:
+        why = unlisted[""]
+        kind = NoPermission if isinstance(why, PermissionError) else ReadFailed
+        raise kind(f"the folder cannot be listed: {(why.strerror or str(why)).lower()}")
     files: list[tuple[str, Path]] = []
     left_out = [] if len(some) <= SCANNED else [f"more than {SCANNED:,} names: the rest was not looked at"]
+    left_out += [
+        f"{os.path.join(start, name)}: the folder cannot be listed: {(why.strerror or str(why)).lower()}: left out"
+        for name, why in sorted(unlisted.items())
+    ]
     size, beyond = 0, 0
     inside = os.path.realpath(bounds)
     for match in some[:SCANNED]:

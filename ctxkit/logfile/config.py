@@ -101,9 +101,9 @@ class Configured:
             )
 
         if name in PATHS and value:
-            wrong = next(missing(self.folder, name, key.read(value)), None)
-            if wrong is not None:
-                raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "a path is that of the log's folder")
+            wrong = "; ".join(missing(self.folder, name, key.read(value)))
+            if wrong:
+                raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "paths are relative to the log's folder")
 
         def plan(before: str, paths: list[tuple[str, ...]]) -> str:
             return tomledit.with_key(before, paths[-1] if paths else path, value)

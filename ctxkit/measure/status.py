@@ -160,9 +160,8 @@ def _state(log: OpenedLog, trouble: list[str]) -> State:
     try:
         return log.state()
     except (Misfit, DamagedOp) as error:
-        log.force = True
-        what = error.message.partition(UNDONE)[0]
-        trouble.append(f"{what}: applied all the same here, other commands refuse the log")
+        log.force = True  # then each such op is a warning of the state
+        trouble.append(f"other commands refuse the log: {error.hint}")
         return log.state()
 
 

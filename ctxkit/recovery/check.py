@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 
 from ctxkit.core.findings import Finding
-from ctxkit.core.fit import dangling, faults
+from ctxkit.core.fit import adrift, dangling, faults
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.ops import odd_provenance
 from ctxkit.errors import DamagedOp, Misfit
@@ -63,6 +63,14 @@ def _lines(log: OpenedLog, *, close: bool = True) -> Iterator[Finding]:
         yield Finding(f"line {one.line}", one.code, one.text, one.line, one.offset)
     for one in log.opening.sidecar_damage:
         yield Finding(f"ops.jsonl line {one.line}", one.code, one.text, one.line, one.offset)
+
+
+def refused(log: OpenedLog) -> list[LedgerEntry]:
+    """The ops in force for which the log is refused: damaged, misfit, or of a target that is not there."""
+    entries = log.ledger.entries
+    astray = adrift(entries)
+    every = (entry for entry in entries if not entry.void)
+    return [one for one in every if one.number in astray or faults(one, log.transcript, log.identity)]
 
 
 def undone_damage(log: OpenedLog) -> list[str]:

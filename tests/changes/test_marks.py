@@ -67,6 +67,12 @@ def test_at_the_mark_already(spec: str, appends: bool) -> None:
     state = build.state(spec)
     decision = rewind(state, build.here(build.log(spec)), "a" if "mark a" in spec else None)
     assert isinstance(decision.op, Rewind) == appends
-    assert decision.said == (
-        "Rewound to last checkpoint." if appends else "Already at the checkpoint: nothing appended."
-    )
+    rewound = "Rewound to 'a'." if "mark a" in spec else "Rewound to last checkpoint."
+    assert decision.said == (rewound if appends else "Already at the checkpoint: nothing appended.")
+
+
+@pytest.mark.parametrize("label", ["a", "b"])
+def test_a_label_is_named(label: str) -> None:
+    """The last one too: what was asked for is what is said."""
+    spec = "1-3 | mark a | 4 | mark b | 5"
+    assert rewind(build.state(spec), build.here(build.log(spec)), label).said == f"Rewound to '{label}'."

@@ -44,7 +44,8 @@ def test_findings(tmp_path: Path) -> None:
     assert found == [["line 1", "not-json"], ["op 1", "misfit"], ["op 2", "damaged-op"], ["op 3", "unknown-op"],
                      ["op 4", "dangling-op"], ["ops 1-4", "unchained"], ["message 2", "no-result"],
                      ["message 3", "no-call"]]  # fmt: skip
-    assert ran.err == "4 messages, 4 ops: 7 problems found, 1 note\n"
+    said, hint = ran.err.splitlines()
+    assert said == "4 messages, 4 ops: 7 problems found, 1 note" and "refused for op 1 (and 2 more): void it" in hint
     values = ctxkit("check", path, "--json").values
     assert [[value["where"], value["code"]] for value in values] == found
     assert path.read_bytes() == before
@@ -138,3 +139,32 @@ def test_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTXKIT_LIMIT", "many")
     ran = ctxkit("check", path)
     assert ran.code == 78 and ran.err.startswith("ctxkit: CTXKIT_LIMIT: ")
+
+
+def test_the_way_out_of_a_damaged_op(tmp_path: Path) -> None:
+    """The command that voids it, which works; an op that is void already, or has no id, has none."""
+    path = small(tmp_path)
+    good("forget", path, "2")
+    path.write_bytes(path.read_bytes().replace(b'"ids":"2"', b'"ids":"3"'))
+    ran = ctxkit("check", path)
+    found = re.search(
+        r"hint: the log is refused for op 1: void it with `ctxkit undo LOG (\w+) --force-replay`", ran.err
+    )
+    assert ran.code == 1 and found is not None
+    good("undo", path, found[1], "--force-replay")
+    assert ctxkit("show", path).code == 0
+    assert "hint" not in ctxkit("check", path).err
+    path = small(tmp_path)
+    path.write_bytes(path.read_bytes() + lines({"ctxkit": "forget", "v": 1, "at": {"messages": 99}, "ids": "2"}))
+    assert ctxkit("show", path).code == 65 and "hint" not in ctxkit("check", path).err
+
+
+def test_a_head_is_called_so_once(tmp_path: Path) -> None:
+    """Of a log whose newest op is gone."""
+    path = small(tmp_path)
+    good("mark", path, "a")
+    good("mark", path, "b")
+    head = good("check", path).text.removeprefix("head: ").strip()
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    first = ctxkit("check", path, "--head", head).text.splitlines()[0]
+    assert first.startswith(f"{path}: head: the log has no op of this head")

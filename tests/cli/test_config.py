@@ -340,3 +340,13 @@ def test_completion(log: Path) -> None:
         "words", "show", "get", "set", "unset"
     ]  # fmt: skip
     assert "window.default" in good("__complete", "zsh", "--", "config", log, "set", "").text
+
+
+def test_every_document_that_is_missing_is_named(tmp_path: Path) -> None:
+    """At once, in the order in which they were typed; nothing is set."""
+    path = small(tmp_path)
+    (tmp_path / "here.md").write_text("words")
+    ran = ctxkit("config", path, "set", "assembly.docs", "gone.md,here.md,lost.md")
+    assert ran.code == 78
+    assert "assembly.docs: gone.md: no such file; lost.md: no such file: nothing was changed" in ran.err
+    assert ran.err.endswith("hint: paths are relative to the log's folder\n")

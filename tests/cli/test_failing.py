@@ -106,3 +106,17 @@ def wait_until_reading(pid: int) -> None:
             time.sleep(0.05)
             return
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["mark", "--target"], "hint: ctxkit mark --help\n"),
+        (["mark", "--strikt"], "hint: --strict? ctxkit mark --help\n"),
+        (["trim", "--max-token", "5"], "hint: --max-tokens? ctxkit trim --help\n"),
+        (["show", "--jsn"], "hint: --json? ctxkit show --help\n"),
+    ],
+)  # fmt: skip
+def test_an_option_that_is_meant(words: list[str], hint: str) -> None:
+    """Named where its words are alike: the dashes of all options are not."""
+    assert ctxkit(*words).err.endswith(hint)

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from tests.cli.runner import FOREIGN, SMALL, ctxkit, good, lines, message, shell
+from tests.cli.runner import FOREIGN, ROOT, SMALL, ctxkit, good, lines, message, shell
 
 ROWS = SMALL.splitlines(keepends=True)
 TORN = b"".join([ROWS[0], b'{"role":"us', *ROWS[1:4], b"\0" * 7, *ROWS[4:], b'{"ty'])
@@ -116,3 +116,12 @@ def test_what_only_a_tolerant_reader_takes(tmp_path: Path) -> None:
     ran = good("salvage", "-", "-o", "-", stdin=raw)
     assert ran.out == raw.replace(b'"b\xff\t"', b'"b\\udcff\\u0009"')
     assert "bad-utf8: bytes " in ran.err and ": mended: " in ran.err and "0 bytes not taken" in ran.err
+
+
+def test_sound_json_that_cannot_be_read(tmp_path: Path) -> None:
+    """What `check` names is not called undamaged: the copy is equal, and reads no better."""
+    path = log(tmp_path, (ROOT / "fixtures/fuzz/found/codex-type-no-word.jsonl").read_bytes())
+    assert "unreadable" in ctxkit("check", path).text
+    said = good("salvage", path, "-o", tmp_path / "new.jsonl").err
+    assert "nothing is damaged" not in said
+    assert "every record is sound JSON, it is an equal copy; 2 lines have findings that ctxkit check names" in said

@@ -125,7 +125,9 @@ def test_trouble_is_told(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + lines(bad))
     assert ctxkit("show", path).code == 65
     [value] = good("status", path, "--json").values
-    assert any("op 1 (forget" in text and "applied all the same" in text for text in value["warnings"])
+    told, refused = value["warnings"]
+    assert told.startswith("op 1 (forget) does not fit") and told.endswith(": applied all the same")
+    assert refused.startswith("other commands refuse the log: ") and "undo LOG f --force-replay" in refused
     assert value["out"] == {"forget": 1} and len(value["parameters"]["forced"]) == 1
     path = small(tmp_path)
     (tmp_path / "gone.md").write_text("words")

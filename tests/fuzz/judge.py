@@ -176,7 +176,7 @@ class _Judge:
             name = json.loads(told.out)["format"]
         except (ValueError, KeyError, TypeError):
             name = ""
-        return name if name in TARGETS else self.dice.choice(TARGETS)
+        return name if name in TARGETS else self.dice.choice(list(TARGETS))
 
     def neighbours(self, words: tuple[str, ...]) -> None:
         """A good file beside a bad one is listed."""

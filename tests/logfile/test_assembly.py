@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -11,8 +12,8 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.core.assembly import Assembled
-from ctxkit.errors import BadConfig, CtxkitError, NoSuchLog, ReadFailed, Usage
-from ctxkit.logfile.assembly import FILES, LARGEST, decoded, words_of
+from ctxkit.errors import BadConfig, CtxkitError, NoPermission, NoSuchLog, ReadFailed, Usage
+from ctxkit.logfile.assembly import FILES, LARGEST, configured_files, decoded, missing, words_of
 from tests.cli.runner import SMALL, ctxkit, good, lines, message
 from tests.validators.anthropic_rules import problems as anthropic_problems
 from tests.validators.openai_rules import problems as openai_problems
@@ -292,3 +293,29 @@ def test_a_look_goes_on_and_an_export_does_not(tmp_path: Path) -> None:
     assert ran.code == 1 and len(found) == 1 and "config.toml line 2" in json.dumps(found), ran.text
     (tmp_path / "gone.md").write_text("back")
     assert ctxkit("check", path).code == 0
+
+
+@pytest.mark.parametrize("where", ["docs", "docs/in"])
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """The one that was named is refused with its name, one below it is left out and told: neither reads as empty."""
+    (tmp_path / "docs/in").mkdir(parents=True)
+    (tmp_path / "docs/a.md").write_text("words")
+    (tmp_path / "docs/in/b.md").write_text("more words")
+    scandir = os.scandir
+
+    def locked(path: object) -> object:
+        if str(path).rstrip("/") == str(tmp_path / where):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scandir(path)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(os, "scandir", locked)
+    if where == "docs":
+        with pytest.raises(NoPermission, match="the folder cannot be listed: permission denied"):
+            configured_files(tmp_path, "docs", several=True)
+        assert list(missing(tmp_path, "assembly.docs", ["docs"])) == [
+            "docs: the folder cannot be listed: permission denied"
+        ]
+        return
+    found = configured_files(tmp_path, "docs", several=True)
+    assert [name for name, _ in found.files] == ["docs/a.md"]
+    assert found.left_out == ["docs/in: the folder cannot be listed: permission denied: left out"]
