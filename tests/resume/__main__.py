@@ -37,6 +37,7 @@ MODELS = {"p77c-model-arg-opus5": "claude-opus-5"}
 """Sessions that are resumed with a model other than their own."""
 
 EXPLAINED = {
+    ("claude-code", "p*-unanswered-mid*", "rewind"): "an open call is sent at the end, not in the middle",
     ("pi", "ids-of-another-model", "rewind"): "no key for the model that is left",
     ("pi", "reasoning-kinds", "from codex"): "no key for the model that is left",
     ("pi", "q05-error-with-image", "from claude-code"): "a picture in a failed result goes behind the results",
