@@ -48,15 +48,14 @@ def appends_nothing(log: Log, target: int) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", [1, 12])
 @pytest.mark.parametrize("name", FINDINGS)
-def test_twice_the_same_target(name: str, target: int) -> None:
+def test_twice_the_same_target(name: str) -> None:
     """What a target leaves is all that it comes to: nobody gets less by asking again."""
-    assert appends_nothing(FINDINGS[name](), target)
+    assert appends_nothing(FINDINGS[name](), 1)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", [1, 12, 30])
+@pytest.mark.parametrize("target", [1, 12])
 @pytest.mark.parametrize("name", [*FILES, "claude-code/09-omp-tiny-broken-pairs.jsonl"])
 def test_twice_on_real_files(name: str, target: int) -> None:
     """The same of real sessions."""
