@@ -151,6 +151,7 @@ def _any(names: dict[str, str]) -> str:
 def words(text: str, names: dict[str, str], at: Path) -> str:
     """Dotted names and paths, wherever they stand."""
     text = re.sub(rf"(?<![\w.]){_any(names)}(?![\w])", lambda m: names[m[0]], text)
+    text = re.sub(r"\bfrom ([\w.]+) import (\w+)$", lambda m: _import(m, names), text, flags=re.M)  # code in a string
     paths = {f"{old.replace('.', '/')}.py": f"{new.replace('.', '/')}.py" for old, new in names.items()}
     text = re.sub(rf"(?<![\w/]){_any(paths)}", lambda m: paths[m[0]], text)
     inner = {old.partition("/")[2]: new.partition("/")[2] for old, new in paths.items() if old.startswith("ctxkit/")}
@@ -162,6 +163,15 @@ def words(text: str, names: dict[str, str], at: Path) -> str:
         if near:
             text = re.sub(rf"(?<![\w/.]){_any(near)}", lambda m: near[m[0]], text)
     return text
+
+
+def _import(found: re.Match[str], names: dict[str, str]) -> str:
+    """A line that imports one module, as it is to be; what it binds keeps its name."""
+    new = names.get(f"{found[1]}.{found[2]}")
+    if new is None:
+        return found[0]
+    room, _, name = new.rpartition(".")
+    return _statement(room, [ast.alias(name, found[2] if found[2] != name else None)])
 
 
 def neighbours(at: Path, paths: dict[str, str]) -> dict[str, str]:
