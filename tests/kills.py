@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ctxkit import Log
-from ctxkit.cli import editor
+from ctxkit.cli.terminal import editor
 from ctxkit.core.ops import At
 from ctxkit.core.snapshot import CHECKPOINT, Head, sealed
 from ctxkit.errors import CtxkitError

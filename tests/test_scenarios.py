@@ -401,7 +401,7 @@ def test_a_preview_comes_before_a_change_by_criteria(
 @pytest.mark.parametrize(("answer", "kept"), [("y", [2, 4]), ("yes", [2, 4]), ("n", [1, 2, 3, 4]), ("", [1, 2, 3, 4])])
 def test_a_terminal_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, kept: list[int]) -> None:
     """Only a yes is a yes."""
-    from ctxkit.cli import io as streams
+    from ctxkit.cli.terminal import streams
 
     path = written(tmp_path, "1-4")
     monkeypatch.setattr(streams, "on_terminal", lambda: True)

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened, typed
+from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, NoSuchLog, NothingMatched, Usage
 from ctxkit.logfile.append import require_message
@@ -77,23 +77,23 @@ def command(
                 error.message += f"; {added} of {len(records)} messages were added"
             raise
         if log != "-" and not dry_run:
-            io.Streams.done = f"{layout.count(added + 1, 'message')} added"
+            streams.Streams.done = f"{layout.count(added + 1, 'message')} added"
         cleaned += target.cleaned
         warned += target.warned
         if dry_run or reading.json:
-            (io.err_json if log == "-" else io.out_json)(record)
+            (streams.err_json if log == "-" else streams.out_json)(record)
     if log == "-":
         whole = target if dry_run else _cleaned_up(target)
-        io.out_bytes(whole.copy_out())
+        streams.out_bytes(whole.copy_out())
         cleaned += whole.cleaned
-    io.flush()
+    streams.flush()
     if not records:
         raise NothingMatched("there is no message in what was given: nothing was added")
-    io.say(f"{'Would add' if dry_run else 'Added'} {_said(target, len(records))}.")
+    streams.say(f"{'Would add' if dry_run else 'Added'} {_said(target, len(records))}.")
     for words in warned:
-        io.warn(words)
+        streams.warn(words)
     for words in cleaned:
-        io.say(words)
+        streams.say(words)
     if target.config["checkpoint.auto"] and log != "-" and not dry_run:
         _checkpoint(target)
 
@@ -107,7 +107,7 @@ def _cleaned_up(target: Log) -> Log:
     from ctxkit.changes.cleanup import clean_up
 
     found = Log.open(BytesIO(b"".join(target.copy_out())), format=target.opening.format.name)
-    found.args = io.Streams.words
+    found.args = streams.Streams.words
     found.cleaned = [found.said for _ in clean_up(found)]
     return found
 
@@ -117,12 +117,12 @@ def _checkpoint(target: Log) -> None:
     try:
         found = target.checkpoint(auto=True)
     except CtxkitError as error:
-        io.warn(f"no checkpoint was made: {error.message}")
+        streams.warn(f"no checkpoint was made: {error.message}")
         return
     for warning in target.warned:
-        io.warn(warning)
+        streams.warn(warning)
     for words in (*target.notes, *([target.said] if found is not None else [])):
-        io.say(words)
+        streams.say(words)
 
 
 def _enforce(target: Log, records: list[dict[str, Any]]) -> None:
@@ -131,8 +131,8 @@ def _enforce(target: Log, records: list[dict[str, Any]]) -> None:
         target.require_room(*records)
     except ContextFull:
         if target.opening.path is None:
-            io.out_bytes(target.copy_out())
-            io.flush()
+            streams.out_bytes(target.copy_out())
+            streams.flush()
         raise
 
 

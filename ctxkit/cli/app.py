@@ -12,20 +12,20 @@ from collections.abc import Sequence
 
 import typer
 
-from ctxkit.cli import fds
 from ctxkit.cli.parser import HelpAsked, command_parser, program_parser
 from ctxkit.cli.registry import COMMANDS, COMPLETE, unknown
+from ctxkit.cli.terminal import descriptors
 from ctxkit.errors import ExitCode
 
 
 def run(words: Sequence[str]) -> int:
     """Run one command line; the exit status. Every expected failure is rendered here and nowhere else."""
-    from ctxkit.cli import io
+    from ctxkit.cli.terminal import streams
 
     args = list(words)  # the parser takes them off one by one
     paged = args[:1] != ["--no-pager"]
     args = args if paged else args[1:]
-    io.Streams.begin(args, paged=paged)
+    streams.Streams.begin(args, paged=paged)
     path = os.environ.get("CTXKIT_LOG")
     if path and path != os.devnull and args and args[0] in COMMANDS:
         from ctxkit.cli.metering import metered
@@ -35,7 +35,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _run(args: list[str]) -> int:
-    from ctxkit.cli import io
+    from ctxkit.cli.terminal import streams
 
     try:
         try:
@@ -51,32 +51,32 @@ def _run(args: list[str]) -> int:
                 command, rest, name = program_parser(), args or ["--help"], "ctxkit"
             with command.make_context(name, rest) as context:
                 status = command.invoke(context)
-            io.flush()
+            streams.flush()
             return status if isinstance(status, int) else ExitCode.DONE
         except HelpAsked as asked:
             from ctxkit.cli.page_view import show
 
             show(asked.name)
-            io.flush()
+            streams.flush()
             return ExitCode.DONE
         except typer.Exit as stop:
-            io.flush()
+            streams.flush()
             return int(stop.exit_code)
     except (Exception, KeyboardInterrupt) as error:
-        from ctxkit.cli import failing
+        from ctxkit.cli.terminal import error_report
 
-        return failing.rendered(error)
+        return error_report.rendered(error)
     finally:
-        io.end()
+        streams.end()
 
 
 def main() -> None:
     """The entry point of the console script."""
     gc.disable()  # reading leaves no cycles, and looking for some among a growing million of messages takes long
-    if 1 in fds.fill():
-        from ctxkit.cli import failing
+    if 1 in descriptors.fill():
+        from ctxkit.cli.terminal import error_report
 
-        status = failing.no_output()
+        status = error_report.no_output()
     else:
         status = run(_words())
     os._exit(status)  # both streams were flushed, nothing else is open; taking a million messages apart takes a while

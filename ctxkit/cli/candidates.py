@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ctxkit.cli.pages import Parameter
 from ctxkit.cli.registry import COMMANDS
-from ctxkit.cli.safe import clip, safe
+from ctxkit.cli.terminal.safe_text import clip, safe
 
 LARGEST = 128 << 20
 """Bytes of a log that is looked into."""
@@ -140,7 +140,7 @@ def _marks(log: Any) -> Iterator[Candidate]:
 
 
 def _ops(log: Any) -> Iterator[Candidate]:
-    from ctxkit.cli.op_view import what
+    from ctxkit.cli.terminal.op_view import what
 
     state = log.state()
     for entry in reversed(state.ledger.entries):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
+from ctxkit.cli.terminal import streams
 
 
 @takes(Reading)
@@ -15,4 +15,4 @@ def command(log: LogArgument = "-", *, reading: Reading) -> None:
     does for a native log, whose ops are in it.
     """
     target = opened(log, reading, command="cat")
-    io.out_bytes(target.merged())
+    streams.out_bytes(target.merged())

@@ -9,10 +9,10 @@ import msgspec
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io, layout
-from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.cli.terminal.style import Ink
 from ctxkit.errors import ExitCode, Usage
 from ctxkit.formats.base import Proofs
 from ctxkit.logfile.chain import head as head_of
@@ -56,33 +56,33 @@ def command(
         told += wrong
     for finding in told:
         if reading.json:
-            io.out_json(msgspec.to_builtins(finding))
+            streams.out_json(msgspec.to_builtins(finding))
         else:
             spans: list[str | Ink] = [Ink(finding.where, "bold"), ": "] if finding.where != finding.code else []
             code = Ink(finding.code, "yellow" if finding.note else "red")
-            io.out(f"{target.opening.name}: ", *spans, code, f": {finding.text}", hang=2)
+            streams.out(f"{target.opening.name}: ", *spans, code, f": {finding.text}", hang=2)
     if proofs.requests and reading.json:
         unproved = [{"where": f"line {o.line}", "request": o.request, "text": o.text} for o in proofs.unproved]
         found = {"requests": proofs.requests, "proved": proofs.proved, "messages": proofs.messages}
-        io.out_json({**found, "given": proofs.given, "unproved": unproved})
+        streams.out_json({**found, "given": proofs.given, "unproved": unproved})
     elif proofs.requests:
         for line in _proved(proofs):
-            io.out(line, hang=2)
+            streams.out(line, hang=2)
     now = head_of(target)
     if now is not None and reading.json:
-        io.out_json({"head": str(now), "ops": len(target.ledger.entries)})
+        streams.out_json({"head": str(now), "ops": len(target.ledger.entries)})
     elif now is not None:
-        io.out(f"head: {now}", hang=2)
-    io.flush()
+        streams.out(f"head: {now}", hang=2)
+    streams.flush()
     if since is not None:
         came = len(target.ledger.entries) - since.number
-        io.say(f"the head is that of op {since.number} ({since.name}); {layout.count(came, 'op')} came since")
+        streams.say(f"the head is that of op {since.number} ({since.name}); {layout.count(came, 'op')} came since")
     findings = [one for one in told if not one.note]
     notes = f", {layout.count(len(told) - len(findings), 'note')}" if len(told) > len(findings) else ""
     ops, messages = layout.count(len(target.ledger.entries), "op"), layout.count(len(target.messages), "message")
-    io.say(f"{messages}, {ops}: {layout.count(len(findings), 'problem') if findings else 'nothing'} found{notes}")
+    streams.say(f"{messages}, {ops}: {layout.count(len(findings), 'problem') if findings else 'nothing'} found{notes}")
     if way := _way_out(target):
-        io.say(Ink("hint:", "dim"), f" {way}")
+        streams.say(Ink("hint:", "dim"), f" {way}")
     return int(ExitCode.NO) if findings else int(ExitCode.DONE)
 
 
@@ -104,13 +104,13 @@ def _accept(log: Log) -> None:
     if sidecar is None:
         raise Usage("a stream has no sidecar to note a break in: nothing was changed", "name a log, or --sidecar DIR")
     if not found and not undone:
-        io.say("there is no break of the chain to accept: nothing was changed")
+        streams.say("there is no break of the chain to accept: nothing was changed")
         return
     from ctxkit.store.accepted import accept
 
     accept(sidecar, [*(one.key for one in found), *undone])
     also = f" and {layout.count(len(undone), 'undone op')}" if undone else ""
-    io.say(f"{layout.count(len(found), 'break')} of the chain{also} accepted")
+    streams.say(f"{layout.count(len(found), 'break')} of the chain{also} accepted")
 
 
 def _proved(proofs: Proofs) -> Iterator[str]:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
+from ctxkit.cli.terminal import streams
 from ctxkit.errors import Usage
 from ctxkit.snapshots.trigger_rules import SPOKEN
 
@@ -45,11 +45,11 @@ def command(
     found = target.checkpoint(label, auto=auto, also=also or ())
     if reading.json:
         kept = {} if found is None else {**found.kept.body, "path": str(found.path)}
-        io.out_json({**kept, "new": found is not None and found.new, "said": target.said})
+        streams.out_json({**kept, "new": found is not None and found.new, "said": target.said})
     elif found is not None:
-        io.out(found.id)
+        streams.out(found.id)
     for warning in target.warned:
-        io.warn(warning)
+        streams.warn(warning)
     for note in target.notes:
-        io.say(note)
+        streams.say(note)
     finish_reading(target, target.said)

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io
 from ctxkit.cli.amounts import tokens
 from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import CHANGED, asked, words_given, write
+from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadSummary, CtxkitError, ExitCode
@@ -70,11 +70,11 @@ def command(
     def action(found: Log) -> Op | None:
         text = None if summary is None else words_given(found, "--summary", summary, after=CHANGED, refused=BadSummary)
         try:
-            with io.progress("Condensing context", "") as step:
+            with streams.progress("Condensing context", "") as step:
                 op = found.compact(
                     asked(found, numbers, selecting), target=target, budget=tokens("--budget", budget),
                     keep_last=keep_last, keep_steps=keep_steps, strategy=strategy, summary=text, force=force,
-                    summary_model=asks, fast=fast, fallback=not no_fallback, hooks=Hooks(tell=io.say, step=step),
+                    summary_model=asks, fast=fast, fallback=not no_fallback, hooks=Hooks(tell=streams.say, step=step),
                 )  # fmt: skip
         except CtxkitError as error:
             made = found.compacted.found.op if found.compacted is not None else None
@@ -83,7 +83,7 @@ def command(
                 _keep(found, words, error)
             raise
         if found.compacted is not None and (why := found.compacted.found.op.fallback):
-            io.warn(f"{why}: rules made the summary")
+            streams.warn(f"{why}: rules made the summary")
         return op
 
     write(log, reading, writing, "compact", action, thread=selecting.thread, report=_report)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ctxkit.cli import io
 from ctxkit.cli.candidates import FILES, NOTHING, Candidate, Found, TooSlow, commands, for_parameter, found, in_time
 from ctxkit.cli.pages import Page, Parameter, overview, page
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.shellwords import BREAKS, fitted, split
+from ctxkit.cli.terminal import streams
 
 
 def answer(words: Sequence[str]) -> int:
@@ -26,8 +26,8 @@ def answer(words: Sequence[str]) -> int:
             lines = list(_lines(words))
     except (Exception, TooSlow):  # nothing may be said here, and nothing was changed
         lines = []
-    io.out_bytes(line.encode("utf-8") + b"\n" for line in lines)
-    io.flush()
+    streams.out_bytes(line.encode("utf-8") + b"\n" for line in lines)
+    streams.flush()
     return 0
 
 

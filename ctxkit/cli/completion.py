@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import io
+from ctxkit.cli.terminal import streams
 
 SCRIPTS = Path(__file__).with_name("shells")
 """The wheel ships the same files where shells look for them."""
@@ -41,10 +41,10 @@ def command(
 
     An installation into a prefix in which shells look, such as /usr/local, has brought these files already.
     """
-    io.Streams.quiet = quiet
+    streams.Streams.quiet = quiet
     script = (SCRIPTS / FILES[shell]).read_bytes()
     if json:
-        io.out_json({"shell": shell.value, "file": FILES[shell], "script": script.decode("utf-8")})
+        streams.out_json({"shell": shell.value, "file": FILES[shell], "script": script.decode("utf-8")})
     else:
-        io.out_bytes([script])
-    io.flush()
+        streams.out_bytes([script])
+    streams.flush()

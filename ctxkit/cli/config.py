@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxkit.cli import io
-from ctxkit.cli.origins import listed, near
 from ctxkit.cli.params import JsonOption, LogArgument, QuietOption, SidecarOption, StrictOption
 from ctxkit.cli.run import typed, zoned_alone
+from ctxkit.cli.terminal import streams
+from ctxkit.cli.terminal.config_view import listed, near
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
 from ctxkit.logfile.config import Change, Configured, as_typed, overridden
 from ctxkit.store.config import Setting
@@ -44,7 +44,7 @@ def command(
     `show` says where each value comes from: file and line, environment or default. `set` keeps comments, order and
     formatting of the file. The log itself is not read. - shows what holds for a log on standard input.
     """
-    io.Streams.quiet = quiet
+    streams.Streams.quiet = quiet
     given = [word for word in (action, key, value) if word is not None]
     if user and (log in ACTIONS or log == "-"):
         given = given if log == "-" else [log, *given]
@@ -78,9 +78,9 @@ def _get(found: Configured, name: str, *, json: bool) -> None:
     setting = found.get(name)
     _notices(found)
     if json:
-        io.out_json(_json(name, setting))
+        streams.out_json(_json(name, setting))
     else:
-        io.out(as_typed(setting))
+        streams.out(as_typed(setting))
 
 
 def _show(found: Configured, *, only_set: bool, json: bool) -> None:
@@ -89,24 +89,24 @@ def _show(found: Configured, *, only_set: bool, json: bool) -> None:
     rows = [(name, one) for name, one in config.every() if not (only_set and one.origin == "default")]
     if json:
         for name, setting in rows:
-            io.out_json(_json(name, setting))
+            streams.out_json(_json(name, setting))
     else:
         for line in listed(rows):
-            io.out(*line)
-    io.flush()
+            streams.out(*line)
+    streams.flush()
     _fail(config.errors)
 
 
 def _notices(found: Configured) -> None:
     for notice in found.notices:
-        io.warn(notice)
+        streams.warn(notice)
 
 
 def _fail(errors: list[CtxkitError]) -> None:
     """All that is wrong, on stderr, and the exit status of the last."""
     for error in errors[:-1]:
-        io.tell(f"ctxkit: {error.message}")
-        io.tell(f"hint: {error.hint}") if error.hint else None
+        streams.tell(f"ctxkit: {error.message}")
+        streams.tell(f"hint: {error.hint}") if error.hint else None
     if errors:
         raise errors[-1]
 
@@ -135,12 +135,12 @@ def _say(change: Change, *, dry_run: bool, json: bool) -> None:
     )
     if json:
         values = {"before": _plain(change.before), "after": _plain(change.after)}
-        io.out_json({"key": change.key, "file": str(change.file), **values, "dry_run": dry_run})
-    io.flush()
+        streams.out_json({"key": change.key, "file": str(change.file), **values, "dry_run": dry_run})
+    streams.flush()
     place = near(str(change.file))
-    io.say(f"Dry run, nothing was written. Without it: {said} ({place})" if dry_run else f"{said} ({place})")
+    streams.say(f"Dry run, nothing was written. Without it: {said} ({place})" if dry_run else f"{said} ({place})")
     for wrong in change.left:
-        io.say(f"ctxkit: still wrong: {wrong}")
+        streams.say(f"ctxkit: still wrong: {wrong}")
     variable = None if change.after is None else overridden(change.key, os.environ)
     if variable:
-        io.say(f"ctxkit: {variable} is set and counts before it")
+        streams.say(f"ctxkit: {variable} is set and counts before it")

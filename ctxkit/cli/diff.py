@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io, layout
-from ctxkit.cli.differences import as_json, lines, stat
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.cli.terminal.diff_view import as_json, lines, stat
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.explain.diff import Diff
 from ctxkit.explain.revisions import MARK, SNAPSHOT
@@ -66,19 +66,19 @@ def command(
     counter = not no_tokens and stat_only
     if reading.json:
         for value in as_json(found, names, full=full, tokens=counter, differences=not stat_only):
-            io.out_json(value)
+            streams.out_json(value)
     else:
         for spans in stat(found, tokens=counter) if stat_only else lines(found, names, around=around, full=full):
-            io.out(*spans)
-    io.flush()
+            streams.out(*spans)
+    streams.flush()
     sides = zip(names, (found.a, found.b), strict=True)
     warnings = [(name, warning) for name, side in sides for warning in side.state.warnings]
     for name, warning in dict.fromkeys(warnings):
         among = "standard input" if name == "-" else name
-        io.warn(f"{among}: {warning}" if names[0] != names[1] else warning)
+        streams.warn(f"{among}: {warning}" if names[0] != names[1] else warning)
     if not found.one_log and (parted := parting(found.a.log, found.b.log)):
-        io.say(parted)
-    io.say(_summary(found))
+        streams.say(parted)
+    streams.say(_summary(found))
     return int(ExitCode.NO) if found.differs else int(ExitCode.DONE)
 
 
@@ -116,7 +116,7 @@ def _is_log(word: str) -> bool:
 
 
 def _opened(log: str, reading: Reading, agent: str | None, thread: str | None) -> Log:
-    found = opened(log, reading, command="diff", streams=True)
+    found = opened(log, reading, command="diff", devices=True)
     found.lens_agent, found.lens_thread = agent, thread
     return found
 

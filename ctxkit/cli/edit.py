@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import CHANGED, asked, finish_reading, opened, words_given, write
+from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
 from ctxkit.errors import BadDraft, CtxkitError, ExitCode, Usage
 from ctxkit.formats.bodies import batched
@@ -60,7 +60,7 @@ def command(
     def action(target: Log) -> Op | None:
         if apply is not None:
             return _applied(target, apply)
-        from ctxkit.cli import editor
+        from ctxkit.cli.terminal import editor
 
         return editor.edit(target, asked(target, numbers, selecting), only_context=only_context)
 
@@ -101,7 +101,7 @@ def _print(target: Log, numbers: list[str] | None, selecting: Selecting, reading
 
     editing = Editing.of(target, asked(target, numbers, selecting), only_context=only_context)
     if reading.json:
-        io.out_json({"draft": editing.text})
+        streams.out_json({"draft": editing.text})
     else:
-        io.out_bytes(Spool(batched(piece.encode("utf-8") for piece in editing.pieces())))
+        streams.out_bytes(Spool(batched(piece.encode("utf-8") for piece in editing.pieces())))
     finish_reading(target)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io, layout
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened
+from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
 from ctxkit.export.request import Exported, outdated
@@ -103,7 +103,7 @@ def command(
         raise Usage("-o needs the name of a file or a folder")
     target = opened(log, reading, looking, command="export", thread=thread)
     target.opening.reader.release()  # nothing is appended
-    if output is None and io.same_as_stdout(target.opening.path):
+    if output is None and streams.same_as_stdout(target.opening.path):
         text = f"standard output is {target.opening.name} itself: nothing was written"
         raise CannotCreate(text, "another file; >> would add an export to the log that it is made of")
     target.lens_agent, target.lens_thread = agent, thread
@@ -123,7 +123,7 @@ def command(
     own = target.opening.format.name == aim.name and aim.kind == "session"
 
     def made(log: Log) -> Exported | Written:
-        with io.progress(f"exporting {log.opening.name}", "messages") as step:
+        with streams.progress(f"exporting {log.opening.name}", "messages") as step:
             if aim.kind == "session":
                 return log.session(
                     aim.name, keep_id=keep_id, recount=recount, model=model, instructions=with_instructions,
@@ -150,13 +150,15 @@ def command(
     _print(output, found)
     _report(found.repairs)
     for line in found.refused:
-        io.warn(line + ("" if fits else "; --fit-images leaves out what is too much"))
+        streams.warn(line + ("" if fits else "; --fit-images leaves out what is too much"))
     if isinstance(found, Written):
-        io.say(f"session {found.id}")
+        streams.say(f"session {found.id}")
         if recount is not False and outdated(target, aim.name):
-            io.say("the usage in its replies is estimated anew, for the context as it is now; --no-recount keeps it")
+            streams.say(
+                "the usage in its replies is estimated anew, for the context as it is now; --no-recount keeps it"
+            )
         elif outdated(target, aim.name):
-            io.say("its replies keep what their provider counted, of the context before, as --no-recount asks")
+            streams.say("its replies keep what their provider counted, of the context before, as --no-recount asks")
     finish_reading(target, layout.count(found.count, found.unit if isinstance(found, Exported) else "message"))
 
 
@@ -176,7 +178,7 @@ def _print(output: str | None, made: Exported | Written) -> None:
 def _leave(output: str | None, name: str, pieces: Iterable[bytes]) -> None:
     """To standard output or into a new file; in a folder the file gets the name that its program looks for."""
     if output is None:
-        io.out_bytes(pieces)
+        streams.out_bytes(pieces)
         return
     path = Path(output)
     if output.endswith("/") and not path.is_dir():
@@ -184,11 +186,11 @@ def _leave(output: str | None, name: str, pieces: Iterable[bytes]) -> None:
     if name and path.is_dir():
         path /= name
     create(path, pieces)
-    io.say(f"wrote {path}")
+    streams.say(f"wrote {path}")
 
 
 def _report(repairs: Repairs) -> None:
     from ctxkit.export.request import told
 
     for line in told(repairs):
-        io.say(line)
+        streams.say(line)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import io
 from ctxkit.cli.page_view import as_json, show
 from ctxkit.cli.pages import overview, page
 from ctxkit.cli.registry import COMMANDS, unknown
+from ctxkit.cli.terminal import streams
 
 
 def command(
@@ -24,10 +24,10 @@ def command(
 
     The same as `ctxkit COMMAND --help`. --json prints it as a JSON object.
     """
-    io.Streams.quiet = quiet
+    streams.Streams.quiet = quiet
     if name is not None and name not in COMMANDS:
         raise unknown(name)
     if json:
-        io.out_json(as_json(page(name) if name else overview()))
+        streams.out_json(as_json(page(name) if name else overview()))
     else:
         show(name)

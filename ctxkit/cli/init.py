@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import io
 from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption
+from ctxkit.cli.terminal import streams
 from ctxkit.errors import CannotCreate, CtxkitError, NoSuchLog, Usage
 from ctxkit.store.append import create_log
 from ctxkit.store.profiles import profile
@@ -29,7 +29,7 @@ def command(
 
     A file that is there already is never touched (exit 73).
     """
-    io.Streams.quiet = quiet
+    streams.Streams.quiet = quiet
     if log == "-":
         raise Usage("init needs the path of the log to create", "ctxkit init chat.jsonl")
     if not log:
@@ -51,6 +51,6 @@ def command(
         error.message += f"; the log {path} was created, without a config"
         raise
     if json:
-        io.out_json({"log": str(path), "sidecar": folder, "profile": chosen})
-    io.flush()
-    io.say(f"Created {path} and {folder} (profile {chosen}).")
+        streams.out_json({"log": str(path), "sidecar": folder, "profile": chosen})
+    streams.flush()
+    streams.say(f"Created {path} and {folder} (profile {chosen}).")

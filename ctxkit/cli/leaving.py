@@ -12,10 +12,10 @@ from typing import Annotated, NamedTuple
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io, layout, render
-from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import Reading, Selecting, Writing
 from ctxkit.cli.run import asked, criteria_text, write
+from ctxkit.cli.terminal import layout, message_view, streams
+from ctxkit.cli.terminal.style import Ink
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Name, Names
@@ -98,22 +98,22 @@ def consent(
     """
     ends = yes or log.dry_run
     if not ends or not (reading.quiet or reading.json):
-        tell = io.say if ends else io.tell  # --quiet or not: who is asked sees what about
+        tell = streams.say if ends else streams.tell  # --quiet or not: who is asked sees what about
         for line in preview():
             tell(*line)
     if ends:
         return False
     if not asks:
         raise Usage("a model chose what stays, and everything else would leave: nothing was changed", "say --yes")
-    if not io.on_terminal():
+    if not streams.on_terminal():
         raise Usage("messages were chosen by criteria and nobody can be asked: nothing was changed", "say --yes")
-    if not io.ask(question):
+    if not streams.ask(question):
         raise NothingChanges("not confirmed: nothing was changed")
     return True
 
 
 def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
-    """The lines of the preview, as spans for `io.say`."""
+    """The lines of the preview, as spans for `streams.say`."""
     state = log.state()
     leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
     from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
@@ -153,7 +153,7 @@ def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
 
 def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:
     """Runs of `names` with a line each; where they were chosen for what they are about, with the best score of each."""
-    columns = io.Streams.err_columns or layout.width()
+    columns = streams.Streams.err_columns or layout.width()
     roomy = columns >= layout.ROOMY
     state = log.state()
     runs = list(_runs(names))
@@ -165,7 +165,7 @@ def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:
             score = "" if best is None else f"{best} %"
             size += f"{score:>5}  " if roomy else f"{score} " if score else ""
         room = columns - len(ids) - len(size)
-        yield [Ink(ids, "bold"), size, render.one_line(log.full(entry(state, run[0])), max(0, room))]
+        yield [Ink(ids, "bold"), size, message_view.one_line(log.full(entry(state, run[0])), max(0, room))]
     if len(runs) > SHOWN:
         yield [f"… {len(runs) - SHOWN} more ranges"]
 

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io, layout
-from ctxkit.cli.op_view import as_json, line, table
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.cli.terminal.op_view import as_json, line, table
 from ctxkit.core.chain import links
 from ctxkit.core.ended import ended
 from ctxkit.core.state import State
@@ -43,9 +43,9 @@ def command(
     digests = links(state.ledger.entries) if reading.json else []
     for entry in state.ledger.entries:
         if reading.json:
-            io.out_json({**as_json(over, entry), "digest": digests[entry.number - 1]})
+            streams.out_json({**as_json(over, entry), "digest": digests[entry.number - 1]})
         else:
-            io.out(*line(state, over, entry), hang=5)
+            streams.out(*line(state, over, entry), hang=5)
     finish_reading(target, _counted(state))
 
 
@@ -60,10 +60,10 @@ def _tokens(target: Log, *, json: bool) -> None:
         for change in changes:
             sizes = {key: size and size.tokens for key, size in (("before", change.before), ("after", change.after))}
             own = {**as_json(over, change.op), "digest": digests[change.op.number - 1]}
-            io.out_json({**own, "tokens": {**sizes, "counter": found.counter}})
+            streams.out_json({**own, "tokens": {**sizes, "counter": found.counter}})
     else:
         for spans in table(state, changes, layout.breadth()):
-            io.out(*spans, hang=5)
+            streams.out(*spans, hang=5)
     finish_reading(target, f"{_counted(state)}; tokens: {found.counter}")
 
 

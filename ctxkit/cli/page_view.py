@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ctxkit.cli import io, layout
-from ctxkit.cli.ink import Ink
 from ctxkit.cli.pages import Page, Parameter, overview, page
-from ctxkit.cli.safe import cells
-from ctxkit.cli.wrap import wrapped
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.cli.terminal.safe_text import cells
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.wrap import wrapped
 
 TERM = 24
 """Cells of the first column, where there is room for two."""
@@ -22,7 +22,7 @@ Line = list[str | Ink]
 def show(name: str | None) -> None:
     """Print the help of a command, or of the program."""
     for line in lines(page(name) if name else overview(), layout.width()):
-        io.out(*line)
+        streams.out(*line)
 
 
 def as_json(found: Page) -> dict[str, object]:

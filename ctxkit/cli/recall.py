@@ -10,12 +10,12 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.changes.recall import recall
-from ctxkit.cli import layout
-from ctxkit.cli.ink import Ink
 from ctxkit.cli.leaving import consent, listing
 from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
 from ctxkit.cli.run import asked, write
 from ctxkit.cli.searching import Run, Searching, criteria, deadline, look, needle
+from ctxkit.cli.terminal import layout
+from ctxkit.cli.terminal.style import Ink
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Recall

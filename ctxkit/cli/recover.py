@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import aftermath, io, layout
 from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
+from ctxkit.cli.terminal import layout, recovery_view, streams
 from ctxkit.core.ops import Op
 from ctxkit.errors import NothingChanges, Usage
 from ctxkit.recovery.recover import Recovery, To, recovery
@@ -55,7 +55,7 @@ def command(
         return _recovered(target, found[0], point, json=reading.json, asked=not (yes or to or target.dry_run))
 
     def report(target: Log, op: Mapping[str, Any] | None) -> dict[str, Any]:
-        return aftermath.as_json(target, found[0], op)
+        return recovery_view.as_json(target, found[0], op)
 
     found: list[Recovery] = []
     write(log, reading, writing, "recover", action, report=report, damage=False)
@@ -78,7 +78,7 @@ def _recovered(log: Log, found: Recovery, to: To | None, *, json: bool, asked: b
         _tell(log, found, json=json, points=False)
         return op
     piped = log.opening.path is None
-    keys = _keys(found) if found.open is not None and not piped and not json and io.on_terminal() else ""
+    keys = _keys(found) if found.open is not None and not piped and not json and streams.on_terminal() else ""
     _tell(log, found, json=json, points=not keys)
     if keys:
         chosen = _asked(found, keys)
@@ -88,18 +88,18 @@ def _recovered(log: Log, found: Recovery, to: To | None, *, json: bool, asked: b
     if found.sound:
         return log.recover(None)
     if json:
-        (io.err_json if piped else io.out_json)(aftermath.as_json(log, found, None))
+        (streams.err_json if piped else streams.out_json)(recovery_view.as_json(log, found, None))
     raise NothingChanges(f"{log.opening.name}: {_words(found)}: nothing was changed", _hint(found))
 
 
 def _tell(log: Log, found: Recovery, *, json: bool, points: bool = True) -> None:
     """On standard output, unless that has something else."""
-    for line in () if json else aftermath.lines(log, found, points=points):
+    for line in () if json else recovery_view.lines(log, found, points=points):
         if log.opening.path is None or log.dry_run:
-            io.say(*line)
+            streams.say(*line)
         else:
-            io.out(*line, hang=2)
-    io.flush()
+            streams.out(*line, hang=2)
+    streams.flush()
 
 
 def _keys(found: Recovery) -> str:
@@ -111,15 +111,15 @@ def _keys(found: Recovery) -> str:
 def _asked(found: Recovery, keys: str) -> To | None:
     """Which point somebody wants; None for none."""
     if found.checkpoint is not None:
-        io.tell(f"Resume from checkpoint? {aftermath.named(found.checkpoint)}")
-        io.tell(f"y  exactly its context: {layout.count(found.checkpoint.message_count, 'message')}")
+        streams.tell(f"Resume from checkpoint? {recovery_view.named(found.checkpoint)}")
+        streams.tell(f"y  exactly its context: {layout.count(found.checkpoint.message_count, 'message')}")
     else:
-        io.tell("Go back?")
+        streams.tell("Go back?")
     for point in found.points:
         if point.count:
-            io.tell(f"{point.to[0]}  {aftermath.told(point)}")
-    io.tell("n  nothing changes")
-    return KEYS.get(io.choose(keys + "n"))
+            streams.tell(f"{point.to[0]}  {recovery_view.told(point)}")
+    streams.tell("n  nothing changes")
+    return KEYS.get(streams.choose(keys + "n"))
 
 
 def _words(found: Recovery) -> str:

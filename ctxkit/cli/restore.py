@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Reading, Writing, takes
 from ctxkit.cli.run import write
+from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import Kept
 from ctxkit.errors import BadSnapshot, NothingChanges, Usage
@@ -63,14 +63,14 @@ def _consent(log: Log, kept: Kept, *, yes: bool) -> None:
     asks = bool(reasons) and not (yes or log.dry_run or log.opening.path is None)
     for reason in reasons:
         if asks:
-            io.tell(reason)
+            streams.tell(reason)
         else:
-            io.warn(reason)
+            streams.warn(reason)
     if not asks:
         return
-    if not io.on_terminal():
+    if not streams.on_terminal():
         raise Usage("nobody can be asked whether to bring it in all the same: nothing was changed", "say --yes")
-    if not io.ask("Bring it in all the same?"):
+    if not streams.ask("Bring it in all the same?"):
         raise NothingChanges("not confirmed: nothing was changed")
 
 

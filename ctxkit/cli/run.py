@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io
 from ctxkit.cli.amounts import room, tokens
 from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Sending, Writing
+from ctxkit.cli.terminal import streams
 from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.ops import Op, sealed
 from ctxkit.core.select import Selection
@@ -44,23 +44,23 @@ REPORTED = 10
 
 def opened(
     log: str, reading: Reading, looking: Looking | None = None, *, command: str = "", report: bool = True,
-    before: Callable[[Source], None] | None = None, streams: bool = False, thread: str | None = None,
+    before: Callable[[Source], None] | None = None, devices: bool = False, thread: str | None = None,
     tolerant: bool = False,
 ) -> Log:  # fmt: skip
     """The log that the first argument names. Raises what `Log.open` raises, with a hint where a label was meant.
 
     `thread`: what is asked for; one that the log does not have may be an agent's log beside it, which is opened then.
     `tolerant`: mistakes of config files are kept in `config.errors`; those of the environment are raised.
-    `streams`: /dev/null is a log without messages, and /dev/fd/N, the shell's <(...), is read as standard input is.
+    `devices`: /dev/null is a log without messages, and /dev/fd/N, the shell's <(...), is read as standard input is.
     """
-    io.Streams.quiet = reading.quiet
+    streams.Streams.quiet = reading.quiet
     if not log:
         raise NoSuchLog("the name of the log is empty", "is a shell variable unset?")
     try:
         source = _stdin(command) if log == "-" else log
-        if streams and (log == os.devnull or log.startswith("/dev/fd/")):
+        if devices and (log == os.devnull or log.startswith("/dev/fd/")):
             source = _stream(log)
-        with io.progress(f"reading {'standard input' if log == '-' else os.path.basename(log)}") as step:
+        with streams.progress(f"reading {'standard input' if log == '-' else os.path.basename(log)}") as step:
             found = Log.open(
                 source, sidecar=reading.sidecar, conversation=reading.conversation, format=reading.from_,
                 strict=reading.strict, progress=step, before=before, tolerant=tolerant and not reading.strict,
@@ -76,15 +76,15 @@ def opened(
     if thread is not None and (agents := found.agents()):
         beside = _of_agent(found, thread, agents, reading)
         if beside is not None:
-            io.say(f"{thread} has a log of its own: {beside}")
+            streams.say(f"{thread} has a log of its own: {beside}")
             return opened(str(beside), reading, looking, command=command, report=report, before=before)
-    found.meter = io.Streams.meter
+    found.meter = streams.Streams.meter
     found.force = reading.force_replay
     zoned(found.config, utc=reading.utc)
     found.now = typed(reading.now)
     found.at = looking.at if looking and looking.at != NOW else None
     for notice in (*found.opening.notices, *found.config.notices):
-        io.warn(notice)
+        streams.warn(notice)
     if report:
         _report(found)
     if report or command == "status":
@@ -101,7 +101,7 @@ def _linked(log: Log, *, strict: bool) -> None:
     text = f"op {one.op} ({one.name}) {one.text}{more}"
     if strict:
         raise DamagedOp(f"{log.opening.name}: {text}", "ctxkit check explains; leave out --strict to go on")
-    io.warn(f"{text}: ctxkit check explains")
+    streams.warn(f"{text}: ctxkit check explains")
 
 
 def _of_agent(log: Log, thread: str, agents: dict[str, Path], reading: Reading) -> Path | None:
@@ -128,7 +128,7 @@ def _is_next_argument(command: str, word: str) -> bool:
 
 def with_dash(command: str, word: str) -> str:
     """The call as it was typed, with `-` in LOG's place; `word` is what stood there."""
-    words = io.Streams.words if io.Streams.words[:1] == (command,) else (command, word)
+    words = streams.Streams.words if streams.Streams.words[:1] == (command,) else (command, word)
     return shlex.join(["ctxkit", command, "-", *words[1:]])
 
 
@@ -154,9 +154,9 @@ def _report(log: Log) -> None:
     beside = str(opening.sidecar.ops_path) if opening.sidecar else ""
     for name, damage in ((opening.name, log.transcript.damage), (beside, opening.sidecar_damage)):
         for one in damage[:REPORTED]:
-            io.say(f"{name}:{one.line}: {one.code}: {one.text}")
+            streams.say(f"{name}:{one.line}: {one.code}: {one.text}")
         if len(damage) > REPORTED:
-            io.say(f"{name}: {len(damage) - REPORTED} more damaged places: ctxkit check")
+            streams.say(f"{name}: {len(damage) - REPORTED} more damaged places: ctxkit check")
 
 
 def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Selection:
@@ -168,13 +168,13 @@ def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Sele
             from ctxkit import when
 
             read = when.moment if key == "since" else when.until
-            times[key] = read(text, log.reference(), io.clock().zone)
+            times[key] = read(text, log.reference(), streams.clock().zone)
     if selecting.grep is not None:
         from ctxkit.cli.deadline import Deadline
 
         log.limit = Deadline(selecting.grep)
     model = selecting.model if selecting.about is not None or "model" not in getattr(selecting, "own", ()) else None
-    log.ranked.warn, log.ranked.tell, log.ranked.step = io.warn, io.say, _looks_through
+    log.ranked.warn, log.ranked.tell, log.ranked.step = streams.warn, streams.say, _looks_through
     return Selection(
         ids=tuple(numbers or ()), last=selecting.last, role=selecting.role, tool=selecting.tool, grep=selecting.grep,
         since=times["since"], until=times["until"], agent=selecting.agent, thread=selecting.thread,
@@ -185,13 +185,13 @@ def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Sele
 
 def _looks_through(request: int, of: int) -> None:
     """A model is asked: on a terminal, where it takes more than one request, it is said how far that is."""
-    if of > 1 and io.Streams.err_columns:
-        io.say(f"Looking through the context… {request}/{of}")
+    if of > 1 and streams.Streams.err_columns:
+        streams.say(f"Looking through the context… {request}/{of}")
 
 
 def zoned(config: Config, *, utc: bool) -> None:
     """Take up the zone that times are typed and shown in; CTXKIT_NOW is typed, too."""
-    io.Streams.utc, io.Streams.zone = utc, config["time.zone"]
+    streams.Streams.utc, streams.Streams.zone = utc, config["time.zone"]
     setting = config.settings["now"]
     if setting.origin == "CTXKIT_NOW":
         config.settings["now"] = setting._replace(value=typed(setting.value))
@@ -199,7 +199,7 @@ def zoned(config: Config, *, utc: bool) -> None:
 
 def typed(text: str | None) -> str | None:
     """A time as it was typed, in UTC where it names no zone; anything else as it is: it is refused where it is used."""
-    return text if text is None or text in ("last", "wall") else with_zone(text, io.clock().zone)
+    return text if text is None or text in ("last", "wall") else with_zone(text, streams.clock().zone)
 
 
 def zoned_alone(*, utc: bool = False) -> None:
@@ -212,7 +212,7 @@ def zoned_alone(*, utc: bool = False) -> None:
 
 def now_of(log: Log) -> str:
     """What windows count from, in words, as the user's clock has it."""
-    return log.now_name(io.clock().whole)
+    return log.now_name(streams.clock().whole)
 
 
 def criteria_text(selecting: Selecting) -> str | None:
@@ -281,13 +281,13 @@ def words_given(
 
     if file != "-":
         return words_of(file, option, after, refused, largest)
-    taken = "the log" if log.opening.path is None else io.Streams.taken
+    taken = "the log" if log.opening.path is None else streams.Streams.taken
     if taken:
         text = f"standard input cannot be both {taken} and the {option.lstrip('-')}"
         raise Usage(text, f"name a log, or a file for {option}" if taken == "the log" else f"a file for {option}")
     if sys.stdin is None:
         raise Usage(f"{option} -: standard input is closed{after}", "a file with text, or -")
-    io.Streams.taken = f"the {option.lstrip('-')}"
+    streams.Streams.taken = f"the {option.lstrip('-')}"
     try:
         return decoded(_stdin("").read(largest + 1), largest)
     except ValueError as error:
@@ -301,18 +301,18 @@ def scored(log: Log) -> dict[str, int]:
 
 def finish_reading(log: Log, summary: str = "") -> None:
     """Warnings of the replay, and a closing line, on stderr; the result goes out first, as a terminal shows both."""
-    io.flush()
+    streams.flush()
     remark(log)
     for line in log.fitted.said if log.fitted is not None else ():
-        io.say(line)
+        streams.say(line)
     if summary:
-        io.say(summary)
+        streams.say(summary)
 
 
 def remark(log: Log, among: str = "") -> None:
     """Warnings of the replay. `among`: the log's name, where several are read."""
     for warning in (*log.state().warnings, *log.noticed):
-        io.warn(f"{among}: {warning}" if among else warning)
+        streams.warn(f"{among}: {warning}" if among else warning)
 
 
 def write(
@@ -327,7 +327,7 @@ def write(
     what --json prints of the op's body, None where there is no op; `damage`: the log's is told.
     """
     target = opened(log, reading, command=command, thread=thread, report=damage)
-    target.args = io.Streams.words
+    target.args = streams.Streams.words
     target.dry_run = writing.dry_run
     target.op_id = writing.op_id
     piped = target.opening.path is None
@@ -338,29 +338,29 @@ def write(
         op = action(target)
     except CtxkitError as error:
         if piped and error.code is ExitCode.NO and not isinstance(error, DoesNotFit):
-            io.out_bytes(target.copy_out())
-            io.flush()
+            streams.out_bytes(target.copy_out())
+            streams.flush()
         if error.code in UNCHANGED and not _SAYS_SO.search(error.message):
             error.message += ": nothing was changed"
         raise
     for warning in target.state().warnings:
-        io.warn(warning)
+        streams.warn(warning)
     for warning in target.warned:
-        io.warn(warning)
+        streams.warn(warning)
     for note in target.notes:
-        io.say(note)
+        streams.say(note)
     if op is not None and not (repeated or writing.dry_run or piped):
-        io.Streams.done = target.said
+        streams.Streams.done = target.said
     if piped:
-        io.out_bytes(target.copy_out())
+        streams.out_bytes(target.copy_out())
     body = None if op is None else target.ledger.by_id[op.id].body if repeated else sealed(op)
     scores = {"scores": scored(target)} if target.ranked.scores else {}
     if reading.json and report is not None:
-        (io.err_json if piped else io.out_json)(report(target, body) | scores)
+        (streams.err_json if piped else streams.out_json)(report(target, body) | scores)
     elif body is not None and (writing.dry_run or reading.json or repeated):
-        (io.err_json if piped else io.out_json)(body | scores)
+        (streams.err_json if piped else streams.out_json)(body | scores)
     elif reading.json:
-        (io.err_json if piped else io.out_json)({"op": None, "said": target.said})
-    io.flush()
+        (streams.err_json if piped else streams.out_json)({"op": None, "said": target.said})
+    streams.flush()
     dry = writing.dry_run and op is not None and not repeated
-    io.say(f"Dry run, nothing was appended. Without it: {target.said}" if dry else target.said)
+    streams.say(f"Dry run, nothing was appended. Without it: {target.said}" if dry else target.said)

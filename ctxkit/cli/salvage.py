@@ -8,9 +8,9 @@ import msgspec
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Reading, takes
 from ctxkit.cli.run import opened
+from ctxkit.cli.terminal import layout, streams
 from ctxkit.errors import CannotCreate, Usage
 from ctxkit.logfile.chain import head
 from ctxkit.recovery.records import soundness
@@ -42,28 +42,28 @@ def command(
     if output == "-" and reading.json:
         raise Usage("--json and -o - both need standard output", "name a file: -o NEW")
     target = opened(log, reading, command="salvage", report=False)
-    if output == "-" and io.same_as_stdout(target.opening.path):
+    if output == "-" and streams.same_as_stdout(target.opening.path):
         text = f"standard output is {target.opening.name} itself: nothing was written"
         raise CannotCreate(text, "another file: the log stays as it is")
     made = target.salvage()
-    with io.progress(f"salvaging {target.opening.name}"):
+    with streams.progress(f"salvaging {target.opening.name}"):
         if output == "-":
-            io.out_bytes(made.pieces)
+            streams.out_bytes(made.pieces)
         else:
             create(output, made.pieces)
     if reading.json:
         for one in made.ranges:
-            io.out_json(msgspec.to_builtins(one))
-        io.out_json({"records": made.records, "size": made.size, "left": made.left, "equal": not made.ranges})
+            streams.out_json(msgspec.to_builtins(one))
+        streams.out_json({"records": made.records, "size": made.size, "left": made.left, "equal": not made.ranges})
     else:
         for one in made.ranges:
-            io.say(_line(target.opening.name, one))
-    io.flush()
-    io.say(_summary(target, output, made))
+            streams.say(_line(target.opening.name, one))
+    streams.flush()
+    streams.say(_summary(target, output, made))
     if (before := head(target)) is not None:
-        io.say(f"head of {target.opening.name}: {before}")
+        streams.say(f"head of {target.opening.name}: {before}")
         if output != "-":
-            io.say(f"head of {output}: {head(Log.open(output))}")
+            streams.say(f"head of {output}: {head(Log.open(output))}")
     _sidecar(target, output)
 
 
@@ -90,4 +90,4 @@ def _sidecar(log: Log, output: str) -> None:
     if sidecar is None or log.native or sidecar.ops_size() is None:
         return
     to = "NEW" if output == "-" else output
-    io.say(f"its ops stay in {sidecar.ops_path}: a copy of that folder as {to}.ctxkit has them too")
+    streams.say(f"its ops stay in {sidecar.ops_path}: a copy of that folder as {to}.ctxkit has them too")

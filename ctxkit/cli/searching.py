@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import hits as printing
-from ctxkit.cli import io, layout
 from ctxkit.cli.params import Looking, Reading, Selecting
 from ctxkit.cli.run import asked, criteria_text, opened, remark
+from ctxkit.cli.terminal import layout, search_view, streams
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import (
     BadPattern,
@@ -87,7 +86,7 @@ class Run:
         self.gathered: int | None = None
         self.failed = ExitCode.NO
         self.lacking: Lacking | None = None
-        io.Streams.quiet = reading.quiet
+        streams.Streams.quiet = reading.quiet
         if self.many and reading.sidecar is not None:
             raise Usage("--sidecar is for one log, and more were named", "search them one by one, or leave it out")
         if searching.count and searching.files_with_matches:
@@ -97,17 +96,17 @@ class Run:
 
     def all(self) -> int:
         """Search all of them; the exit status."""
-        with io.progress("searching", "logs") as step:
+        with streams.progress("searching", "logs") as step:
             self.every(step)
         found, exchanges, days = self.totals
         names = self.searching.count or self.searching.files_with_matches
         if found and not names:
             more = " at least: --limit" if self.left == 0 else ""
             counted = f"{layout.count(exchanges, 'exchange')}, {layout.count(days, 'day')}"
-            io.flush()
-            io.say(f"{layout.count(found, 'hit')}{f' in {counted}' if exchanges else ''}{more}")
+            streams.flush()
+            streams.say(f"{layout.count(found, 'hit')}{f' in {counted}' if exchanges else ''}{more}")
         if self.lacking is not None:
-            io.flush()  # whoever reads it has all of it before words are learnt
+            streams.flush()  # whoever reads it has all of it before words are learnt
             self.lacking.learn()
         if not found and self.failed is ExitCode.NO and not names:
             where = ", ".join(self.places[:3]) + (", …" if len(self.places) > 3 else "")
@@ -139,7 +138,7 @@ class Run:
         if self.lacking is None:
             self.lacking = Lacking(self.needle, Words(user_cache(os.environ)))
         self.lacking.enter(folder)
-        with io.progress(f"searching {folder}", "files") as step:
+        with streams.progress(f"searching {folder}", "files") as step:
             for done, entry in enumerate(walk(folder)):
                 if self.left == 0:
                     return
@@ -222,9 +221,9 @@ class Run:
 
     def report(self, place: str, error: CtxkitError) -> None:
         """Say what is wrong with one log, and which one it is."""
-        io.settle()
+        streams.settle()
         text = error.message.partition("\n")[0] if isinstance(error, ManyConversations) else error.message
-        io.warn(text if place in text else f"{place}: {text}")
+        streams.warn(text if place in text else f"{place}: {text}")
         self.failed = error.code if self.failed is ExitCode.NO else self.failed
 
     def scan(self) -> Scan:
@@ -263,15 +262,15 @@ class Run:
                 name = f"{name}#{log.opening.conversation}"
             self.printed(name, log, hits)
         for n in search.unreadable:
-            io.say(f"{name}: message {n} cannot be searched: nested too deeply")
-        io.settle()
+            streams.say(f"{name}: message {n} cannot be searched: nested too deeply")
+        streams.settle()
         remark(log, name if self.many else "")
 
     def printed(self, name: str, log: Log, hits: Iterator[Hit]) -> None:
         """The hits of one log."""
         if self.reading.json:
             for hit in hits:
-                io.out_json(printing.as_json(log, hit))
+                streams.out_json(search_view.as_json(log, hit))
                 self.totals[0] += 1
             return
         first = next(hits, None)
@@ -279,9 +278,9 @@ class Run:
             return
         if self.many:
             if self.totals[0]:
-                io.out("")
-            io.out(printing.title(name))
-        found = printing.show(log, _before(first, hits), among=name if self.many else "")
+                streams.out("")
+            streams.out(search_view.title(name))
+        found = search_view.show(log, _before(first, hits), among=name if self.many else "")
         self.totals = [a + b for a, b in zip(self.totals, found, strict=True)]
 
     def counted(self, name: str, count: int) -> None:
@@ -292,16 +291,16 @@ class Run:
         self.totals[0] += count
         if self.searching.count:
             if self.reading.json:
-                io.out_json({"log": name, "count": count})
+                streams.out_json({"log": name, "count": count})
             else:
-                io.out(f"{name}:{count}" if self.many else str(count))
+                streams.out(f"{name}:{count}" if self.many else str(count))
         elif self.searching.files_with_matches and count:
             if self.reading.json:
-                io.out_json({"log": name})
+                streams.out_json({"log": name})
             elif self.searching.null:
-                io.out_bytes([os.fsencode(name) + b"\0"])
+                streams.out_bytes([os.fsencode(name) + b"\0"])
             else:
-                io.out(name)
+                streams.out(name)
 
     def kept(self, log: Log, search: Search) -> Iterator[Hit]:
         """The hits that the criteria and --state leave."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxkit.cli import io, roster
-from ctxkit.cli.layout import breadth, count, width
 from ctxkit.cli.params import JsonOption, QuietOption, UtcOption
 from ctxkit.cli.run import zoned
+from ctxkit.cli.terminal import session_list, streams
+from ctxkit.cli.terminal.layout import breadth, count, width
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.core.times import seconds
 from ctxkit.errors import CtxkitError, ExitCode, NothingMatched, Usage
@@ -55,7 +55,7 @@ def command(
     Without DIR those of Claude Code, Codex, pi, Gemini CLI and Copilot CLI are listed, as far as their folders are
     there. Sidecars whose log is gone are named on standard error; nothing is changed, ever. Exit 1 where there is none.
     """
-    io.Streams.quiet = quiet
+    streams.Streams.quiet = quiet
     if format is not None:
         registry.known(format)
     if null and json:
@@ -67,7 +67,7 @@ def command(
     zoned(config, utc=utc)
     moment = None if since is None else _moment(since, config)
     needle = None if grep is None else Needle(grep, regex=True)
-    with io.progress("looking for sessions", "files") as step:
+    with streams.progress("looking for sessions", "files") as step:
         found = find_sessions(places or None, agents=agents, progress=step)
     _reported(found)
     mentioned = None if needle is None else _mentioning(needle, places)
@@ -80,8 +80,8 @@ def command(
             _print(one, shown, null=null, json=json)
         shown += 1
     for path, error in found.failed:
-        io.settle()
-        io.warn(error.message if str(path) in error.message else f"{path}: {error.message}")
+        streams.settle()
+        streams.warn(error.message if str(path) in error.message else f"{path}: {error.message}")
     if not shown:
         if not found.sessions and found.failed:
             return found.failed[0][1].code
@@ -90,8 +90,8 @@ def command(
         raise NothingMatched(f"nothing found: {fits} in {where}")
     if pick:
         return _picked(offered, null=null, json=json)
-    io.flush()
-    io.say(count(shown, "session"))
+    streams.flush()
+    streams.say(count(shown, "session"))
     if mentioned is not None:
         mentioned.learn()
     return ExitCode.DONE
@@ -99,35 +99,35 @@ def command(
 
 def _picked(offered: list[Session], *, null: bool, json: bool) -> int:
     """Let one be chosen; what is printed of it is its path, as it is."""
-    from ctxkit.cli.picker import pick
+    from ctxkit.cli.terminal.picker import pick
 
-    one = pick(offered, io.drawn)
+    one = pick(offered, streams.drawn)
     if one is None:
         return ExitCode.NO
     if json:
-        io.out_json(roster.as_json(one))
+        streams.out_json(session_list.as_json(one))
     else:
-        io.out_bytes([os.fsencode(one.path) + (b"\0" if null else b"\n")])
+        streams.out_bytes([os.fsencode(one.path) + (b"\0" if null else b"\n")])
     return ExitCode.DONE
 
 
 def _print(one: Session, before: int, *, null: bool, json: bool) -> None:
     """One session, in the form that was asked for."""
     if null:
-        io.out_bytes([os.fsencode(one.path) + b"\0"])
+        streams.out_bytes([os.fsencode(one.path) + b"\0"])
     elif json:
-        io.out_json(roster.as_json(one))
+        streams.out_json(session_list.as_json(one))
     else:
         if before:
-            io.out("")
-        for line in roster.lines(one, width(), breadth()):
-            io.out(*line)
+            streams.out("")
+        for line in session_list.lines(one, width(), breadth()):
+            streams.out(*line)
 
 
 def _reported(found: Found) -> None:
     """Sidecars whose log is gone."""
     for folder in found.orphans:
-        io.say(f"{folder}: a sidecar whose log is gone")
+        streams.say(f"{folder}: a sidecar whose log is gone")
 
 
 def _mentioning(needle: Needle, places: list[str] | None) -> Mentioning:
@@ -172,4 +172,4 @@ def _moment(since: str, config: Config) -> float:
     from ctxkit import when
 
     named = seconds(config["now"])
-    return when.moment(since, time.time() if named is None else named, io.clock().zone)
+    return when.moment(since, time.time() if named is None else named, streams.clock().zone)

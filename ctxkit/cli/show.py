@@ -10,9 +10,9 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.changes import window
-from ctxkit.cli import io, layout, render, summaries
 from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
 from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, now_of, opened
+from ctxkit.cli.terminal import layout, message_view, streams, summary_view
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.board import LeftOut
 from ctxkit.core.context import Entry
@@ -59,9 +59,9 @@ def command(
     assembly, around = assembly_of(opened_log, assembling), NOTHING
     fit(opened_log, max_tokens, sending, assembly=assembly[0], status=assembly[1])
     if explain:
-        from ctxkit.cli import explaining
+        from ctxkit.cli.terminal import explain_view
 
-        finish_reading(opened_log, explaining.show(opened_log, wanted, assembly, json=reading.json))
+        finish_reading(opened_log, explain_view.show(opened_log, wanted, assembly, json=reading.json))
         return
     shown = opened_log.listed()
     if not wanted.empty:
@@ -75,7 +75,7 @@ def command(
         if isinstance(entry, Assembled):
             _assembled(entry, full=full, oneline=oneline, json=reading.json)
         elif reading.json:
-            io.out_json(as_json(opened_log, entry))
+            streams.out_json(as_json(opened_log, entry))
         elif oneline:
             _oneline(opened_log, entry, columns)
         else:
@@ -88,11 +88,11 @@ def command(
     finish_reading(opened_log, f"{counted}{_provided(state)}{unless}{also}")
     if held:
         for note in window.timeless(state):
-            io.say(note)
+            streams.say(note)
     if numbers and not shown:
         fitted = opened_log.fitted is not None and opened_log.fitted.said
         why = "--max-tokens off shows what was left out to fit" if fitted else "ctxkit why LOG N says what keeps it out"
-        io.say(f"none of these is in the context: {why}")
+        streams.say(f"none of these is in the context: {why}")
 
 
 def _provided(state: State) -> str:
@@ -101,7 +101,7 @@ def _provided(state: State) -> str:
         if entry.void:
             continue
         if entry.name == "edit":
-            from ctxkit.cli.op_view import what
+            from ctxkit.cli.terminal.op_view import what
 
             return f"; {what(state, entry)} by op {entry.number}"
         if (entry.name == "clear" and not entry.body.get("agent")) or entry.body.get("mode") == "replace":
@@ -124,7 +124,7 @@ def as_json(log: Log, entry: Entry) -> dict[str, Any]:
     """The machine form of one message: `n` (or `item`), `role`, `ts`, `parts`, and flags where they are set."""
     content = log.full(entry)
     state = log.state()
-    found: dict[str, Any] = render.named(entry.name, state.label(entry.name))
+    found: dict[str, Any] = message_view.named(entry.name, state.label(entry.name))
     moment = state.original(entry.name)
     found["role"] = content.role
     if moment is not None:
@@ -150,7 +150,7 @@ def as_json(log: Log, entry: Entry) -> dict[str, Any]:
 def _notes(log: Log, entry: Entry) -> str:
     state = log.state()
     if entry.item is not None and entry.item.summary:
-        return summaries.line(state, entry.item)
+        return summary_view.line(state, entry.item)
     if entry.item is not None and entry.item.origin is not None:
         return f"from {state.label(entry.item.origin)}"
     if isinstance(entry.name, ItemName):
@@ -165,19 +165,19 @@ def _print(log: Log, entry: Entry, *, full: bool, expand: bool) -> None:
     moment = state.original(entry.name)
     score = log.ranked.scores.get(entry.name)
     notes = ", ".join(filter(None, (_notes(log, entry), "" if score is None else f"{score} %")))
-    header = render.header(
+    header = message_view.header(
         state.label(entry.name), content.role, moment, name=content.name, protected=entry.protected, notes=notes
     )
-    io.out(*header, hang=4)
+    streams.out(*header, hang=4)
     closed = entry.item is not None and entry.item.summary and not expand
-    for line in render.body(content, full=full) if not closed or _is_short(content) else ():
-        io.out(f"    {line}" if line else "")
-    io.out("")
+    for line in message_view.body(content, full=full) if not closed or _is_short(content) else ():
+        streams.out(f"    {line}" if line else "")
+    streams.out("")
 
 
 def _is_short(content: Content) -> bool:
     """Whether a summary is one line itself."""
-    return "\n" not in "\n".join(render.body(content, full=True)).strip()
+    return "\n" not in "\n".join(message_view.body(content, full=True)).strip()
 
 
 def _assembled(one: Assembled, *, full: bool, oneline: bool, json: bool) -> None:
@@ -186,19 +186,19 @@ def _assembled(one: Assembled, *, full: bool, oneline: bool, json: bool) -> None
         from ctxkit.export.request import parts_json
 
         source = {"source": one.source} if one.source else {}
-        io.out_json({"assembled": one.kind, "role": one.role, **source, "parts": parts_json(one.content)})
+        streams.out_json({"assembled": one.kind, "role": one.role, **source, "parts": parts_json(one.content)})
     elif oneline:
-        io.out(*render.row("+", one.content, protected=False, columns=layout.width()))
+        streams.out(*message_view.row("+", one.content, protected=False, columns=layout.width()))
     else:
         notes = f"assembled: {one.kind}" + (f" {one.source}" if one.source else "")
-        io.out(*render.header("+", one.role, None, name=None, protected=False, notes=notes), hang=4)
-        for line in render.body(one.content, full=full):
-            io.out(f"    {line}" if line else "")
-        io.out("")
+        streams.out(*message_view.header("+", one.role, None, name=None, protected=False, notes=notes), hang=4)
+        for line in message_view.body(one.content, full=full):
+            streams.out(f"    {line}" if line else "")
+        streams.out("")
 
 
 def _oneline(log: Log, entry: Entry, columns: int) -> None:
     state, content = log.state(), log.full(entry)
     if entry.item is not None and entry.item.summary and not _is_short(content):
-        content = Content(content.role, [Text(summaries.line(state, entry.item))])
-    io.out(*render.row(state.label(entry.name), content, protected=entry.protected, columns=columns))
+        content = Content(content.role, [Text(summary_view.line(state, entry.item))])
+    streams.out(*message_view.row(state.label(entry.name), content, protected=entry.protected, columns=columns))

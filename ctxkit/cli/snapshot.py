@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io, layout
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, words_given
+from ctxkit.cli.terminal import layout, streams
 from ctxkit.content.gist import FAILED
 from ctxkit.errors import BadSummary
 from ctxkit.llm.hooks import Hooks
@@ -46,20 +46,20 @@ def command(
     target = opened(log, reading, looking, command="snapshot")
     target.opening.reader.release()  # nothing is appended
     words = None if summary is None else _words(target, summary)
-    with io.progress("Asking for a summary", "") as step:
+    with streams.progress("Asking for a summary", "") as step:
         taken = target.snapshot(
             description, tags=tag or (), all=all_, summary=words, summary_model=model, fast=fast,
-            hooks=Hooks(tell=io.say, step=step),
+            hooks=Hooks(tell=streams.say, step=step),
         )  # fmt: skip
     head = taken.kept.head
     if taken.path is None:
-        io.out_bytes(taken.pieces)
+        streams.out_bytes(taken.pieces)
     elif reading.json:
-        io.out_json({**taken.kept.body, "path": str(taken.path), "new": taken.new})
+        streams.out_json({**taken.kept.body, "path": str(taken.path), "new": taken.new})
     else:
-        io.out(taken.id)
+        streams.out(taken.id)
     if words is not None and head.summary == FAILED:
-        io.warn("the summary that was given is empty, and says so: the snapshot was taken all the same")
+        streams.warn("the summary that was given is empty, and says so: the snapshot was taken all the same")
     finish_reading(target, _said(taken))
 
 

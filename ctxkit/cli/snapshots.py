@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli import io, layout
-from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption, UtcOption
 from ctxkit.cli.run import zoned, zoned_alone
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.cli.terminal.style import Ink
 from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, Head
 from ctxkit.core.times import seconds
 from ctxkit.errors import BadSnapshot, NoSuchSnapshot, Usage
@@ -51,11 +51,11 @@ def command(
     are named, --prune the checkpoints that `checkpoint.days` and `checkpoint.keep` let go. A snapshot that a person
     took goes by --rm alone.
     """
-    io.Streams.quiet = quiet
+    streams.Streams.quiet = quiet
     some, notices = beside(log, sidecar, conversation)
     zoned_alone(utc=utc)
     for notice in notices:
-        io.warn(notice)
+        streams.warn(notice)
     if rm or pruned:
         _remove(some, log, sidecar, ids or (), rm=rm, pruned=pruned, dry_run=dry_run, json=json)
         return
@@ -66,15 +66,15 @@ def command(
         if one.fault and ids:
             raise BadSnapshot(f"{one.path}: {one.fault}", f"ctxkit snapshots LOG --rm {one.path.name} removes it")
         if one.fault:
-            io.warn(f"{one.path}: {one.fault}")
+            streams.warn(f"{one.path}: {one.fault}")
     found = [(one, one.head) for one in there if one.head is not None and _has(one.head, agent)]
     for one, head in found[:limit]:
         _print(one, head, json=json)
-    io.flush()
+    streams.flush()
     more = f"; {len(found) - limit:,} older ones: --limit {len(found)}" if len(found) > limit else ""
     kinds = Counter(head.kind for _, head in found)
     counts = [layout.count(kinds[kind], kind) for kind in (SNAPSHOT, CHECKPOINT) if kinds[kind] or kind == SNAPSHOT]
-    io.say(f"{', '.join(counts)}{more}")
+    streams.say(f"{', '.join(counts)}{more}")
 
 
 def _has(head: Head, agent: str | None) -> bool:
@@ -83,14 +83,14 @@ def _has(head: Head, agent: str | None) -> bool:
 
 def _print(one: Found, head: Head, *, json: bool) -> None:
     if json:
-        io.out_json({**one.body, "path": str(one.path), "bytes": one.size})
+        streams.out_json({**one.body, "path": str(one.path), "bytes": one.size})
         return
     taken = seconds(head.timestamp)
-    when = head.timestamp if taken is None else io.clock().time(taken)
+    when = head.timestamp if taken is None else streams.clock().time(taken)
     tokens = f"{head.tokens.count:,} tokens" if head.tokens is not None else ""
     kind = Ink(head.kind if head.kind != SNAPSHOT else "", "yellow")
     tags = Ink(" ".join(f"#{tag}" for tag in head.tags), "dim")
-    io.out(
+    streams.out(
         *layout.spaced(
             Ink(head.short, "bold"), Ink(when, "dim"), layout.count(head.message_count, "message"), tokens, kind,
             head.description, tags,
@@ -98,7 +98,7 @@ def _print(one: Found, head: Head, *, json: bool) -> None:
         hang=2,
     )  # fmt: skip
     if head.summary:
-        io.out("  ", Ink(head.summary, "dim"), hang=2)
+        streams.out("  ", Ink(head.summary, "dim"), hang=2)
 
 
 def _remove(
@@ -120,23 +120,23 @@ def _remove(
         from ctxkit.logfile.config import Configured
 
         config = Configured(log, sidecar=sidecar, env=os.environ).load()
-        zoned(config, utc=io.Streams.utc)
+        zoned(config, utc=streams.Streams.utc)
         there = some.found()
         for one in there:
             if one.fault:
-                io.warn(f"{one.path}: {one.fault}: left as it is")
+                streams.warn(f"{one.path}: {one.fault}: left as it is")
         going = prune(there, moment(config), int(config["checkpoint.keep"]), int(config["checkpoint.days"]))
     paths = list(dict.fromkeys(one.path for one, _ in going))
     if not dry_run and paths:
         some.remove(paths)
     for one, why in going:
         if json:
-            io.out_json({**one.body, "path": str(one.path), "why": why, "removed": not dry_run})
+            streams.out_json({**one.body, "path": str(one.path), "why": why, "removed": not dry_run})
         else:
-            io.out(*layout.spaced(_name(one), why, "" if one.head is None else one.head.description), hang=2)
-    io.flush()
+            streams.out(*layout.spaced(_name(one), why, "" if one.head is None else one.head.description), hang=2)
+    streams.flush()
     done = "Dry run, nothing was removed. Without it: removed" if dry_run else "Removed"
-    io.say(f"{done} {layout.count(len(paths), 'file')}." if paths else "Nothing is to be removed.")
+    streams.say(f"{done} {layout.count(len(paths), 'file')}." if paths else "Nothing is to be removed.")
 
 
 def _name(one: Found) -> Ink:

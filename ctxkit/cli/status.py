@@ -10,10 +10,10 @@ import msgspec
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli import gauge, io, layout
 from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.params import LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.run import opened, send
+from ctxkit.cli.terminal import layout, status_view, streams
 from ctxkit.errors import BadConfig, OverBudget, Usage
 from ctxkit.measure.status import Budget, as_json
 
@@ -101,12 +101,12 @@ def command(
         held = Held(by, largest, files, only_context)
         _tables(target, found.tokens, held, json=reading.json)
     elif reading.json:
-        io.out_json(as_json(found))
+        streams.out_json(as_json(found))
     elif short:
-        io.out(gauge.line(found, layout.width()) if claude else gauge.short(found, layout.width()))
+        streams.out(status_view.line(found, layout.width()) if claude else status_view.short(found, layout.width()))
     else:
-        for line in gauge.lines(found, layout.breadth()):
-            io.out(*line)
+        for line in status_view.lines(found, layout.breadth()):
+            streams.out(*line)
     _assert(found.tokens, *bounds)
 
 
@@ -130,7 +130,7 @@ class Held(NamedTuple):
 
 def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
     """What holds the tokens, the counter's name last."""
-    from ctxkit.cli import tables
+    from ctxkit.cli.terminal import share_tables
     from ctxkit.measure.shares import Shares
 
     shares = Shares(target)
@@ -139,7 +139,7 @@ def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
     held = shares.files(only_context=asked.only_context) if asked.files else None
     beyond = (tokens.used or 0) - sum(shares.tokens.values())
     if json:
-        io.out_json(
+        streams.out_json(
             msgspec.to_builtins(
                 {"by": kinds, "largest": most, "files": held, "beyond": beyond, "counter": shares.counter}
             )
@@ -148,17 +148,17 @@ def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
     width, total = layout.width(), sum(shares.tokens.values())
     whole = layout.breadth()  # where a program reads it, a path is never cut, and a file has two lines
     for lines in (
-        tables.shares(kinds or (), whole if asked.by is Kind.file else width, total, paths=asked.by is Kind.file),
-        tables.shares(most or (), width, total, numbered=True),
-        tables.files(held or (), whole),
+        share_tables.shares(kinds or (), whole if asked.by is Kind.file else width, total, paths=asked.by is Kind.file),
+        share_tables.shares(most or (), width, total, numbered=True),
+        share_tables.files(held or (), whole),
     ):  # fmt: skip
         for line in lines:
-            io.out(*line)
-    io.flush()
+            streams.out(*line)
+    streams.flush()
     rest = f"; beyond messages {beyond:,}" if beyond > 0 else ""
     if asked.files and not held:
-        io.say(f"no call in the {'context' if asked.only_context else 'log'} reads or writes a file")
-    io.say(f"tokens: {shares.counter}{rest}")
+        streams.say(f"no call in the {'context' if asked.only_context else 'log'} reads or writes a file")
+    streams.say(f"tokens: {shares.counter}{rest}")
 
 
 def _plot(target: Log, tokens: Budget, *, svg: bool, json: bool) -> None:
@@ -168,18 +168,19 @@ def _plot(target: Log, tokens: Budget, *, svg: bool, json: bool) -> None:
     around = (tokens.used or 0) - (tokens.measured.tokens if tokens.measured is not None else 0)
     course = plotted(target, around=around, limit=tokens.limit.value)
     if json:
-        io.out_json(msgspec.to_builtins(course))
+        streams.out_json(msgspec.to_builtins(course))
     elif svg:
-        from ctxkit.cli.svg import drawn
+        from ctxkit.cli.terminal.timeline_svg import drawn
 
         path = target.opening.path
-        io.out_bytes([drawn(course, path.name if path is not None else target.opening.name).encode()])
+        streams.out_bytes([drawn(course, path.name if path is not None else target.opening.name).encode()])
     else:
-        from ctxkit.cli import plot
+        from ctxkit.cli.terminal import timeline_chart
 
         config = target.config
-        for line in plot.lines(course, layout.width(), yellow=config["status.yellow"], red=config["status.red"]):
-            io.out(*line)
+        levels = {"yellow": config["status.yellow"], "red": config["status.red"]}
+        for line in timeline_chart.lines(course, layout.width(), **levels):
+            streams.out(*line)
 
 
 def _bounds(fail_at: str | None, fail_over: str | None) -> tuple[float | None, int | None]:

@@ -11,10 +11,10 @@ import os
 from typing import Any, NamedTuple
 
 from ctxkit.api.log import Log
-from ctxkit.cli import io as streams
-from ctxkit.cli.ink import allowed
 from ctxkit.cli.params import Looking, Reading
 from ctxkit.cli.run import opened
+from ctxkit.cli.terminal import streams
+from ctxkit.cli.terminal.style import allowed
 from ctxkit.core.derive.usage import figure
 from ctxkit.core.text.json_text import loads
 from ctxkit.errors import UnknownFormat

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from ctxkit.changes.filter_schema import LARGEST, PROVIDERS
-from ctxkit.cli import io
 from ctxkit.cli.params import Reading, Writing, takes
 from ctxkit.cli.run import CHANGED, finish_reading, opened
+from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import sealed
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.logfile.append import check_id
@@ -53,7 +53,7 @@ def command(
     The answer to the apply names it; `ctxkit add` runs it by itself. Run again, it does nothing. Without ID it cleans
     up after all applies whose answer is there: for hooks.
     """
-    io.Streams.quiet = reading.quiet
+    streams.Streams.quiet = reading.quiet
     if action == "schema":
         _schema(for_, log)
     elif action == "call":
@@ -71,7 +71,7 @@ def _schema(provider: str | None, more: str | None) -> None:
         raise Usage(f"the definition is the same for all logs: {more!r} is one too many", HINT)
     if provider is None:
         raise Usage("for which provider?", f"--for {', --for '.join(PROVIDERS)}")
-    io.out_json(filter_context_tool(provider))
+    streams.out_json(filter_context_tool(provider))
 
 
 def _cleanup(log: str | None, op: str | None, more: str | None, reading: Reading, writing: Writing) -> None:
@@ -82,22 +82,22 @@ def _cleanup(log: str | None, op: str | None, more: str | None, reading: Reading
     if writing.op_id is not None:
         raise Usage("--op-id: the id of a cleanup follows from what it cleans up: nothing was changed", "leave it out")
     target = opened(log, reading, command="tool")
-    target.args, target.dry_run = io.Streams.words, writing.dry_run
+    target.args, target.dry_run = streams.Streams.words, writing.dry_run
     piped = target.opening.path is None
     try:
         found = target.cleanup(op)
     except CtxkitError as error:
         if piped and error.code is ExitCode.NO:
-            io.out_bytes(target.copy_out())
-            io.flush()
+            streams.out_bytes(target.copy_out())
+            streams.flush()
         raise
     if found and not (piped or writing.dry_run):
-        io.Streams.done = target.said
+        streams.Streams.done = target.said
     if piped:
-        io.out_bytes(target.copy_out())
+        streams.out_bytes(target.copy_out())
     if reading.json or writing.dry_run:
         for one in found:
-            (io.err_json if piped else io.out_json)(sealed(one))
+            (streams.err_json if piped else streams.out_json)(sealed(one))
     said = target.said or "Nothing to clean up."
     finish_reading(target, f"Dry run, nothing was appended. Without it: {said}" if writing.dry_run and found else said)
 
@@ -112,18 +112,18 @@ def _call(
     if log is None or file is None:
         raise Usage("a call takes a log, and a file with the call", HINT)
     target = opened(log, reading, command="tool")
-    target.args, target.dry_run, target.op_id = io.Streams.words, writing.dry_run, writing.op_id
+    target.args, target.dry_run, target.op_id = streams.Streams.words, writing.dry_run, writing.op_id
     if writing.op_id is not None and writing.op_id not in target.ledger.by_id:
         check_id(writing.op_id)
     target.state()  # a log that cannot be replayed is an error, whatever the call says
     piped = target.opening.path is None
-    target.ranked.warn, target.ranked.tell = io.warn, io.say
+    target.ranked.warn, target.ranked.tell = streams.warn, streams.say
     found = filter_context(target, _given(file, piped=piped), model=model)
-    (io.err_json if piped else io.out_json)(found)
+    (streams.err_json if piped else streams.out_json)(found)
     if piped:
-        io.out_bytes(target.copy_out())
+        streams.out_bytes(target.copy_out())
     elif target.written is not None:
-        io.Streams.done = target.said
+        streams.Streams.done = target.said
     dry = writing.dry_run and "filter_event_id" in found
     finish_reading(target, f"Dry run, nothing was appended. Without it: {target.said}" if dry else target.said)
 

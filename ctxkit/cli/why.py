@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxkit.cli import io, render
-from ctxkit.cli.ink import Ink
 from ctxkit.cli.params import LogArgument, Looking, Reading, takes
 from ctxkit.cli.run import finish_reading, opened, with_dash
+from ctxkit.cli.terminal import message_view, streams
+from ctxkit.cli.terminal.style import Ink
 from ctxkit.content.thinking import unsent
 from ctxkit.core.ended import role_of
 from ctxkit.core.names import Name
@@ -51,40 +51,42 @@ def command(
         thinking = left.of(name) if left is not None and name in shown else None
         if reading.json:
             found = _json(state, name, reasons, remedy, visible=name in shown)
-            io.out_json(found | {"thinking": thinking})
+            streams.out_json(found | {"thinking": thinking})
             continue
         role = state.messages[name - 1].role if isinstance(name, int) else role_of(state, name)
         where = Ink("in the context", "green") if name in shown else Ink("out of the context", "yellow")
-        io.out(Ink(state.label(name), "bold"), " ", Ink(role, render.ROLES.get(role, "")), ": ", where, hang=4)
+        streams.out(
+            Ink(state.label(name), "bold"), " ", Ink(role, message_view.ROLES.get(role, "")), ": ", where, hang=4
+        )
         for reason in reasons:
-            io.out(f"    {reason.text}", hang=6)
+            streams.out(f"    {reason.text}", hang=6)
             if reason.back and remedy is None:
-                io.out("      ", Ink("back with:", "dim"), f" {reason.back}", hang=8)
+                streams.out("      ", Ink("back with:", "dim"), f" {reason.back}", hang=8)
         if remedy is not None:
             _print(state, remedy)
         if thinking is not None:
-            io.out(f"    {thinking}", hang=6)
+            streams.out(f"    {thinking}", hang=6)
     finish_reading(target)
 
 
 def _print(state: State, remedy: Remedy) -> None:
     """The commands, one a line, and what they cost; or why there are none."""
     if remedy.text:
-        io.out(f"      {remedy.text}", hang=8)
+        streams.out(f"      {remedy.text}", hang=8)
         return
     lead = "back with:"
     for command in remedy.commands:
-        io.out("      ", Ink(lead, "dim"), f" {command}", hang=8)
+        streams.out("      ", Ink(lead, "dim"), f" {command}", hang=8)
         lead = " and then:"
     if remedy.leave:
         leave = "1 other leaves" if len(remedy.leave) == 1 else f"{len(remedy.leave):,} others leave"
-        io.out(f"      then {leave}: {state.brief(remedy.leave)}", hang=8)
+        streams.out(f"      then {leave}: {state.brief(remedy.leave)}", hang=8)
 
 
 def _json(state: State, name: Name, reasons: list[Reason], remedy: Remedy | None, *, visible: bool) -> dict[str, Any]:
     found = Remedy() if remedy is None else remedy
     return {
-        **render.named(name, state.label(name)),
+        **message_view.named(name, state.label(name)),
         "in_context": visible,
         "reasons": [{"kind": r.kind, "op": r.op, "text": r.text, "back": r.back} for r in reasons],
         "commands": list(found.commands),

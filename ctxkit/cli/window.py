@@ -9,9 +9,9 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.changes import window
-from ctxkit.cli import io
 from ctxkit.cli.params import LogArgument, Looking, Reading, Writing, takes
 from ctxkit.cli.run import finish_reading, now_of, opened, write
+from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
 from ctxkit.errors import Usage
 from ctxkit.logfile.parameters import counted_from
@@ -53,15 +53,15 @@ def _show(log: str, agent: str | None, looking: Looking, reading: Reading) -> No
     if reading.json:
         effective, default = window.effective(state, bounds, agent), bounds.default_for(agent)
         now = msgspec.to_builtins(counted_from(target, state, target.lens()))
-        io.out_json({"seconds": effective, "default": default, "agent": agent, "now": now})
+        streams.out_json({"seconds": effective, "default": default, "agent": agent, "now": now})
     else:
-        io.out(window.show(state, bounds, agent), hang=2)
-        io.out(f"now: {now_of(target)}", hang=2)
-        io.out(f"usage: {HINT}", hang=2)
+        streams.out(window.show(state, bounds, agent), hang=2)
+        streams.out(f"now: {now_of(target)}", hang=2)
+        streams.out(f"usage: {HINT}", hang=2)
     finish_reading(target)
     if window.effective(state, bounds, agent):
         for note in window.timeless(state):
-            io.say(note)
+            streams.say(note)
 
 
 def _act(target: Log, words: list[str], agent: str | None) -> Op | None:
@@ -76,6 +76,6 @@ def _act(target: Log, words: list[str], agent: str | None) -> Op | None:
     from ctxkit import when
 
     if action == "set":
-        return target.set_window(when.span(text, target.reference(), io.clock().zone), agent, text)
+        return target.set_window(when.span(text, target.reference(), streams.clock().zone), agent, text)
     seconds = when.duration(text)
     return target.shift_window(seconds if action == "add" else -seconds, agent, f"{action} {text}")

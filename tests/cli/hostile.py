@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ctxkit.cli.ink import STYLES
+from ctxkit.cli.terminal.style import STYLES
 from tests.cli.runner import ROOT, call, lines, message
 
 FAMILIES = {

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from ctxkit.cli.safe import cells
+from ctxkit.cli.terminal.safe_text import cells
 from tests.cli.runner import PYTHON, SMALL, ctxkit, good, lines, ops, process, shown, small
 from tests.cli.screens import on_pty
 from tests.trim.test_trim import run

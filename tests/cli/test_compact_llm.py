@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.safe import cells
+from ctxkit.cli.terminal.safe_text import cells
 from tests.cli.runner import PYTHON, ROOT, ctxkit, good, lines, ops
 from tests.compact.test_ask_model import CANARY, STORY, clean, log_of
 from tests.llm.test_client import ANTHROPIC, OPENAI
@@ -115,7 +115,7 @@ def test_a_log_that_changed_meanwhile(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal alone, and gone in the end."""
     path = log_of(tmp_path)
-    monkeypatch.setattr("ctxkit.cli.progress.AFTER", 0.0)
+    monkeypatch.setattr("ctxkit.cli.terminal.progress.AFTER", 0.0)
     with stub(Says(STORY, wait=0.3)) as made:
         pointed(made, monkeypatch)
         ran = ctxkit("compact", path, "--target", "40%", "--model", OPENAI, "--dry-run", terminal=True)

@@ -312,7 +312,7 @@ def test_a_stream(log: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("columns", [20, 24, 40, 80, 200])
 def test_widths(columns: int, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No line is wider than the terminal, whatever is set."""
-    from ctxkit.cli.safe import cells
+    from ctxkit.cli.terminal.safe_text import cells
 
     sidecar(
         tmp_path,

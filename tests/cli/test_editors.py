@@ -14,7 +14,7 @@ import pytest
 
 from ctxkit.store.sidecar import Sidecar
 from tests.cli.runner import PYTHON, SMALL, ctxkit, good, lines, message, ops, shell, shown, small
-from tests.cli.test_editor import drafts, edited, ended, opened, script, spawn, until
+from tests.cli.terminal.test_editor import drafts, edited, ended, opened, script, spawn, until
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyte
 import pytest
 
-from ctxkit.cli.pager import PAGED
 from ctxkit.cli.registry import COMMANDS, COMPLETE
+from ctxkit.cli.terminal.pager import PAGED
 from tests.cli.hostile import (
     ALL,
     FAMILIES,
@@ -170,7 +170,7 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 @pytest.fixture(autouse=True)
 def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is: a line that comes and goes by the clock is no part of what is looked at."""
-    monkeypatch.setattr("ctxkit.cli.progress.AFTER", 3600)
+    monkeypatch.setattr("ctxkit.cli.terminal.progress.AFTER", 3600)
 
 
 LOGS = {**{name: session for name in SESSIONS}, "chat": lambda _, bad: hostile(bad), "many": lambda _, bad: many(bad)}

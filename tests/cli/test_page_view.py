@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli import page_view
-from ctxkit.cli.ink import Ink
 from ctxkit.cli.pages import overview, page
 from ctxkit.cli.registry import COMMANDS
-from ctxkit.cli.safe import cells
+from ctxkit.cli.terminal.safe_text import cells
+from ctxkit.cli.terminal.style import Ink
 from tests.cli.runner import shell
 
 

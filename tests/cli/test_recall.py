@@ -185,7 +185,7 @@ def test_on_a_terminal(tmp_path: Path, columns: int) -> None:
     for code in ("1;31", "0", "1", "36", "32", "33"):
         plain = plain.replace(f"\x1b[{code}m", "")
     assert bad_characters(plain) == []
-    from ctxkit.cli.safe import cells
+    from ctxkit.cli.terminal.safe_text import cells
 
     assert [line for line in plain.splitlines() if cells(line) > columns and "hits in" not in line] == []
 

@@ -29,7 +29,7 @@ def test_oneline(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     found = good("show", "-", "--oneline", stdin=wide).text.splitlines()
     assert len(found) == 13
     if columns > 30:
-        from ctxkit.cli.safe import cells
+        from ctxkit.cli.terminal.safe_text import cells
 
         assert max(map(cells, found)) <= columns
 

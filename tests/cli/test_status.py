@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.safe import cells
+from ctxkit.cli.terminal.safe_text import cells
 from tests.cli.hostile import ALL, hostile
 from tests.cli.runner import SMALL, ctxkit, good, lines, message, process, small
 from tests.cli.screens import on_pty

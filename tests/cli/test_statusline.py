@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ctxkit.cli.safe import cells
 from ctxkit.cli.statusline import Told, told
+from ctxkit.cli.terminal.safe_text import cells
 from tests.cli.runner import FOREIGN, ROOT, SMALL, ctxkit, good, lines, process
 from tests.docs.sandbox import make, run
 from tests.test_startup import FORBIDDEN, PROGRAM

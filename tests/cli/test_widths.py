@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.cli.safe import cells
+from ctxkit.cli.terminal.safe_text import cells
 from tests.cli.hostile import plain
 from tests.cli.runner import SMALL, ctxkit, good, lines, message
 from tests.cli.screens import all_on_pty

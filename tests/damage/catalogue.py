@@ -142,7 +142,10 @@ CATALOGUE: dict[str, Entry] = {
         "a reader that goes away; a full device",
         "141; 74",
         "",
-        ("tests/cli/test_failing.py::test_reader_goes_away", "tests/cli/test_failing.py::test_full_disk"),
+        (
+            "tests/cli/terminal/test_error_report.py::test_reader_goes_away",
+            "tests/cli/terminal/test_error_report.py::test_full_disk",
+        ),
     ),
     "F26": Entry(
         "signals, at any system call",
@@ -213,7 +216,7 @@ CATALOGUE: dict[str, Entry] = {
         "pictures, twice on a line",
         "named by kind and size; never decoded for a list",
         "0",
-        (DAMAGE + "test_c07_a_first_line_of_any_length", "tests/cli/test_render.py::test_body"),
+        (DAMAGE + "test_c07_a_first_line_of_any_length", "tests/cli/terminal/test_message_view.py::test_body"),
     ),
     "C07": Entry(
         "a first line of any length",

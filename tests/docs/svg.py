@@ -1,4 +1,4 @@
-"""What a terminal shows, drawn: lines of text with the styles of `ctxkit/cli/ink.py`, as an SVG."""
+"""What a terminal shows, drawn: lines of text with the styles of `ctxkit/cli/terminal/style.py`, as an SVG."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from ctxkit.cli.ink import STYLES
-from ctxkit.cli.safe import cells
+from ctxkit.cli.terminal.safe_text import cells
+from ctxkit.cli.terminal.style import STYLES
 
 CELL, LINE, BASE, MARGIN = 8.4, 19, 14, 14
 """Width and height of a cell, where letters stand in it, and the border; pixels."""

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import NamedTuple
 
 import ctxkit as package
-from ctxkit.cli import failing
+from ctxkit.cli.terminal import error_report
 from ctxkit.core import unreadable
 from ctxkit.errors import ExitCode
 from ctxkit.formats.targets import TARGETS
@@ -96,7 +96,7 @@ class Watch:
     @contextmanager
     def on(self) -> Iterator[None]:
         """Notes every error that nobody expected, and every one that a net caught."""
-        bug, caught, unforeseen = failing.bug, unreadable.caught, unreadable.unforeseen
+        bug, caught, unforeseen = error_report.bug, unreadable.caught, unreadable.unforeseen
 
         def noted(error: BaseException) -> int:
             self.errors.append(error)
@@ -106,11 +106,11 @@ class Watch:
             self.caught.append(error)
             caught(error)
 
-        failing.bug, unreadable.caught, unreadable.unforeseen = noted, netted, self.errors.append
+        error_report.bug, unreadable.caught, unreadable.unforeseen = noted, netted, self.errors.append
         try:
             yield
         finally:
-            failing.bug, unreadable.caught, unreadable.unforeseen = bug, caught, unforeseen
+            error_report.bug, unreadable.caught, unreadable.unforeseen = bug, caught, unforeseen
 
 
 def place(error: BaseException) -> str:

@@ -1,7 +1,7 @@
 """Unseen: the characters that a terminal or an editor would obey, or would not show.
 
-Used by `cli/safe.py`, which makes them visible, and by `edit/spelling.py`, which writes them so that they can
-be read back.
+Used by `cli/terminal/safe_text.py`, which makes them visible, and by `edit/spelling.py`, which writes them so that they
+can be read back.
 """
 
 from __future__ import annotations

@@ -1,0 +1,50 @@
+"""How settings look: name, value and origin, in columns where they fit, else below one another, down to 20 columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ctxkit.cli.terminal.layout import breadth
+from ctxkit.cli.terminal.safe_text import cells, clip, safe
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.wrap import USUAL
+from ctxkit.logfile.config import as_typed
+from ctxkit.store.config import Setting
+
+
+def listed(rows: list[tuple[str, Setting]]) -> Iterator[list[str | Ink]]:
+    """A line a key: name, value, origin; where that is too wide, the origin on a line of its own."""
+    columns = breadth()
+    texts = [(safe(name, keep_newlines=False), safe(as_typed(one), keep_newlines=False), one) for name, one in rows]
+    named = max((cells(name) for name, _, _ in texts if cells(name) <= max(columns // 2, 24)), default=0) + 2
+    valued = max((cells(value) for _, value, _ in texts if cells(value) <= min(columns, USUAL) // 3), default=0) + 2
+    for name, value, setting in texts:
+        origin = safe(near(setting.origin), keep_newlines=False)
+        style = "dim" if setting.origin == "default" else ""
+        wide = named + max(cells(value) + 2, valued)
+        start = f"{name}{' ' * (named - cells(name))}{value}"
+        if cells(name) < named and wide + cells(origin) <= columns:
+            yield [Ink(f"{start}{' ' * (wide - named - cells(value))}{origin}", style)]
+            continue
+        if cells(name) < named and cells(start) <= columns:
+            yield [Ink(start.rstrip(), style)]
+        else:
+            yield [Ink(clip(name, columns), style)]
+            yield [Ink("  " + clip(value, columns - 2), style)]
+        yield [Ink(f"  {_tail(origin, columns - 2)}", "dim")]
+
+
+def _tail(text: str, columns: int) -> str:
+    """The end of a text, which names file and line."""
+    while cells(text) > columns:
+        text = "…" + text[2 if text[:1] == "…" else 1 :]
+    return text
+
+
+def near(origin: str) -> str:
+    """A file in the working folder by its name there."""
+    try:
+        return origin.removeprefix(os.path.join(os.getcwd(), ""))
+    except OSError:  # the working folder is gone
+        return origin

@@ -1,0 +1,89 @@
+"""How a message looks to people: a header, then its parts. Widths in cells; the caller makes every line `safe()`.
+
+Used by `show` and by the previews of `forget` and `remember`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ctxkit.cli.terminal import streams
+from ctxkit.cli.terminal.layout import ROOMY, spaced
+from ctxkit.cli.terminal.safe_text import cells, clip, safe
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
+from ctxkit.core.names import Name
+from ctxkit.core.text.json_text import spelled
+
+LOCK = "🔒"
+ROLES = {"user": "cyan", "assistant": "green", "system": "bold", "developer": "bold", "tool": "dim"}
+"""The style of each role's name."""
+RESULT_LINES = 3
+"""How many lines of a tool result are shown unless --full."""
+
+
+def header(
+    label: str, role: str, moment: float | None, *, name: str | None, protected: bool, notes: str = ""
+) -> list[str | Ink]:
+    """`45  user  2026-02-01 10:45:00`, as spans for `streams.out`."""
+    when = streams.clock().time(moment) if moment is not None else ""
+    speaker = Ink(f"{role} ({name})" if name else role, ROLES.get(role, ""))
+    return spaced(Ink(label, "bold"), speaker, Ink(when, "dim"), LOCK if protected else "", Ink(notes, "dim"))
+
+
+def named(name: Name, label: str) -> dict[str, Any]:
+    """Which message it is, for programs: its number `n`, or the `item` of an op ("7.1")."""
+    return {"n": name} if isinstance(name, int) else {"item": label}
+
+
+def row(label: str, content: Content, *, protected: bool, columns: int) -> list[str | Ink]:
+    """A message on one line of `columns` cells: `   45 user         the beginning of its text`."""
+    if columns >= ROOMY:
+        number, role, lock = f"{label:>5}", f"{content.role[:9]:<9}", LOCK if protected else "  "
+    else:
+        number, role, lock = label, content.role[:4], LOCK if protected else ""
+    start = f"{number} {role} {lock} " if lock else f"{number} {role} "
+    room = columns - cells(safe(start))
+    text = one_line(content, room) if room > 0 else ""
+    return [Ink(number, "bold"), " ", Ink(role, ROLES.get(content.role, "")), f" {lock} " if lock else " ", text]
+
+
+def body(content: Content, *, full: bool) -> Iterator[str]:
+    """The parts of a message, a line each or more, not indented."""
+    for part in content.parts:
+        yield from _part(part, full=full)
+
+
+def _part(part: Part, *, full: bool) -> Iterator[str]:
+    match part:
+        case Text(text=text):
+            yield from text.split("\n")
+        case Thinking(text=text):
+            yield from (f"~ {line}" for line in (text or "[thinking, not stored as text]").split("\n"))
+        case Call(name=name, arguments=arguments):
+            yield f"→ {name} {arguments if isinstance(arguments, str) else spelled(arguments)}"
+        case Result(content=inner, is_error=is_error):
+            yield from _result(inner, is_error=is_error, full=full)
+        case Image(media_type=kind, data=data, url=url):
+            size = f"{len(data) * 3 // 4:,} bytes" if data else url[:60]
+            yield f"[image {kind} {size}]"
+        case Other(kind=kind, raw=raw):
+            yield f"[{kind}] {spelled(raw)}" if full else f"[{kind}]"
+
+
+def _result(inner: str | list[Part], *, is_error: bool, full: bool) -> Iterator[str]:
+    parts: list[Part] = [Text(inner)] if isinstance(inner, str) else inner
+    lines = [line for part in parts for line in _part(part, full=full)]
+    sign = "✗" if is_error else "←"
+    shown = lines if full else lines[:RESULT_LINES]
+    for line in shown:
+        yield f"{sign} {line}".rstrip(" ")
+    if len(shown) < len(lines):
+        yield f"{sign} … {len(lines) - len(shown)} more lines (--full)"
+
+
+def one_line(content: Content, columns: int) -> str:
+    """The beginning of a message on one line of `columns` cells."""
+    text = " ".join(" ".join(body(content, full=False)).split())
+    return clip(safe(text[: 8 * columns + 64]), columns)  # made visible first: that takes more cells

@@ -1,0 +1,143 @@
+"""How an op looks: a line of the list of ops, with or without tokens, and its machine form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.core.ended import ended
+from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.names import Names
+from ctxkit.core.ops import CONTEXT
+from ctxkit.core.snapshot import SHORT
+from ctxkit.core.state import Ended, State
+from ctxkit.core.times import spoken, written
+
+if TYPE_CHECKING:
+    from ctxkit.measure.per_op import Change
+
+WIDE_IDS = 40
+"""Characters of a list of numbers that a line shows."""
+TIMED = 80
+"""Columns from which on a line with tokens has the time too."""
+SIZES = "before", "after"
+Ends = Mapping[int, Ended]
+"""Op number -> what ended its effect."""
+
+
+def table(state: State, changes: Sequence[Change], width: int) -> Iterator[list[str | Ink]]:
+    """A line for each op: tokens before and after, what they differ by; below 80 columns without the time, below 40
+    without columns.
+    """
+    sizes = [(change.before.tokens, change.after.tokens) for change in changes if change.before and change.after]
+    most = max((len(f"{max(pair):,}") for pair in sizes), default=1) if width >= layout.ROOMY else 0
+    over = ended(state)
+    sign = max((len(_signed(*pair)) for pair in sizes), default=0) if most else 0
+    for change in changes:
+        op, figures, moved = change.op, "not counted: the log was refused with it", ""
+        if change.before and change.after:
+            before, after = change.before.tokens, change.after.tokens
+            moved = f"{_signed(before, after):>{sign}}"
+            figures = f"{before:>{most},} → {after:>{most},}" if most else f"{before:,}→{after:,}"
+        yield layout.spaced(
+            Ink(f"{op.number:>3}", "bold"), Ink(_when(op) if width >= TIMED else "", "dim"),
+            Ink(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op), *_standing(over, op),
+        )  # fmt: skip
+
+
+def _signed(before: int, after: int) -> str:
+    return f"{'+' if after > before else '−'}{abs(after - before):,}" if after != before else ""
+
+
+def as_json(over: Ends, entry: LedgerEntry) -> dict[str, Any]:
+    """The op as it stands in the log, and what is known of it; keys of that name in the op give way.
+
+    `over`: what `core.ended` tells.
+    `ended`: what took its effect away although no undo voids it: a rewind, or a later op; null while it has one.
+    """
+    end = None if entry.void else over.get(entry.number)
+    own = {
+        "number": entry.number,
+        "void": entry.void,
+        "voided_by": entry.voided_by or None,
+        "ended": None if end is None else end.text,
+    }
+    return {**own, **entry.body, **own}
+
+
+def line(state: State, over: Ends, entry: LedgerEntry) -> list[str | Ink]:
+    """One op for people, as spans for `streams.out`."""
+    sizes = [size.get("messages") if isinstance(size, dict) else None for size in map(entry.body.get, SIZES)]
+    differ = None not in sizes and sizes[0] != sizes[1]
+    return layout.spaced(
+        Ink(f"{entry.number:>3}", "bold"), Ink(_when(entry), "dim"), Ink(f"{entry.name:<9}", "cyan"),
+        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_standing(over, entry),
+        Ink(entry.id, "dim"),
+    )  # fmt: skip
+
+
+def _when(entry: LedgerEntry) -> str:
+    clock, stored = streams.clock(), entry.body.get("ts", "")
+    moment = written(stored)
+    shown = str(stored)[: clock.width] if moment is None else clock.time(moment)
+    return f"{shown:<{clock.width}}"
+
+
+def _standing(over: Ends, entry: LedgerEntry) -> tuple[Ink, Ink]:
+    """What ended its effect, if anything did, or that it cannot be read."""
+    end = over.get(entry.number)
+    said = f"undone by {entry.voided_by}" if entry.void else end.text if end is not None else ""
+    void = f"[{said}]" if said else ""
+    fault = f"[cannot be read: {entry.fault}]" if entry.fault else ""
+    return Ink(void, "yellow"), Ink(fault, "red")
+
+
+def what(state: State, entry: LedgerEntry) -> str:
+    """What the op is about, in a few words."""
+    body: dict[str, Any] = entry.body
+    match entry.name:
+        case "mark" | "rewind":
+            return repr(body["label"]) if body.get("label") is not None else ""
+        case "undo":
+            return _number(state, body.get("op"))
+        case "window":
+            seconds = body.get("seconds")
+            text = "default" if seconds is None else spoken(seconds) if isinstance(seconds, int) and seconds else "off"
+            return f"{text} for {body['agent']}" if body.get("agent") else text
+        case "clear":
+            return f"agent {body['agent']}" if body.get("agent") else ""
+        case "edit":
+            items = body.get("items")
+            return f"{CONTEXT} {layout.count(len(items), 'message')}" if isinstance(items, list) else ""
+        case "restore":
+            items, of = body.get("items"), body.get("snapshot")
+            count = layout.count(len(items), "message") if isinstance(items, list) else ""
+            key = str(of.get("id", "")) if isinstance(of, dict) else ""
+            return f"{count} of {key[:SHORT]}" if key else count
+        case _:
+            stubs = body.get("stubs")
+            short = f"{len(stubs)} shortened" if isinstance(stubs, dict) and stubs else ""
+            parts = body.get("parts")
+            if isinstance(parts, dict) and parts:
+                short = ", ".join(filter(None, (short, f"parts of {_ids(state, ','.join(parts))}")))
+            if entry.name in ("forget", "remember") and body.get("cleans"):
+                return f"{_ids(state, str(body.get('planning', '')))}, cleanup of {_number(state, body['cleans'])}"
+            how = str(body["strategy"]) if entry.name == "compact" and body.get("strategy") is not None else ""
+            return ", ".join(filter(None, (_ids(state, str(body.get("ids", ""))), short, how)))
+
+
+def _number(state: State, key: Any) -> str:
+    """The op of an id, as people name it."""
+    target = state.ledger.by_id.get(str(key))
+    return f"op {target.number} ({target.name})" if target else str(key)
+
+
+def _ids(state: State, text: str) -> str:
+    try:
+        names = Names.parse(text)
+    except ValueError:
+        return text[:WIDE_IDS]
+    shown = ",".join(filter(None, (str(names.numbers), *map(state.label, sorted(names.items)))))
+    return shown if len(shown) <= WIDE_IDS else f"{shown[: WIDE_IDS - 1]}…"

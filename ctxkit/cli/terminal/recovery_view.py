@@ -1,0 +1,97 @@
+"""How looks what a crash left: to people a line a thing, to programs one object. Pure: no stream is written to."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ctxkit.api.log import Log
+from ctxkit.cli.terminal import layout, streams
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.core.snapshot import Head
+from ctxkit.core.times import seconds
+from ctxkit.recovery.recover import ENDS, TORN, WHYS, Point, Recovery
+
+Line = list[str | Ink]
+NAMED = 10
+"""So many of each kind are named one by one; --json has all."""
+
+
+def lines(log: Log, found: Recovery, *, points: bool = True) -> Iterator[Line]:
+    """A line for each thing that was found; with `points`, the newest checkpoint and the others to go back to."""
+    name = log.opening.name
+    damage: list[Line] = [_at(name, one.where, one.code, one.text) for one in found.damage]
+    for gap in found.lost:
+        place = f"bytes {gap.offset} to {gap.offset + gap.size} are lost"
+        damage.append(_at(name, f"line {gap.line}", gap.code, f"{place}: {gap.text}"))
+    yield from _some(damage)
+    mends = any(one.line is not None and one.where.startswith("line ") for one in found.damage)
+    if mends or any(one.code != TORN for one in found.lost):
+        call = shlex.join(["ctxkit", "salvage", name, "-o", "NEW"])
+        yield [Ink("salvage", "cyan"), f": {call} writes a clean copy of the rest"]
+    yield from _some([_at(name, one.where, one.code, one.text) for one in found.unanswered])
+    if found.open is not None:
+        one = found.open
+        which = f"message {one.first}" if one.first == one.last else f"messages {one.first} to {one.last}"
+        yield _at(name, which, "no-end", f"the last exchange has no end: {WHYS[one.why]}")
+    for draft in found.drafts[-NAMED:]:
+        yield [Ink("draft", "cyan"), f": {draft.path}: take it up: {draft.apply}"]
+    if not points:
+        return
+    if found.checkpoint is not None and not found.sound:
+        size = layout.count(found.checkpoint.message_count, "message")
+        yield [Ink("checkpoint", "cyan"), f": {named(found.checkpoint)}: {size}"]
+    for point in found.points:
+        yield [Ink(point.to, "cyan"), f": {told(point)}"]
+
+
+def _at(name: str, where: str, code: str, text: str) -> Line:
+    return [f"{name}: ", Ink(where, "bold"), ": ", Ink(code, "red"), f": {text}"]
+
+
+def _some(found: list[Line]) -> Iterator[Line]:
+    yield from found[:NAMED]
+    if len(found) > NAMED:
+        yield [f"… {len(found) - NAMED:,} more (--json names all)"]
+
+
+def told(point: Point) -> str:
+    """`message 47 ends the last whole step: 48-50 would leave (3 messages)`."""
+    then = f"{short(point.leaves)} would leave ({layout.count(point.count, 'message')})"
+    return f"message {point.message} ends {ENDS[point.to]}: {then if point.count else 'nothing has to leave'}"
+
+
+def short(names: str) -> str:
+    """The start of a long list of messages."""
+    return names if len(names) <= 60 else f"{names[:60].rpartition(',')[0]},…"
+
+
+def named(head: Head) -> str:
+    """`[2026-02-12 14:30] - [before the refactor]`: how a question names a checkpoint."""
+    label = head.description or ", ".join(head.tags) or head.short
+    moment = seconds(head.timestamp)
+    return f"[{head.timestamp if moment is None else streams.clock().whole(moment)}] - [{label}]"
+
+
+def as_json(log: Log, found: Recovery, op: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The machine form: every key is always there."""
+    head = found.checkpoint
+    return {
+        "log": log.opening.name,
+        "format": log.opening.format.name,
+        "state": found.state,
+        "damage": [msgspec.to_builtins(one) for one in found.damage],
+        "lost": [msgspec.to_builtins(one) for one in found.lost],
+        "unanswered": [msgspec.to_builtins(one) for one in found.unanswered],
+        "open": msgspec.to_builtins(found.open),
+        "points": [msgspec.to_builtins(one) for one in found.points],
+        "drafts": [{"path": str(one.path), "apply": one.apply} for one in found.drafts],
+        "checkpoint": None if head is None else {
+            "id": head.session_id, "time": head.timestamp, "label": head.description, "tags": head.tags,
+            "messages": head.message_count,
+        },
+        "op": op,
+    }  # fmt: skip

@@ -1,0 +1,192 @@
+"""How the hits of a search look: to people by day and exchange, each with its state; to programs an object each.
+
+Used by `recall`. Nothing is wider than the terminal; the excerpt of a line is cut so that what was found is in sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import PurePath
+from typing import Any
+
+from ctxkit.api.log import Log
+from ctxkit.cli.terminal import layout, message_view, streams
+from ctxkit.cli.terminal.safe_text import cells, clip, safe
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.wrap import wrapped
+from ctxkit.core.times import iso
+from ctxkit.core.visibility import IN
+from ctxkit.search.recall import Excerpt, Hit
+
+FOUND = "bold red"
+SIGNS = {"thinking": "~ ", "call": "→ ", "result": "← ", "image": "[image] ", "other": "[other] "}
+
+
+def as_json(log: Log, hit: Hit) -> dict[str, Any]:
+    """One hit for programs."""
+    plain = isinstance(hit.name, int)
+    first = hit.excerpts[0]
+    score = {"score": log.ranked.scores[hit.name]} if hit.name in log.ranked.scores else {}
+    return {
+        "log": log.opening.name,
+        "conversation": log.opening.conversation,
+        "n": hit.name if plain else None,
+        "item": None if plain else hit.label,
+        "role": hit.role,
+        "ts": iso(hit.moment) if hit.moment is not None else None,
+        "day": hit.day,
+        "exchange": hit.exchange or None,
+        "state": hit.standing.kind,
+        "op": hit.standing.op,
+        "words": hit.state,
+        "by": hit.by,
+        **score,
+        "excerpt": first.text,
+        "matches": [list(span) for span in first.spans],
+        "part": first.part,
+        "line": first.line,
+        "lines": hit.lines,
+        "more": [{"excerpt": e.text, "matches": [list(s) for s in e.spans], "part": e.part, "line": e.line}
+                 for e in hit.excerpts[1:]],
+    }  # fmt: skip
+
+
+def title(name: str) -> Ink:
+    """The line above the hits of a log, where several are searched."""
+    return Ink(clip(safe(name, keep_newlines=False), layout.breadth()), "bold")
+
+
+def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, int]:
+    """Prints hits; how many, of how many exchanges and days. `among`: the log's name, where several are searched.
+
+    A day is printed when it is complete.
+    """
+    tag = f"{PurePath(among).name}:" if among else ""
+    total, exchanges, days = 0, 0, 0
+    for day, group in groupby(hits, _day):
+        of_day = list(group)
+        days += 1
+        streams.out(*_fit([Ink(day or "no time", "bold")], f"  {layout.count(len(of_day), 'hit')}"))
+        for (exchange, by), some in groupby(of_day, lambda hit: (hit.exchange, hit.by)):
+            of_exchange = list(some)
+            total += len(of_exchange)
+            exchanges += 1
+            streams.out(*_exchange(log, exchange, by, len(of_exchange)))
+            for hit in of_exchange:
+                for line in _lines(hit, tag):
+                    streams.out(*line)
+    return total, exchanges, days
+
+
+def _day(hit: Hit) -> str | None:
+    return None if hit.moment is None else streams.clock().day(hit.moment)
+
+
+def _exchange(log: Log, opener: int, by: int | None, count: int) -> Iterator[str | Ink]:
+    """`  8  2 hits  Now add a refresh endpoint …`."""
+    if by is not None:
+        words = f"in the words of op {by} ({log.state().ledger.entries[by - 1].name})"
+        head = "  "
+    elif opener:
+        words, head = "", f"  {opener} "
+    else:
+        words, head = "before the first exchange", "  "
+    tail = f"  {layout.count(count, 'hit')}"
+    room = layout.width() - cells(head) - cells(tail)
+    if opener and by is None:
+        words = safe(message_view.one_line(log.content(opener), max(room, 8) * 2), keep_newlines=False)
+    yield from _fit([head, Ink(clip(words, max(room, 1)), "cyan")], tail)
+
+
+def _lines(hit: Hit, tag: str) -> Iterator[list[str | Ink]]:
+    """The head of a hit and its excerpts."""
+    wide, room = layout.width(), layout.breadth()
+    indent = 4 if wide >= 40 else 1
+    when = streams.clock().time(hit.moment) if hit.moment is not None else ""
+    label = clip(safe(tag, keep_newlines=False) if wide >= layout.ROOMY else "", room // 2) + hit.label
+    head = "  ".join(filter(None, (label, hit.role, when)))
+    style = "green" if hit.standing.kind == IN else "yellow"
+    if indent + cells(safe(head)) + 2 + cells(hit.state) <= room:
+        yield [" " * indent + head, Ink(f"  {hit.state}", style)]
+        indent += 2 if wide >= 40 else 1
+    else:
+        state = Ink(f"  {safe(hit.state, keep_newlines=False)}", style)
+        words: list[str | Ink] = [" " * indent + safe(head, keep_newlines=False), state]
+        indent += 2 if wide >= 40 else 1
+        yield from wrapped(words, wide, indent, hard=True)
+    for one in hit.excerpts:
+        yield [" " * indent, *excerpt(one, wide - indent)]
+    if hit.lines > len(hit.excerpts):
+        more = f"{' ' * indent}… {layout.count(hit.lines - len(hit.excerpts), 'more line')}"
+        yield [clip(more, wide)]
+
+
+def _fit(spans: Sequence[str | Ink], tail: str | Ink) -> list[str | Ink]:
+    """The spans and the tail on one line, cut at its end."""
+    room = layout.width()
+    fitted: list[str | Ink] = []
+    for span in (*spans, tail):
+        words = clip(safe(_text(span), keep_newlines=False), room)
+        room -= cells(words)
+        fitted.append(Ink(words, span.style) if isinstance(span, Ink) else words)
+        if room <= 0:
+            break
+    return fitted
+
+
+def excerpt(one: Excerpt, width: int) -> list[str | Ink]:
+    """A line around what was found, in `width` cells: a third of the room is for what stands before it."""
+    sign = SIGNS.get(one.part, "") + (f"{one.label}: " if one.label else "")
+    sign = clip(_flat(sign), width // 3)
+    width -= cells(sign)
+    start, end = one.spans[0]
+    found = clip(_flat(one.text[start:end]), width)
+    room = width - cells(found)
+    after: list[tuple[str, bool]] = []
+    seen = 0
+    for a, b, mark in _rest(one):
+        after.append((_flat(one.text[a:b]), mark))
+        seen += cells(after[-1][0])
+        if seen > room:  # a line may hold a million of what was found
+            break
+    left = _tail(_flat(one.text[:start]).lstrip(), max(room // 3, room - seen),
+                 cut=one.before)  # fmt: skip
+    room -= cells(left)
+    spans: list[str | Ink] = [sign, left, Ink(found, FOUND)]
+    for text, mark in after:
+        part = clip(text, room)
+        room -= cells(part)
+        spans.append(Ink(part, FOUND) if mark else part)
+        if part != text or room <= 0:
+            return spans
+    return [*spans, "…"] if one.after else spans
+
+
+def _rest(one: Excerpt) -> Iterator[tuple[int, int, bool]]:
+    """What comes behind the first span: from, to, and whether it was found too."""
+    at = one.spans[0][1]
+    for start, end in one.spans[1:]:
+        yield at, start, False
+        yield start, end, True
+        at = end
+    yield at, len(one.text), False
+
+
+def _tail(text: str, room: int, *, cut: bool) -> str:
+    """The end of `text` in `room` cells, with `…` where something is cut."""
+    if not cut and cells(text) <= room:
+        return text
+    used, kept = 1, len(text)
+    while kept and used + cells(text[kept - 1]) <= room:
+        kept -= 1
+        used += cells(text[kept])
+    return f"…{text[kept:]}" if room > 0 else ""
+
+
+def _flat(text: str) -> str:
+    return safe(text, keep_newlines=False).replace("\t", " ")
+
+
+def _text(span: str | Ink) -> str:
+    return span.text if isinstance(span, Ink) else span

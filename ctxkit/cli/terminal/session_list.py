@@ -1,0 +1,79 @@
+"""How found sessions look: to people some lines each, to programs an object each. Pure: no stream is written to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ctxkit.cli.terminal import streams
+from ctxkit.cli.terminal.layout import ROOMY, count, spaced
+from ctxkit.cli.terminal.message_view import ROLES
+from ctxkit.cli.terminal.safe_text import cells, clip, safe
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.wrap import wrapped
+from ctxkit.core.times import iso
+from ctxkit.search.sessions import Session
+
+UNTITLED = "(no title)"
+STATES = {"interrupted": "yellow", "damaged": "bold red"}
+"""The style of each state that is named; `clean` is not."""
+Line = list[str | Ink]
+
+
+def lines(one: Session, width: int, breadth: int) -> Iterator[Line]:
+    """Time and title; the last words; what is known in figures; the path, whole: it is what one copies.
+
+    Words have `width` cells, everywhere; figures are broken at `breadth`, that of a terminal.
+    """
+    indent = "    " if width >= ROOMY else "  "
+    when, title = Ink(streams.clock().time(one.time), "dim"), one.glance.title or UNTITLED
+    room = width - len(when.text) - 2
+    if room >= ROOMY // 2:
+        yield [when, "  ", Ink(fitted(title, room), "bold")]
+    else:
+        yield from wrapped([when], width, 2)
+        yield [Ink(fitted(title, width), "bold")]
+    last = one.glance.last
+    if last is not None:
+        said = f"{last.role}: "
+        room = width - cells(indent) - len(said)
+        yield [indent, Ink(safe(said), ROLES.get(last.role, "")), fitted(last.text, room)]
+    for line in wrapped(facts(one), breadth - cells(indent), 0):
+        yield [indent, *line]
+    yield [indent, Ink(str(one.path), "dim")]
+
+
+def facts(one: Session) -> Line:
+    """`claude-code  42 messages  2 checkpoints  interrupted`."""
+    told = one.glance
+    many = count(told.conversations, "conversation") if told.conversations > 1 else ""
+    used = f"{one.tokens.count:,} tokens" if one.tokens is not None else ""
+    kept = count(one.checkpoints, "checkpoint") if one.checkpoints else ""
+    state = Ink(one.state, STATES[one.state]) if one.state in STATES else ""
+    return spaced(told.format, count(told.messages, "message"), many, used, kept, state)
+
+
+def fitted(text: str, room: int) -> str:
+    """The start of a text on one line of so many cells, made visible."""
+    return clip(safe(text[: 8 * max(room, 0) + 64], keep_newlines=False), max(room, 0))
+
+
+def as_json(one: Session) -> dict[str, Any]:
+    """The machine form: every key is always there."""
+    told = one.glance
+    return {
+        "path": str(one.path),
+        "format": told.format,
+        "title": told.title,
+        "last": None if told.last is None else {"role": told.last.role, "text": told.last.text},
+        "time": iso(one.time),
+        "size": one.size,
+        "messages": told.messages,
+        "conversations": told.conversations,
+        "tokens": None if one.tokens is None else one.tokens.count,
+        "counter": None if one.tokens is None else one.tokens.counter,
+        "checkpoints": one.checkpoints,
+        "state": one.state,
+        "damaged": told.damaged,
+        "sidecar": None if one.sidecar is None else str(one.sidecar),
+    }

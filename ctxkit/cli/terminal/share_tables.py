@@ -1,0 +1,70 @@
+"""How shares and files look: a line each, with bars of what they hold; the machine form beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ctxkit.cli.terminal import streams
+from ctxkit.cli.terminal.safe_text import cells, clip, safe
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.wrap import wrapped
+from ctxkit.core.times import seconds
+from ctxkit.measure.shares import Share, Touched
+
+MANY = 8
+"""Messages of a list that are all named."""
+Line = list[str | Ink]
+
+
+def shares(
+    found: Sequence[Share], width: int, total: int, *, numbered: bool = False, paths: bool = False
+) -> Iterator[Line]:
+    """A line for each: tokens, percent of `total`, what, and of how many messages; `numbered`: which one; `paths`: of
+    what is too long the end is shown.
+    """
+    most = max((len(f"{share.tokens:,}") for share in found), default=1)
+    for share in found:
+        figures = f"{share.tokens:>{most},}  {100 * share.tokens / max(1, total):3.0f} %"
+        number, many = (f"{share.first} ", "") if numbered else ("", f" ({share.messages:,})")
+        room = max(1, width - cells(figures + number + many) - 2)
+        what = safe(share.what, keep_newlines=False)
+        what = _ending(what, room) if paths else clip(what, room)
+        yield [Ink(figures, "bold"), clip(f"  {number}{what}{many}", max(0, width - cells(figures)))]
+
+
+def files(found: Sequence[Touched], width: int) -> Iterator[Line]:
+    """Two lines or more for each: tokens and path; who did what to it, what of that is superseded or out of the
+    context, when it was last.
+    """
+    most = max((len(f"{one.tokens:,}") for one in found), default=1)
+    for one in found:
+        yield [Ink(f"{one.tokens:>{most},}  ", "bold"), _ending(safe(one.path, keep_newlines=False), width - most - 2)]
+        other = [label for label in one.writes if label not in {*one.created, *one.deleted}]
+        said = (
+            ("read", one.reads), ("created", one.created), ("written", other), ("deleted", one.deleted),
+            ("superseded", one.superseded), ("out of the context", one.out if one.in_context else []),
+        )  # fmt: skip
+        parts = [] if one.in_context else ["out of the context"]
+        parts += [f"{what} {_listed(labels)}" for what, labels in said if labels]
+        moment = seconds(one.time)
+        parts.append(f"last {one.last}" + (f" at {streams.clock().time(moment)}" if moment is not None else ""))
+        for line in wrapped(["; ".join(parts)], width - most - 2, 2, hard=True):
+            yield [" " * (most + 2), *line]
+
+
+def _ending(path: str, width: int) -> str:
+    """The end of a path, which tells more than its start, in `width` cells."""
+    if cells(path) <= width:
+        return path
+    start, used = len(path), 1
+    while start and used + cells(path[start - 1]) <= width:
+        start -= 1
+        used += cells(path[start])
+    return f"…{path[start:]}"
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """`2,4,9`; of many the first, the newest, and how many."""
+    if len(labels) <= MANY:
+        return ",".join(labels)
+    return f"{labels[0]},…,{','.join(labels[-MANY // 2 :])} ({len(labels)} times)"

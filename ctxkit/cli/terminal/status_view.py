@@ -1,0 +1,235 @@
+"""How a `Status` looks to people: labelled rows, a bar, and the one line for prompts. Pure: no stream is written to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+from ctxkit.cli.terminal import streams
+from ctxkit.cli.terminal.layout import count
+from ctxkit.cli.terminal.rows import Span, room, rows
+from ctxkit.cli.terminal.safe_text import cells, clip, safe
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.core.times import spoken, written
+from ctxkit.core.visibility import WORDS
+from ctxkit.logfile.parameters import Around, Held, Parameters
+from ctxkit.measure.status import Budget, LiveMark, Named, Status, Unthought
+
+WIDEST = 40
+"""Cells of the bar at most."""
+SMALLEST = 0.1
+"""Percent of error that is still told by its figure."""
+FULL, EMPTY, RESERVED = "█", "░", "▒"
+
+
+def lines(found: Status, width: int) -> Iterator[list[Span]]:
+    """All of it, row by row, no line wider than `width`."""
+    used = found.parameters
+    for label, content in (
+        ("log", _log(found)),
+        ("tokens", list(_tokens(found.tokens, room(width)))),
+        ("messages", list(_messages(found))),
+        ("filter", [[f"{kind} {name}"] for kind in ("agent", "thread") if (name := getattr(used, kind)) is not None]),
+        ("window", list(windows(used))),
+        ("now", [[now(used)]]),
+        ("assembly", [[around(one)] for one in used.assembly or ()]),
+        ("marks", [[_mark(mark)] for mark in found.marks]),
+        ("ops", _ops(found)),
+        ("agents", [[_named(one)] for one in found.agents]),
+        ("threads", [[_named(one)] for one in found.threads]),
+        ("damage", list(_damage(found))),
+        ("warnings", [[Ink(text, "yellow")] for text in found.warnings]),
+        ("thinking", [[_unsent(found.thinking)]] if found.thinking is not None else []),
+        ("sidecar", [[found.sidecar]] if found.sidecar is not None else []),
+    ):
+        yield from rows(label, content, width)
+
+
+def _unsent(found: Unthought) -> str:
+    """Thinking that its program goes on without, and why."""
+    are = "block is not sent: it is" if found.blocks == 1 else "blocks are not sent: they are"
+    return f"{found.blocks:,} {are} bound to what stood before, and {found.why}"
+
+
+def short(found: Status, width: int) -> str:
+    """One line of safe text: the longest form that fits into `width` cells."""
+    tokens, inside = found.tokens, found.inside
+    window = [spoken(seconds)] if (seconds := found.parameters.window.value) else []
+    damaged = [f"{found.damaged:,} damaged"] if found.damaged else []
+    forms = (
+        [_figure(tokens, " / ", " tokens"), count(inside, "message"), *window, *damaged],
+        [_figure(tokens, "/", ""), f"{inside:,}", *window, *damaged],
+        [percent(tokens) or brief(tokens.used), f"{inside:,}", *window, *damaged],
+        [percent(tokens) or brief(tokens.used), brief(inside), *window, *(f"!{found.damaged}" for _ in damaged)],
+    )
+    return _fitting([" · ".join(filter(None, form)) for form in forms], width)
+
+
+def line(found: Status, width: int) -> Ink:
+    """The same for a status line, in the colour of the level; a session without a message is a new one."""
+    if found.total:
+        return Ink(short(found, width), found.tokens.level or "")
+    size = found.tokens.limit.value
+    room = [f"new session · {size:,} tokens", f"new session · {brief(size)}"] if size is not None else []
+    return Ink(_fitting([*room, "new session", "new"], width), "dim")
+
+
+def _fitting(texts: list[str], width: int) -> str:
+    return next((text for text in texts if cells(text) <= width), clip(safe(texts[-1]), width))
+
+
+def _figure(tokens: Budget, slash: str, unit: str) -> str:
+    if tokens.used is None:
+        return ""
+    if tokens.percent is None:
+        return f"{tokens.used:,}{unit}"
+    return f"{tokens.used:,}{slash}{tokens.limit.value:,}{unit} ({percent(tokens)})"
+
+
+def percent(tokens: Budget) -> str:
+    """`42 %`, rounded down so that no colour comes before its figure; "" where there is none."""
+    if tokens.percent is None:
+        return ""
+    return "<1 %" if tokens.percent < 1 and tokens.used else f"{int(tokens.percent):,} %"
+
+
+def brief(number: int | None) -> str:
+    """A number in at most five cells: 999, 1.2k, 45k, 3.1M; "" for none."""
+    if number is None:
+        return ""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{unit}" if number < 10 * size else f"{number // size}{unit}"
+    return str(number)
+
+
+def bar(tokens: Budget, size: int) -> str:
+    """How full the context is, in `size` cells, the last ones those of the reserve."""
+    filled = min(size, round((tokens.percent or 0) * size / 100))
+    reserved = ceil(size * tokens.reserve / tokens.limit.value) if tokens.limit.value else 0
+    reserved = min(size - filled, reserved)
+    return FULL * filled + EMPTY * (size - filled - reserved) + RESERVED * reserved
+
+
+def _log(found: Status) -> list[list[Span]]:
+    used = found.parameters
+    more = [f"model {found.model}"] if found.model else []
+    more += [f"conversation {used.conversation}"] if used.conversation is not None else []
+    more += [f"as it was {'before' if used.before else 'at'} op {used.at}"] if used.at is not None else []
+    return [[Ink(found.log, "bold")], [", ".join([f"format {used.format}", *more])]]
+
+
+def _tokens(tokens: Budget, width: int) -> Iterator[list[Span]]:
+    if tokens.used is None:
+        yield ["not counted (--no-tokens)"]
+        return
+    if tokens.percent is None or tokens.level is None or tokens.limit.value is None:
+        yield [Ink(f"{tokens.used:,}", "bold"), f" ({tokens.counter})"]
+        yield from _trust(tokens)
+        yield from _beside(tokens)
+        yield ["no limit is known: --limit N, or `limit` in the config"]
+        return
+    style, share = tokens.level, percent(tokens)
+    yield [Ink(bar(tokens, min(WIDEST, width - len(share) - 1)), style), " ", Ink(share, f"bold {style}")]
+    yield [Ink(f"{tokens.used:,}", f"bold {style}"), f" of {tokens.limit.value:,} ({tokens.counter})"]
+    yield from _trust(tokens)
+    left = f"over by {tokens.over:,}" if tokens.over else f"available {tokens.available:,}"
+    yield [f"used {tokens.used:,} · reserved {tokens.reserve:,} · ", Ink(left, "red") if tokens.over else left]
+    yield from _beside(tokens)
+    yield [f"limit from {_from(tokens.limit)}"]
+
+
+def _trust(tokens: Budget) -> Iterator[list[Span]]:
+    """Who counted it; of a session that was counted, how well our estimates went so far."""
+    found = tokens.measured
+    if found is None or not found.tokens:
+        return
+    if not found.is_counted:
+        own = "by the model's own encoding; no reply here says what its provider counted"
+        yield [own if found.trust == "encoding" else "a guess: no reply here says what its provider counted"]
+        return
+    parts = ["exact: counted by the provider"]
+    if found.known is None:
+        parts = ["calibrated: nothing was counted since the compaction"]
+    elif found.trust != "exact":
+        whose = "by an export" if found.retold else "counted by the provider"
+        parts = [f"{found.known:,} {whose}, {found.estimated:+,} estimated"]
+    if found.error is not None:
+        off = f"{found.error:.1f}" if found.error >= SMALLEST else f"<{SMALLEST}"
+        parts.append(f"our estimates in this session were off by {off} % (median)")
+    yield [" · ".join(parts)]
+
+
+def _beside(tokens: Budget) -> Iterator[list[Span]]:
+    """What is sent besides the messages, and whether it is counted already."""
+    one = tokens.beside
+    if one is None or not one.assembled + one.tools + one.overhead:
+        return
+    words = [f"{what} {n:,}" for what, n in (("assembled", one.assembled), ("overhead", one.overhead)) if n]
+    words += [f"tools {one.tools:,} (estimate)"] * bool(one.tools)
+    within = f": {one.within:,} within the provider's count" if one.within else ""
+    yield [f"besides messages {' · '.join(words)}{within}"]
+
+
+def _from(held: Held) -> str:
+    return "--limit" if held.origin == "flag" else held.origin
+
+
+def _messages(found: Status) -> Iterator[list[Span]]:
+    brought = f", {found.items:,} of them brought in by ops" if found.items else ""
+    yield [count(found.total, "message") + brought]
+    yield [Ink(f"{found.inside:,}", "bold"), f" {WORDS['in']}"]
+    for kind, number in found.out.items():
+        yield [f"{number:,} {WORDS.get(kind, kind)}"]
+
+
+def windows(used: Parameters) -> Iterator[list[Span]]:
+    """The windows in force, each with its origin."""
+    yield [_held(used.window)]
+    for agent, held in used.agents.items():
+        yield [f"{agent}: {_held(held)}"]
+    if used.newest.value is not None:
+        yield [f"newest {count(used.newest.value, 'message')} ({used.newest.origin})"]
+
+
+def _held(held: Held) -> str:
+    return f"{spoken(held.value) if held.value else 'off'} ({held.origin})"
+
+
+def now(used: Parameters) -> str:
+    """`last (2026-02-12T09:10:00Z), default`; the time as the reader's clock has it."""
+    moment = written(used.now.time)
+    time = "" if moment is None else streams.clock().whole(moment)
+    more = f"{used.now.name} ({time})" if time else used.now.name
+    name = time if used.now.time == used.now.name else more
+    return f"{name}, {'--now' if used.now.origin == 'flag' else used.now.origin}"
+
+
+def around(one: Around) -> str:
+    """What is put around the messages: `docs (notes.md)`."""
+    return f"{one.kind} ({one.source})" if one.source else one.kind
+
+
+def _mark(mark: LiveMark) -> str:
+    place = f"op {mark.op}, after message {mark.position:,}, {mark.since:,} since"
+    return place if mark.label is None else f"{mark.label}: {place}"
+
+
+def _ops(found: Status) -> list[list[Span]]:
+    if not found.ops and not found.void:
+        return []
+    void = f", {found.void:,} undone" if found.void else ""
+    return [[f"{found.ops:,} in force{void}"]]
+
+
+def _named(one: Named) -> str:
+    moment = written(one.last)
+    last = "" if moment is None else f", last {streams.clock().time(moment)}"
+    return f"{one.name}: {count(one.messages, 'message')}, {one.in_context:,} in the context{last}"
+
+
+def _damage(found: Status) -> Iterator[list[Span]]:
+    if found.damaged:
+        yield [Ink(f"{count(found.damaged, 'place')}, ctxkit check names all", "yellow")]
+    for one in found.damage:
+        yield [f"{one.where}: {one.code}: {one.text}"]

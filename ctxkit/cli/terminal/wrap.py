@@ -1,0 +1,120 @@
+"""Fitting text into columns: lines are broken at blanks, and go on indented.
+
+Used by `streams` for what ctxkit itself says, and by help. A transcript's own text is not broken: terminals do that,
+and copying from one gives the line back. All text here is safe already.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from ctxkit.cli.terminal.safe_text import cells
+from ctxkit.cli.terminal.style import Ink
+
+NARROWEST = 20
+USUAL = 80
+
+_PIECE = re.compile(" +|[^ ]+")
+
+
+def columns(stream: TextIO | None) -> int:
+    """How wide a stream's terminal is: COLUMNS, else its size, else 80; never below 20."""
+    asked = os.environ.get("COLUMNS", "")
+    size = int(asked) if asked.isdecimal() else 0
+    if not size and stream is not None:
+        try:
+            size = os.get_terminal_size(stream.fileno()).columns
+        except (OSError, ValueError):
+            size = 0
+    return max(NARROWEST, size or USUAL)
+
+
+def rows(stream: TextIO) -> int:
+    """How many lines a terminal shows: LINES, else its size, else 24."""
+    asked = os.environ.get("LINES", "")
+    try:
+        return int(asked) if asked.isdecimal() and int(asked) else os.get_terminal_size(stream.fileno()).lines or 24
+    except (OSError, ValueError):
+        return 24
+
+
+def wrapped(spans: Sequence[str | Ink], width: int, hang: int, *, hard: bool = False) -> Iterator[list[str | Ink]]:
+    """The lines of one line: `width` cells at most, all but the first indented by `hang`.
+
+    A word longer than that stays whole (a path, a command: what one copies), but with `hard` it is cut into pieces.
+    """
+    line: list[str | Ink] = []
+    used = 0
+    begun = False  # whether the line holds a word
+    for blanks, word in _words(spans):
+        size = sum(cells(_text(part)) for part in word)
+        if begun and used + blanks + size > width:
+            yield line
+            line, used, blanks, begun = [], 0, hang, False
+        if hard and used + blanks + size > width:
+            for piece in _cut(word, width - used - blanks, width - hang):
+                if begun:
+                    yield line
+                    line, used, blanks = [], 0, hang
+                line += [" " * blanks, *piece]
+                used, begun = used + blanks + sum(cells(_text(part)) for part in piece), True
+            continue
+        if blanks:
+            line.append(" " * blanks)
+        line += word
+        used, begun = used + blanks + size, True
+    yield line
+
+
+def _text(span: str | Ink) -> str:
+    return span if isinstance(span, str) else span.text
+
+
+def _words(spans: Sequence[str | Ink]) -> Iterator[tuple[int, list[str | Ink]]]:
+    """Each word with the number of blanks before it; a word may go over several spans."""
+    blanks, word = 0, list[str | Ink]()
+    for span in spans:
+        for text in _PIECE.findall(_text(span)):
+            if text[0] == " ":
+                if word:
+                    yield blanks, word
+                    blanks, word = 0, []
+                blanks += len(text)
+            else:
+                word.append(text if isinstance(span, str) else Ink(text, span.style))
+    if word:
+        yield blanks, word
+
+
+def _cut(word: list[str | Ink], first: int, rest: int) -> Iterator[list[str | Ink]]:
+    """A word in pieces of at most `first` and then `rest` cells; figures stay whole where a break is near."""
+    sizes = [cells(c) for part in word for c in _text(part)]
+    text = "".join(map(_text, word))
+    start, room = 0, max(1, first)
+    while start < len(text):
+        end, used = start, 0
+        while end < len(text) and used + sizes[end] <= room:
+            used += sizes[end]
+            end += 1
+        if end < len(text):
+            back = end
+            while back > start and text[back - 1].isalnum():
+                back -= 1
+            end = back if back - start > room // 2 and all(sizes[back - 1 : back + 1]) else end
+        yield list(_part(word, start, end))
+        start, room = end, max(2, rest)
+
+
+def _part(word: list[str | Ink], start: int, end: int) -> Iterator[str | Ink]:
+    for part in word:
+        text = _text(part)
+        if start < len(text) and end > 0:
+            yield _like(part, text[max(0, start) : end])
+        start, end = start - len(text), end - len(text)
+
+
+def _like(span: str | Ink, text: str) -> str | Ink:
+    return text if isinstance(span, str) else Ink(text, span.style)

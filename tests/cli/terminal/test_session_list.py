@@ -1,0 +1,72 @@
+"""How found sessions look."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ctxkit.cli.terminal import session_list
+from ctxkit.cli.terminal.safe_text import cells, safe
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.search.preview import Glance, Last
+from ctxkit.search.sessions import Session
+
+ONE = Session(
+    Path("/logs/one.jsonl"),
+    Glance("chat", "fix the login test", Last("assistant", "done: all tests pass"), 1769940600.0, 42, "clean"),
+    1769940601.0, 100, Path("/logs/one.jsonl.ctxkit"), 2,
+)  # fmt: skip
+BARE = Session(Path("/x"), Glance("messages", "", None, None, 1, "damaged", 3, 200), 1769940600.0, 1)
+WIDE = msgspec.structs.replace(ONE, glance=Glance("chat", "漢字" * 60, Last("user", "\x1b[2J🙂" * 60), 0.0, 1, "clean"))
+
+
+def texts(one: Session, width: int = 80, breadth: int = 80) -> list[str]:
+    """The lines without their styles."""
+    return [
+        "".join(span.text if isinstance(span, Ink) else span for span in line)
+        for line in session_list.lines(one, width, breadth)
+    ]
+
+
+def test_lines() -> None:
+    """When and what, the last words, figures, the path."""
+    assert texts(ONE) == [
+        "2026-02-01T10:10:00Z  fix the login test",
+        "    assistant: done: all tests pass",
+        "    chat  42 messages  2 checkpoints",
+        "    /logs/one.jsonl",
+    ]
+    assert texts(BARE) == [
+        "2026-02-01T10:10:00Z  (no title)",
+        "    messages  1 message  200 conversations  damaged",
+        "    /x",
+    ]
+
+
+@pytest.mark.parametrize("modified", [-1e18, 0.5, 1e18])
+def test_times_of_files(modified: float) -> None:
+    """Whatever a file system says that can be printed, as well as it can."""
+    one = msgspec.structs.replace(BARE, glance=msgspec.structs.replace(BARE.glance, time=None), modified=modified)
+    assert texts(one)[0].startswith(session_list.as_json(one)["time"][:19])
+    assert session_list.as_json(one)["time"].endswith("Z")
+
+
+@pytest.mark.parametrize("width", [20, 25, 40, 80, 300])
+def test_widths(width: int) -> None:
+    """No line but the path is wider than the terminal."""
+    for one in (ONE, BARE, WIDE):
+        *words, path = texts(one, width, width)
+        assert path.strip() == str(one.path)
+        assert all(cells(safe(line)) <= width for line in words), words
+
+
+def test_json() -> None:
+    """Every key is always there."""
+    found = session_list.as_json(ONE)
+    assert found["last"] == {"role": "assistant", "text": "done: all tests pass"}
+    assert (found["time"], found["checkpoints"], found["state"]) == ("2026-02-01T10:10:00Z", 2, "clean")
+    assert session_list.as_json(BARE).keys() == found.keys()
+    assert json.loads(json.dumps(session_list.as_json(WIDE)))["title"] == "漢字" * 60

@@ -1,0 +1,131 @@
+"""The course in a terminal: columns of blocks, what stands below them, and never wider than it may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxkit.cli.terminal import timeline_chart
+from ctxkit.cli.terminal.safe_text import cells
+from ctxkit.core.compare.timeline import Course, Event, Point
+from tests.cli.runner import good, small
+from tests.cli.screens import on_pty
+from tests.cli.terminal.test_rows import text
+from tests.cli.test_status import _uncoloured
+from tests.test_startup import SLOW, modules
+
+
+def made(*tokens: int, events: tuple[Event, ...] = (), limit: int | None = None, counted: int = 0) -> Course:
+    """A course of these sizes, the first ones counted."""
+    points = [Point(n, size, counted=n <= counted) for n, size in enumerate(tokens, 1)]
+    return Course(points, list(events), max(tokens, default=0), limit, "a counter", "m")
+
+
+def drawing(course: Course, width: int) -> list[str]:
+    """The lines as they are printed."""
+    found = [text(list(line)) for line in timeline_chart.lines(course, width, yellow=70, red=85)]
+    assert all(cells(line) <= width for line in found), found
+    return found
+
+
+def test_heights() -> None:
+    """In eighths of a row; the scale's ends and middle are labelled; what is there at all is seen."""
+    found = drawing(made(8, 4, 1, 0), 22)
+    rows = [line for line in found if line[1:2] in ("┤", "│")]
+    assert [row[:2] for row in rows] == ["8┤", *[" │"] * 3, "4┤", *[" │"] * 2, "0┤"]
+    blocks = [row[2:].ljust(20) for row in rows]
+    assert blocks == [*["█" * 5 + " " * 15] * 4, *["█" * 10 + " " * 10] * 3, "█" * 15 + " " * 5]
+    low = drawing(made(1_000_000, 1), 20)
+    assert [line for line in low if line.strip().startswith("0┤")] == ["   0┤" + "█" * 7 + "▁" * 8]
+
+
+@pytest.mark.parametrize("width", [20, 24, 39, 40, 80, 200])
+@pytest.mark.parametrize("count", [1, 2, 5, 14, 1000])
+def test_no_line_is_wider(width: int, count: int) -> None:
+    """Few messages or many, whatever marks are called."""
+    mark = Event(1, "mark", "日本\x1b[31m" * 9, 3, 5, 5, 0)
+    fall = Event(count, "cut", "compacted by a program " * 9, None, 10**9, 5, count - 1)
+    found = drawing(made(*range(1, count + 1), events=(mark, fall), limit=2 * count, counted=1), width)
+    assert sum("│" in line or "┤" in line for line in found) == (12 if width >= 40 else 8)
+    assert "\x1b" not in "".join(found)
+
+
+def test_signs() -> None:
+    """A mark, a fall, a rise, each below its column; in words below them."""
+    events = (
+        Event(1, "mark", "here", 1, 5, 5, 0), Event(2, "cut", "compacted by it", None, 9, 3, 2),
+        Event(2, "undo", "", 2, 3, 9, 3), Event(2, "hidden", "", None, 9, 2, 4),
+    )  # fmt: skip
+    points = [Point(1, 5), Point(2, 9, counted=True), Point(2, 3), Point(2, 9), Point(2, 2)]
+    found = drawing(Course(points, list(events), 9, 10, "c", "m"), 44)
+    axis = found.index("  └" + "─" * 8 + "━" * 8 + "─" * 25)
+    assert found[axis + 1] == "   " + " " * 7 + "◆" + " " * 8 + "▼" + " " * 7 + "▲" + " " * 7 + "▼"
+    assert found[axis + 2].split() == ["1", "message", "2"]
+    assert found[axis + 3 :] == [
+        "◆ 1  mark here (op 1)", "▼ 2  compacted by it: 9 → 3", "▲ 2  undo (op 2): 3 → 9",
+        "▼ 2  hidden by a filter: 9 → 2", "━ counted by the provider  ─ estimated  ╌", "  limit",
+        "tokens: c",
+    ]  # fmt: skip
+
+
+def test_many_events() -> None:
+    """The newest in words, the others counted."""
+    events = tuple(Event(n, "forget", "", n, 9, 8, n - 1) for n in range(1, 31))
+    found = drawing(made(*[9] * 30, events=events), 80)
+    assert "20 earlier events: --json" in found and sum(line.startswith("▼") for line in found) == 10
+
+
+@pytest.mark.parametrize(("limit", "shown"), [(None, False), (100, True), (400, True), (401, False)])
+def test_the_limit(limit: int | None, shown: bool) -> None:
+    """Drawn where it does not make the course flat, named always."""
+    found = drawing(made(50, 100, limit=limit), 60)
+    assert any("╌╌╌" in line for line in found[1:]) == shown
+    assert (limit is None) == ("limit" not in found[0])
+
+
+def test_colours() -> None:
+    """Of each column's own level."""
+    spans: list[Any] = [
+        span for line in timeline_chart.lines(made(10, 75, 90, limit=100), 40, yellow=70, red=85) for span in line
+    ]
+    inked = {span.style for span in spans if not isinstance(span, str) and "█" in span.text}
+    assert inked == {"green", "yellow", "red"}
+
+
+def test_now_is_the_last_column() -> None:
+    """However many messages a column stands for."""
+    found = timeline_chart.bucketed(made(*range(100, 0, -1)), 10)
+    assert [column.tokens for column in found] == [100, 90, 80, 70, 60, 50, 40, 30, 20, 1]
+
+
+def test_no_messages() -> None:
+    """Nothing to draw."""
+    assert drawing(made(), 20) == ["no messages"]
+    assert good("status", "-", "--plot").text == "no messages\n"
+
+
+@pytest.mark.parametrize("columns", [80, 20])
+def test_on_a_terminal(tmp_path: Path, columns: int) -> None:
+    """In colour, and not wider."""
+    path = small(tmp_path, marks=["before"])
+    good("forget", path, "2-5")
+    seen = on_pty(["status", str(path), "--plot", "--limit", "150"], columns)
+    found = _uncoloured(seen.raw.decode()).replace("\r", "").split("\n")
+    assert seen.code == 0 and b"\x1b[32m" in seen.raw and all(cells(line) <= columns for line in found)
+    assert "◆" in "".join(found) and "▼" in "".join(found)
+
+
+def test_json_and_what_does_not_go_together(tmp_path: Path) -> None:
+    """The series; the words of the one form are not those of another."""
+    path = small(tmp_path, marks=["before"])
+    [value] = good("status", path, "--plot", "--json", "--limit", "500").values
+    used = good("status", path, "--json").values[0]["tokens"]["used"]
+    assert list(value) == ["points", "events", "peak", "limit", "counter", "model"]
+    assert value["points"][-1] == {"n": 11, "tokens": used, "counted": False} and value["limit"] == 500
+    assert value["events"] == [
+        {"n": 11, "kind": "mark", "label": "before", "op": 1, "before": used, "after": used, "point": 10}
+    ]
+    modules(tmp_path, ["status", str(path), "--plot"])
+    assert not SLOW & modules(tmp_path, ["status", str(path), "--plot"])

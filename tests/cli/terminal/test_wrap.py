@@ -1,0 +1,65 @@
+"""Fitting text into columns."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.cli.terminal.safe_text import cells
+from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.wrap import columns, wrapped
+
+
+def texts(spans: list[str | Ink], width: int, hang: int, *, hard: bool = False) -> list[str]:
+    """The lines without their colours."""
+    lines = wrapped(spans, width, hang, hard=hard)
+    return ["".join(part if isinstance(part, str) else part.text for part in line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("line", "width", "expected"),
+    [
+        ("", 20, [""]),
+        ("fits as it is", 20, ["fits as it is"]),
+        ("  keeps  its   blanks", 21, ["  keeps  its   blanks"]),
+        ("one two three", 9, ["one two", "  three"]),
+        ("a /very/long/path/of/yours b", 10, ["a", "  /very/long/path/of/yours", "  b"]),
+        ("    /very/long/path", 10, ["    /very/long/path"]),
+        ("深い 深い 深い", 9, ["深い 深い", "  深い"]),
+    ],
+)
+def test_wrapped(line: str, width: int, expected: list[str]) -> None:
+    """Broken at blanks, continued indented; a long word stays whole."""
+    assert texts([line], width, 2) == expected
+
+
+def test_hard() -> None:
+    """Where nothing may be wider, a long word is cut."""
+    assert texts(["a abcdefghij klm"], 6, 2, hard=True) == ["a", "  abcd", "  efgh", "  ij", "  klm"]
+
+
+def test_styles_stay() -> None:
+    """Colour goes with its text over a break; a word may have several."""
+    found = list(wrapped([Ink("one two", "bold"), ":x three"], 8, 1))
+    assert found == [[Ink("one", "bold")], [" ", Ink("two", "bold"), ":x"], [" ", "three"]]
+
+
+@given(st.lists(st.text("ab 深\u0301-", max_size=30), max_size=4), st.integers(20, 60), st.booleans())
+def test_nothing_is_lost(spans: list[str], width: int, hard: bool) -> None:
+    """All that is not blank comes out, in order; no line is wider, but for a long word alone."""
+    found = texts(list(spans), width, 4, hard=hard)
+    assert "".join("".join(found).split(" ")) == "".join("".join(spans).split(" "))
+    for line in found:
+        assert cells(line) <= width or (not hard and len(line.split()) == 1)
+
+
+def test_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """COLUMNS counts; never below 20; 80 where nothing says how wide it is."""
+    for value, expected in (("132", 132), ("7", 20), ("x", 80), ("", 80)):
+        monkeypatch.setenv("COLUMNS", value)
+        assert columns(None) == expected
+    monkeypatch.delenv("COLUMNS")
+    assert columns(sys.stderr) >= 20
