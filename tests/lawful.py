@@ -17,7 +17,7 @@ from msgspec import structs
 
 from ctxkit import CtxkitError, Log
 from ctxkit.cli.app import run
-from ctxkit.cli.show import as_json
+from ctxkit.cli.commands.show import as_json
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Edit, Item, Op, Restore, Trim

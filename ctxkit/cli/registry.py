@@ -1,6 +1,6 @@
 """The commands that there are. Help, man pages, completion, docs and tests read this table.
 
-A command is one file in `cli/` with a function `command` (its docstring is the help), and one line here.
+A command is one file in `cli/commands/` with a function `command` (its docstring is the help), and one line here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class CommandEntry(NamedTuple):
     @property
     def module(self) -> str:
         """The module that holds the command."""
-        return f"ctxkit.cli.{self.name}"
+        return f"ctxkit.cli.commands.{self.name}"
 
     def load(self) -> Any:
         """The function of the command. Imports its module, and no other command's."""

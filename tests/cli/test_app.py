@@ -52,7 +52,7 @@ def test_usage(words: list[str]) -> None:
 
 def test_a_bug_is_no_traceback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Exit 70, where it was, and not a word of the transcript; CTXKIT_DEBUG shows the rest."""
-    from ctxkit.cli import mark
+    from ctxkit.cli.commands import mark
 
     def broken(*args: object) -> None:
         raise ZeroDivisionError("secret \x1b]0;words")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.test_architecture import MODULES, dotted, ours, under
+from ctxkit.cli.registry import COMMANDS
+from tests.test_architecture import MODULES, PACKAGE, dotted, ours, under
 
 MAY_USE = {
     "cli.terminal": {"cli.terminal"},
+    "cli.help": {"cli.help", "cli.terminal", "cli.registry", "cli.parser"},
 }
 """A room -> what of the command line it may import, wherever the import is."""
 
@@ -19,3 +23,16 @@ def test_arrows(room: str) -> None:
         for name in ours(path) if under(dotted(path), room) else ():
             used = not under(name, "cli") or any(under(name, one) for one in MAY_USE[room])
             assert used, f"{dotted(path)} imports {name}"
+
+
+def test_nobody_imports_a_command() -> None:
+    """The registry loads the one that was asked for; what two of them need stands elsewhere."""
+    for path in MODULES:
+        assert not [name for name in ours(path) if under(name, "cli.commands")], dotted(path)
+
+
+def test_one_file_per_command() -> None:
+    """And no file without a command."""
+    files = {path.stem for path in (PACKAGE / "cli" / "commands").glob("*.py")} - {"__init__"}
+    assert files == set(COMMANDS)
+    assert {Path(entry.module.replace(".", "/")).parent.name for entry in COMMANDS.values()} == {"commands"}

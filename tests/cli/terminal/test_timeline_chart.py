@@ -10,10 +10,10 @@ import pytest
 from ctxkit.cli.terminal import timeline_chart
 from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.core.compare.timeline import Course, Event, Point
+from tests.cli.commands.test_status import _uncoloured
 from tests.cli.runner import good, small
 from tests.cli.screens import on_pty
 from tests.cli.terminal.test_rows import text
-from tests.cli.test_status import _uncoloured
 from tests.test_startup import SLOW, modules
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.cli.commands.test_protect import locked
 from tests.cli.runner import ctxkit, good, small
-from tests.cli.test_protect import locked
 
 
 def test_words(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.completion import FILES, SCRIPTS
+from ctxkit.cli.commands.completion import FILES, SCRIPTS
 from tests.cli.runner import ctxkit, good, small
 from tests.cli.shells import Shell, fish
 
