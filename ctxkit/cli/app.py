@@ -42,7 +42,7 @@ def _run(args: list[str]) -> int:
             if args and args[0] in COMMANDS:  # the short way: no other command is built
                 command, rest, name = command_parser(args[0]), args[1:], f"ctxkit {args[0]}"
             elif args and args[0] == COMPLETE:
-                from ctxkit.cli.completing import answer
+                from ctxkit.cli.help.completion import answer
 
                 return answer(args[1:])
             elif args and not args[0].startswith("-"):
@@ -54,7 +54,7 @@ def _run(args: list[str]) -> int:
             streams.flush()
             return status if isinstance(status, int) else ExitCode.DONE
         except HelpAsked as asked:
-            from ctxkit.cli.page_view import show
+            from ctxkit.cli.help.page_view import show
 
             show(asked.name)
             streams.flush()

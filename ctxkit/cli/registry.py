@@ -73,7 +73,7 @@ COMMANDS: dict[str, CommandEntry] = {
 }
 
 COMPLETE = "__complete"
-"""The command that the scripts of shells call: `cli/completing.py`."""
+"""The command that the scripts of shells call: `cli/help/completion.py`."""
 
 
 def unknown(name: str) -> Usage:

@@ -11,7 +11,7 @@ import pexpect
 
 from tests.cli.runner import ROOT
 
-SCRIPTS = ROOT / "ctxkit/cli/shells"
+SCRIPTS = ROOT / "ctxkit/cli/help/shells"
 
 COMMAND = f"""#!{sys.executable}
 import sys

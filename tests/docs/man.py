@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ctxkit.cli.pages import Page, Parameter, every
+from ctxkit.cli.help.pages import Page, Parameter, every
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import KEYS

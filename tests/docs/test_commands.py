@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli.app import run as cli
-from ctxkit.cli.examples import EXAMPLES
+from ctxkit.cli.help.examples import EXAMPLES
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.errors import ExitCode
 from tests.docs.pages import DOCS, settle, with_part

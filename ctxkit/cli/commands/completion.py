@@ -10,7 +10,7 @@ import typer
 
 from ctxkit.cli.terminal import streams
 
-SCRIPTS = Path(__file__).parents[1] / "shells"
+SCRIPTS = Path(__file__).parents[1] / "help" / "shells"
 """The wheel ships the same files where shells look for them."""
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.page_view import as_json, show
-from ctxkit.cli.pages import overview, page
+from ctxkit.cli.help.page_view import as_json, show
+from ctxkit.cli.help.pages import overview, page
 from ctxkit.cli.registry import COMMANDS, unknown
 from ctxkit.cli.terminal import streams
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli import candidates
-from ctxkit.cli.candidates import FILES, FOLDERS, MOST, NOTHING, Candidate, TooSlow, for_parameter, found, in_time
-from ctxkit.cli.pages import Parameter, page
+from ctxkit.cli.help import candidates
+from ctxkit.cli.help.candidates import FILES, FOLDERS, MOST, NOTHING, Candidate, TooSlow, for_parameter, found, in_time
+from ctxkit.cli.help.pages import Parameter, page
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.store.profiles import profile
 from tests.cli.hostile import FAMILIES

@@ -1,6 +1,6 @@
 """Pages: what a command is, as structure; help, man pages and completions are made from it.
 
-The facts come from where they are declared: the table of commands (`registry.py`), the function of the command
+The facts come from where they are declared: the table of commands (`cli/registry.py`), the function of the command
 (docstring and parameters), EXAMPLES and the table of exit codes. Reading a page imports the module of that command
 alone.
 """
@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ctxkit.cli.examples import EXAMPLES, FIRST_STEPS
+from ctxkit.cli.help.examples import EXAMPLES, FIRST_STEPS
 from ctxkit.cli.parser import command_parser
 from ctxkit.cli.registry import COMMANDS, GROUPS
 from ctxkit.errors import MEANING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.cli.examples import EXAMPLES
+from ctxkit.cli.help.examples import EXAMPLES
 from ctxkit.cli.registry import COMMANDS
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli import completing
-from ctxkit.cli.candidates import FILES, FOLDERS, NOTHING, TooSlow
-from ctxkit.cli.completing import complete
+from ctxkit.cli.help import completion
+from ctxkit.cli.help.candidates import FILES, FOLDERS, NOTHING, TooSlow
+from ctxkit.cli.help.completion import complete
 from ctxkit.cli.registry import COMMANDS
 from tests.cli.runner import ctxkit, process, small
 
@@ -109,6 +109,6 @@ def test_the_deadline_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(*_: object) -> None:
         raise TooSlow
 
-    monkeypatch.setattr(completing, "complete", slow)
+    monkeypatch.setattr(completion, "complete", slow)
     ran = ctxkit("__complete", "zsh", "--", "")
     assert (ran.code, ran.out, ran.err) == (0, b"", "")

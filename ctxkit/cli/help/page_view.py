@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ctxkit.cli.pages import Page, Parameter, overview, page
+from ctxkit.cli.help.pages import Page, Parameter, overview, page
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.cli.terminal.style import Ink

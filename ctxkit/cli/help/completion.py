@@ -1,6 +1,6 @@
 """Completion: which word of a call is being typed, and what can stand there. Shells ask by `ctxkit __complete`.
 
-Pipeline: the script of a shell (`cli/shells`) -> here -> `candidates.py`. The first line of the answer is `words`,
+Pipeline: the script of a shell (`cli/help/shells`) -> here -> `candidates.py`. The first line of the answer is `words`,
 `files` or `folders`; the others are candidates, for bash as they are inserted, else with a tab and a description.
 Whatever goes wrong, the answer is empty, the status 0, and nothing is said: somebody is in the middle of a line.
 """
@@ -9,10 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ctxkit.cli.candidates import FILES, NOTHING, Candidate, Found, TooSlow, commands, for_parameter, found, in_time
-from ctxkit.cli.pages import Page, Parameter, overview, page
+from ctxkit.cli.help.candidates import (
+    FILES,
+    NOTHING,
+    Candidate,
+    Found,
+    TooSlow,
+    commands,
+    for_parameter,
+    found,
+    in_time,
+)
+from ctxkit.cli.help.pages import Page, Parameter, overview, page
+from ctxkit.cli.help.shell_words import BREAKS, fitted, split
 from ctxkit.cli.registry import COMMANDS
-from ctxkit.cli.shellwords import BREAKS, fitted, split
 from ctxkit.cli.terminal import streams
 
 

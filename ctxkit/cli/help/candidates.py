@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ctxkit.cli.pages import Parameter
+from ctxkit.cli.help.pages import Parameter
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal.safe_text import clip, safe
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.cli.shellwords import fitted, split
+from ctxkit.cli.help.shell_words import fitted, split
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli import page_view
-from ctxkit.cli.pages import overview, page
+from ctxkit.cli.help import page_view
+from ctxkit.cli.help.pages import overview, page
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.cli.terminal.style import Ink

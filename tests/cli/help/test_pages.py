@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.cli.pages import OWN, READER, WRITER, every, overview, page
+from ctxkit.cli.help.pages import OWN, READER, WRITER, every, overview, page
 from ctxkit.cli.parser import command_parser
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.errors import ExitCode
