@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.api.log import Log
-from ctxkit.cli.leaving import preview
+from ctxkit.cli.forget_options import preview
 from ctxkit.core.derive.usage import Usage
 from ctxkit.errors import CtxkitError
 from ctxkit.measure.per_op import OpSizes

@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from ctxkit import when
-from ctxkit.cli.params import Reading, Selecting
+from ctxkit.cli.options import Reading, Selecting
 from ctxkit.cli.parser import command_parser
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.core.times import iso, seconds

@@ -28,7 +28,7 @@ def run(words: Sequence[str]) -> int:
     streams.Streams.begin(args, paged=paged)
     path = os.environ.get("CTXKIT_LOG")
     if path and path != os.devnull and args and args[0] in COMMANDS:
-        from ctxkit.cli.metering import metered
+        from ctxkit.cli.token_meter import metered
 
         return metered(args[0], path, lambda: _run(args))
     return _run(args)

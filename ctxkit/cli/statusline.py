@@ -11,8 +11,8 @@ import os
 from typing import Any, NamedTuple
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import Looking, Reading
-from ctxkit.cli.run import opened
+from ctxkit.cli.log_access import opened
+from ctxkit.cli.options import Looking, Reading
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.style import allowed
 from ctxkit.core.derive.usage import figure

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.params import Selecting
+from ctxkit.cli.options import Selecting
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.core.names import Names
 from tests.cli.runner import SMALL, ctxkit, good, lines, message, numbers, ops, shown, small

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli import searching
+from ctxkit.cli import log_search
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.search import prefilter
 from ctxkit.search.prefilter import Lacking
@@ -86,13 +86,13 @@ def test_the_same_answers(logs: Path, form: str, monkeypatch: pytest.MonkeyPatch
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that a search opens from now on."""
     names: list[str] = []
-    usual: Callable[[searching.Run, Path], None] = searching.Run.file
+    usual: Callable[[log_search.Run, Path], None] = log_search.Run.file
 
-    def noted(run: searching.Run, path: Path) -> None:
+    def noted(run: log_search.Run, path: Path) -> None:
         names.append(path.name)
         usual(run, path)
 
-    monkeypatch.setattr(searching.Run, "file", noted)
+    monkeypatch.setattr(log_search.Run, "file", noted)
     return names
 
 

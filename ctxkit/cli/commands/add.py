@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import LogArgument, Reading, takes
-from ctxkit.cli.run import opened, typed
+from ctxkit.cli.log_access import opened, typed
+from ctxkit.cli.options import LogArgument, Reading, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, NoSuchLog, NothingMatched, Usage

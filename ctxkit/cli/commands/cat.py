@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxkit.cli.params import LogArgument, Reading, takes
-from ctxkit.cli.run import opened
+from ctxkit.cli.log_access import opened
+from ctxkit.cli.options import LogArgument, Reading, takes
 from ctxkit.cli.terminal import streams
 
 

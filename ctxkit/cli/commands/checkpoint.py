@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.params import LogArgument, Reading, takes
-from ctxkit.cli.run import finish_reading, opened
+from ctxkit.cli.log_access import finish_reading, opened
+from ctxkit.cli.options import LogArgument, Reading, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.errors import Usage
 from ctxkit.snapshots.trigger_rules import SPOKEN

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.params import LogArgument, Reading, Writing, takes
-from ctxkit.cli.run import write
+from ctxkit.cli.log_access import write
+from ctxkit.cli.options import LogArgument, Reading, Writing, takes
 
 
 @takes(Writing, Reading)

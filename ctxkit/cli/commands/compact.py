@@ -11,8 +11,8 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.cli.amounts import tokens
-from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
-from ctxkit.cli.run import CHANGED, asked, words_given, write
+from ctxkit.cli.log_access import CHANGED, asked, words_given, write
+from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
 from ctxkit.core.text.json_text import digest

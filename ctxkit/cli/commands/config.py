@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxkit.cli.params import JsonOption, LogArgument, QuietOption, SidecarOption, StrictOption
-from ctxkit.cli.run import typed, zoned_alone
+from ctxkit.cli.log_access import typed, zoned_alone
+from ctxkit.cli.options import JsonOption, LogArgument, QuietOption, SidecarOption, StrictOption
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.config_view import listed, near
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import LogArgument, Reading, takes
-from ctxkit.cli.run import opened
+from ctxkit.cli.log_access import opened
+from ctxkit.cli.options import LogArgument, Reading, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.diff_view import as_json, lines, stat
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
-from ctxkit.cli.run import CHANGED, asked, finish_reading, opened, words_given, write
+from ctxkit.cli.log_access import CHANGED, asked, finish_reading, opened, words_given, write
+from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
 from ctxkit.errors import BadDraft, CtxkitError, ExitCode, Usage

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
-from ctxkit.cli.run import assembly_of, finish_reading, fitting, opened
+from ctxkit.cli.log_access import assembly_of, finish_reading, fitting, opened
+from ctxkit.cli.options import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.leaving import Leaving, Parts, leave
-from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
+from ctxkit.cli.forget_options import Leaving, Parts, leave
+from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 
 
 @takes(Leaving, Selecting, Writing, Reading)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption
+from ctxkit.cli.options import JsonOption, QuietOption, SidecarOption
 from ctxkit.cli.terminal import streams
 from ctxkit.errors import CannotCreate, CtxkitError, NoSuchLog, Usage
 from ctxkit.store.append import create_log

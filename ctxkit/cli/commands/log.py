@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import LogArgument, Looking, Reading, takes
-from ctxkit.cli.run import finish_reading, opened
+from ctxkit.cli.log_access import finish_reading, opened
+from ctxkit.cli.options import LogArgument, Looking, Reading, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.op_view import as_json, line, table
 from ctxkit.core.chain import links

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
-from ctxkit.cli.run import asked, write
+from ctxkit.cli.log_access import asked, write
+from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 
 
 @takes(Selecting, Writing, Reading)

@@ -10,10 +10,10 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.changes.recall import recall
-from ctxkit.cli.leaving import consent, listing
-from ctxkit.cli.params import Looking, Reading, Selecting, Writing, takes
-from ctxkit.cli.run import asked, write
-from ctxkit.cli.searching import Run, Searching, criteria, deadline, look, needle
+from ctxkit.cli.forget_options import consent, listing
+from ctxkit.cli.log_access import asked, write
+from ctxkit.cli.log_search import Run, Searching, criteria, deadline, look, needle
+from ctxkit.cli.options import Looking, Reading, Selecting, Writing, takes
 from ctxkit.cli.terminal import layout
 from ctxkit.cli.terminal.style import Ink
 from ctxkit.core.decision import Decision

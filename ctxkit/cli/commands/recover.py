@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import LogArgument, Reading, Writing, takes
-from ctxkit.cli.run import write
+from ctxkit.cli.log_access import write
+from ctxkit.cli.options import LogArgument, Reading, Writing, takes
 from ctxkit.cli.terminal import layout, recovery_view, streams
 from ctxkit.core.ops import Op
 from ctxkit.errors import NothingChanges, Usage

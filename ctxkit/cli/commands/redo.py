@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxkit.cli.params import LogArgument, Reading, Writing, takes
-from ctxkit.cli.run import write
+from ctxkit.cli.log_access import write
+from ctxkit.cli.options import LogArgument, Reading, Writing, takes
 
 
 @takes(Writing, Reading)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxkit.cli.leaving import Leaving, leave
-from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
+from ctxkit.cli.forget_options import Leaving, leave
+from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 
 
 @takes(Leaving, Selecting, Writing, Reading)

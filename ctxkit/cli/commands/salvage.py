@@ -8,8 +8,8 @@ import msgspec
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import LogArgument, Reading, takes
-from ctxkit.cli.run import opened
+from ctxkit.cli.log_access import opened
+from ctxkit.cli.options import LogArgument, Reading, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.errors import CannotCreate, Usage
 from ctxkit.logfile.chain import head

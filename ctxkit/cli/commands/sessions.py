@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxkit.cli.params import JsonOption, QuietOption, UtcOption
-from ctxkit.cli.run import zoned
+from ctxkit.cli.log_access import zoned
+from ctxkit.cli.options import JsonOption, QuietOption, UtcOption
 from ctxkit.cli.terminal import session_list, streams
 from ctxkit.cli.terminal.layout import breadth, count, width
 from ctxkit.core.text.search_pattern import Needle
@@ -131,7 +131,7 @@ def _reported(found: Found) -> None:
 
 
 def _mentioning(needle: Needle, places: list[str] | None) -> Mentioning:
-    from ctxkit.cli.deadline import Deadline
+    from ctxkit.cli.regex_timeout import Deadline
     from ctxkit.search.match import Mentioning
 
     return Mentioning(needle, map(Path, places) if places else homes(os.environ), os.environ, Deadline(needle.text))

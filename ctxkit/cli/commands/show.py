@@ -10,8 +10,8 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.changes import window
-from ctxkit.cli.params import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
-from ctxkit.cli.run import asked, assembly_of, finish_reading, fit, now_of, opened
+from ctxkit.cli.log_access import asked, assembly_of, finish_reading, fit, now_of, opened
+from ctxkit.cli.options import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
 from ctxkit.cli.terminal import layout, message_view, streams, summary_view
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.board import LeftOut

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import LogArgument, Looking, Reading, takes
-from ctxkit.cli.run import finish_reading, opened, words_given
+from ctxkit.cli.log_access import finish_reading, opened, words_given
+from ctxkit.cli.options import LogArgument, Looking, Reading, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.content.gist import FAILED
 from ctxkit.errors import BadSummary

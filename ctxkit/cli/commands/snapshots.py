@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.params import JsonOption, QuietOption, SidecarOption, UtcOption
-from ctxkit.cli.run import zoned, zoned_alone
+from ctxkit.cli.log_access import zoned, zoned_alone
+from ctxkit.cli.options import JsonOption, QuietOption, SidecarOption, UtcOption
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import Ink
 from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, Head

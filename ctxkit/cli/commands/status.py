@@ -11,8 +11,8 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.cli.amounts import tokens as tokens_of
-from ctxkit.cli.params import LogArgument, Looking, Reading, Sending, takes
-from ctxkit.cli.run import opened, send
+from ctxkit.cli.log_access import opened, send
+from ctxkit.cli.options import LogArgument, Looking, Reading, Sending, takes
 from ctxkit.cli.terminal import layout, status_view, streams
 from ctxkit.errors import BadConfig, OverBudget, Usage
 from ctxkit.measure.status import Budget, as_json

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from ctxkit.changes.filter_schema import LARGEST, PROVIDERS
-from ctxkit.cli.params import Reading, Writing, takes
-from ctxkit.cli.run import CHANGED, finish_reading, opened
+from ctxkit.cli.log_access import CHANGED, finish_reading, opened
+from ctxkit.cli.options import Reading, Writing, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import sealed
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage

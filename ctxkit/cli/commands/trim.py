@@ -8,8 +8,8 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.cli.amounts import room, tokens
-from ctxkit.cli.params import LogArgument, MaxTokens, Reading, Sending, Writing, takes
-from ctxkit.cli.run import CHANGED, send, words_given, write
+from ctxkit.cli.log_access import CHANGED, send, words_given, write
+from ctxkit.cli.options import LogArgument, MaxTokens, Reading, Sending, Writing, takes
 from ctxkit.core.ops import Op
 
 

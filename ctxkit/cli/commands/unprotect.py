@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.params import LogArgument, Numbers, Reading, Selecting, Writing, takes
-from ctxkit.cli.run import asked, write
+from ctxkit.cli.log_access import asked, write
+from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 
 
 @takes(Selecting, Writing, Reading)

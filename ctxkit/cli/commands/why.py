@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxkit.cli.params import LogArgument, Looking, Reading, takes
-from ctxkit.cli.run import finish_reading, opened, with_dash
+from ctxkit.cli.log_access import finish_reading, opened, with_dash
+from ctxkit.cli.options import LogArgument, Looking, Reading, takes
 from ctxkit.cli.terminal import message_view, streams
 from ctxkit.cli.terminal.style import Ink
 from ctxkit.content.thinking import unsent

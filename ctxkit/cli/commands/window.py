@@ -9,8 +9,8 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.changes import window
-from ctxkit.cli.params import LogArgument, Looking, Reading, Writing, takes
-from ctxkit.cli.run import finish_reading, now_of, opened, write
+from ctxkit.cli.log_access import finish_reading, now_of, opened, write
+from ctxkit.cli.options import LogArgument, Looking, Reading, Writing, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
 from ctxkit.errors import Usage

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli import deadline
+from ctxkit.cli import regex_timeout
 from tests.cli.hostile import ALL, bad_characters
 from tests.cli.runner import FOREIGN, PYTHON, SMALL, ctxkit, good, lines, message, ops, shown, small
 from tests.cli.screens import on_pty
@@ -151,7 +151,7 @@ def test_nothing_found(log: Path) -> None:
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(.*a){25}$"])
 def test_evil_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
     """Too slow: exit 2 and which pattern, nothing changed."""
-    monkeypatch.setattr(deadline.Deadline.__init__, "__defaults__", (0.2,))
+    monkeypatch.setattr(regex_timeout.Deadline.__init__, "__defaults__", (0.2,))
     path = tmp_path / "chat.jsonl"
     path.write_bytes(lines(message("user", "a" * 5000 + "!")))
     for more in ([], ["--apply", "--yes"]):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli import deadline
+from ctxkit.cli import regex_timeout
 from tests.cli.hostile import ALL, bad_characters
 from tests.cli.runner import FOREIGN, PYTHON, SMALL, Ran, ctxkit, good, lines, message, process
 from tests.cli.screens import on_pty
@@ -171,7 +171,7 @@ def test_usage(logs: Path, words: str) -> None:
 
 def test_a_pattern_that_runs_away(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ends the command."""
-    monkeypatch.setattr(deadline.Deadline.__init__, "__defaults__", (0.05,))
+    monkeypatch.setattr(regex_timeout.Deadline.__init__, "__defaults__", (0.05,))
     (logs / "evil.jsonl").write_bytes(lines(message("user", "title", 50), message("user", "a" * 40 + "!", 51)))
     ran = ctxkit("sessions", logs, "--grep", "(a+)+$")
     assert ran.code == 2 and "pattern too slow" in ran.err

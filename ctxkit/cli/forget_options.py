@@ -12,8 +12,8 @@ from typing import Annotated, NamedTuple
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import Reading, Selecting, Writing
-from ctxkit.cli.run import asked, criteria_text, write
+from ctxkit.cli.log_access import asked, criteria_text, write
+from ctxkit.cli.options import Reading, Selecting, Writing
 from ctxkit.cli.terminal import layout, message_view, streams
 from ctxkit.cli.terminal.style import Ink
 from ctxkit.core.context import entry

@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxkit.api.log import Log
 from ctxkit.cli.amounts import room, tokens
-from ctxkit.cli.params import Assembling, Looking, Reading, Selecting, Sending, Writing
+from ctxkit.cli.options import Assembling, Looking, Reading, Selecting, Sending, Writing
 from ctxkit.cli.terminal import streams
 from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.ops import Op, sealed
@@ -170,7 +170,7 @@ def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Sele
             read = when.moment if key == "since" else when.until
             times[key] = read(text, log.reference(), streams.clock().zone)
     if selecting.grep is not None:
-        from ctxkit.cli.deadline import Deadline
+        from ctxkit.cli.regex_timeout import Deadline
 
         log.limit = Deadline(selecting.grep)
     model = selecting.model if selecting.about is not None or "model" not in getattr(selecting, "own", ()) else None

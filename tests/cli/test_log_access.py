@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.params import Selecting
-from ctxkit.cli.run import criteria_text, with_dash
+from ctxkit.cli.log_access import criteria_text, with_dash
+from ctxkit.cli.options import Selecting
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, good, lines, message, numbers, shown, small
 from tests.formats.claude_code import logs as claude
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ctxkit.api.log import Log
-from ctxkit.cli.params import Looking, Reading, Selecting
-from ctxkit.cli.run import asked, criteria_text, opened, remark
+from ctxkit.cli.log_access import asked, criteria_text, opened, remark
+from ctxkit.cli.options import Looking, Reading, Selecting
 from ctxkit.cli.terminal import layout, search_view, streams
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import (
@@ -35,7 +35,7 @@ from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
 
 if TYPE_CHECKING:
-    from ctxkit.cli.deadline import Deadline
+    from ctxkit.cli.regex_timeout import Deadline
     from ctxkit.core.select import Limit
     from ctxkit.search.prefilter import Lacking
 
@@ -351,7 +351,7 @@ def deadline(searching: Searching) -> Deadline | None:
     """What bounds the matches of a regular expression in time, in all logs together."""
     if not searching.regex:
         return None
-    from ctxkit.cli.deadline import Deadline
+    from ctxkit.cli.regex_timeout import Deadline
 
     return Deadline(" or ".join(searching.text or ()), option="--regex")
 

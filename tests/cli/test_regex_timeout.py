@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.cli import deadline
-from ctxkit.cli.deadline import Deadline
+from ctxkit.cli import regex_timeout
+from ctxkit.cli.regex_timeout import Deadline
 from ctxkit.errors import BadPattern
 from tests.cli.runner import ctxkit
 
@@ -55,7 +55,7 @@ def test_searches_that_are_slow_in_small_add_up(tmp_path: Path) -> None:
 def test_what_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a search takes beyond an honest one of its size; reading between two searches does not."""
     now = [0.0]
-    monkeypatch.setattr(deadline, "thread_time", lambda: now[0])
+    monkeypatch.setattr(regex_timeout, "thread_time", lambda: now[0])
     limit = Deadline("x", 0.1)
 
     def search(size: int, took: float) -> None:

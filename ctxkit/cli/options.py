@@ -29,7 +29,7 @@ Fitting = Annotated[
     str | None,
     typer.Option("--max-tokens", metavar="N|P%", help="Tokens that fit (128000, 128k, 30%); off: all of it."),
 ]
-"""The same for a look; `cli/run.py` reads it."""
+"""The same for a look; `cli/log_access.py` reads it."""
 
 SidecarOption = Annotated[str | None, typer.Option(metavar="DIR", help="The sidecar folder, if not beside the log.")]
 UtcOption = Annotated[bool, typer.Option("--utc", help="Times in UTC, also those that are typed.")]

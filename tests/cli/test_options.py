@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ctxkit.cli.params import Reading, Selecting, Writing, takes
+from ctxkit.cli.options import Reading, Selecting, Writing, takes
 from ctxkit.cli.parser import command_parser
 from ctxkit.cli.registry import COMMANDS
 
