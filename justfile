@@ -12,7 +12,7 @@ check:
     python -m ruff format --check .
     python -m mypy
 
-# Rewrite what is generated or run in docs/ and man/; read `git diff` before committing
+# Rewrite what is generated or run in docs/; read `git diff` before committing
 docs:
     python -m pytest -q tests/docs --update-docs
 

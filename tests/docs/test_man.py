@@ -1,4 +1,4 @@
-"""The man pages in man/ are those of the source; they render without a warning, and the wheel's `man` finds them."""
+"""The man pages in docs/man/ are those of the source; they render without a warning, and `man` finds them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from ctxkit.cli.help.man_page import every_page, plain
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.errors import ExitCode
-from tests.docs.man import every_page, plain
 from tests.docs.pages import ROOT
 
-FOLDER = ROOT / "man"
+FOLDER = ROOT / "docs" / "man"
 PAGES = dict(every_page())
 
 
@@ -74,23 +74,6 @@ def test_lint(name: str) -> None:
     """mandoc, which is `man` elsewhere, has no complaint but that there is no date."""
     out, err = run("mandoc", "-Tlint", "-Wwarning", FOLDER / name)
     assert [line for line in (out + err).splitlines() if "missing date" not in line] == []
-
-
-def test_what_roff_would_act_on() -> None:
-    """Backslashes, quotes, leading dots and letters beyond ASCII come out as they went in."""
-    assert plain(".so x") == "\\&.so x" and plain("a\\nb") == "a\\enb" and plain("é…") == "\\[u00E9]\\[u2026]"
-
-
-@pytest.mark.needs("groff")
-@pytest.mark.parametrize("words", [".so /etc/passwd", "'\"x", "\\fB\\n[x]", "a -- b ~ ^ ` é …", "\\(ga", "'tis"])
-def test_words_are_printed_as_they_are(words: str) -> None:
-    """By groff itself."""
-    source = f".TH X 1\n.SH NAME\n.nf\n{plain(words)}\n"
-    done = subprocess.run(
-        ["groff", "-man", "-Tutf8", "-ww", "-P-cbou"],
-        input=source, capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    assert words in done.stdout and done.stderr == ""
 
 
 def test_the_page_of_the_program_has_all() -> None:
