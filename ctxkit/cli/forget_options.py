@@ -15,7 +15,7 @@ from ctxkit.api.log import Log
 from ctxkit.cli.log_access import asked, criteria_text, write
 from ctxkit.cli.options import Reading, Selecting, Writing
 from ctxkit.cli.terminal import layout, message_view, streams
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Name, Names
@@ -26,7 +26,7 @@ SHOWN = 20
 """Ranges that are printed; the rest is counted."""
 
 
-class Leaving:
+class ForgetOptions:
     """How messages leave."""
 
     planning: Annotated[
@@ -50,8 +50,8 @@ WHOLE = Parts()
 
 
 def leave(
-    name: str, log: str, numbers: Sequence[str] | None, leaving: Leaving, reading: Reading, writing: Writing,
-    selecting: Selecting, parts: Parts = WHOLE,
+    name: str, log: str, numbers: Sequence[str] | None, forget_options: ForgetOptions, reading: Reading,
+    writing: Writing, selecting: Selecting, parts: Parts = WHOLE,
 ) -> None:  # fmt: skip
     """Run `forget` or `remember`."""
 
@@ -60,14 +60,14 @@ def leave(
         plan = target.plan_forget if name == "forget" else target.plan_remember
         of_parts = {"images": parts.images, "larger_than": parts.larger_than} if parts != WHOLE else {}
         decision = plan(
-            wanted, planning=leaving.planning or (), criteria=_criteria(selecting, parts),
-            include_protected=leaving.include_protected, keep_summary=leaving.keep_summary, **of_parts,
+            wanted, planning=forget_options.planning or (), criteria=_criteria(selecting, parts),
+            include_protected=forget_options.include_protected, keep_summary=forget_options.keep_summary, **of_parts,
         )  # fmt: skip
         by_model = wanted.model is not None
         chosen = wanted.criteria or (bool(of_parts) and wanted.empty)
         if chosen and (by_model or target.opening.path is not None) and isinstance(decision.op, Forget):
             asks = not by_model or name == "forget"
-            decision.settled = _consent(target, decision.op, reading, yes=leaving.yes, asks=asks) or by_model
+            decision.settled = _consent(target, decision.op, reading, yes=forget_options.yes, asks=asks) or by_model
         return decision
 
     write(
@@ -87,7 +87,7 @@ def _consent(log: Log, op: Forget, reading: Reading, *, yes: bool, asks: bool) -
 
 
 def consent(
-    log: Log, preview: Callable[[], Iterable[list[str | Ink]]], question: str, reading: Reading, *, yes: bool,
+    log: Log, preview: Callable[[], Iterable[list[str | Styled]]], question: str, reading: Reading, *, yes: bool,
     asks: bool = True,
 ) -> bool:  # fmt: skip
     """Print the preview, and ask on a terminal; whether somebody was asked, and said yes. Raises Usage where nobody
@@ -112,10 +112,10 @@ def consent(
     return True
 
 
-def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
+def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     """The lines of the preview, as spans for `streams.say`."""
     state = log.state()
-    leaving = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
+    forget_options = (Names.parse(op.ids) | Names.parse(op.planning)) & state.present()
     from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measure.size import Measuring
 
@@ -123,20 +123,20 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     yield ["Leaving the context:"]
     shown = log.names()
     measuring = Measuring(Counting(log))
-    yield from listing(log, [name for name in shown if name in leaving])
-    stays = [name for name in shown if name not in leaving]
+    yield from listing(log, [name for name in shown if name in forget_options])
+    stays = [name for name in shown if name not in forget_options]
     tokens = measuring.of(shown).tokens - measuring.of(stays).tokens
-    hidden = len(leaving - Names.of(shown))  # what a summary tells, or the window hides: no part of the context
+    hidden = len(forget_options - Names.of(shown))  # what a summary tells, or the window hides: no part of the context
     beside = f", and {hidden:,} that are not shown" if hidden else ""
     yield [f"{len(shown) - len(stays)} of {len(shown)} messages{beside}, {tokens:,} tokens ({measuring.name})"]
-    first = next((i for i, name in enumerate(shown) if name in leaving), None)
+    first = next((i for i, name in enumerate(shown) if name in forget_options), None)
     if first is not None:
-        lost = round(sum(measuring.each([name for name in shown[first:] if name not in leaving])))
+        lost = round(sum(measuring.each([name for name in shown[first:] if name not in forget_options])))
         where = state.label(shown[first])
         yield [f"first change at message {where}: {max(0, lost):,} cached tokens behind it are lost"]
 
 
-def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
+def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     """The same for parts of messages that stay."""
     from ctxkit.measure.count import Counting
     from ctxkit.measure.size import Measuring
@@ -151,7 +151,7 @@ def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Ink]]:
     yield [f"{count:,} parts of {len(names):,} messages, {tokens:,} tokens ({measuring.name})"]
 
 
-def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:
+def listing(log: Log, names: list[Name]) -> Iterator[list[str | Styled]]:
     """Runs of `names` with a line each; where they were chosen for what they are about, with the best score of each."""
     columns = streams.Streams.err_columns or layout.width()
     roomy = columns >= layout.ROOMY
@@ -165,7 +165,7 @@ def listing(log: Log, names: list[Name]) -> Iterator[list[str | Ink]]:
             score = "" if best is None else f"{best} %"
             size += f"{score:>5}  " if roomy else f"{score} " if score else ""
         room = columns - len(ids) - len(size)
-        yield [Ink(ids, "bold"), size, message_view.one_line(log.full(entry(state, run[0])), max(0, room))]
+        yield [Styled(ids, "bold"), size, message_view.one_line(log.full(entry(state, run[0])), max(0, room))]
     if len(runs) > SHOWN:
         yield [f"… {len(runs) - SHOWN} more ranges"]
 

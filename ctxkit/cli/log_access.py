@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxkit.api.log import Log
 from ctxkit.cli.amounts import room, tokens
-from ctxkit.cli.options import Assembling, Looking, Reading, Selecting, Sending, Writing
+from ctxkit.cli.options import Assembling, Looking, Reading, RequestOptions, Selecting, Writing
 from ctxkit.cli.terminal import streams
 from ctxkit.core.context import KNOWN, in_order
 from ctxkit.core.ops import Op, sealed
@@ -170,9 +170,9 @@ def asked(log: Log, numbers: Sequence[str] | None, selecting: Selecting) -> Sele
             read = when.moment if key == "since" else when.until
             times[key] = read(text, log.reference(), streams.clock().zone)
     if selecting.grep is not None:
-        from ctxkit.cli.regex_timeout import Deadline
+        from ctxkit.cli.regex_timeout import RegexTimeout
 
-        log.limit = Deadline(selecting.grep)
+        log.limit = RegexTimeout(selecting.grep)
     model = selecting.model if selecting.about is not None or "model" not in getattr(selecting, "own", ()) else None
     log.ranked.warn, log.ranked.tell, log.ranked.step = streams.warn, streams.say, _looks_through
     return Selection(
@@ -236,35 +236,41 @@ def assembly_of(log: Log, asked: Assembling) -> tuple[bool, str | None]:
     return True, words_given(log, "--status", asked.status)
 
 
-def send(log: Log, sending: Sending, *, after: str = PRINTED) -> None:
+def send(log: Log, request_options: RequestOptions, *, after: str = PRINTED) -> None:
     """Lay what is sent besides messages over the config. `after` as of `words_given`. Raises Usage, BadTools."""
-    stated = tokens("--overhead", sending.overhead)
+    stated = tokens("--overhead", request_options.overhead)
     if stated is not None:
         log.config.set_flags({"overhead": str(stated)})
-    if sending.tools is not None:
+    if request_options.tools is not None:
         from ctxkit.logfile.assembly import tools_in
 
-        words = words_given(log, "--tools", sending.tools, after=after, refused=BadTools, largest=BODY)
-        log.tools = tools_in(words, f"--tools {sending.tools}", after)
+        words = words_given(log, "--tools", request_options.tools, after=after, refused=BadTools, largest=BODY)
+        log.tools = tools_in(words, f"--tools {request_options.tools}", after)
 
 
-def fit(log: Log, max_tokens: str | None, sending: Sending, *, assembly: bool, status: str | None) -> None:
+def fit(
+    log: Log, max_tokens: str | None, request_options: RequestOptions, *, assembly: bool, status: str | None
+) -> None:
     """Make the context fit as `fitting` says. `assembly`, `status`: as of `Log.fit`. Raises what that raises, Usage."""
-    asked = fitting(log, max_tokens, sending)
+    asked = fitting(log, max_tokens, request_options)
     if asked is not None:
         log.fit(asked[0], assembly=assembly, status=status, origin=asked[1])
 
 
-def fitting(log: Log, max_tokens: str | None, sending: Sending) -> tuple[int | str | None, str] | None:
+def fitting(log: Log, max_tokens: str | None, request_options: RequestOptions) -> tuple[int | str | None, str] | None:
     """What --max-tokens says, else the budget (None) where the config asks for that, and who asks; `off`: neither.
 
     What is sent besides messages is laid over the config. Raises Usage where it is named for nothing, BadTools.
     """
     enforced = log.config["budget.enforce"]
-    if max_tokens is None and not enforced and (sending.tools is not None or sending.overhead is not None):
+    if (
+        max_tokens is None
+        and not enforced
+        and (request_options.tools is not None or request_options.overhead is not None)
+    ):
         text = "--tools and --overhead take room that messages do not have then, and nothing has to fit"
         raise Usage(f"{text}: nothing was printed", "--max-tokens N")
-    send(log, sending)
+    send(log, request_options)
     if max_tokens is not None:
         return None if max_tokens == "off" else (room("--max-tokens", max_tokens, "off"), "flag")
     return (None, log.config.origin("budget.enforce")) if enforced else None

@@ -35,7 +35,7 @@ from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
 
 if TYPE_CHECKING:
-    from ctxkit.cli.regex_timeout import Deadline
+    from ctxkit.cli.regex_timeout import RegexTimeout
     from ctxkit.core.select import Limit
     from ctxkit.search.prefilter import Lacking
 
@@ -65,7 +65,7 @@ class Searching:
     """TEXT was made of what --about says: no text was given."""
 
 
-class Run:
+class LogSearch:
     """One search over all the logs."""
 
     def __init__(
@@ -347,13 +347,13 @@ def look(log: Log, selecting: Selecting) -> None:
         log.lens_agent, log.lens_thread = selecting.agent, selecting.thread
 
 
-def deadline(searching: Searching) -> Deadline | None:
+def deadline(searching: Searching) -> RegexTimeout | None:
     """What bounds the matches of a regular expression in time, in all logs together."""
     if not searching.regex:
         return None
-    from ctxkit.cli.regex_timeout import Deadline
+    from ctxkit.cli.regex_timeout import RegexTimeout
 
-    return Deadline(" or ".join(searching.text or ()), option="--regex")
+    return RegexTimeout(" or ".join(searching.text or ()), option="--regex")
 
 
 def criteria(selecting: Selecting) -> bool:

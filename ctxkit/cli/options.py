@@ -1,12 +1,13 @@
 """Parameters that several commands share, each declared once.
 
 A command takes them as bundles: `@takes(Reading, Selecting)` adds their options to its own and hands it one object a
-bundle, under the bundle's lower-case name.
+bundle, under the bundle's name in lower case, `request_options` for RequestOptions.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
@@ -60,7 +61,7 @@ class Assembling:
     ] = None
 
 
-class Sending:
+class RequestOptions:
     """What is sent besides messages."""
 
     tools: Annotated[
@@ -129,6 +130,11 @@ class Selecting:
     invert: Annotated[bool, typer.Option("--invert", help="The others.")] = False
 
 
+def _parameter(bundle: type) -> str:
+    """What a command calls the object of a bundle."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", bundle.__name__).lower()
+
+
 def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Adds the options of `bundles` to a command. The command has a keyword parameter for each, named after it.
 
@@ -136,7 +142,7 @@ def takes(*bundles: type) -> Callable[[Callable[..., int | None]], Callable[...,
     """
 
     def wrap(function: Callable[..., int | None]) -> Callable[..., int | None]:
-        names = {bundle.__name__.lower(): bundle for bundle in bundles}
+        names = {_parameter(bundle): bundle for bundle in bundles}
         signature = inspect.signature(function, eval_str=True)
         own = [p for p in signature.parameters.values() if p.name not in names]
         declared = frozenset(p.name for p in own)

@@ -19,7 +19,7 @@ EACH, RATE = 3e-5, 1e-7
 """Seconds that a search may take without counting, and for each character: an honest pattern takes a tenth of it."""
 
 
-class Deadline:
+class RegexTimeout:
     """A timer that is wound up before each search and stopped after it; what searches take too long adds up."""
 
     def __init__(self, pattern: str, seconds: float = SECONDS, *, option: str = "--grep") -> None:

@@ -31,7 +31,7 @@ ORIGIN = "statusLine"
 PROGRAM = "claude-code"
 
 
-class Told(NamedTuple):
+class StatusLineInput(NamedTuple):
     """What it says. `transcript`: a path, "" for none yet; `model`: its id, or ""; `size`: of its window, in tokens."""
 
     transcript: str
@@ -40,12 +40,12 @@ class Told(NamedTuple):
 
 
 class _Found(Exception):  # what was given is no log: nothing of it is read on
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: StatusLineInput) -> None:
         super().__init__()
         self.told = told
 
 
-def told(raw: bytes) -> Told | None:
+def told(raw: bytes) -> StatusLineInput | None:
     """What these bytes tell; None for a log. Raises UnknownFormat for such an object that is broken."""
     if f'"{KEY}"'.encode() not in raw or not raw.lstrip().startswith(b"{"):
         return None
@@ -62,7 +62,7 @@ def told(raw: bytes) -> Told | None:
     name = name if isinstance(name, str) else ""
     size = figure(size) or (MILLION if name.endswith(LARGE) else None)
     transcript = os.path.expanduser(path) if isinstance(path, str) and "\0" not in path else ""
-    return Told(transcript, name.removesuffix(LARGE), size)
+    return StatusLineInput(transcript, name.removesuffix(LARGE), size)
 
 
 def target(log: str, reading: Reading, looking: Looking, thread: str | None) -> tuple[Log, bool]:
@@ -85,7 +85,7 @@ def target(log: str, reading: Reading, looking: Looking, thread: str | None) -> 
     return meant, True
 
 
-def _settle(log: Log, said: Told) -> None:
+def _settle(log: Log, said: StatusLineInput) -> None:
     """The window's size counts as the model's; the model, where the transcript names none. The user's config is first.
 
     Where it names another one, somebody has just switched: what the provider counted last is nearer than an estimate.

@@ -10,7 +10,7 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.cli import regex_timeout
-from ctxkit.cli.regex_timeout import Deadline
+from ctxkit.cli.regex_timeout import RegexTimeout
 from ctxkit.errors import BadPattern
 from tests.cli.runner import ctxkit
 
@@ -27,7 +27,7 @@ def log_of(tmp_path: Path, *texts: str) -> Log:
 def test_a_runaway_pattern_is_stopped(tmp_path: Path) -> None:
     """It is an error of the pattern, and the log stays as it was."""
     log = log_of(tmp_path, "a" * 40 + "!")
-    log.limit = Deadline(EVIL, 0.2)
+    log.limit = RegexTimeout(EVIL, 0.2)
     before = (tmp_path / "chat.jsonl").read_bytes()
     with pytest.raises(BadPattern, match="too slow"):
         log.forget(grep=EVIL)
@@ -37,7 +37,7 @@ def test_a_runaway_pattern_is_stopped(tmp_path: Path) -> None:
 def test_many_slow_messages_are_one_slow_pattern(tmp_path: Path) -> None:
     """The deadline is for the command: messages that each stay below it do not add up to ten times as much."""
     log = log_of(tmp_path, *["a" * 21 + "!"] * 200)
-    log.limit = Deadline(EVIL, 0.2)
+    log.limit = RegexTimeout(EVIL, 0.2)
     began = time.process_time()
     with pytest.raises(BadPattern, match="too slow"):
         log.forget(grep=EVIL)
@@ -47,7 +47,7 @@ def test_many_slow_messages_are_one_slow_pattern(tmp_path: Path) -> None:
 def test_searches_that_are_slow_in_small_add_up(tmp_path: Path) -> None:
     """Each far below what a large text may take: a thousand of them are one slow pattern all the same."""
     log = log_of(tmp_path, *["a" * 15 + "!"] * 1000)
-    log.limit = Deadline(EVIL, 0.2)
+    log.limit = RegexTimeout(EVIL, 0.2)
     with pytest.raises(BadPattern, match="too slow"):
         log.forget(grep=EVIL)
 
@@ -56,7 +56,7 @@ def test_what_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a search takes beyond an honest one of its size; reading between two searches does not."""
     now = [0.0]
     monkeypatch.setattr(regex_timeout, "thread_time", lambda: now[0])
-    limit = Deadline("x", 0.1)
+    limit = RegexTimeout("x", 0.1)
 
     def search(size: int, took: float) -> None:
         limit.restart(size)
@@ -76,7 +76,7 @@ def test_what_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_deadline_for_all_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`recall` over a folder: many logs with a slow message each are one slow pattern, which is said once."""
-    monkeypatch.setattr(Deadline.__init__, "__defaults__", (0.2,))
+    monkeypatch.setattr(RegexTimeout.__init__, "__defaults__", (0.2,))
     for n in range(60):
         (tmp_path / f"{n}.jsonl").write_text(json.dumps({"role": "user", "content": "a" * 18 + "!"}) + "\n")
     for words in (("--regex", "-e", EVIL), ("a", "--grep", EVIL)):
@@ -90,6 +90,6 @@ def test_the_timer_is_off_after_a_selection(tmp_path: Path) -> None:
     import signal
 
     log = log_of(tmp_path, "one", "two")
-    log.limit = Deadline("two", 5)
+    log.limit = RegexTimeout("two", 5)
     assert log.forget(grep="two") is not None
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.cli.statusline import Told, told
+from ctxkit.cli.statusline import StatusLineInput, told
 from ctxkit.cli.terminal.safe_text import cells
 from tests.cli.runner import FOREIGN, ROOT, SMALL, ctxkit, good, lines, process
 from tests.docs.sandbox import make, run
@@ -39,20 +39,23 @@ def asked(path: object = "/no/such/session.jsonl", **more: Any) -> bytes:
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ({}, Told("/t", "claude-opus-4-5", None)),
-        ({"context_window": {"context_window_size": 9, "current_usage": None}}, Told("/t", "claude-opus-4-5", 9)),
-        ({"model": {"id": "claude-opus-4-5[1m]"}}, Told("/t", "claude-opus-4-5", 1_000_000)),
-        ({"model": {"id": "nobody-knows"}}, Told("/t", "nobody-knows", None)),
-        ({"model": None, "context_window": []}, Told("/t", "", None)),
-        ({"model": {"id": 5}, "context_window": {"context_window_size": "x"}}, Told("/t", "", None)),
-        ({"model": {}, "context_window": {"context_window_size": 0}}, Told("/t", "", None)),
-        ({"model": {}, "context_window": {"context_window_size": True}}, Told("/t", "", None)),
-        ({"model": {}, "context_window": {"context_window_size": 10**400}}, Told("/t", "", None)),
-        ({"transcript_path": None}, Told("", "claude-opus-4-5", None)),
-        ({"transcript_path": "~nobody\0/x"}, Told("", "claude-opus-4-5", None)),
+        ({}, StatusLineInput("/t", "claude-opus-4-5", None)),
+        (
+            {"context_window": {"context_window_size": 9, "current_usage": None}},
+            StatusLineInput("/t", "claude-opus-4-5", 9),
+        ),
+        ({"model": {"id": "claude-opus-4-5[1m]"}}, StatusLineInput("/t", "claude-opus-4-5", 1_000_000)),
+        ({"model": {"id": "nobody-knows"}}, StatusLineInput("/t", "nobody-knows", None)),
+        ({"model": None, "context_window": []}, StatusLineInput("/t", "", None)),
+        ({"model": {"id": 5}, "context_window": {"context_window_size": "x"}}, StatusLineInput("/t", "", None)),
+        ({"model": {}, "context_window": {"context_window_size": 0}}, StatusLineInput("/t", "", None)),
+        ({"model": {}, "context_window": {"context_window_size": True}}, StatusLineInput("/t", "", None)),
+        ({"model": {}, "context_window": {"context_window_size": 10**400}}, StatusLineInput("/t", "", None)),
+        ({"transcript_path": None}, StatusLineInput("", "claude-opus-4-5", None)),
+        ({"transcript_path": "~nobody\0/x"}, StatusLineInput("", "claude-opus-4-5", None)),
     ],
 )  # fmt: skip
-def test_told(more: dict[str, Any], expected: Told) -> None:
+def test_told(more: dict[str, Any], expected: StatusLineInput) -> None:
     """Every field may be missing or odd; it may be laid out over many lines."""
     raw = asked("/t", **more)
     assert told(raw) == told(json.dumps(json.loads(raw), indent=2).encode() + b"\n") == expected

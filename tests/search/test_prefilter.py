@@ -86,13 +86,13 @@ def test_the_same_answers(logs: Path, form: str, monkeypatch: pytest.MonkeyPatch
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that a search opens from now on."""
     names: list[str] = []
-    usual: Callable[[log_search.Run, Path], None] = log_search.Run.file
+    usual: Callable[[log_search.LogSearch, Path], None] = log_search.LogSearch.file
 
-    def noted(run: log_search.Run, path: Path) -> None:
+    def noted(run: log_search.LogSearch, path: Path) -> None:
         names.append(path.name)
         usual(run, path)
 
-    monkeypatch.setattr(log_search.Run, "file", noted)
+    monkeypatch.setattr(log_search.LogSearch, "file", noted)
     return names
 
 

@@ -12,7 +12,7 @@ from ctxkit.api.log import Log
 from ctxkit.cli.log_access import opened
 from ctxkit.cli.options import LogArgument, Reading, takes
 from ctxkit.cli.terminal import layout, streams
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.errors import ExitCode, Usage
 from ctxkit.formats.base import Proofs
 from ctxkit.logfile.chain import head as head_of
@@ -58,8 +58,8 @@ def command(
         if reading.json:
             streams.out_json(msgspec.to_builtins(finding))
         else:
-            spans: list[str | Ink] = [Ink(finding.where, "bold"), ": "] if finding.where != finding.code else []
-            code = Ink(finding.code, "yellow" if finding.note else "red")
+            spans: list[str | Styled] = [Styled(finding.where, "bold"), ": "] if finding.where != finding.code else []
+            code = Styled(finding.code, "yellow" if finding.note else "red")
             streams.out(f"{target.opening.name}: ", *spans, code, f": {finding.text}", hang=2)
     if proofs.requests and reading.json:
         unproved = [{"where": f"line {o.line}", "request": o.request, "text": o.text} for o in proofs.unproved]
@@ -82,7 +82,7 @@ def command(
     ops, messages = layout.count(len(target.ledger.entries), "op"), layout.count(len(target.messages), "message")
     streams.say(f"{messages}, {ops}: {layout.count(len(findings), 'problem') if findings else 'nothing'} found{notes}")
     if way := _way_out(target):
-        streams.say(Ink("hint:", "dim"), f" {way}")
+        streams.say(Styled("hint:", "dim"), f" {way}")
     return int(ExitCode.NO) if findings else int(ExitCode.DONE)
 
 

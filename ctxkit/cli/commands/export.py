@@ -11,7 +11,7 @@ import typer
 
 from ctxkit.api.log import Log
 from ctxkit.cli.log_access import assembly_of, finish_reading, fitting, opened
-from ctxkit.cli.options import Assembling, Fitting, LogArgument, Looking, Reading, Sending, takes
+from ctxkit.cli.options import Assembling, Fitting, LogArgument, Looking, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import CannotCreate, Usage
@@ -21,16 +21,16 @@ from ctxkit.formats.targets import OWN_PREFIX, REQUESTS, SESSIONS, TARGETS, desc
 from ctxkit.store.atomic import create
 
 if TYPE_CHECKING:
-    To: TypeAlias = StrEnum
+    ExportTarget: TypeAlias = StrEnum
 else:  # typer takes the words of an option from an enum; mypy wants those of an enum spelled out
-    To = StrEnum("To", [(name, name) for name in TARGETS])
+    ExportTarget = StrEnum("ExportTarget", [(name, name) for name in TARGETS])
 
 
-@takes(Assembling, Sending, Looking, Reading)
+@takes(Assembling, RequestOptions, Looking, Reading)
 def command(
     log: LogArgument = "-",
     *,
-    to: Annotated[To, typer.Option("--to", help="The format.")],
+    to: Annotated[ExportTarget, typer.Option("--to", help="The format.")],
     model: Annotated[
         str, typer.Option(metavar="NAME", help="The model of the request; the log's own if left out.")
     ] = "",
@@ -66,7 +66,7 @@ def command(
         bool, typer.Option("--skip-unknown", help="Go on without ops that this ctxkit does not know.")
     ] = False,
     assembling: Assembling,
-    sending: Sending,
+    request_options: RequestOptions,
     looking: Looking,
     reading: Reading,
 ) -> None:
@@ -134,7 +134,7 @@ def command(
                 with_tools=with_tools, fit_images=fits, progress=step,
             )  # fmt: skip
 
-    room = fitting(target, max_tokens, sending)
+    room = fitting(target, max_tokens, request_options)
     fits = room is not None if fit_images is None else fit_images
     if room is None:
         found = made(target)

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from ctxkit.cli.forget_options import Leaving, Parts, leave
+from ctxkit.cli.forget_options import ForgetOptions, Parts, leave
 from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 
 
-@takes(Leaving, Selecting, Writing, Reading)
+@takes(ForgetOptions, Selecting, Writing, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,
@@ -20,7 +20,7 @@ def command(
         str | None,
         typer.Option(metavar="SIZE", help="Only parts that are larger: tokens (5k) or bytes (2MB); the messages stay."),
     ] = None,
-    leaving: Leaving,
+    forget_options: ForgetOptions,
     reading: Reading,
     writing: Writing,
     selecting: Selecting,
@@ -34,4 +34,4 @@ def command(
     --images and --larger-than take parts out of messages, of all in the context where none are named: the messages
     stay, with [image left out] in the place of each. Calls, thinking and the words of a model are never left out.
     """
-    leave("forget", log, numbers, leaving, reading, writing, selecting, Parts(images, larger_than))
+    leave("forget", log, numbers, forget_options, reading, writing, selecting, Parts(images, larger_than))

@@ -12,10 +12,10 @@ from ctxkit.api.log import Log
 from ctxkit.changes.recall import recall
 from ctxkit.cli.forget_options import consent, listing
 from ctxkit.cli.log_access import asked, write
-from ctxkit.cli.log_search import Run, Searching, criteria, deadline, look, needle
+from ctxkit.cli.log_search import LogSearch, Searching, criteria, deadline, look, needle
 from ctxkit.cli.options import Looking, Reading, Selecting, Writing, takes
 from ctxkit.cli.terminal import layout
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Recall
@@ -68,7 +68,7 @@ def command(
             what = f"which text is searched in {given[0]}?" if given else "which log is searched, and which text?"
             raise Usage(what, "ctxkit recall LOG TEXT, or -e TEXT for standard input")
         searching.text = [given.pop()]
-    return Run(given or ["-"], searching, selecting, looking, reading).all()
+    return LogSearch(given or ["-"], searching, selecting, looking, reading).all()
 
 
 def _apply(
@@ -109,7 +109,7 @@ def _apply(
     write(place, reading, writing, "recall", lambda log: log.commit("recall", lambda: decide(log)))
 
 
-def _preview(log: Log, back: Names) -> Iterator[list[str | Ink]]:
+def _preview(log: Log, back: Names) -> Iterator[list[str | Styled]]:
     """What comes back, with its tokens."""
     from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measure.size import Measuring

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ctxkit.cli.forget_options import Leaving, leave
+from ctxkit.cli.forget_options import ForgetOptions, leave
 from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 
 
-@takes(Leaving, Selecting, Writing, Reading)
+@takes(ForgetOptions, Selecting, Writing, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,
     *,
-    leaving: Leaving,
+    forget_options: ForgetOptions,
     reading: Reading,
     writing: Writing,
     selecting: Selecting,
@@ -21,4 +21,4 @@ def command(
     System, developer and protected messages stay. What is kept is chosen as for `ctxkit forget`; messages that come
     later are not affected.
     """
-    leave("remember", log, numbers, leaving, reading, writing, selecting)
+    leave("remember", log, numbers, forget_options, reading, writing, selecting)

@@ -131,10 +131,10 @@ def _reported(found: Found) -> None:
 
 
 def _mentioning(needle: Needle, places: list[str] | None) -> Mentioning:
-    from ctxkit.cli.regex_timeout import Deadline
+    from ctxkit.cli.regex_timeout import RegexTimeout
     from ctxkit.search.match import Mentioning
 
-    return Mentioning(needle, map(Path, places) if places else homes(os.environ), os.environ, Deadline(needle.text))
+    return Mentioning(needle, map(Path, places) if places else homes(os.environ), os.environ, RegexTimeout(needle.text))
 
 
 def _matches(mentioned: Mentioning | None, found: Found) -> Callable[[Session], bool] | None:

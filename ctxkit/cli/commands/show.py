@@ -11,7 +11,17 @@ import typer
 from ctxkit.api.log import Log
 from ctxkit.changes import window
 from ctxkit.cli.log_access import asked, assembly_of, finish_reading, fit, now_of, opened
-from ctxkit.cli.options import Assembling, Fitting, LogArgument, Looking, Numbers, Reading, Selecting, Sending, takes
+from ctxkit.cli.options import (
+    Assembling,
+    Fitting,
+    LogArgument,
+    Looking,
+    Numbers,
+    Reading,
+    RequestOptions,
+    Selecting,
+    takes,
+)
 from ctxkit.cli.terminal import layout, message_view, streams, summary_view
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.board import LeftOut
@@ -23,7 +33,7 @@ from ctxkit.core.times import iso
 from ctxkit.errors import Usage
 
 
-@takes(Selecting, Assembling, Sending, Looking, Reading)
+@takes(Selecting, Assembling, RequestOptions, Looking, Reading)
 def command(
     log: LogArgument = "-",
     numbers: Numbers = None,
@@ -36,7 +46,7 @@ def command(
         bool, typer.Option("--explain", help="Why each message is in or out, and the parameters used.")
     ] = False,
     assembling: Assembling,
-    sending: Sending,
+    request_options: RequestOptions,
     looking: Looking,
     reading: Reading,
     selecting: Selecting,
@@ -57,7 +67,7 @@ def command(
         opened_log.lens_agent, opened_log.lens_thread = selecting.agent, selecting.thread
         wanted = msgspec.structs.replace(wanted, agent=None, thread=None)
     assembly, around = assembly_of(opened_log, assembling), NOTHING
-    fit(opened_log, max_tokens, sending, assembly=assembly[0], status=assembly[1])
+    fit(opened_log, max_tokens, request_options, assembly=assembly[0], status=assembly[1])
     if explain:
         from ctxkit.cli.terminal import explain_view
 

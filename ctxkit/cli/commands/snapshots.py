@@ -12,7 +12,7 @@ import typer
 from ctxkit.cli.log_access import zoned, zoned_alone
 from ctxkit.cli.options import JsonOption, QuietOption, SidecarOption, UtcOption
 from ctxkit.cli.terminal import layout, streams
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, Head
 from ctxkit.core.times import seconds
 from ctxkit.errors import BadSnapshot, NoSuchSnapshot, Usage
@@ -88,17 +88,17 @@ def _print(one: Found, head: Head, *, json: bool) -> None:
     taken = seconds(head.timestamp)
     when = head.timestamp if taken is None else streams.clock().time(taken)
     tokens = f"{head.tokens.count:,} tokens" if head.tokens is not None else ""
-    kind = Ink(head.kind if head.kind != SNAPSHOT else "", "yellow")
-    tags = Ink(" ".join(f"#{tag}" for tag in head.tags), "dim")
+    kind = Styled(head.kind if head.kind != SNAPSHOT else "", "yellow")
+    tags = Styled(" ".join(f"#{tag}" for tag in head.tags), "dim")
     streams.out(
         *layout.spaced(
-            Ink(head.short, "bold"), Ink(when, "dim"), layout.count(head.message_count, "message"), tokens, kind,
+            Styled(head.short, "bold"), Styled(when, "dim"), layout.count(head.message_count, "message"), tokens, kind,
             head.description, tags,
         ),
         hang=2,
     )  # fmt: skip
     if head.summary:
-        streams.out("  ", Ink(head.summary, "dim"), hang=2)
+        streams.out("  ", Styled(head.summary, "dim"), hang=2)
 
 
 def _remove(
@@ -139,5 +139,5 @@ def _remove(
     streams.say(f"{done} {layout.count(len(paths), 'file')}." if paths else "Nothing is to be removed.")
 
 
-def _name(one: Found) -> Ink:
-    return Ink(one.path.name if one.head is None else one.head.short, "bold")
+def _name(one: Found) -> Styled:
+    return Styled(one.path.name if one.head is None else one.head.short, "bold")

@@ -12,13 +12,13 @@ import typer
 from ctxkit.api.log import Log
 from ctxkit.cli.amounts import tokens as tokens_of
 from ctxkit.cli.log_access import opened, send
-from ctxkit.cli.options import LogArgument, Looking, Reading, Sending, takes
+from ctxkit.cli.options import LogArgument, Looking, Reading, RequestOptions, takes
 from ctxkit.cli.terminal import layout, status_view, streams
 from ctxkit.errors import BadConfig, OverBudget, Usage
 from ctxkit.measure.status import Budget, as_json
 
 
-class Kind(StrEnum):
+class ShareKind(StrEnum):
     """What tokens are shared out by."""
 
     role = "role"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
     file = "file"
 
 
-@takes(Sending, Looking, Reading)
+@takes(RequestOptions, Looking, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -39,7 +39,7 @@ def command(
         bool, typer.Option("--no-assembly", help="The log's messages alone: no system prompt, docs or thread status.")
     ] = False,
     by: Annotated[
-        Kind | None, typer.Option(metavar="KIND", help="Whose the tokens are: by role, tool, exchange or file.")
+        ShareKind | None, typer.Option(metavar="KIND", help="Whose the tokens are: by role, tool, exchange or file.")
     ] = None,
     largest: Annotated[int | None, typer.Option(metavar="N", min=1, help="The N largest messages.")] = None,
     files: Annotated[
@@ -68,7 +68,7 @@ def command(
     thread: Annotated[
         str | None, typer.Option(metavar="NAME", help="Count what is of this thread, or of none.")
     ] = None,
-    sending: Sending,
+    request_options: RequestOptions,
     looking: Looking,
     reading: Reading,
 ) -> None:
@@ -89,7 +89,7 @@ def command(
         raise Usage("--plot and --svg are prints of their own", "leave --short, --by, --largest and --files out")
     target, claude = _target(log, reading, looking, thread, short=short)
     target.lens_agent, target.lens_thread = agent, thread
-    send(target, sending)
+    send(target, request_options)
     found = target.status(tokens=not no_tokens, limit=tokens_of("--limit", limit), assembly=not no_assembly)
     if found.tokens.used is not None and not (no_assembly or agent or thread or looking.at or reading.now):
         from ctxkit.search.size_cache import note  # brings sqlite3: only where tokens are counted
@@ -98,7 +98,7 @@ def command(
     if plot or svg:
         _plot(target, found.tokens, svg=svg, json=reading.json)
     elif tables:
-        held = Held(by, largest, files, only_context)
+        held = TablesAsked(by, largest, files, only_context)
         _tables(target, found.tokens, held, json=reading.json)
     elif reading.json:
         streams.out_json(as_json(found))
@@ -119,16 +119,16 @@ def _target(log: str, reading: Reading, looking: Looking, thread: str | None, *,
     return opened(log, reading, looking, command="status", report=False, thread=thread), False
 
 
-class Held(NamedTuple):
+class TablesAsked(NamedTuple):
     """What is asked of what holds the tokens."""
 
-    by: Kind | None
+    by: ShareKind | None
     largest: int | None
     files: bool
     only_context: bool
 
 
-def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
+def _tables(target: Log, tokens: Budget, asked: TablesAsked, *, json: bool) -> None:
     """What holds the tokens, the counter's name last."""
     from ctxkit.cli.terminal import share_tables
     from ctxkit.measure.shares import Shares
@@ -147,8 +147,9 @@ def _tables(target: Log, tokens: Budget, asked: Held, *, json: bool) -> None:
         return
     width, total = layout.width(), sum(shares.tokens.values())
     whole = layout.breadth()  # where a program reads it, a path is never cut, and a file has two lines
+    paths = asked.by is ShareKind.file
     for lines in (
-        share_tables.shares(kinds or (), whole if asked.by is Kind.file else width, total, paths=asked.by is Kind.file),
+        share_tables.shares(kinds or (), whole if paths else width, total, paths=paths),
         share_tables.shares(most or (), width, total, numbered=True),
         share_tables.files(held or (), whole),
     ):  # fmt: skip

@@ -9,11 +9,11 @@ import typer
 from ctxkit.api.log import Log
 from ctxkit.cli.amounts import room, tokens
 from ctxkit.cli.log_access import CHANGED, send, words_given, write
-from ctxkit.cli.options import LogArgument, MaxTokens, Reading, Sending, Writing, takes
+from ctxkit.cli.options import LogArgument, MaxTokens, Reading, RequestOptions, Writing, takes
 from ctxkit.core.ops import Op
 
 
-@takes(Sending, Writing, Reading)
+@takes(RequestOptions, Writing, Reading)
 def command(
     log: LogArgument = "-",
     *,
@@ -47,7 +47,7 @@ def command(
         bool,
         typer.Option("--fit-images/--no-fit-images", help="Whether images beyond the provider's limits are left out."),
     ] = True,
-    sending: Sending,
+    request_options: RequestOptions,
     reading: Reading,
     writing: Writing,
 ) -> None:
@@ -64,7 +64,7 @@ def command(
     """
 
     def action(target: Log) -> Op | None:
-        send(target, sending, after=CHANGED)
+        send(target, request_options, after=CHANGED)
         told = None if overflow is None else words_given(target, "--overflow", overflow, after=CHANGED)
         return target.trim(
             room("--max-tokens", max_tokens), keep=keep, keep_results=keep_results, exclude_tools=exclude_tool or (),

@@ -9,7 +9,7 @@ import typer
 from ctxkit.cli.log_access import finish_reading, opened, with_dash
 from ctxkit.cli.options import LogArgument, Looking, Reading, takes
 from ctxkit.cli.terminal import message_view, streams
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.content.thinking import unsent
 from ctxkit.core.ended import role_of
 from ctxkit.core.names import Name
@@ -54,14 +54,14 @@ def command(
             streams.out_json(found | {"thinking": thinking})
             continue
         role = state.messages[name - 1].role if isinstance(name, int) else role_of(state, name)
-        where = Ink("in the context", "green") if name in shown else Ink("out of the context", "yellow")
+        where = Styled("in the context", "green") if name in shown else Styled("out of the context", "yellow")
         streams.out(
-            Ink(state.label(name), "bold"), " ", Ink(role, message_view.ROLES.get(role, "")), ": ", where, hang=4
+            Styled(state.label(name), "bold"), " ", Styled(role, message_view.ROLES.get(role, "")), ": ", where, hang=4
         )
         for reason in reasons:
             streams.out(f"    {reason.text}", hang=6)
             if reason.back and remedy is None:
-                streams.out("      ", Ink("back with:", "dim"), f" {reason.back}", hang=8)
+                streams.out("      ", Styled("back with:", "dim"), f" {reason.back}", hang=8)
         if remedy is not None:
             _print(state, remedy)
         if thinking is not None:
@@ -76,7 +76,7 @@ def _print(state: State, remedy: Remedy) -> None:
         return
     lead = "back with:"
     for command in remedy.commands:
-        streams.out("      ", Ink(lead, "dim"), f" {command}", hang=8)
+        streams.out("      ", Styled(lead, "dim"), f" {command}", hang=8)
         lead = " and then:"
     if remedy.leave:
         leave = "1 other leaves" if len(remedy.leave) == 1 else f"{len(remedy.leave):,} others leave"

@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
     text: str = ""
 
 
-class Found(NamedTuple):
+class Completions(NamedTuple):
     """What completes a word: `candidates`; without any that fits, `kind` "files" or "folders": the shell lists them.
 
     `prefix`: what of the word stands before the value: `--to=`.
@@ -45,7 +45,7 @@ class Found(NamedTuple):
     prefix: str = ""
 
 
-FILES, FOLDERS, NOTHING = Found("files"), Found("folders"), Found("words")
+FILES, FOLDERS, NOTHING = Completions("files"), Completions("folders"), Completions("words")
 
 
 _KIND = re.compile("[A-Z]+")
@@ -53,17 +53,17 @@ OR_A_LOG = ("A",)
 """Metavars in whose place another log can stand, too."""
 
 
-class TooSlow(BaseException):
+class CompletionTimeout(BaseException):
     """The deadline is over; no handler of other errors may hold it up."""
 
 
-def found(candidates: Iterable[Candidate], prefix: str = "") -> Found:
+def found(candidates: Iterable[Candidate], prefix: str = "") -> Completions:
     """Those of `candidates` that can be shown as they are."""
     kept: dict[str, Candidate] = {}
     for value, text in candidates:
         if value and len(value) <= MOST and safe(value, keep_newlines=False) == value:
             kept.setdefault(value, Candidate(value, clip(safe(text, keep_newlines=False), TEXT)))
-    return Found("words", tuple(kept.values())[:MOST], prefix)
+    return Completions("words", tuple(kept.values())[:MOST], prefix)
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def in_time(seconds: float = DEADLINE) -> Iterator[None]:
     """Raises TooSlow inside when `seconds` are over."""
 
     def stop(*_: object) -> None:
-        raise TooSlow
+        raise CompletionTimeout
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -82,7 +82,7 @@ def in_time(seconds: float = DEADLINE) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def for_parameter(parameter: Parameter, given: Mapping[str, str]) -> Found:
+def for_parameter(parameter: Parameter, given: Mapping[str, str]) -> Completions:
     """What can stand in the place of `parameter`, where `given` are the values of those before it.
 
     By its choices, the words of its metavar (`set|off`), its key, or its metavar. Raises TooSlow, and what reading a
@@ -185,25 +185,25 @@ _OF_LOG: dict[str, tuple[_Source, ...]] = {
 """Name or metavar of a parameter -> what a log has for it."""
 
 
-def _keys() -> Found:
+def _keys() -> Completions:
     from ctxkit.store.keys import KEYS
 
     return found(Candidate(key.name, key.comment) for key in KEYS)
 
 
-def commands() -> Found:
+def commands() -> Completions:
     """The commands, each with its line."""
     return found(Candidate(one.name, one.summary) for one in COMMANDS.values())
 
 
-def _profiles() -> Found:
+def _profiles() -> Completions:
     from ctxkit.store.profiles import PROFILES
 
     settings = {name: ", ".join(f"{key} = {value}" for key, value in keys.items()) for name, keys in PROFILES.items()}
     return found(Candidate(name, text) for name, text in settings.items())
 
 
-def _values(name: str) -> Found:
+def _values(name: str) -> Completions:
     from ctxkit.store.keys import KEYS
 
     key = next((key for key in KEYS if key.name == name), None)
@@ -217,19 +217,19 @@ def _formats() -> tuple[str, ...]:
     return ("auto", *names())
 
 
-def _states() -> Found:
+def _states() -> Completions:
     from ctxkit.search.recall import state_words
 
     return found(map(Candidate, state_words()))
 
 
-def _points() -> Found:
+def _points() -> Completions:
     from ctxkit.recovery.recover import ENDS
 
     return found([*(Candidate(*one) for one in ENDS.items()), Candidate("checkpoint", "the newest checkpoint")])
 
 
-_FIXED: dict[str, Callable[[], Found]] = {
+_FIXED: dict[str, Callable[[], Completions]] = {
     "log": lambda: FILES,
     "LOG": lambda: FILES,
     "FILE": lambda: FILES,

@@ -13,8 +13,8 @@ from ctxkit.cli.help.candidates import (
     FILES,
     NOTHING,
     Candidate,
-    Found,
-    TooSlow,
+    Completions,
+    CompletionTimeout,
     commands,
     for_parameter,
     found,
@@ -34,7 +34,7 @@ def answer(words: Sequence[str]) -> int:
     try:
         with in_time():
             lines = list(_lines(words))
-    except (Exception, TooSlow):  # nothing may be said here, and nothing was changed
+    except (Exception, CompletionTimeout):  # nothing may be said here, and nothing was changed
         lines = []
     streams.out_bytes(line.encode("utf-8") + b"\n" for line in lines)
     streams.flush()
@@ -59,7 +59,7 @@ def _lines(words: Sequence[str]) -> Iterator[str]:
             yield f"{one.value}\t{one.text}"
 
 
-def complete(words: Sequence[str], current: str) -> Found:
+def complete(words: Sequence[str], current: str) -> Completions:
     """What can stand in the place of `current` after `words`, all without quotes. Raises TooSlow."""
     while words and words[0].startswith("-"):  # the program's own options take no values
         words = words[1:]
@@ -115,7 +115,7 @@ class _Call:
             return known[self.place]
         return known[-1] if known and known[-1].many else None
 
-    def complete(self, current: str) -> Found:
+    def complete(self, current: str) -> Completions:
         """What can stand here."""
         if self.waiting is not None:
             return for_parameter(self.waiting, self.given)

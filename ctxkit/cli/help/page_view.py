@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ctxkit.cli.help.pages import Page, Parameter, overview, page
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.safe_text import cells
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 
 TERM = 24
@@ -16,7 +16,7 @@ TERM = 24
 TWO_COLUMNS = 60
 """From so many columns on, a list has two."""
 
-Line = list[str | Ink]
+Line = list[str | Styled]
 
 
 def show(name: str | None) -> None:
@@ -48,7 +48,7 @@ def lines(found: Page, columns: int) -> Iterator[Line]:
         yield from _example(line, columns)
         yield from wrapped([f"      {note}"], columns, 6, hard=True)
     yield []
-    yield from wrapped([Ink("Usage:", "bold"), f" {found.usage}"], columns, 4, hard=True)
+    yield from wrapped([Styled("Usage:", "bold"), f" {found.usage}"], columns, 4, hard=True)
     for paragraph in found.description:
         yield []
         yield from wrapped([paragraph], columns, 0, hard=True)
@@ -62,12 +62,12 @@ def lines(found: Page, columns: int) -> Iterator[Line]:
             yield from _entry(_spelled(one), one.help, columns)
     yield []
     codes = "; ".join(f"{code} {text}" for code, text in found.exits)
-    yield from wrapped([Ink("Exit codes:", "bold"), f" {codes}."], columns, 4, hard=True)
+    yield from wrapped([Styled("Exit codes:", "bold"), f" {codes}."], columns, 4, hard=True)
 
 
 def _title(text: str, columns: int) -> Iterator[Line]:
     yield []
-    yield from wrapped([Ink(f"{text}:", "bold")], columns, 2, hard=True)
+    yield from wrapped([Styled(f"{text}:", "bold")], columns, 2, hard=True)
 
 
 def _by_heading(parameters: Sequence[Parameter]) -> Iterator[tuple[str, list[Parameter]]]:

@@ -16,7 +16,7 @@ _SPECIAL = re.compile(r"[^\w@%+,./:=^~-]")
 """What bash would act on outside of quotes; letters of all scripts are none of it."""
 
 
-class Piece(NamedTuple):
+class ShellWord(NamedTuple):
     """The word that is being typed. `start`: how much of `raw` the line editor keeps, which stands for `kept`.
 
     `text` is the word without quotes, `quote` the one that is open at its end, `redirects`: it names a file after `<`.
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
     redirects: bool
 
 
-def split(line: str, breaks: str = BREAKS) -> tuple[list[str], Piece]:
+def split(line: str, breaks: str = BREAKS) -> tuple[list[str], ShellWord]:
     """The whole words of `line`, without quotes and redirections, and the piece of a word that it ends in."""
     words: list[str] = []
     i, redirects = 0, False
@@ -49,7 +49,7 @@ def split(line: str, breaks: str = BREAKS) -> tuple[list[str], Piece]:
         redirects = False
 
 
-def _word(line: str, i: int, breaks: str, *, redirects: bool) -> tuple[int, Piece]:
+def _word(line: str, i: int, breaks: str, *, redirects: bool) -> tuple[int, ShellWord]:
     """The word that begins at `i`, and where it ends."""
     begin, text, quote = i, "", ""
     start, kept = 0, ""
@@ -79,10 +79,10 @@ def _word(line: str, i: int, breaks: str, *, redirects: bool) -> tuple[int, Piec
         i += 1
     if quote:
         start, kept = opened, before
-    return min(i, len(line)), Piece(line[begin:i], text, start, kept, quote, redirects)
+    return min(i, len(line)), ShellWord(line[begin:i], text, start, kept, quote, redirects)
 
 
-def fitted(value: str, piece: Piece) -> str | None:
+def fitted(value: str, piece: ShellWord) -> str | None:
     """What bash shall put in place of what it does not keep of `piece`, so that the word becomes `value`.
 
     None where it does not begin like `piece`, or cannot be written inside the quotes that are open.

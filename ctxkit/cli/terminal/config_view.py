@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from ctxkit.cli.terminal.layout import breadth
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import USUAL
 from ctxkit.logfile.config import as_typed
 from ctxkit.store.config import Setting
 
 
-def listed(rows: list[tuple[str, Setting]]) -> Iterator[list[str | Ink]]:
+def listed(rows: list[tuple[str, Setting]]) -> Iterator[list[str | Styled]]:
     """A line a key: name, value, origin; where that is too wide, the origin on a line of its own."""
     columns = breadth()
     texts = [(safe(name, keep_newlines=False), safe(as_typed(one), keep_newlines=False), one) for name, one in rows]
@@ -25,14 +25,14 @@ def listed(rows: list[tuple[str, Setting]]) -> Iterator[list[str | Ink]]:
         wide = named + max(cells(value) + 2, valued)
         start = f"{name}{' ' * (named - cells(name))}{value}"
         if cells(name) < named and wide + cells(origin) <= columns:
-            yield [Ink(f"{start}{' ' * (wide - named - cells(value))}{origin}", style)]
+            yield [Styled(f"{start}{' ' * (wide - named - cells(value))}{origin}", style)]
             continue
         if cells(name) < named and cells(start) <= columns:
-            yield [Ink(start.rstrip(), style)]
+            yield [Styled(start.rstrip(), style)]
         else:
-            yield [Ink(clip(name, columns), style)]
-            yield [Ink("  " + clip(value, columns - 2), style)]
-        yield [Ink(f"  {_tail(origin, columns - 2)}", "dim")]
+            yield [Styled(clip(name, columns), style)]
+            yield [Styled("  " + clip(value, columns - 2), style)]
+        yield [Styled(f"  {_tail(origin, columns - 2)}", "dim")]
 
 
 def _tail(text: str, columns: int) -> str:

@@ -10,14 +10,14 @@ from typing import Any
 
 from ctxkit.cli.terminal import layout, message_view
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.compare import text_diff
 from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.core.messages import Content
 from ctxkit.explain.diff import Diff, Why
 from ctxkit.explain.revisions import Side
 
-Line = tuple[str | Ink, ...]
+Line = tuple[str | Styled, ...]
 
 LONG = 100
 """Messages that are gone or came in one run and are listed one by one; of a longer run both ends, unless --full."""
@@ -70,7 +70,7 @@ class _Page:
             while kept and cells(name[-kept:]) >= room:
                 kept -= 1
             name = f"…{name[len(name) - kept :]}"
-        return (Ink(clip(f"{sign} {name}{end}", columns), "bold"),)
+        return (Styled(clip(f"{sign} {name}{end}", columns), "bold"),)
 
     def same(self, run: list[Hunk], head: int, tail: int) -> Iterator[Line]:
         """Messages that are the same: `head` and `tail` of them, the others counted."""
@@ -79,7 +79,7 @@ class _Page:
             head, tail = total, 0
         yield from (self._message(SAME, self.diff.b, place) for place in _first(run, head))
         if total > head + tail:
-            yield (Ink(clip(f"  {layout.count(total - head - tail, 'message')} the same", self.width), "dim"),)
+            yield (Styled(clip(f"  {layout.count(total - head - tail, 'message')} the same", self.width), "dim"),)
         yield from (self._message(SAME, self.diff.b, place) for place in _last(run, tail))
 
     def difference(self, hunk: Hunk) -> Iterator[Line]:
@@ -102,7 +102,7 @@ class _Page:
             yield from self._whole(hunk.kind, side, start + k)
         if cut:
             more = f"{SIGNS[hunk.kind]} … {hunk.count - LONG:,} more messages (--full)"
-            yield (Ink(clip(more, self.width), STYLES[hunk.kind]),)
+            yield (Styled(clip(more, self.width), STYLES[hunk.kind]),)
             for k in range(hunk.count - LONG // 2, hunk.count):
                 yield from self._whole(hunk.kind, side, start + k)
 
@@ -117,7 +117,7 @@ class _Page:
             yield self._message(kind, side, place)
             return
         content = side.content(place)
-        yield (Ink(self._start(kind, side.label(place), content.role).rstrip(), STYLES[kind]),)
+        yield (Styled(self._start(kind, side.label(place), content.role).rstrip(), STYLES[kind]),)
         yield from self._indented(kind, message_view.body(content, full=True))
 
     def _message(self, kind: str, side: Side, place: int) -> Line:
@@ -125,7 +125,7 @@ class _Page:
         start = self._start(kind, side.label(place), content.role)
         text = safe(message_view.one_line(content, 4 * self.width), keep_newlines=False)
         line = clip(f"{start} {clip(text, max(0, self.width - cells(start) - 1))}".rstrip(), self.width)
-        return (line,) if kind == SAME else (Ink(line, STYLES[kind]),)
+        return (line,) if kind == SAME else (Styled(line, STYLES[kind]),)
 
     def _start(self, kind: str, label: str, role: str) -> str:
         role = clip(safe(role, keep_newlines=False)[: self._role], self._role)
@@ -133,12 +133,12 @@ class _Page:
 
     def _note(self, text: str) -> Line:
         indent = min(self._label + self._role + 4, self.width // 4)
-        return (Ink(clip(" " * indent + safe(text, keep_newlines=False), self.width), "dim"),)
+        return (Styled(clip(" " * indent + safe(text, keep_newlines=False), self.width), "dim"),)
 
     def _indented(self, kind: str, body: Iterable[str]) -> Iterator[Line]:
         for line in body:
             text = f"{SIGNS[kind]}     {line}".rstrip()
-            yield (Ink(text, STYLES[kind]),) if kind in STYLES else (text,)
+            yield (Styled(text, STYLES[kind]),) if kind in STYLES else (text,)
 
     def _changed(self, hunk: Hunk) -> Iterator[Line]:
         old, new = self.diff.a.content(hunk.a), self.diff.b.content(hunk.b)
@@ -151,37 +151,37 @@ class _Page:
         notes += [f"role {' → '.join(roles)}"] if len(roles) == 2 else []
         notes += [f"moved: stood behind {self.diff.a.label(hunk.a - 1)}" if hunk.a else "moved"] if hunk.moved else []
         if self.full:
-            yield (Ink(start.rstrip(), STYLES[CHANGED]),)
+            yield (Styled(start.rstrip(), STYLES[CHANGED]),)
             for kind, line in text_diff.lines(_body(old), _body(new)):
                 yield from self._indented(kind, [line])
         else:
             found = text_diff.words(_flat(old), _flat(new))
             if all(kind == text_diff.SAME for kind, _ in found):
                 notes.append("the same words; other parts differ")
-            yield (Ink(start, STYLES[CHANGED]), *brief(found, self.width - cells(start)))
+            yield (Styled(start, STYLES[CHANGED]), *brief(found, self.width - cells(start)))
         if any(notes):
             yield self._note(", ".join(filter(None, notes)))
 
 
 def brief(found: Iterable[text_diff.Edit], columns: int) -> Line:
     """Edits on one line of `columns` cells, from the first change on, long pieces shortened in the middle."""
-    spans: list[str | Ink] = []
+    spans: list[str | Styled] = []
     room, changed = columns, False
     longest = max(6, columns // 3)
     for kind, text in found:
         text = " ".join(safe(text, keep_newlines=False).split(" "))
         if kind == text_diff.SAME:
             text = _shortened(text, longest // 2, start=not changed)
-            span: str | Ink = text if changed else f" {text.lstrip()}"
+            span: str | Styled = text if changed else f" {text.lstrip()}"
         else:
             changed = True
             text = _shortened(text, longest)
             marked = f"[-{text}-]" if kind == GONE else f"{{+{text}+}}"
-            span = Ink(marked if spans else f" {marked}", STYLES[kind])
+            span = Styled(marked if spans else f" {marked}", STYLES[kind])
         whole = span if isinstance(span, str) else span.text
         shown = clip(whole, room)
         room -= cells(shown)
-        spans.append(shown if isinstance(span, str) else Ink(shown, span.style))
+        spans.append(shown if isinstance(span, str) else Styled(shown, span.style))
         if shown != whole or room <= 0:
             break
     return tuple(spans)

@@ -10,7 +10,7 @@ from ctxkit.api.log import Log
 from ctxkit.cli.terminal import layout, message_view, status_view, streams
 from ctxkit.cli.terminal.rows import Span, rows
 from ctxkit.cli.terminal.safe_text import safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.select import Selection
 from ctxkit.explain.explain import Explained, everything, explained
@@ -56,7 +56,7 @@ def as_json(one: Explained) -> dict[str, Any]:
 
 
 def _line(one: Explained) -> list[Span]:
-    where: Span = "in " if one.visible else Ink("out", "yellow")
+    where: Span = "in " if one.visible else Styled("out", "yellow")
     lock = f" {message_view.LOCK}" if one.protected else ""
     why = safe("; ".join(reason.brief for reason in one.reasons), keep_newlines=False)
     return [f"{one.label:>5} {safe(one.role, keep_newlines=False):<9} ", where, f"{lock} {why}" if lock or why else ""]

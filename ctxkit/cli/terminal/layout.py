@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import columns
 from ctxkit.core.names import Names
 
@@ -29,9 +29,9 @@ def breadth() -> int:
     return width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else UNBROKEN
 
 
-def spaced(*spans: str | Ink) -> list[str | Ink]:
+def spaced(*spans: str | Styled) -> list[str | Styled]:
     """Those that are not empty, two blanks between them."""
-    found: list[str | Ink] = []
+    found: list[str | Styled] = []
     for span in spans:
         if span if isinstance(span, str) else span.text:
             found += ["  ", span] if found else [span]

@@ -11,7 +11,7 @@ from typing import Any
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import ROOMY, spaced
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import spelled
@@ -25,11 +25,11 @@ RESULT_LINES = 3
 
 def header(
     label: str, role: str, moment: float | None, *, name: str | None, protected: bool, notes: str = ""
-) -> list[str | Ink]:
+) -> list[str | Styled]:
     """`45  user  2026-02-01 10:45:00`, as spans for `streams.out`."""
     when = streams.clock().time(moment) if moment is not None else ""
-    speaker = Ink(f"{role} ({name})" if name else role, ROLES.get(role, ""))
-    return spaced(Ink(label, "bold"), speaker, Ink(when, "dim"), LOCK if protected else "", Ink(notes, "dim"))
+    speaker = Styled(f"{role} ({name})" if name else role, ROLES.get(role, ""))
+    return spaced(Styled(label, "bold"), speaker, Styled(when, "dim"), LOCK if protected else "", Styled(notes, "dim"))
 
 
 def named(name: Name, label: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def named(name: Name, label: str) -> dict[str, Any]:
     return {"n": name} if isinstance(name, int) else {"item": label}
 
 
-def row(label: str, content: Content, *, protected: bool, columns: int) -> list[str | Ink]:
+def row(label: str, content: Content, *, protected: bool, columns: int) -> list[str | Styled]:
     """A message on one line of `columns` cells: `   45 user         the beginning of its text`."""
     if columns >= ROOMY:
         number, role, lock = f"{label:>5}", f"{content.role[:9]:<9}", LOCK if protected else "  "
@@ -46,7 +46,7 @@ def row(label: str, content: Content, *, protected: bool, columns: int) -> list[
     start = f"{number} {role} {lock} " if lock else f"{number} {role} "
     room = columns - cells(safe(start))
     text = one_line(content, room) if room > 0 else ""
-    return [Ink(number, "bold"), " ", Ink(role, ROLES.get(content.role, "")), f" {lock} " if lock else " ", text]
+    return [Styled(number, "bold"), " ", Styled(role, ROLES.get(content.role, "")), f" {lock} " if lock else " ", text]
 
 
 def body(content: Content, *, full: bool) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctxkit.cli.terminal import layout, streams
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.ended import ended
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
@@ -27,7 +27,7 @@ Ends = Mapping[int, Ended]
 """Op number -> what ended its effect."""
 
 
-def table(state: State, changes: Sequence[Change], width: int) -> Iterator[list[str | Ink]]:
+def table(state: State, changes: Sequence[Change], width: int) -> Iterator[list[str | Styled]]:
     """A line for each op: tokens before and after, what they differ by; below 80 columns without the time, below 40
     without columns.
     """
@@ -42,8 +42,8 @@ def table(state: State, changes: Sequence[Change], width: int) -> Iterator[list[
             moved = f"{_signed(before, after):>{sign}}"
             figures = f"{before:>{most},} → {after:>{most},}" if most else f"{before:,}→{after:,}"
         yield layout.spaced(
-            Ink(f"{op.number:>3}", "bold"), Ink(_when(op) if width >= TIMED else "", "dim"),
-            Ink(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op), *_standing(over, op),
+            Styled(f"{op.number:>3}", "bold"), Styled(_when(op) if width >= TIMED else "", "dim"),
+            Styled(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op), *_standing(over, op),
         )  # fmt: skip
 
 
@@ -67,14 +67,14 @@ def as_json(over: Ends, entry: LedgerEntry) -> dict[str, Any]:
     return {**own, **entry.body, **own}
 
 
-def line(state: State, over: Ends, entry: LedgerEntry) -> list[str | Ink]:
+def line(state: State, over: Ends, entry: LedgerEntry) -> list[str | Styled]:
     """One op for people, as spans for `streams.out`."""
     sizes = [size.get("messages") if isinstance(size, dict) else None for size in map(entry.body.get, SIZES)]
     differ = None not in sizes and sizes[0] != sizes[1]
     return layout.spaced(
-        Ink(f"{entry.number:>3}", "bold"), Ink(_when(entry), "dim"), Ink(f"{entry.name:<9}", "cyan"),
+        Styled(f"{entry.number:>3}", "bold"), Styled(_when(entry), "dim"), Styled(f"{entry.name:<9}", "cyan"),
         what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_standing(over, entry),
-        Ink(entry.id, "dim"),
+        Styled(entry.id, "dim"),
     )  # fmt: skip
 
 
@@ -85,13 +85,13 @@ def _when(entry: LedgerEntry) -> str:
     return f"{shown:<{clock.width}}"
 
 
-def _standing(over: Ends, entry: LedgerEntry) -> tuple[Ink, Ink]:
+def _standing(over: Ends, entry: LedgerEntry) -> tuple[Styled, Styled]:
     """What ended its effect, if anything did, or that it cannot be read."""
     end = over.get(entry.number)
     said = f"undone by {entry.voided_by}" if entry.void else end.text if end is not None else ""
     void = f"[{said}]" if said else ""
     fault = f"[cannot be read: {entry.fault}]" if entry.fault else ""
-    return Ink(void, "yellow"), Ink(fault, "red")
+    return Styled(void, "yellow"), Styled(fault, "red")
 
 
 def what(state: State, entry: LedgerEntry) -> str:

@@ -16,8 +16,8 @@ from types import FrameType
 from typing import Any
 
 from ctxkit.cli.terminal.keys import keys
-from ctxkit.cli.terminal.picker_state import Choice
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.picker_state import PickerState
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.errors import Usage
 from ctxkit.search.sessions import Session
 
@@ -30,7 +30,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end the command, once the terminal is as it was."""
 
 
-def pick(sessions: Sequence[Session], drawn: Callable[[Sequence[str | Ink]], bytes]) -> Session | None:
+def pick(sessions: Sequence[Session], drawn: Callable[[Sequence[str | Styled]], bytes]) -> Session | None:
     """The session that is chosen on the terminal; None where none is. `drawn`: a line as bytes, safe and painted.
 
     Raises Usage where there is no terminal that can be drawn on, KeyboardInterrupt for Ctrl-C.
@@ -39,7 +39,7 @@ def pick(sessions: Sequence[Session], drawn: Callable[[Sequence[str | Ink]], byt
         raise Usage("--pick needs a terminal that can be drawn on", "without --pick the sessions are listed")
     fd = _terminal()
     try:
-        return _Picker(fd, Choice(sessions), drawn).run()
+        return _Picker(fd, PickerState(sessions), drawn).run()
     finally:
         os.close(fd)
 
@@ -64,7 +64,7 @@ class _Ended(BaseException):
 class _Picker:
     """One choice on one terminal."""
 
-    def __init__(self, fd: int, choice: Choice, drawn: Callable[[Sequence[str | Ink]], bytes]) -> None:
+    def __init__(self, fd: int, choice: PickerState, drawn: Callable[[Sequence[str | Styled]], bytes]) -> None:
         self._fd = fd
         self._choice = choice
         self._drawn = drawn

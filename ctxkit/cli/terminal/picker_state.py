@@ -13,7 +13,7 @@ from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import ROOMY
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
 from ctxkit.cli.terminal.session_list import UNTITLED, Line, facts, fitted
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.search.sessions import Session
 from ctxkit.when import Clock
@@ -27,7 +27,7 @@ PREVIEW = 8
 """Lines of a preview, at most."""
 
 
-class Choice:
+class PickerState:
     """Of some sessions, newest first. `rows`: lines of the list as it was drawn last."""
 
     def __init__(self, sessions: Sequence[Session]) -> None:
@@ -89,7 +89,7 @@ class Choice:
         count = f" {len(self._fitting):,}/{len(self._all):,}"
         room = columns - len(count) - 3
         asked = _end(safe(self.query, keep_newlines=False), room)
-        head: Line = [Ink("> ", "cyan"), asked, "_", " " * max(0, room - cells(asked)), Ink(count, "dim")]
+        head: Line = [Styled("> ", "cyan"), asked, "_", " " * max(0, room - cells(asked)), Styled(count, "dim")]
         if room < 4:
             head = [_end(f"> {safe(self.query, keep_newlines=False)}_", columns)]
         shown = list(islice(self._preview(columns), PREVIEW)) if rows >= LOW else []
@@ -106,19 +106,19 @@ class Choice:
         start = f"{'>' if here else ' '} {stamp} "
         title = fitted(one.glance.title or UNTITLED, columns - len(start))
         if columns <= len(start):
-            return [Ink(clip(start, columns), "bold" if here else "")]
-        return [Ink(start, "bold cyan" if here else "dim"), Ink(title, "bold" if here else "")]
+            return [Styled(clip(start, columns), "bold" if here else "")]
+        return [Styled(start, "bold cyan" if here else "dim"), Styled(title, "bold" if here else "")]
 
     def _preview(self, columns: int) -> Iterator[Line]:
         """A rule, figures, the path, the last words."""
-        yield [Ink("─" * columns, "dim")]
+        yield [Styled("─" * columns, "dim")]
         one = self.chosen
         if one is None:
             yield [clip("nothing fits", columns)]
             return
         time = _clock().whole(int(one.time))
         yield from islice(wrapped([time, "  ", *facts(one)], columns, 0, hard=True), 2)
-        yield [Ink(_end(safe(str(one.path), keep_newlines=False), columns), "dim")]
+        yield [Styled(_end(safe(str(one.path), keep_newlines=False), columns), "dim")]
         if one.glance.last is not None:
             last = one.glance.last
             said = f"{safe(last.role, keep_newlines=False)}: {safe(last.text, keep_newlines=False)}"

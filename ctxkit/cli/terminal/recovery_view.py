@@ -10,12 +10,12 @@ import msgspec
 
 from ctxkit.api.log import Log
 from ctxkit.cli.terminal import layout, streams
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.snapshot import Head
 from ctxkit.core.times import seconds
 from ctxkit.recovery.recover import ENDS, TORN, WHYS, Point, Recovery
 
-Line = list[str | Ink]
+Line = list[str | Styled]
 NAMED = 10
 """So many of each kind are named one by one; --json has all."""
 
@@ -31,25 +31,25 @@ def lines(log: Log, found: Recovery, *, points: bool = True) -> Iterator[Line]:
     mends = any(one.line is not None and one.where.startswith("line ") for one in found.damage)
     if mends or any(one.code != TORN for one in found.lost):
         call = shlex.join(["ctxkit", "salvage", name, "-o", "NEW"])
-        yield [Ink("salvage", "cyan"), f": {call} writes a clean copy of the rest"]
+        yield [Styled("salvage", "cyan"), f": {call} writes a clean copy of the rest"]
     yield from _some([_at(name, one.where, one.code, one.text) for one in found.unanswered])
     if found.open is not None:
         one = found.open
         which = f"message {one.first}" if one.first == one.last else f"messages {one.first} to {one.last}"
         yield _at(name, which, "no-end", f"the last exchange has no end: {WHYS[one.why]}")
     for draft in found.drafts[-NAMED:]:
-        yield [Ink("draft", "cyan"), f": {draft.path}: take it up: {draft.apply}"]
+        yield [Styled("draft", "cyan"), f": {draft.path}: take it up: {draft.apply}"]
     if not points:
         return
     if found.checkpoint is not None and not found.sound:
         size = layout.count(found.checkpoint.message_count, "message")
-        yield [Ink("checkpoint", "cyan"), f": {named(found.checkpoint)}: {size}"]
+        yield [Styled("checkpoint", "cyan"), f": {named(found.checkpoint)}: {size}"]
     for point in found.points:
-        yield [Ink(point.to, "cyan"), f": {told(point)}"]
+        yield [Styled(point.to, "cyan"), f": {told(point)}"]
 
 
 def _at(name: str, where: str, code: str, text: str) -> Line:
-    return [f"{name}: ", Ink(where, "bold"), ": ", Ink(code, "red"), f": {text}"]
+    return [f"{name}: ", Styled(where, "bold"), ": ", Styled(code, "red"), f": {text}"]
 
 
 def _some(found: list[Line]) -> Iterator[Line]:

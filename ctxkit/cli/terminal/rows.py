@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ctxkit.cli.terminal.safe_text import safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 
-Span = str | Ink
+Span = str | Styled
 BESIDE = 40
 """Columns from which on the label stands beside its lines."""
 LABEL = 10
@@ -26,9 +26,9 @@ def room(width: int) -> int:
 def rows(label: str, lines: Sequence[Sequence[Span]], width: int) -> Iterator[list[Span]]:
     """The lines of one row, none wider than `width`; nothing for a row without lines."""
     beside = width >= BESIDE
-    head: list[Span] = [Ink(f"{label:<{LABEL}}", "dim")]
+    head: list[Span] = [Styled(f"{label:<{LABEL}}", "dim")]
     if lines and not beside:
-        yield [Ink(label, "dim")]
+        yield [Styled(label, "dim")]
     for number, line in enumerate(lines):
         start = head if beside and number == 0 else [" " * (LABEL if beside else INDENT)]
         for broken, piece in enumerate(wrapped([_safe(span) for span in line], room(width), 2, hard=True)):
@@ -40,8 +40,8 @@ def _joined(line: Sequence[Span]) -> Iterator[Span]:
     last: Span = ""
     for span in line:
         text, style = (span, None) if isinstance(span, str) else span
-        if isinstance(last, Ink) and (style == last.style or not text.strip()):
-            last = Ink(last.text + text, last.style)
+        if isinstance(last, Styled) and (style == last.style or not text.strip()):
+            last = Styled(last.text + text, last.style)
         elif isinstance(last, str) and style is None:
             last += text
         else:
@@ -53,4 +53,4 @@ def _joined(line: Sequence[Span]) -> Iterator[Span]:
 def _safe(span: Span) -> Span:
     if isinstance(span, str):
         return safe(span, keep_newlines=False)
-    return Ink(safe(span.text, keep_newlines=False), span.style)
+    return Styled(safe(span.text, keep_newlines=False), span.style)

@@ -13,7 +13,7 @@ from typing import Any
 from ctxkit.api.log import Log
 from ctxkit.cli.terminal import layout, message_view, streams
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.times import iso
 from ctxkit.core.visibility import IN
@@ -52,9 +52,9 @@ def as_json(log: Log, hit: Hit) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def title(name: str) -> Ink:
+def title(name: str) -> Styled:
     """The line above the hits of a log, where several are searched."""
-    return Ink(clip(safe(name, keep_newlines=False), layout.breadth()), "bold")
+    return Styled(clip(safe(name, keep_newlines=False), layout.breadth()), "bold")
 
 
 def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, int]:
@@ -67,7 +67,7 @@ def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, i
     for day, group in groupby(hits, _day):
         of_day = list(group)
         days += 1
-        streams.out(*_fit([Ink(day or "no time", "bold")], f"  {layout.count(len(of_day), 'hit')}"))
+        streams.out(*_fit([Styled(day or "no time", "bold")], f"  {layout.count(len(of_day), 'hit')}"))
         for (exchange, by), some in groupby(of_day, lambda hit: (hit.exchange, hit.by)):
             of_exchange = list(some)
             total += len(of_exchange)
@@ -83,7 +83,7 @@ def _day(hit: Hit) -> str | None:
     return None if hit.moment is None else streams.clock().day(hit.moment)
 
 
-def _exchange(log: Log, opener: int, by: int | None, count: int) -> Iterator[str | Ink]:
+def _exchange(log: Log, opener: int, by: int | None, count: int) -> Iterator[str | Styled]:
     """`  8  2 hits  Now add a refresh endpoint …`."""
     if by is not None:
         words = f"in the words of op {by} ({log.state().ledger.entries[by - 1].name})"
@@ -96,10 +96,10 @@ def _exchange(log: Log, opener: int, by: int | None, count: int) -> Iterator[str
     room = layout.width() - cells(head) - cells(tail)
     if opener and by is None:
         words = safe(message_view.one_line(log.content(opener), max(room, 8) * 2), keep_newlines=False)
-    yield from _fit([head, Ink(clip(words, max(room, 1)), "cyan")], tail)
+    yield from _fit([head, Styled(clip(words, max(room, 1)), "cyan")], tail)
 
 
-def _lines(hit: Hit, tag: str) -> Iterator[list[str | Ink]]:
+def _lines(hit: Hit, tag: str) -> Iterator[list[str | Styled]]:
     """The head of a hit and its excerpts."""
     wide, room = layout.width(), layout.breadth()
     indent = 4 if wide >= 40 else 1
@@ -108,11 +108,11 @@ def _lines(hit: Hit, tag: str) -> Iterator[list[str | Ink]]:
     head = "  ".join(filter(None, (label, hit.role, when)))
     style = "green" if hit.standing.kind == IN else "yellow"
     if indent + cells(safe(head)) + 2 + cells(hit.state) <= room:
-        yield [" " * indent + head, Ink(f"  {hit.state}", style)]
+        yield [" " * indent + head, Styled(f"  {hit.state}", style)]
         indent += 2 if wide >= 40 else 1
     else:
-        state = Ink(f"  {safe(hit.state, keep_newlines=False)}", style)
-        words: list[str | Ink] = [" " * indent + safe(head, keep_newlines=False), state]
+        state = Styled(f"  {safe(hit.state, keep_newlines=False)}", style)
+        words: list[str | Styled] = [" " * indent + safe(head, keep_newlines=False), state]
         indent += 2 if wide >= 40 else 1
         yield from wrapped(words, wide, indent, hard=True)
     for one in hit.excerpts:
@@ -122,20 +122,20 @@ def _lines(hit: Hit, tag: str) -> Iterator[list[str | Ink]]:
         yield [clip(more, wide)]
 
 
-def _fit(spans: Sequence[str | Ink], tail: str | Ink) -> list[str | Ink]:
+def _fit(spans: Sequence[str | Styled], tail: str | Styled) -> list[str | Styled]:
     """The spans and the tail on one line, cut at its end."""
     room = layout.width()
-    fitted: list[str | Ink] = []
+    fitted: list[str | Styled] = []
     for span in (*spans, tail):
         words = clip(safe(_text(span), keep_newlines=False), room)
         room -= cells(words)
-        fitted.append(Ink(words, span.style) if isinstance(span, Ink) else words)
+        fitted.append(Styled(words, span.style) if isinstance(span, Styled) else words)
         if room <= 0:
             break
     return fitted
 
 
-def excerpt(one: Excerpt, width: int) -> list[str | Ink]:
+def excerpt(one: Excerpt, width: int) -> list[str | Styled]:
     """A line around what was found, in `width` cells: a third of the room is for what stands before it."""
     sign = SIGNS.get(one.part, "") + (f"{one.label}: " if one.label else "")
     sign = clip(_flat(sign), width // 3)
@@ -153,11 +153,11 @@ def excerpt(one: Excerpt, width: int) -> list[str | Ink]:
     left = _tail(_flat(one.text[:start]).lstrip(), max(room // 3, room - seen),
                  cut=one.before)  # fmt: skip
     room -= cells(left)
-    spans: list[str | Ink] = [sign, left, Ink(found, FOUND)]
+    spans: list[str | Styled] = [sign, left, Styled(found, FOUND)]
     for text, mark in after:
         part = clip(text, room)
         room -= cells(part)
-        spans.append(Ink(part, FOUND) if mark else part)
+        spans.append(Styled(part, FOUND) if mark else part)
         if part != text or room <= 0:
             return spans
     return [*spans, "…"] if one.after else spans
@@ -188,5 +188,5 @@ def _flat(text: str) -> str:
     return safe(text, keep_newlines=False).replace("\t", " ")
 
 
-def _text(span: str | Ink) -> str:
-    return span.text if isinstance(span, Ink) else span
+def _text(span: str | Styled) -> str:
+    return span.text if isinstance(span, Styled) else span

@@ -9,7 +9,7 @@ from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import ROOMY, count, spaced
 from ctxkit.cli.terminal.message_view import ROLES
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.times import iso
 from ctxkit.search.sessions import Session
@@ -17,7 +17,7 @@ from ctxkit.search.sessions import Session
 UNTITLED = "(no title)"
 STATES = {"interrupted": "yellow", "damaged": "bold red"}
 """The style of each state that is named; `clean` is not."""
-Line = list[str | Ink]
+Line = list[str | Styled]
 
 
 def lines(one: Session, width: int, breadth: int) -> Iterator[Line]:
@@ -26,21 +26,21 @@ def lines(one: Session, width: int, breadth: int) -> Iterator[Line]:
     Words have `width` cells, everywhere; figures are broken at `breadth`, that of a terminal.
     """
     indent = "    " if width >= ROOMY else "  "
-    when, title = Ink(streams.clock().time(one.time), "dim"), one.glance.title or UNTITLED
+    when, title = Styled(streams.clock().time(one.time), "dim"), one.glance.title or UNTITLED
     room = width - len(when.text) - 2
     if room >= ROOMY // 2:
-        yield [when, "  ", Ink(fitted(title, room), "bold")]
+        yield [when, "  ", Styled(fitted(title, room), "bold")]
     else:
         yield from wrapped([when], width, 2)
-        yield [Ink(fitted(title, width), "bold")]
+        yield [Styled(fitted(title, width), "bold")]
     last = one.glance.last
     if last is not None:
         said = f"{last.role}: "
         room = width - cells(indent) - len(said)
-        yield [indent, Ink(safe(said), ROLES.get(last.role, "")), fitted(last.text, room)]
+        yield [indent, Styled(safe(said), ROLES.get(last.role, "")), fitted(last.text, room)]
     for line in wrapped(facts(one), breadth - cells(indent), 0):
         yield [indent, *line]
-    yield [indent, Ink(str(one.path), "dim")]
+    yield [indent, Styled(str(one.path), "dim")]
 
 
 def facts(one: Session) -> Line:
@@ -49,7 +49,7 @@ def facts(one: Session) -> Line:
     many = count(told.conversations, "conversation") if told.conversations > 1 else ""
     used = f"{one.tokens.count:,} tokens" if one.tokens is not None else ""
     kept = count(one.checkpoints, "checkpoint") if one.checkpoints else ""
-    state = Ink(one.state, STATES[one.state]) if one.state in STATES else ""
+    state = Styled(one.state, STATES[one.state]) if one.state in STATES else ""
     return spaced(told.format, count(told.messages, "message"), many, used, kept, state)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.times import seconds
 from ctxkit.measure.shares import Share, Touched
 
 MANY = 8
 """Messages of a list that are all named."""
-Line = list[str | Ink]
+Line = list[str | Styled]
 
 
 def shares(
@@ -29,7 +29,7 @@ def shares(
         room = max(1, width - cells(figures + number + many) - 2)
         what = safe(share.what, keep_newlines=False)
         what = _ending(what, room) if paths else clip(what, room)
-        yield [Ink(figures, "bold"), clip(f"  {number}{what}{many}", max(0, width - cells(figures)))]
+        yield [Styled(figures, "bold"), clip(f"  {number}{what}{many}", max(0, width - cells(figures)))]
 
 
 def files(found: Sequence[Touched], width: int) -> Iterator[Line]:
@@ -38,7 +38,10 @@ def files(found: Sequence[Touched], width: int) -> Iterator[Line]:
     """
     most = max((len(f"{one.tokens:,}") for one in found), default=1)
     for one in found:
-        yield [Ink(f"{one.tokens:>{most},}  ", "bold"), _ending(safe(one.path, keep_newlines=False), width - most - 2)]
+        yield [
+            Styled(f"{one.tokens:>{most},}  ", "bold"),
+            _ending(safe(one.path, keep_newlines=False), width - most - 2),
+        ]
         other = [label for label in one.writes if label not in {*one.created, *one.deleted}]
         said = (
             ("read", one.reads), ("created", one.created), ("written", other), ("deleted", one.deleted),

@@ -9,7 +9,7 @@ from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import count
 from ctxkit.cli.terminal.rows import Span, room, rows
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.times import spoken, written
 from ctxkit.core.visibility import WORDS
 from ctxkit.logfile.parameters import Around, Held, Parameters
@@ -38,7 +38,7 @@ def lines(found: Status, width: int) -> Iterator[list[Span]]:
         ("agents", [[_named(one)] for one in found.agents]),
         ("threads", [[_named(one)] for one in found.threads]),
         ("damage", list(_damage(found))),
-        ("warnings", [[Ink(text, "yellow")] for text in found.warnings]),
+        ("warnings", [[Styled(text, "yellow")] for text in found.warnings]),
         ("thinking", [[_unsent(found.thinking)]] if found.thinking is not None else []),
         ("sidecar", [[found.sidecar]] if found.sidecar is not None else []),
     ):
@@ -65,13 +65,13 @@ def short(found: Status, width: int) -> str:
     return _fitting([" · ".join(filter(None, form)) for form in forms], width)
 
 
-def line(found: Status, width: int) -> Ink:
+def line(found: Status, width: int) -> Styled:
     """The same for a status line, in the colour of the level; a session without a message is a new one."""
     if found.total:
-        return Ink(short(found, width), found.tokens.level or "")
+        return Styled(short(found, width), found.tokens.level or "")
     size = found.tokens.limit.value
     room = [f"new session · {size:,} tokens", f"new session · {brief(size)}"] if size is not None else []
-    return Ink(_fitting([*room, "new session", "new"], width), "dim")
+    return Styled(_fitting([*room, "new session", "new"], width), "dim")
 
 
 def _fitting(texts: list[str], width: int) -> str:
@@ -116,7 +116,7 @@ def _log(found: Status) -> list[list[Span]]:
     more = [f"model {found.model}"] if found.model else []
     more += [f"conversation {used.conversation}"] if used.conversation is not None else []
     more += [f"as it was {'before' if used.before else 'at'} op {used.at}"] if used.at is not None else []
-    return [[Ink(found.log, "bold")], [", ".join([f"format {used.format}", *more])]]
+    return [[Styled(found.log, "bold")], [", ".join([f"format {used.format}", *more])]]
 
 
 def _tokens(tokens: Budget, width: int) -> Iterator[list[Span]]:
@@ -124,17 +124,17 @@ def _tokens(tokens: Budget, width: int) -> Iterator[list[Span]]:
         yield ["not counted (--no-tokens)"]
         return
     if tokens.percent is None or tokens.level is None or tokens.limit.value is None:
-        yield [Ink(f"{tokens.used:,}", "bold"), f" ({tokens.counter})"]
+        yield [Styled(f"{tokens.used:,}", "bold"), f" ({tokens.counter})"]
         yield from _trust(tokens)
         yield from _beside(tokens)
         yield ["no limit is known: --limit N, or `limit` in the config"]
         return
     style, share = tokens.level, percent(tokens)
-    yield [Ink(bar(tokens, min(WIDEST, width - len(share) - 1)), style), " ", Ink(share, f"bold {style}")]
-    yield [Ink(f"{tokens.used:,}", f"bold {style}"), f" of {tokens.limit.value:,} ({tokens.counter})"]
+    yield [Styled(bar(tokens, min(WIDEST, width - len(share) - 1)), style), " ", Styled(share, f"bold {style}")]
+    yield [Styled(f"{tokens.used:,}", f"bold {style}"), f" of {tokens.limit.value:,} ({tokens.counter})"]
     yield from _trust(tokens)
     left = f"over by {tokens.over:,}" if tokens.over else f"available {tokens.available:,}"
-    yield [f"used {tokens.used:,} · reserved {tokens.reserve:,} · ", Ink(left, "red") if tokens.over else left]
+    yield [f"used {tokens.used:,} · reserved {tokens.reserve:,} · ", Styled(left, "red") if tokens.over else left]
     yield from _beside(tokens)
     yield [f"limit from {_from(tokens.limit)}"]
 
@@ -178,7 +178,7 @@ def _from(held: Held) -> str:
 def _messages(found: Status) -> Iterator[list[Span]]:
     brought = f", {found.items:,} of them brought in by ops" if found.items else ""
     yield [count(found.total, "message") + brought]
-    yield [Ink(f"{found.inside:,}", "bold"), f" {WORDS['in']}"]
+    yield [Styled(f"{found.inside:,}", "bold"), f" {WORDS['in']}"]
     for kind, number in found.out.items():
         yield [f"{number:,} {WORDS.get(kind, kind)}"]
 
@@ -230,6 +230,6 @@ def _named(one: Named) -> str:
 
 def _damage(found: Status) -> Iterator[list[Span]]:
     if found.damaged:
-        yield [Ink(f"{count(found.damaged, 'place')}, ctxkit check names all", "yellow")]
+        yield [Styled(f"{count(found.damaged, 'place')}, ctxkit check names all", "yellow")]
     for one in found.damage:
         yield [f"{one.where}: {one.code}: {one.text}"]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
-from ctxkit.cli.terminal.style import Ink, allowed, painted
+from ctxkit.cli.terminal.style import Styled, allowed, painted
 from ctxkit.core.text.json_text import dumps, finite
 from ctxkit.when import Clock, zone_of
 
@@ -89,7 +89,7 @@ def clock() -> Clock:
     return Streams.clock
 
 
-def out(*spans: str | Ink, hang: int | None = None) -> None:
+def out(*spans: str | Styled, hang: int | None = None) -> None:
     """A human line of the result; control characters made visible, inked spans coloured where colour is allowed.
 
     `hang`: on a terminal that is narrower, the line is broken at blanks and goes on indented so far. Without it the
@@ -106,7 +106,7 @@ def out(*spans: str | Ink, hang: int | None = None) -> None:
             Streams.pager.line(_bytes(line, Streams.colour), _size(line))
 
 
-def drawn(spans: Sequence[str | Ink]) -> bytes:
+def drawn(spans: Sequence[str | Styled]) -> bytes:
     """A line for a terminal that `picker.py` draws on: made visible, coloured where colour is allowed, no line end."""
     return _bytes(_safe(spans), allowed(os.environ, terminal=True), end="")
 
@@ -155,7 +155,7 @@ def _put(data: bytes) -> None:
         view = view[count:]
 
 
-def say(*spans: str | Ink) -> None:
+def say(*spans: str | Styled) -> None:
     """A report on stderr, unless --quiet; on a terminal broken at blanks where it is too long."""
     if not Streams.quiet:
         _err(*spans)
@@ -163,20 +163,22 @@ def say(*spans: str | Ink) -> None:
 
 def warn(text: str) -> None:
     """A report of what is not as it should be, though the command goes on: `ctxkit: <text>`, unless --quiet."""
-    say(Ink("ctxkit:", "yellow"), f" {text}")
+    say(Styled("ctxkit:", "yellow"), f" {text}")
 
 
-def _safe(spans: Iterable[str | Ink]) -> list[str | Ink]:
+def _safe(spans: Iterable[str | Styled]) -> list[str | Styled]:
     """One line, whatever names and labels in it hold: a line break in them cannot make up a line of its own."""
     from ctxkit.cli.terminal.safe_text import safe
 
     return [
-        safe(span).replace("\n", "␊") if isinstance(span, str) else Ink(safe(span.text).replace("\n", "␊"), span.style)
+        safe(span).replace("\n", "␊")
+        if isinstance(span, str)
+        else Styled(safe(span.text).replace("\n", "␊"), span.style)
         for span in spans
     ]
 
 
-def _fitting(made: list[str | Ink], columns: int, hang: int | None) -> Iterable[list[str | Ink]]:
+def _fitting(made: list[str | Styled], columns: int, hang: int | None) -> Iterable[list[str | Styled]]:
     if hang is None or not columns or _size(made) <= columns:
         return [made]
     from ctxkit.cli.terminal.wrap import wrapped
@@ -184,20 +186,20 @@ def _fitting(made: list[str | Ink], columns: int, hang: int | None) -> Iterable[
     return wrapped(made, columns, hang)
 
 
-def _size(made: list[str | Ink]) -> int:
+def _size(made: list[str | Styled]) -> int:
     from ctxkit.cli.terminal.safe_text import cells
 
     return sum(cells(span if isinstance(span, str) else span.text) for span in made)
 
 
-def _bytes(made: list[str | Ink], colour: bool, end: str = "\n") -> bytes:
+def _bytes(made: list[str | Styled], colour: bool, end: str = "\n") -> bytes:
     text = "".join(
         span if isinstance(span, str) else painted(span.text, span.style) if colour else span.text for span in made
     )
     return (text + end).encode("utf-8", "replace")
 
 
-def _err(*spans: str | Ink, end: str = "\n") -> None:
+def _err(*spans: str | Styled, end: str = "\n") -> None:
     if Streams.progress is not None:
         Streams.progress.erase()
     *lines, last = _fitting(_safe(spans), Streams.err_columns, HANG)
@@ -276,7 +278,7 @@ def on_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 
-def tell(*spans: str | Ink) -> None:
+def tell(*spans: str | Styled) -> None:
     """A line on stderr that --quiet does not silence: it belongs to a question."""
     _err(*spans)
 

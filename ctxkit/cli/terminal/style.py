@@ -12,7 +12,7 @@ from typing import NamedTuple
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
-class Ink(NamedTuple):
+class Styled(NamedTuple):
     """Text in a style; several are joined by a blank: `bold red`."""
 
     text: str

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from ctxkit.cli.terminal.layout import ROOMY
 from ctxkit.cli.terminal.safe_text import clip, safe
 from ctxkit.cli.terminal.status_view import brief
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.compare.timeline import Course, Event
 
-Span = str | Ink
+Span = str | Styled
 BLOCKS = " ▁▂▃▄▅▆▇█"
 TALL, SHORT = 12, 8
 """Rows of the columns; fewer where the terminal is narrow."""
@@ -120,7 +120,7 @@ def _joined(inked: Sequence[tuple[str, str]]) -> Iterator[Span]:
     if runs and not runs[-1][0]:
         runs[-1] = "", runs[-1][1].rstrip()
     for style, text in runs:
-        yield Ink(text, style) if style else text
+        yield Styled(text, style) if style else text
 
 
 def sign(event: Event) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from ctxkit.cli.terminal.safe_text import cells
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 
 NARROWEST = 20
 USUAL = 80
@@ -41,12 +41,14 @@ def rows(stream: TextIO) -> int:
         return 24
 
 
-def wrapped(spans: Sequence[str | Ink], width: int, hang: int, *, hard: bool = False) -> Iterator[list[str | Ink]]:
+def wrapped(
+    spans: Sequence[str | Styled], width: int, hang: int, *, hard: bool = False
+) -> Iterator[list[str | Styled]]:
     """The lines of one line: `width` cells at most, all but the first indented by `hang`.
 
     A word longer than that stays whole (a path, a command: what one copies), but with `hard` it is cut into pieces.
     """
-    line: list[str | Ink] = []
+    line: list[str | Styled] = []
     used = 0
     begun = False  # whether the line holds a word
     for blanks, word in _words(spans):
@@ -69,13 +71,13 @@ def wrapped(spans: Sequence[str | Ink], width: int, hang: int, *, hard: bool = F
     yield line
 
 
-def _text(span: str | Ink) -> str:
+def _text(span: str | Styled) -> str:
     return span if isinstance(span, str) else span.text
 
 
-def _words(spans: Sequence[str | Ink]) -> Iterator[tuple[int, list[str | Ink]]]:
+def _words(spans: Sequence[str | Styled]) -> Iterator[tuple[int, list[str | Styled]]]:
     """Each word with the number of blanks before it; a word may go over several spans."""
-    blanks, word = 0, list[str | Ink]()
+    blanks, word = 0, list[str | Styled]()
     for span in spans:
         for text in _PIECE.findall(_text(span)):
             if text[0] == " ":
@@ -84,12 +86,12 @@ def _words(spans: Sequence[str | Ink]) -> Iterator[tuple[int, list[str | Ink]]]:
                     blanks, word = 0, []
                 blanks += len(text)
             else:
-                word.append(text if isinstance(span, str) else Ink(text, span.style))
+                word.append(text if isinstance(span, str) else Styled(text, span.style))
     if word:
         yield blanks, word
 
 
-def _cut(word: list[str | Ink], first: int, rest: int) -> Iterator[list[str | Ink]]:
+def _cut(word: list[str | Styled], first: int, rest: int) -> Iterator[list[str | Styled]]:
     """A word in pieces of at most `first` and then `rest` cells; figures stay whole where a break is near."""
     sizes = [cells(c) for part in word for c in _text(part)]
     text = "".join(map(_text, word))
@@ -108,7 +110,7 @@ def _cut(word: list[str | Ink], first: int, rest: int) -> Iterator[list[str | In
         start, room = end, max(2, rest)
 
 
-def _part(word: list[str | Ink], start: int, end: int) -> Iterator[str | Ink]:
+def _part(word: list[str | Styled], start: int, end: int) -> Iterator[str | Styled]:
     for part in word:
         text = _text(part)
         if start < len(text) and end > 0:
@@ -116,5 +118,5 @@ def _part(word: list[str | Ink], start: int, end: int) -> Iterator[str | Ink]:
         start, end = start - len(text), end - len(text)
 
 
-def _like(span: str | Ink, text: str) -> str | Ink:
-    return text if isinstance(span, str) else Ink(text, span.style)
+def _like(span: str | Styled, text: str) -> str | Styled:
+    return text if isinstance(span, str) else Styled(text, span.style)

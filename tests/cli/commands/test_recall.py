@@ -151,7 +151,7 @@ def test_nothing_found(log: Path) -> None:
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(.*a){25}$"])
 def test_evil_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
     """Too slow: exit 2 and which pattern, nothing changed."""
-    monkeypatch.setattr(regex_timeout.Deadline.__init__, "__defaults__", (0.2,))
+    monkeypatch.setattr(regex_timeout.RegexTimeout.__init__, "__defaults__", (0.2,))
     path = tmp_path / "chat.jsonl"
     path.write_bytes(lines(message("user", "a" * 5000 + "!")))
     for more in ([], ["--apply", "--yes"]):

@@ -171,7 +171,7 @@ def test_usage(logs: Path, words: str) -> None:
 
 def test_a_pattern_that_runs_away(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ends the command."""
-    monkeypatch.setattr(regex_timeout.Deadline.__init__, "__defaults__", (0.05,))
+    monkeypatch.setattr(regex_timeout.RegexTimeout.__init__, "__defaults__", (0.05,))
     (logs / "evil.jsonl").write_bytes(lines(message("user", "title", 50), message("user", "a" * 40 + "!", 51)))
     ran = ctxkit("sessions", logs, "--grep", "(a+)+$")
     assert ran.code == 2 and "pattern too slow" in ran.err

@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli.help import candidates
-from ctxkit.cli.help.candidates import FILES, FOLDERS, MOST, NOTHING, Candidate, TooSlow, for_parameter, found, in_time
+from ctxkit.cli.help.candidates import (
+    FILES,
+    FOLDERS,
+    MOST,
+    NOTHING,
+    Candidate,
+    CompletionTimeout,
+    for_parameter,
+    found,
+    in_time,
+)
 from ctxkit.cli.help.pages import Parameter, page
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.store.profiles import profile
@@ -137,7 +147,7 @@ def test_bounds() -> None:
 
 def test_the_deadline() -> None:
     """What takes too long is stopped, whatever it catches; what does not is left alone."""
-    with pytest.raises(TooSlow), in_time(0.05):
+    with pytest.raises(CompletionTimeout), in_time(0.05):
         while True:
             try:
                 time.sleep(60)

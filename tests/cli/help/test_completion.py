@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli.help import completion
-from ctxkit.cli.help.candidates import FILES, FOLDERS, NOTHING, TooSlow
+from ctxkit.cli.help.candidates import FILES, FOLDERS, NOTHING, CompletionTimeout
 from ctxkit.cli.help.completion import complete
 from ctxkit.cli.registry import COMMANDS
 from tests.cli.runner import ctxkit, process, small
@@ -107,7 +107,7 @@ def test_the_deadline_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too slow is as good as nothing."""
 
     def slow(*_: object) -> None:
-        raise TooSlow
+        raise CompletionTimeout
 
     monkeypatch.setattr(completion, "complete", slow)
     ran = ctxkit("__complete", "zsh", "--", "")

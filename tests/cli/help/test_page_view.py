@@ -10,14 +10,14 @@ from ctxkit.cli.help import page_view
 from ctxkit.cli.help.pages import overview, page
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.cli.terminal.safe_text import cells
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from tests.cli.runner import shell
 
 
 def texts(name: str, width: int) -> list[str]:
     """Help in lines, without colours."""
     found = page_view.lines(page(name) if name else overview(), width)
-    return ["".join(part.text if isinstance(part, Ink) else part for part in line) for line in found]
+    return ["".join(part.text if isinstance(part, Styled) else part for part in line) for line in found]
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])

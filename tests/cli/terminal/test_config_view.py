@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli.terminal.config_view import listed, near
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.store.config import Setting
 
 ROWS = [
@@ -19,7 +19,7 @@ ROWS = [
 def lines(columns: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The rows at that width."""
     monkeypatch.setenv("COLUMNS", str(columns))
-    return ["".join(span.text if isinstance(span, Ink) else span for span in line) for line in listed(ROWS)]
+    return ["".join(span.text if isinstance(span, Styled) else span for span in line) for line in listed(ROWS)]
 
 
 def test_wide(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.cli.terminal.diff_view import as_json, brief, lines, stat
 from ctxkit.cli.terminal.safe_text import cells
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.compare.text_diff import words
 from tests import build
 
@@ -29,7 +29,7 @@ def shown(spec: str, *states: str, around: int = 1, full: bool = False) -> list[
     return found[2:]
 
 
-def plain(spans: tuple[str | Ink, ...]) -> str:
+def plain(spans: tuple[str | Styled, ...]) -> str:
     """A line without its colours."""
     return "".join(span if isinstance(span, str) else span.text for span in spans)
 

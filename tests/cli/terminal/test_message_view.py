@@ -6,7 +6,7 @@ import pytest
 
 from ctxkit.cli.terminal import message_view
 from ctxkit.cli.terminal.safe_text import cells
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.messages import Call, Content, Image, Other, Result, Text, Thinking
 
 
@@ -17,7 +17,7 @@ def test_header() -> None:
     assert plain(message_view.header("7.1", "tool", None, name=None, protected=False)) == "7.1  tool"
 
 
-def plain(spans: list[str | Ink]) -> str:
+def plain(spans: list[str | Styled]) -> str:
     """Without colours."""
     return "".join(span if isinstance(span, str) else span.text for span in spans)
 

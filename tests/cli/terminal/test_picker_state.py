@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.cli.terminal.picker_state import Choice
+from ctxkit.cli.terminal.picker_state import PickerState
 from ctxkit.cli.terminal.safe_text import cells, safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.search.preview import Glance, Last
 from ctxkit.search.sessions import Session
 from tests.cli.hostile import ALL, bad_characters
@@ -23,14 +23,14 @@ def session(name: str, title: str = "", last: str = "the last words") -> Session
 FOUR = [session("one"), session("two"), session("three", "Fix the LOGIN"), session("four", last="over and out")]
 
 
-def typed(choice: Choice, *keys: str) -> list[str]:
+def typed(choice: PickerState, *keys: str) -> list[str]:
     """What each key led to; a text is typed letter by letter."""
     names = {"up", "down", "enter", "escape", "break", "backspace", "clear", "word", "home", "end", "page up",
              "page down", "redraw"}  # fmt: skip
     return [choice.press(one) for key in keys for one in ([key] if key in names else key)]
 
 
-def at(choice: Choice) -> str:
+def at(choice: PickerState) -> str:
     """The name of what is under the cursor."""
     return "" if choice.chosen is None else choice.chosen.path.stem
 
@@ -48,27 +48,27 @@ def at(choice: Choice) -> str:
 )  # fmt: skip
 def test_cursor_and_filter(keys: list[str], expected: str) -> None:
     """All words that are typed are looked for, anywhere and in any case; the cursor stays where it can."""
-    choice = Choice(FOUR)
+    choice = PickerState(FOUR)
     assert set(typed(choice, *keys)) <= {""}
     assert at(choice) == expected
 
 
 def test_outcomes() -> None:
     """Taken, left, broken off; where nothing fits nothing is taken."""
-    choice = Choice(FOUR)
+    choice = PickerState(FOUR)
     assert typed(choice, "enter", "escape", "break") == ["taken", "left", "broken"]
     assert typed(choice, "zebra", "enter")[-1] == ""
-    assert Choice([]).press("enter") == "" and Choice([]).press("down") == ""
+    assert PickerState([]).press("enter") == "" and PickerState([]).press("down") == ""
 
 
-def text(line: list[str | Ink]) -> str:
+def text(line: list[str | Styled]) -> str:
     """A line without its styles."""
-    return "".join(span.text if isinstance(span, Ink) else span for span in line)
+    return "".join(span.text if isinstance(span, Styled) else span for span in line)
 
 
 def test_look() -> None:
     """What was typed, the list with its cursor, a rule, what is known of the chosen one."""
-    choice = Choice(FOUR)
+    choice = PickerState(FOUR)
     typed(choice, "t", "down")
     assert [text(line).rstrip() for line in choice.lines(60, 14)] == [
         "> t_" + " " * 52 + " 4/4",
@@ -82,14 +82,14 @@ def test_look() -> None:
         "/logs/two.jsonl",
         "user: the last words",
     ]  # fmt: skip
-    assert [text(line).rstrip() for line in Choice(FOUR).lines(20, 3)] == [
+    assert [text(line).rstrip() for line in PickerState(FOUR).lines(20, 3)] == [
         "> _" + " " * 13 + " 4/4", "> 2026-02-01 title …", "  2026-02-01 title …"
     ]  # fmt: skip
 
 
 def test_scrolls() -> None:
     """The cursor is always on the screen, and a page is what the screen holds."""
-    choice = Choice([session(str(n)) for n in range(100)])
+    choice = PickerState([session(str(n)) for n in range(100)])
     for rows in (1, 2, 5, 24):
         for key in ("end", "up", "home", "page down", "page down", "page up", "down"):
             choice.press(key)
@@ -104,7 +104,7 @@ HOSTILE = [session("x", ALL, ALL), session("漢字" * 40, "漢字" * 60, "🙂 "
 @pytest.mark.parametrize("columns", [1, 2, 3, 5, 8, 19, 20, 21, 39, 40, 80, 200])
 def test_never_too_wide_or_high(columns: int) -> None:
     """Whatever sessions say and whatever is typed."""
-    choice = Choice(HOSTILE)
+    choice = PickerState(HOSTILE)
     for key in ("down", "漢", "clear", "x", "y", "z", "clear", "end", *"ab c漢🙂" * 20):
         choice.press(key)
         for rows in (1, 2, 9, 10, 24):

@@ -8,7 +8,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.cli.terminal import recovery_view
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.findings import Finding
 from ctxkit.core.ops import At
 from ctxkit.core.snapshot import CHECKPOINT, Head
@@ -41,7 +41,7 @@ def log(tmp_path: Path) -> Log:
 def texts(log: Log, found: Recovery) -> list[str]:
     """The lines without their styles."""
     made = recovery_view.lines(log, found)
-    return ["".join(span.text if isinstance(span, Ink) else span for span in line) for line in made]
+    return ["".join(span.text if isinstance(span, Styled) else span for span in line) for line in made]
 
 
 def test_lines(log: Log) -> None:

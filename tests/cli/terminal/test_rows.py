@@ -6,7 +6,7 @@ import pytest
 
 from ctxkit.cli.terminal.rows import Span, room, rows
 from ctxkit.cli.terminal.safe_text import cells
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 
 
 def text(line: list[Span]) -> str:
@@ -35,7 +35,7 @@ def test_no_lines_no_label() -> None:
 @pytest.mark.parametrize("width", [20, 39, 40, 80])
 def test_no_line_is_wider(width: int) -> None:
     """Long words are cut, wide characters counted, line breaks and escapes shown."""
-    lines: list[list[Span]] = [["x" * 200], [Ink("漢字" * 50, "bold"), " end"], ["a\nb\x1b[2J \t c"]]
+    lines: list[list[Span]] = [["x" * 200], [Styled("漢字" * 50, "bold"), " end"], ["a\nb\x1b[2J \t c"]]
     found = [text(line) for line in rows("label", lines, width)]
     assert all(cells(line) <= width for line in found)
     assert "\x1b" not in "".join(found) and "\n" not in "".join(found)

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.cli.terminal.search_view import excerpt
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.search.recall import Excerpt
 
 
 def line(text: str, spans: list[tuple[int, int]], width: int, **more: bool) -> str:
     """The excerpt, what was found in brackets."""
     one = Excerpt("text", "", 1, text, spans, **more)
-    return "".join(f"[{span.text}]" if isinstance(span, Ink) else span for span in excerpt(one, width))
+    return "".join(f"[{span.text}]" if isinstance(span, Styled) else span for span in excerpt(one, width))
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_never_wider(text: str, data: st.DataObject, width: int, cut: bool) -> N
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start, len(text)))
     one = Excerpt("call", "Bash command", 1, text, [(start, end)], cut, cut)
-    made = "".join(span.text if isinstance(span, Ink) else span for span in excerpt(one, width))
+    made = "".join(span.text if isinstance(span, Styled) else span for span in excerpt(one, width))
     assert cells(made) <= width

@@ -10,7 +10,7 @@ import pytest
 
 from ctxkit.cli.terminal import session_list
 from ctxkit.cli.terminal.safe_text import cells, safe
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.search.preview import Glance, Last
 from ctxkit.search.sessions import Session
 
@@ -26,7 +26,7 @@ WIDE = msgspec.structs.replace(ONE, glance=Glance("chat", "漢字" * 60, Last("u
 def texts(one: Session, width: int = 80, breadth: int = 80) -> list[str]:
     """The lines without their styles."""
     return [
-        "".join(span.text if isinstance(span, Ink) else span for span in line)
+        "".join(span.text if isinstance(span, Styled) else span for span in line)
         for line in session_list.lines(one, width, breadth)
     ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from ctxkit.cli.terminal import share_tables
 from ctxkit.cli.terminal.safe_text import cells
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.measure.shares import Share, Touched
 
 SHARES = [Share("Bash\x1b[31m and a very long name of a tool " * 3, 12, 250_000, "3"), Share("漢字", 1, 5, "9")]
@@ -19,7 +19,7 @@ FILES = [
 
 
 def text(line: share_tables.Line) -> str:
-    return "".join(span.text if isinstance(span, Ink) else span for span in line)
+    return "".join(span.text if isinstance(span, Styled) else span for span in line)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.cli.terminal import streams
-from ctxkit.cli.terminal.style import Ink, allowed, painted
+from ctxkit.cli.terminal.style import Styled, allowed, painted
 
 
 @pytest.mark.parametrize(
@@ -38,5 +38,5 @@ def test_only_our_own_sequences_reach_the_terminal(monkeypatch: pytest.MonkeyPat
     put: list[bytes] = []
     monkeypatch.setattr(streams, "_put", put.append)
     monkeypatch.setattr(streams.Streams, "colour", True)
-    streams.out("a\x1b[31m", Ink("b\x1b[0m\n", "green"))
+    streams.out("a\x1b[31m", Styled("b\x1b[0m\n", "green"))
     assert put == ["a␛[31m\x1b[32mb␛[0m␊\x1b[0m\n".encode()]

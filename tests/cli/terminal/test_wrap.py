@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.cli.terminal.safe_text import cells
-from ctxkit.cli.terminal.style import Ink
+from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import columns, wrapped
 
 
-def texts(spans: list[str | Ink], width: int, hang: int, *, hard: bool = False) -> list[str]:
+def texts(spans: list[str | Styled], width: int, hang: int, *, hard: bool = False) -> list[str]:
     """The lines without their colours."""
     lines = wrapped(spans, width, hang, hard=hard)
     return ["".join(part if isinstance(part, str) else part.text for part in line) for line in lines]
@@ -43,8 +43,8 @@ def test_hard() -> None:
 
 def test_styles_stay() -> None:
     """Colour goes with its text over a break; a word may have several."""
-    found = list(wrapped([Ink("one two", "bold"), ":x three"], 8, 1))
-    assert found == [[Ink("one", "bold")], [" ", Ink("two", "bold"), ":x"], [" ", "three"]]
+    found = list(wrapped([Styled("one two", "bold"), ":x three"], 8, 1))
+    assert found == [[Styled("one", "bold")], [" ", Styled("two", "bold"), ":x"], [" ", "three"]]
 
 
 @given(st.lists(st.text("ab 深\u0301-", max_size=30), max_size=4), st.integers(20, 60), st.booleans())
