@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from ctxkit.cli.terminal.style import Styled, allowed, painted
 from ctxkit.core.text.json_text import dumps, finite
-from ctxkit.when import Clock, zone_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from ctxkit.cli.terminal.pager import Pager
     from ctxkit.cli.terminal.progress import Progress
     from ctxkit.measure.token_log import Meter
+    from ctxkit.when import Clock
 
 HANG = 2
 """How far a report's further lines are indented, where it does not fit."""
@@ -84,6 +84,8 @@ def _pager(words: Sequence[str]) -> Pager | None:
 def clock() -> Clock:
     """The clock of this run: what is typed is of the user's zone; what is shown only on a terminal, without --utc."""
     if Streams.clock is None:
+        from ctxkit.when import Clock, zone_of
+
         zone = zone_of("utc" if Streams.utc else Streams.zone, os.environ)
         Streams.clock = Clock(zone, exact=Streams.utc or not Streams.columns)
     return Streams.clock
