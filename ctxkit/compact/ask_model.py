@@ -18,15 +18,13 @@ from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.llm.chunks import Part, chunks, halved
 from ctxkit.llm.hooks import Hooks
 from ctxkit.tokens.counter import AUTO, counter
-from ctxkit.tokens.models import limit
+from ctxkit.tokens.models import room_of
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog
 
 MODEL, RULES = "llm", "extract"
 """The strategy that asks a model, and the one that takes over where it gives no summary."""
-UNKNOWN = 32_000
-"""Tokens that a model takes of which nobody knows it: most take more."""
 MARGIN = 0.85
 """Of its limit, what is filled: counts of other tokenizers than ours are estimates."""
 
@@ -72,7 +70,7 @@ class Asking:
         """Tokens of a conversation that fit into one request."""
         from ctxkit.llm.client import REPLY
 
-        return max(int(MARGIN * (limit(self.model) or UNKNOWN)) - REPLY - 1000, 1000)
+        return max(int(MARGIN * room_of(self.model)) - REPLY - 1000, 1000)
 
     def story(self, log: CommittingLog, ids: Names, pieces: Sequence[Piece], tokens: int) -> Told:
         """These messages in the model's words, for a summary of `tokens` tokens. Raises ModelFailed."""

@@ -1,7 +1,6 @@
 """Limits: how many tokens a context may have, and who says so. The one place where that is decided.
 
-What the user sets comes first; then what the log shows since its last change of model: the window that its program
-notes, the size of its requests and of its compactions; then the table of models, by the program.
+`context_limit` is asked by every command that needs a limit; its docstring tells the order.
 """
 
 from __future__ import annotations
@@ -27,12 +26,26 @@ class Limit(NamedTuple):
     origin: str
 
 
-def context_limit(log: OpenedLog, asked: int | None = None) -> Limit:
-    """The limit of a log's context: `asked`, else the config's, else what the log shows, else what the table says."""
-    stated = stated_limit(log, asked)
-    if stated.tokens is not None:
-        return stated
+def context_limit(log: OpenedLog, asked: int | None = None, *, refused: int | None = None, look: bool = True) -> Limit:
+    """The limit of a log's context. The first that is known counts:
+
+    1. `asked`, by a flag or an argument; `refused`, where a provider named it as it refused the context.
+    2. The config: a flag of the config, its environment variable, its files.
+    3. What the log shows since its last change of model: the window that its program noted; of a model that comes with
+       several windows the size of its compactions and requests.
+    4. The table of models (`tokens/models.py`), by the log's program.
+
+    3 and 4 are asked of the model of the config, else of the log's. `look` False: 1 and 2 alone, without a look into
+    the log.
+    """
+    if asked is not None:
+        return Limit(asked, "flag")
+    if refused is not None:
+        return Limit(refused, "refusal")
     config = log.config
+    stated = Limit(config["limit"], config.origin("limit"))
+    if stated.tokens is not None or not look:
+        return stated
     model = config["model"] or log.model
     own = bare(model) == bare(log.model)  # else what the log shows says nothing of it
     noted = log.noted_limit() if own else None
@@ -44,13 +57,6 @@ def context_limit(log: OpenedLog, asked: int | None = None) -> Limit:
         return stated
     said = f"model {model}" + (f" in {PROGRAMS[program][0]}" if program in PROGRAMS else "")
     return _shown(log, known, said) if own else Limit(known, said)
-
-
-def stated_limit(log: OpenedLog, asked: int | None = None) -> Limit:
-    """What the user says of it, without a look into the log."""
-    if asked is not None:
-        return Limit(asked, "flag")
-    return Limit(log.config["limit"], log.config.origin("limit"))
 
 
 def _shown(log: OpenedLog, known: int, said: str) -> Limit:

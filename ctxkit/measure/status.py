@@ -25,7 +25,7 @@ from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed
 from ctxkit.formats.columns import Columns
 from ctxkit.logfile.open import OpenedLog
 from ctxkit.logfile.parameters import Held, Parameters, parameters
-from ctxkit.measure.limit import context_limit, stated_limit
+from ctxkit.measure.limit import context_limit
 
 Level = Literal["green", "yellow", "red"]
 
@@ -185,7 +185,7 @@ def budget(
     """
     config = log.config
     if not tokens:
-        return Budget(None, None, Held(*stated_limit(log, limit)), config["reserve"])
+        return Budget(None, None, Held(*context_limit(log, limit, look=False)), config["reserve"])
     held = Held(*context_limit(log, limit))
     from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measure.overhead import beside, tools_of

@@ -19,16 +19,14 @@ from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched
 from ctxkit.measure.limit import context_limit
 from ctxkit.search import meaning_prompt
 from ctxkit.search.meaning_prompt import Offer
-from ctxkit.tokens.models import limit
+from ctxkit.tokens.models import room_of
 
 if TYPE_CHECKING:
     from ctxkit.llm.client import Sending
     from ctxkit.logfile.open import OpenedLog
 
-UNKNOWN = 32_000
-"""Tokens that a model takes of which nobody knows it."""
 SHARE = 0.6
-"""Of that, what messages may fill: the others are for the request around them, the answer, and wrong counts."""
+"""Of what the model takes, what messages may fill: the rest is for the request around, the answer, wrong counts."""
 CHARACTERS = 2
 """To a token at least, in whatever language most of it is."""
 
@@ -109,7 +107,7 @@ class Meaning:
         count = meaning_prompt.how_many(percent)
         if percent is not None and count == meaning_prompt.FULL:
             self.log.ranked.warn(f"the context is {percent:.0f} % full: ctxkit clear LOG starts afresh")
-        room = int(SHARE * (limit(self.model) or UNKNOWN)) * CHARACTERS
+        room = int(SHARE * room_of(self.model)) * CHARACTERS
         size = sum(len(one.text) for one in offers)
         count = max(count, -(-size // room))
         exchanges = exchange_of(self.log.state(), shown)

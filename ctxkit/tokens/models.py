@@ -98,6 +98,8 @@ UNKNOWN = Model("", "unknown model", "o200k_base", 1.25, None)
 """Conservative: no tokenizer in use is much coarser."""
 PROGRAMS = {"claude-code": ("Claude Code", 200_000)}
 """Format -> its program, and the window that this gives a model, unless a larger one is named."""
+CAUTIOUS = 32_000
+"""Tokens that a model takes of which nobody knows it: most take more."""
 MILLION = 1_000_000
 LARGE = "[1m]"
 """Behind a name of a Claude model: with a window of a million, as Claude Code writes it."""
@@ -118,6 +120,11 @@ def limit(model: str, program: str = "") -> int | None:
     if known.limit is None or program not in PROGRAMS or model.lower().endswith(LARGE):
         return known.limit
     return min(known.limit, PROGRAMS[program][1])
+
+
+def room_of(model: str) -> int:
+    """Tokens that a model which is to be asked takes, cautious where nobody knows it."""
+    return limit(model) or CAUTIOUS
 
 
 def windows(model: str) -> Sequence[int]:

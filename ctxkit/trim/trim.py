@@ -186,13 +186,9 @@ class Trimming:
         return self.limit - max(reserve, reply)
 
     @cached_property
-    def _limit(self) -> int | None:
-        return context_limit(self.log).tokens
-
-    @property
     def limit(self) -> int | None:
         """Tokens that the model takes, where that is known."""
-        return self.told.limit or self._limit
+        return context_limit(self.log, refused=self.told.limit or None).tokens
 
     def plan(self) -> Plan:
         """What fits, with what stands around it then. Raises DoesNotFit where nothing does."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import io
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxkit.api.log import Log
+from ctxkit.cli import statusline
 from ctxkit.measure.limit import context_limit
+from ctxkit.tokens import image_limits
 from tests.cli.runner import SMALL, good, lines
 from tests.shared import transcripts
+
+PACKAGE = Path(__file__).resolve().parents[1] / "ctxkit"
 
 
 def claude(*parts: tuple[str, int], model: str = "claude-opus-4-6") -> bytes:
@@ -138,3 +144,38 @@ def test_the_limit_that_the_log_notes(tmp_path: Path) -> None:
     path.write_bytes(lines(*rows))
     assert context_limit(Log.open(path)) == (99_000, "the log, of model gpt-5.5")
     assert context_limit(Log.open(path, env={"CTXKIT_MODEL": "gpt-4o"})) == (128_000, "model gpt-4o")
+
+
+def test_a_refusal_comes_before_the_config() -> None:
+    """What a provider named as it refused the context; a flag comes before it."""
+    log = Log.open(io.BytesIO(SMALL), env={"CTXKIT_LIMIT": "9000"})
+    assert context_limit(log, refused=8000) == (8000, "refusal")
+    assert context_limit(log, 7000, refused=8000) == (7000, "flag")
+    assert context_limit(log).tokens == 9000
+
+
+def test_without_a_look() -> None:
+    """Only what the user says, where the log is not to be looked into."""
+    log = Log.open(io.BytesIO(claude((R, 150_000))))
+    assert context_limit(log, look=False).tokens is None
+    assert context_limit(log, 5, look=False).tokens == 5
+
+
+READS_TABLE = {
+    inspect.getfile(context_limit): "the one place where a context's limit is decided",
+    image_limits.__file__: "models with large windows take more pictures",
+    statusline.__file__: "of an empty log in Claude Code, which no row names",
+}
+
+
+def test_nobody_else_decides() -> None:
+    """The config's limit is read in one place, and the table of limits by those alone that say why."""
+    table, config = set(), set()
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if re.search(r"tokens\.models import [^\n]*\blimit\b", text) or "models.limit(" in text:
+            table.add(str(path))
+        if re.search(r"""config\[["']limit["']\]""", text):
+            config.add(str(path))
+    assert table == set(READS_TABLE)
+    assert config == {inspect.getfile(context_limit)}
