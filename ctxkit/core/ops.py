@@ -8,12 +8,13 @@ provenance, which is kept as it stands, whatever it holds.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeAlias, get_args
+from typing import Any, ClassVar, Protocol, TypeAlias, get_args
 
 import msgspec
 
 from ctxkit.core.names import Names
 from ctxkit.core.text.json_text import digest, finite
+from ctxkit.core.times import spoken
 
 VERSION = 1
 """Of an op that says no other."""
@@ -43,6 +44,19 @@ class Count(msgspec.Struct, omit_defaults=True):
     counter: str | None = None
 
 
+class Speaker(Protocol):
+    """How people name what an op names: it knows the state."""
+
+    def names(self, text: str) -> str:
+        """Messages and items."""
+
+    def op(self, key: Any) -> str:
+        """The op with this id."""
+
+    def snapshot(self, key: str) -> str:
+        """The snapshot with this id."""
+
+
 class Envelope(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=True):
     """The fields of every op. `id` is unique and minted before the write; `ts` ISO UTC; `prev` is the digest
     of the op before it (`core/chain.py`); `sum` guards the rest.
@@ -52,6 +66,10 @@ class Envelope(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=T
     """The fields of this op that the replay reads, besides those of `ENVELOPE_FOLDED`."""
     brings_in: ClassVar[str] = ""
     """What of this op reaches the model, in words."""
+    gone: ClassVar[str] = ""
+    """What is said of a message that this op took out: `forgotten`; "" for an op that takes none out."""
+    gone_by: ClassVar[str] = ""
+    """The same before the op's number: `forgotten by` op 5."""
 
     at: At
     id: str = ""
@@ -68,14 +86,26 @@ class Envelope(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=T
         """The command that a reader would type."""
         return str(self.__struct_config__.tag)
 
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """What an op is about, in a few words, for a line of `ctxkit log`: of its object, which may be damaged."""
+        return _listed(_ids(body, say), _shortened(body, say))
+
 
 class Clear(Envelope, tag="clear"):
     """A boundary: all messages and marks go, the preamble and `keep` stay; with `agent` only that agent's messages."""
 
     folded = frozenset({"agent", "keep"})
+    gone = "cleared"
+    gone_by = "cleared by"
 
     agent: str | None = None
     keep: str = ""
+
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """The agent."""
+        return f"agent {body['agent']}" if body.get("agent") else ""
 
 
 class Mark(Envelope, tag="mark"):
@@ -85,14 +115,26 @@ class Mark(Envelope, tag="mark"):
 
     label: str | None = None
 
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """The label."""
+        return repr(body["label"]) if body.get("label") is not None else ""
+
 
 class Rewind(Envelope, tag="rewind"):
     """Removes what entered after the mark with op id `to`."""
 
     folded = frozenset({"to"})
+    gone = "rewound"
+    gone_by = "rewound by"
 
     to: str
     label: str | None = None
+
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """The label."""
+        return repr(body["label"]) if body.get("label") is not None else ""
 
 
 class Retold(msgspec.Struct, omit_defaults=True):
@@ -116,6 +158,8 @@ class Forget(Envelope, tag="forget"):
 
     folded = frozenset({"ids", "parts", "planning", "summaries", "cleans"})
     brings_in = "the texts of `summaries`"
+    gone = "forgotten"
+    gone_by = "forgotten by"
 
     ids: str
     parts: dict[str, list[Index]] = {}
@@ -127,9 +171,19 @@ class Forget(Envelope, tag="forget"):
     answer: dict[str, Any] | None = None
     cleans: str | None = None
 
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """The messages; of a cleanup, the op that it completes."""
+        if body.get("cleans"):
+            return f"{say.names(str(body.get('planning', '')))}, cleanup of {say.op(body['cleans'])}"
+        return super().about(body, say)
+
 
 class Remember(Forget, tag="remember"):
     """Keeps only what was asked for: `ids` are the others, which leave."""
+
+    gone = "left out by remember"
+    gone_by = "left out by the remember of"
 
 
 class Recall(Envelope, tag="recall"):
@@ -165,6 +219,13 @@ class Window(Envelope, tag="window"):
     agent: str | None = None
     asked: str | None = None
 
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """How far back the context reaches, and for whom."""
+        seconds = body.get("seconds")
+        text = "default" if seconds is None else spoken(seconds) if isinstance(seconds, int) and seconds else "off"
+        return f"{text} for {body['agent']}" if body.get("agent") else text
+
 
 class Compact(Envelope, tag="compact"):
     """Replaces exactly `ids` by a summary `text` (none: by nothing); `stubs` stay, shortened.
@@ -176,6 +237,8 @@ class Compact(Envelope, tag="compact"):
 
     folded = frozenset({"ids", "text", "stubs"})
     brings_in = "its `text` and `stubs`"
+    gone = "compacted"
+    gone_by = "replaced by the summary of"
 
     ids: str
     text: str | None = None
@@ -187,12 +250,20 @@ class Compact(Envelope, tag="compact"):
     budget: int | None = None
     asked: dict[str, Any] = {}
 
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """The messages, and the strategy."""
+        strategy = body.get("strategy")
+        return _listed(super().about(body, say), "" if strategy is None else str(strategy))
+
 
 class Trim(Envelope, tag="trim"):
     """Drops `ids` and shortens `stubs` to fit a budget in tokens of `counter`; `parts`: as of forget."""
 
     folded = frozenset({"ids", "parts", "stubs"})
     brings_in = "its `stubs`"
+    gone = "trimmed"
+    gone_by = "trimmed by"
 
     ids: str
     parts: dict[str, list[Index]] = {}
@@ -225,9 +296,17 @@ class Edit(Envelope, tag="edit"):
 
     folded = frozenset({"items", "ts"})
     brings_in = "its literals"
+    gone = "left out by an edit"
+    gone_by = "left out by the edit of"
 
     items: list[Item]
     shown: str | None = None
+
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """How many messages there were then."""
+        items = body.get("items")
+        return f"{CONTEXT} {_count(items)}" if isinstance(items, list) else ""
 
 
 class Restore(Envelope, tag="restore"):
@@ -235,11 +314,21 @@ class Restore(Envelope, tag="restore"):
 
     folded = frozenset({"items", "mode", "ts"})
     brings_in = "its literals"
+    gone = "replaced by a restore"
+    gone_by = "replaced by the restore of"
 
     items: list[Item]
     mode: str = "append"
     snapshot: dict[str, Any] | None = None
     skipped: str = ""
+
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """How many messages, and of which snapshot."""
+        items, of = body.get("items"), body.get("snapshot")
+        count = _count(items) if isinstance(items, list) else ""
+        key = str(of.get("id", "")) if isinstance(of, dict) else ""
+        return f"{count} of {say.snapshot(key)}" if key else count
 
 
 class Undo(Envelope, tag="undo"):
@@ -249,20 +338,46 @@ class Undo(Envelope, tag="undo"):
 
     op: str
 
+    @classmethod
+    def about(cls, body: dict[str, Any], say: Speaker) -> str:
+        """The op that it voids."""
+        return say.op(body.get("op"))
+
 
 class Interrupted(Envelope, tag="interrupted"):
     """A program's own line: the messages from the last user message on are dropped. Needs no envelope."""
 
     folded = frozenset()
+    gone = "interrupted"
+    gone_by = "interrupted at"
 
     at: At = msgspec.field(default_factory=lambda: At(messages=-1))
 
 
+def _ids(body: dict[str, Any], say: Speaker) -> str:
+    return say.names(str(body.get("ids", "")))
+
+
+def _shortened(body: dict[str, Any], say: Speaker) -> str:
+    """How many messages an op shortened, and of which it left parts out."""
+    stubs, parts = body.get("stubs"), body.get("parts")
+    short = f"{len(stubs)} shortened" if isinstance(stubs, dict) and stubs else ""
+    return _listed(short, f"parts of {say.names(','.join(parts))}" if isinstance(parts, dict) and parts else "")
+
+
+def _listed(*words: str) -> str:
+    return ", ".join(filter(None, words))
+
+
+def _count(items: list[Any]) -> str:
+    return f"{len(items):,} message{'s' * (len(items) != 1)}"
+
+
 Op: TypeAlias = (
-    Clear | Mark | Rewind | Forget | Remember | Recall | Protect | Unprotect | Window | Compact | Trim | Edit | Restore
-    | Undo | Interrupted
+    Forget | Remember | Rewind | Interrupted | Clear | Edit | Restore | Compact | Trim | Mark | Recall | Protect
+    | Unprotect | Window | Undo
 )  # fmt: skip
-"""Every op there is."""
+"""Every op there is; those that take messages out first, in the order in which `status` lists what is out."""
 
 BY_NAME: dict[str, type[Op]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Op)}
 

@@ -14,6 +14,7 @@ from ctxkit.core.board import Item, LeftOut, Out, shortening
 from ctxkit.core.context import belongs, window_seconds
 from ctxkit.core.ended import fate
 from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.ops import BY_NAME
 from ctxkit.core.sets.membership import Holding
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
@@ -34,17 +35,10 @@ class Reason(msgspec.Struct, frozen=True):
     brief: str
 
 
-VERBS = {
-    "forget": "forgotten by", "remember": "left out by the remember of", "rewind": "rewound by",
-    "clear": "cleared by", "edit": "left out by the edit of", "restore": "replaced by the restore of",
-    "compact": "replaced by the summary of", "trim": "trimmed by", "interrupted": "interrupted at",
-}  # fmt: skip
-"""Kind of an `Out` -> how people say it, before the op."""
-
-
 def taken_out(kind: str, op: int) -> str:
     """`forgotten by op 5`."""
-    return f"{VERBS.get(kind, f'taken out by {kind}')} op {op}"
+    verb = BY_NAME[kind].gone_by if kind in BY_NAME else ""
+    return f"{verb or f'taken out by {kind}'} op {op}"
 
 
 def _reason(kind: str, op: int | None, text: str, back: str = "", brief: str = "") -> Reason:

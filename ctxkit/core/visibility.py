@@ -15,6 +15,7 @@ import msgspec
 from ctxkit.core.board import HIDING
 from ctxkit.core.context import NO_LENS, Lens, belongs, filtered, in_window, protected_steps, windowed
 from ctxkit.core.names import Name, Names
+from ctxkit.core.ops import BY_NAME
 from ctxkit.core.sets.membership import Holding, firsts
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.sets.runs import order
@@ -24,15 +25,7 @@ IN = "in"
 
 WORDS: dict[str, str] = {
     IN: "in the context",
-    "forget": "forgotten",
-    "remember": "left out by remember",
-    "rewind": "rewound",
-    "interrupted": "interrupted",
-    "clear": "cleared",
-    "edit": "left out by an edit",
-    "restore": "replaced by a restore",
-    "compact": "compacted",
-    "trim": "trimmed",
+    **{name: kind.gone for name, kind in BY_NAME.items() if kind.gone},
     "program": "taken out by the log's own program",
     "branch": "on another branch",
     "sidechain": "in a sidechain",

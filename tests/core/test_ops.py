@@ -109,3 +109,41 @@ def test_unknown(body: dict[str, Any]) -> None:
 def test_the_envelope_of_an_interrupted_line_may_be_missing() -> None:
     """A program's own line needs its name only."""
     assert isinstance(parse({"ctxkit": "interrupted"}), ops.Interrupted)
+
+
+class Plain:
+    """Names as they stand."""
+
+    def names(self, text: str) -> str:
+        """As it is."""
+        return text
+
+    def op(self, key: Any) -> str:
+        """As it is."""
+        return str(key)
+
+    def snapshot(self, key: str) -> str:
+        """As it is."""
+        return key
+
+
+@pytest.mark.parametrize("kind", ops.BY_NAME.values(), ids=ops.BY_NAME)
+def test_an_entry_is_whole(kind: type[Op]) -> None:
+    """Each op says what it is, what the replay reads of it, and how what it takes out is called."""
+    assert kind.__doc__ and kind.folded <= set(kind.__struct_fields__)
+    assert bool(kind.gone) == bool(kind.gone_by)
+
+
+@pytest.mark.parametrize("kind", ops.BY_NAME.values(), ids=ops.BY_NAME)
+@given(st.dictionaries(st.sampled_from(["ids", "stubs", "parts", "items", "seconds", "snapshot"]), as_json_values()))
+def test_a_damaged_op_has_words(kind: type[Op], body: dict[str, Any]) -> None:
+    """Whatever its fields hold, a line about it can be written."""
+    assert isinstance(kind.about(body, Plain()), str)
+
+
+def test_words() -> None:
+    """What an op is about, in a few words."""
+    assert ops.Window.about({"seconds": 3600, "agent": "sam"}, Plain()) == "1h for sam"
+    trim = {"ids": "3-4", "stubs": {"7": ""}, "parts": {"9": [0]}}
+    assert ops.Trim.about(trim, Plain()) == "3-4, 1 shortened, parts of 9"
+    assert ops.Forget.about({"ids": "", "planning": "5", "cleans": "a1"}, Plain()) == "5, cleanup of a1"

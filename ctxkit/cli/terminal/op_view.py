@@ -10,10 +10,10 @@ from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.ended import ended
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Names
-from ctxkit.core.ops import CONTEXT
+from ctxkit.core.ops import BY_NAME, Envelope
 from ctxkit.core.snapshot import SHORT
 from ctxkit.core.state import Ended, State
-from ctxkit.core.times import spoken, written
+from ctxkit.core.times import written
 
 if TYPE_CHECKING:
     from ctxkit.measure.per_op import Change
@@ -96,48 +96,29 @@ def _standing(over: Ends, entry: LedgerEntry) -> tuple[Styled, Styled]:
 
 def what(state: State, entry: LedgerEntry) -> str:
     """What the op is about, in a few words."""
-    body: dict[str, Any] = entry.body
-    match entry.name:
-        case "mark" | "rewind":
-            return repr(body["label"]) if body.get("label") is not None else ""
-        case "undo":
-            return _number(state, body.get("op"))
-        case "window":
-            seconds = body.get("seconds")
-            text = "default" if seconds is None else spoken(seconds) if isinstance(seconds, int) and seconds else "off"
-            return f"{text} for {body['agent']}" if body.get("agent") else text
-        case "clear":
-            return f"agent {body['agent']}" if body.get("agent") else ""
-        case "edit":
-            items = body.get("items")
-            return f"{CONTEXT} {layout.count(len(items), 'message')}" if isinstance(items, list) else ""
-        case "restore":
-            items, of = body.get("items"), body.get("snapshot")
-            count = layout.count(len(items), "message") if isinstance(items, list) else ""
-            key = str(of.get("id", "")) if isinstance(of, dict) else ""
-            return f"{count} of {key[:SHORT]}" if key else count
-        case _:
-            stubs = body.get("stubs")
-            short = f"{len(stubs)} shortened" if isinstance(stubs, dict) and stubs else ""
-            parts = body.get("parts")
-            if isinstance(parts, dict) and parts:
-                short = ", ".join(filter(None, (short, f"parts of {_ids(state, ','.join(parts))}")))
-            if entry.name in ("forget", "remember") and body.get("cleans"):
-                return f"{_ids(state, str(body.get('planning', '')))}, cleanup of {_number(state, body['cleans'])}"
-            how = str(body["strategy"]) if entry.name == "compact" and body.get("strategy") is not None else ""
-            return ", ".join(filter(None, (_ids(state, str(body.get("ids", ""))), short, how)))
+    return BY_NAME.get(entry.name, Envelope).about(entry.body, _Speaker(state))
 
 
-def _number(state: State, key: Any) -> str:
-    """The op of an id, as people name it."""
-    target = state.ledger.by_id.get(str(key))
-    return f"op {target.number} ({target.name})" if target else str(key)
+class _Speaker:
+    """Names as people write them."""
 
+    def __init__(self, state: State) -> None:
+        self.state = state
 
-def _ids(state: State, text: str) -> str:
-    try:
-        names = Names.parse(text)
-    except ValueError:
-        return text[:WIDE_IDS]
-    shown = ",".join(filter(None, (str(names.numbers), *map(state.label, sorted(names.items)))))
-    return shown if len(shown) <= WIDE_IDS else f"{shown[: WIDE_IDS - 1]}…"
+    def op(self, key: Any) -> str:
+        """The op of an id, by its number."""
+        target = self.state.ledger.by_id.get(str(key))
+        return f"op {target.number} ({target.name})" if target else str(key)
+
+    def names(self, text: str) -> str:
+        """Messages and items, cut where they are many; as they stand where they do not read."""
+        try:
+            names = Names.parse(text)
+        except ValueError:
+            return text[:WIDE_IDS]
+        shown = ",".join(filter(None, (str(names.numbers), *map(self.state.label, sorted(names.items)))))
+        return shown if len(shown) <= WIDE_IDS else f"{shown[: WIDE_IDS - 1]}…"
+
+    def snapshot(self, key: str) -> str:
+        """The first digits of its id."""
+        return key[:SHORT]
