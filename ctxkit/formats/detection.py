@@ -13,7 +13,7 @@ from ctxkit.formats.base import Format
 from ctxkit.formats.chat import FOREIGN
 from ctxkit.formats.chat import FORMAT as CHAT
 from ctxkit.formats.foreign import dialect, is_foreign, is_message
-from ctxkit.formats.registry import FAMILIES, REGISTRY, by_name, fits
+from ctxkit.formats.registry import DETECTED, FAMILIES, by_name, fits
 
 HEAD = 64
 """How many of the first records are looked at, and of the last."""
@@ -59,4 +59,4 @@ def detect(head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) 
 
 
 def _formats() -> Iterator[Format]:
-    return (by_name(name) for name in REGISTRY)
+    return (by_name(name) for name in DETECTED)

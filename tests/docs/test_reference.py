@@ -235,19 +235,19 @@ def formats() -> str:
     """Every format that is read, what of it is kept, and whether it is written too."""
     rows = []
     for name in registry.names():
-        what, kept, lost = registry.ABOUT[name]
+        entry = registry.FORMATS[name]
         found = registry.by_name(name) if name not in registry.FAMILIES else None
         owner = "as of these" if found is None else "ctxkit" if found.native else "another program"
         written = "as a session" if isinstance(found, SessionFormat) else "as a request" if name in TARGETS else "no"
         written = "yes" if found is not None and found.native else written
-        rows.append(f"| `{name}` | {what} | {owner} | {written} | {kept} | {lost} |")
+        rows.append(f"| `{name}` | {entry.what} | {owner} | {written} | {entry.kept} | {entry.lost} |")
     head = ["| format | what it is | owner | written | kept when read | not kept |", "|---|---|---|---|---|---|"]
     return "\n".join([*head, *rows])
 
 
 def homes() -> str:
     """Where agents keep their sessions."""
-    assert set(registry.HOMES) <= set(registry.REGISTRY)
+    assert set(registry.HOMES) <= set(registry.DETECTED)
     rows = [
         f"| `{name}` | `~/{folder}/{inside}` | {f'`${variable}/{inside}`' if variable else ''} |"
         for name, (variable, folder, inside) in registry.HOMES.items()
@@ -263,7 +263,7 @@ def refused() -> str:
 
 def test_formats(update: bool) -> None:
     """Every format of the registry stands in the table, and every program whose files are refused in another."""
-    assert set(registry.ABOUT) == set(registry.names())
+    assert set(registry.FORMATS) == set(registry.names())
     page = DOCS / "formats.md"
     text = with_part(page.read_text(encoding="utf-8"), "formats", formats())
     text = with_part(text, "refused", refused())

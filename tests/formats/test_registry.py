@@ -10,10 +10,11 @@ from ctxkit.formats import registry
 
 def test_every_name_in_the_registry_is_that_format() -> None:
     """And an unknown one is a usage error."""
-    for name in registry.REGISTRY:
+    for name in registry.DETECTED:
         assert registry.by_name(name).name == name
-    with pytest.raises(Usage):
-        registry.by_name("nonsense")
+    for name in ("nonsense", "auto", "openai", ""):
+        with pytest.raises(Usage):
+            registry.by_name(name)
 
 
 @pytest.mark.parametrize(

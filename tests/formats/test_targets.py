@@ -57,7 +57,7 @@ def test_a_request(to: str) -> None:
 def test_everything_reads_the_table() -> None:
     """The types of the API, formats that write sessions, the rules of the tests: the same names."""
     assert sorted(get_args(To)) == sorted(NO_SESSIONS)
-    writers = [name for name in registry.REGISTRY if isinstance(registry.by_name(name), SessionFormat)]
+    writers = [name for name in registry.DETECTED if isinstance(registry.by_name(name), SessionFormat)]
     assert sorted(writers) == sorted(SESSIONS)
     assert set(trims.RULES) == set(REQUESTS)
     assert all(target.name == name and target.what for name, target in TARGETS.items())

@@ -22,7 +22,7 @@ LARGEST = 20_000
 SIDECAR = ".ctxkit"
 TRUTH = {"claude-code": "claude-code", "codex": "codex", "pi": "pi", "gemini-cli": "gemini-cli"}
 OPS, BESIDE, OTHER = "ops", "beside", "other"
-FAMILIES = (*registry.REGISTRY, registry.CONTAINED, OPS, BESIDE, OTHER)
+FAMILIES = (*registry.DETECTED, registry.CONTAINED, OPS, BESIDE, OTHER)
 """Formats; ops, in a log and beside one; snapshots and config; files that are no logs."""
 
 

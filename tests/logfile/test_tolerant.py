@@ -140,7 +140,7 @@ def test_a_log_that_grows(tmp_path: Path) -> None:
     assert [one.line for one in log.check() if one.code == "unreadable"] == [6, 12]
 
 
-@pytest.mark.parametrize("family", [name for name in FAMILIES if name in registry.REGISTRY])
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name in registry.DETECTED])
 def test_no_sound_record_fails_alone(family: str) -> None:
     """Records are tried one by one where one failed: that must blame none that its program writes."""
     format = registry.by_name(family)
