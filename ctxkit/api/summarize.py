@@ -16,7 +16,8 @@ from ctxkit.api.fit import Counted, Held, Row, expected, opened
 from ctxkit.api.in_memory import Given, M
 from ctxkit.compact.ask_model import MODEL, RULES
 from ctxkit.compact.compact import Asked, wish_of
-from ctxkit.compact.plan import Condensed, Condensing, whole
+from ctxkit.compact.plan import Condensed, Condensing, load, whole
+from ctxkit.core.strategies import MODEL, RULES, STRATEGIES
 from ctxkit.errors import NothingChanges, NothingToSend, Usage
 from ctxkit.llm.hooks import Hooks
 
@@ -80,7 +81,7 @@ def summarize_context(messages: Sequence[M] | Held, **options: Unpack[Telling]) 
     model = {key.removeprefix("summary_"): value for key in own if (value := options.get(key)) is not None}
     if asked["strategy"] is None:
         asked["strategy"] = MODEL if {"model", "fast"} & model.keys() else RULES
-    if asked["strategy"] == "mask":
+    if asked["strategy"] in STRATEGIES and not load(asked["strategy"]).summarizes:
         raise Usage("a mask is no summary: nothing was counted", "trim_conversation shortens results")
     wish = wish_of(log, Asked(**cast(Any, {**asked, **model}), force=True))
     wish = structs.replace(wish, shortens=held is None)  # a list keeps its messages as they are

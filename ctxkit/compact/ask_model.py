@@ -13,6 +13,7 @@ from ctxkit.compact import prompt as words
 from ctxkit.compact.layout import Words
 from ctxkit.content.text_segments import SPEAKS, Piece
 from ctxkit.core.names import Name, Names
+from ctxkit.core.strategies import asks_model
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadConfig, ModelFailed, Usage
 from ctxkit.llm.chunks import Part, chunks, halved
@@ -23,8 +24,6 @@ from ctxkit.tokens.models import room_of
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog
 
-MODEL, RULES = "llm", "extract"
-"""The strategy that asks a model, and the one that takes over where it gives no summary."""
 MARGIN = 0.85
 """Of its limit, what is filled: counts of other tokenizers than ours are estimates."""
 
@@ -175,7 +174,7 @@ def teller(
     """
     if given and (named is not None or fast):
         raise Usage("a summary that is given needs no model: nothing was kept", "leave one of them out")
-    if given or not (named is not None or fast or log.config["compact.strategy"] == MODEL):
+    if given or not (named is not None or fast or asks_model(log.config["compact.strategy"])):
         return None
     model = model_of(log, named, fast=fast)
 

@@ -22,6 +22,7 @@ from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import Compact, Undo
 from ctxkit.core.select import Selection
+from ctxkit.core.strategies import GIVEN, MODEL, NAMES, asks_model
 from ctxkit.core.times import written
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, Usage
 from ctxkit.llm.hooks import Hooks
@@ -33,7 +34,6 @@ from ctxkit.trim.trim import Trimming
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog
 
-STRATEGIES = key_of("compact.strategy").choices
 """What `--strategy` takes."""
 
 
@@ -127,15 +127,15 @@ def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, 
     found = Condensing(log, base, wish)
     if asked.summary is None and (said := found.reached):
         raise NothingChanges(f"{said}: nothing was changed", "--force condenses further, a smaller --target too")
-    if wish.strategy == MODEL:  # it would be asked for the same words again
+    if asks_model(wish.strategy):  # it would be asked for the same words again
         cool(log, asked, wish)
     if not found.is_worth and not found.stubs and not found.shorten_all():
         return Decision(None, _too_few(found)), None
     made = _made(found)
     found = made.made_by
     log.tell(made.figures)
-    by_others = wish.strategy in (MODEL, GIVEN)  # their words are not made again where other ops come meanwhile
-    decision = Decision(made.op, said_of(made), list(_notes(found, made)), settled=by_others)
+    # the words of others are not made again where other ops come meanwhile
+    decision = Decision(made.op, said_of(made), list(_notes(found, made)), settled=found.kind.by_others)
     return decision, Compacted(made, time.perf_counter() - began)
 
 
@@ -182,16 +182,16 @@ def wish_of(log: CommittingLog, asked: Asked) -> Wish:
         raise Usage("a summary that is given needs no strategy: nothing was changed", "leave one of them out")
     named = asked.model is not None or asked.fast
     strategy = asked.strategy or (MODEL if named else log.config["compact.strategy"])
-    if named and (strategy != MODEL or asked.summary is not None):
+    if named and (not asks_model(strategy) or asked.summary is not None):
         raise Usage("no model is asked for that: nothing was changed", f"--model and --fast are for --strategy {MODEL}")
     if asked.summary is not None:
         strategy = GIVEN
         require_text("the summary", asked.summary, "summary=TEXT; a model is named: summary_model=NAME")
         if not asked.summary.strip():
             raise BadSummary("the summary is empty: nothing was changed", "what stands for the messages, as text")
-    elif strategy not in STRATEGIES:
-        raise Usage(f"no strategy {strategy!r}: nothing was changed", f"{', '.join(STRATEGIES)}")
-    model = model_of(log, asked.model, fast=asked.fast) if strategy == MODEL else ""
+    elif strategy not in NAMES:
+        raise Usage(f"no strategy {strategy!r}: nothing was changed", f"{', '.join(NAMES)}")
+    model = model_of(log, asked.model, fast=asked.fast) if asks_model(strategy) else ""
     percent = float(log.config["compact.target"]) if asked.target is None else _target(asked.target)
     chosen = None
     selection = asked.selection
@@ -283,12 +283,8 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
     if made.shortened:
         many = f"{len(made.shortened):,} message{'s' * (len(made.shortened) != 1)} ({state.brief(made.shortened)})"
         notes.append(f"shortened: {many}: the head, the tail and the lines that keep most stay; {made.counter}")
-    if not count:
-        pass
-    elif found.wish.strategy == "mask":
-        notes.append(f"mask: in {told} results say how long they were; {made.counter}")
-    else:
-        notes.append(f"{found.strategy}: {told} told in {made.summary:,} tokens, {made.counter}")
+    if count:
+        notes.append(found.kind.note(found, made, told))
     if fixed := found.base.fixed:
         sizes = f"{made.before + fixed:,} → {made.after + fixed:,}"
         notes.append(f"with what no message holds (system prompt, tools, and rounding: {fixed:,} tokens): {sizes}")
@@ -313,13 +309,7 @@ def _floor(found: Condensing, made: Condensed) -> str:
     wish = found.wish
     asked = f"{wish.percent:g} %" if wish.budget is None else f"{wish.budget:,} tokens"
     least = f"{_percent(made.after, made.before):g} %, {made.after:,} tokens, is the floor"
-    if wish.strategy == "mask":
-        return f"the target of {asked} cannot be reached: {least} of mask; --strategy extract leaves less"
-    less = found.without_tail(made)
-    if less is not None:
-        kept = sum(unit.tokens for unit in found.units[found.tail :] if not unit.stays)
-        least += f" while the newest {kept:,} tokens stay; --keep-last 0 leaves {less:,}"
-    return f"the target of {asked} cannot be reached: {least}; what stays has {found.stays:,}"
+    return f"the target of {asked} cannot be reached: {found.kind.floor(found, made, least)}"
 
 
 def _percent(part: int, of: int) -> float:

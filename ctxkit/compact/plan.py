@@ -7,23 +7,24 @@ the original messages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from math import ceil, inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import structs
 
-from ctxkit.compact.ask_model import MODEL, RULES, Asking, Told
+from ctxkit.compact.ask_model import RULES, Told
 from ctxkit.compact.candidates import FEWEST, SUMMARY, Keep, Unit, Units, candidates, guarded, originals, rooms
 from ctxkit.compact.extract import Count, Extraction
-from ctxkit.compact.mask import mask
+from ctxkit.compact.mask import Masked
 from ctxkit.compact.mask_results import maskable
 from ctxkit.compact.prompt import worded
 from ctxkit.compact.segment_spool import spooled
 from ctxkit.compact.shorten_messages import abridge
-from ctxkit.compact.truncate import left_out, these
 from ctxkit.content.calls import Calls
 from ctxkit.content.facts import facts, kept
 from ctxkit.content.text_segments import SPEAKS, Piece
@@ -37,8 +38,8 @@ from ctxkit.core.ops import At, Compact
 from ctxkit.core.select import Selection
 from ctxkit.core.sets.sequences import Again
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.errors import ModelFailed, NothingChanges
-from ctxkit.formats.chat import content_of
+from ctxkit.core.strategies import RULES, STRATEGIES
+from ctxkit.errors import NothingChanges
 from ctxkit.llm.hooks import Hooks
 from ctxkit.logfile.stubs import stubbed
 from ctxkit.measure.count import PER_MESSAGE, Counting
@@ -50,8 +51,6 @@ from ctxkit.trim.trim import Trimming
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import CommittingLog
 
-GIVEN = "given"
-"""The strategy of a summary that somebody else wrote."""
 SHORTEST, FLOOR = 60, 4
 """Tokens that a summary has in any case; of more than so many times as many it has room for a line."""
 TRIES = 4
@@ -75,7 +74,7 @@ class Wish(msgspec.Struct, frozen=True):
     percent: float
     budget: int | None = None
     keep: Keep = Keep()
-    strategy: str = "extract"
+    strategy: str = RULES
     chosen: Names | None = None
     part: bool = False
     text: str | None = None
@@ -156,6 +155,49 @@ class _Made(NamedTuple):
     text: str | None = None
 
 
+class Strategy(ABC):
+    """One way to tell what leaves. A file of `strategies/` has one; `core/strategies.py` names it.
+
+    `summarizes`: a summary stands in the place of messages; `shortens`: what stays and is too long for the goal is made
+    shorter where it stands; `by_others`: the words are not ours, and are not made again where other ops come meanwhile;
+    `fallback`: the strategy that takes over where this one gives no words; `nothing`: the error and the hint where it
+    finds nothing to replace.
+    """
+
+    summarizes = True
+    shortens = True
+    by_others = False
+    fallback = ""
+    nothing: tuple[str, str] | None = None
+
+    @abstractmethod
+    def make(self, plan: Condensing) -> Condensed:
+        """What comes of it. Raises NothingChanges where it would not be smaller."""
+
+    def note(self, plan: Condensing, made: Condensed, told: str) -> str:
+        """What is said of the messages that are `told`."""
+        return f"{plan.strategy}: {told} told in {made.summary:,} tokens, {made.counter}"
+
+    def floor(self, plan: Condensing, made: Condensed, least: str) -> str:
+        """What is said where the target is not reached: `least` is left, and what would leave less."""
+        less = plan.without_tail(made)
+        if less is not None:
+            kept = sum(unit.tokens for unit in plan.units[plan.tail :] if not unit.stays)
+            least += f" while the newest {kept:,} tokens stay; --keep-last 0 leaves {less:,}"
+        return f"{least}; what stays has {plan.stays:,}"
+
+    def again(self, log: CommittingLog, op: Compact, told: Names, leave: Names) -> str | None:
+        """The words of a summary that `op` made, for `told` alone; None where they cannot be made again. `leave`: what
+        leaves the context now.
+        """
+        return None
+
+
+def load(name: str) -> Strategy:
+    """The strategy with this name. Imports its module, and no other's."""
+    return cast(Strategy, import_module(STRATEGIES[name].module).STRATEGY)
+
+
 class Condensing:
     """One log's context, its units, and what may be replaced."""
 
@@ -188,7 +230,8 @@ class Condensing:
         """What is shortened where it stands."""
         self.parts = 0
         """Messages that are kept, whole or in part, as no summary could tell so much of them as there is room for."""
-        self.shortens = wish.shortens and wish.chosen is None and wish.strategy not in ("mask", GIVEN)
+        self.kind = load(wish.strategy)
+        self.shortens = wish.shortens and wish.chosen is None and self.kind.shortens
         if self.shortens:
             for place, room in rooms(self.units, wish.keep, share).items():
                 self._shorten(place, room)
@@ -206,7 +249,7 @@ class Condensing:
         self.places = self.units.may_go(begins)
         self.going = column(name for place in self.places for name in self.units[place].names)
         """What is seen and may be replaced, in order: messages, and summaries of ours."""
-        self.ids = self._originals(self.going)
+        self.ids = self.originals_of(self.going)
         """The same as messages of the log: what is told."""
         self.whole = self.tokens.total
         """Tokens of all messages that are looked at, with those that are shortened as they are then."""
@@ -318,7 +361,7 @@ class Condensing:
             self._choose(len(self.units))
         return shortened
 
-    def _originals(self, names: Sequence[Name]) -> Names:
+    def originals_of(self, names: Sequence[Name]) -> Names:
         return originals(self.state, Names.of(names), self.spared)
 
     @cached_property
@@ -407,21 +450,30 @@ class Condensing:
 
     def condensed(self) -> Condensed:
         """What comes of it. Raises NothingChanges where it would not be smaller."""
-        if self.wish.strategy == "mask":
-            return self._smaller(self._outcome(Names(), None, self._masks()))
-        if self.wish.text is not None:
-            text = f"[Summary of messages {these(self.ids, self.state.label)}]\n\n{self.wish.text.strip()}"
-            return self._smaller(self._outcome(self.ids, text))
-        if self.wish.strategy == "truncate" and self.is_worth:
-            ids = self._oldest()
-            return self._smaller(self._outcome(ids, left_out(ids, self.state.label) if ids else None))
+        return self.kind.make(self)
+
+    def has_room(self) -> bool:
+        """Whether a summary is made, once as many of the newest messages stay as there is room for."""
         if self.is_worth and self.shortens and self.wish.keep == Keep():
             self._fill()
-        if not self.is_worth:
-            return self._smaller(self._outcome(Names(), None))
-        if self.wish.strategy == MODEL:
-            self._ask()
-        return self._smaller(self._extracted())
+        return self.is_worth
+
+    def summarized(self) -> Condensed:
+        """A summary in its room, of the story where there is one."""
+        return self.smaller(self._extracted())
+
+    def shortened(self) -> Condensed:
+        """No summary, and long messages shortened where they stand."""
+        return self.smaller(self.outcome(Names(), None))
+
+    def maskable(self) -> Iterator[Masked]:
+        """The results that could be masked, the oldest first."""
+        going = [name for name in self.going if isinstance(name, int)]
+        return maskable(self._ranking, self.base.measuring, going, self.tokens)
+
+    def base_room(self) -> int:
+        """Tokens of the base that a summary has."""
+        return self._base_of(self._room()[0])
 
     def _fill(self) -> None:
         """Make room for more of the newest, where a summary that tells all of the older is shorter than its room."""
@@ -441,7 +493,7 @@ class Condensing:
 
     def _told(self) -> float | None:
         """Tokens of a summary that has the room that there is; None where nothing fits."""
-        text = self._text(self._base_of(self._room()[0]), self.base.counting.counter.counts)
+        text = self._text(self.base_room(), self.base.counting.counter.counts)
         if text is None:
             return None
         [size] = self.base.counting.counter.counts([text])
@@ -454,7 +506,7 @@ class Condensing:
         found: dict[int, float] = {}
         for place in self.places:
             names = self.units[place].names
-            told = names if all(isinstance(name, int) for name in names) else self._originals(names)
+            told = names if all(isinstance(name, int) for name in names) else self.originals_of(names)
             tokens = sum([lines.get(name, 0) for name in told])
             if tokens:
                 found[place] = rate * tokens
@@ -543,31 +595,17 @@ class Condensing:
         """Tokens that would be left if no newest messages stayed, by rules; None where that is no less than `made`."""
         if self.wish.keep == Keep(0) or not any(not unit.stays for unit in self.units[self.tail :]):
             return None
-        strategy = RULES if self.wish.strategy == MODEL else self.wish.strategy
-        wish = structs.replace(self.wish, keep=Keep(0), strategy=strategy)
+        wish = structs.replace(self.wish, keep=Keep(0), strategy=self.kind.fallback or self.wish.strategy)
         try:
             after = Condensing(self.log, self.base, wish).condensed().after
         except NothingChanges:
             return None
         return after if after < made.after else None
 
-    def _ask(self) -> None:
-        """The story of what is replaced, in the model's words. Raises ModelFailed where nothing may take over."""
-        room, _ = self._room()
-        tokens = self._base_of(room)
-        try:
-            asking = Asking(self.wish.model, self.wish.seconds, self.wish.hooks)
-            self.story = asking.story(self.log, self.ids, self.pieces, tokens)
-        except ModelFailed as error:
-            if not self.wish.fallback:
-                error.message += ": nothing was changed"
-                raise
-            self.failure = error.message
-
     @property
     def strategy(self) -> str:
         """By which the summary is made in the end."""
-        return RULES if self.wish.strategy == MODEL and self.story is None else self.wish.strategy
+        return self.kind.fallback if self.kind.fallback and self.story is None else self.wish.strategy
 
     def _room(self) -> tuple[int, int]:
         """Tokens that a summary may have, and those that it gets in any case."""
@@ -610,7 +648,7 @@ class Condensing:
             text = self._text(budget, counter.counts)
             if text is None:
                 break
-            found = self._outcome(self.ids, text, budget=budget)
+            found = self.outcome(self.ids, text, budget=budget)
             over = found.after - self.goal
             if over <= 0 or room - over < least:
                 return found
@@ -659,26 +697,10 @@ class Condensing:
         told = [items[name].tells for name in self.going if not isinstance(name, int) and items[name].summary]
         return [name for names in told for name in (names & self.state.present()) - self.ids]
 
-    def _oldest(self) -> Names:
-        """The oldest of what may be replaced, as far as it takes."""
-        [line] = self.base.counting.of_contents(
-            [Content("user", [*content_of(_user(left_out(self.ids, self.state.label))).parts])]
-        )
-        need, going = self.whole + line - self.goal, list[Name]()
-        for place in self.places:
-            if need <= 0:
-                break
-            going += self.units[place].names
-            need -= self.units[place].tokens
-        return self._originals(going)
-
-    def _masks(self) -> dict[Name, Any]:
-        going = [name for name in self.going if isinstance(name, int)]
-        return mask(maskable(self._ranking, self.base.measuring, going, self.tokens), self.whole - self.goal)
-
-    def _outcome(
+    def outcome(
         self, ids: Names, text: str | None, masks: dict[Name, Any] | None = None, budget: int | None = None
     ) -> Condensed:
+        """What comes of a summary `text` in the place of `ids`, or of `masks`; `budget`: what it was made for."""
         log, base = self.log, self.base
         stubs = self.stubs if masks is None else masks
         op = Compact(
@@ -714,12 +736,12 @@ class Condensing:
         hidden = after.state().shown() - Names.of(names)
         return ceil(sum(self.base.measuring.seen(Counting(after)).each(list(hidden))))
 
-    def _smaller(self, found: Condensed) -> Condensed:
+    def smaller(self, found: Condensed) -> Condensed:
+        """What was found. Raises NothingChanges where it is not smaller than the context."""
         if found.after < found.before and (found.replaced or found.shortened):
             return found
-        if self.wish.strategy == "mask" and not found.replaced:
-            text = "no result that could be masked is longer than the line in its place: nothing was changed"
-            raise NothingChanges(text, "--strategy extract tells what was said, too")
+        if self.kind.nothing and not found.replaced:
+            raise NothingChanges(*self.kind.nothing)
         what = f"it would not be smaller ({found.before:,} → {found.after:,} tokens, {found.counter})"
         hint = "a shorter summary" if self.wish.text is not None else "a smaller --target"
         raise NothingChanges(f"{what}: nothing was changed", f"{hint}, or more messages")
@@ -740,5 +762,6 @@ def whole(log: CommittingLog, *, assembly: bool = True) -> Trimming:
     return Trimming(log, Everything(assembly=assembly))
 
 
-def _user(text: str) -> dict[str, Any]:
+def user(text: str) -> dict[str, Any]:
+    """A summary as a message."""
     return {"role": "user", "content": text}

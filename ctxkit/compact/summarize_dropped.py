@@ -13,6 +13,7 @@ from ctxkit.compact.extract import extract
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ops import At, Compact
+from ctxkit.core.strategies import RULES
 from ctxkit.errors import DoesNotFit
 from ctxkit.measure.count import PER_MESSAGE, Counting
 from ctxkit.trim.trim import Trimming, TrimSummary
@@ -42,7 +43,7 @@ def summarize_dropped(found: Trimming) -> TrimSummary | None:
             return None
         op = Compact(
             at=log.here() if log.at is None else At(messages=state.count), ids=str(ids), text=text,
-            stubs={str(name): stub for name, stub in made.stubs.items()}, strategy="extract", target=str(budget),
+            stubs={str(name): stub for name, stub in made.stubs.items()}, strategy=RULES, target=str(budget),
             budget=size,
         )  # fmt: skip
         one = _made(found, op, len(made.dropped), len(made.stubs))

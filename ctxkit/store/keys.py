@@ -12,6 +12,9 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from ctxkit.core import strategies
+from ctxkit.core.strategies import RULES
+
 COUNTERS = ("auto", "o200k_base", "cl100k_base", "pieces")
 
 
@@ -26,7 +29,7 @@ class Key(NamedTuple):
     high: float | None = None
     choices: tuple[str, ...] = ()
     trust: str = "always"
-    """always; never; inside: for paths that stay in the log's folder; local: for all values but "llm"."""
+    """always; never; inside: for paths that stay in the log's folder; local: for strategies that ask no model."""
     example: Any = None
     """What a commented line shows where there is no default."""
 
@@ -62,7 +65,7 @@ class Key(NamedTuple):
         if self.trust == "inside":
             paths = [PurePosixPath(path) for path in ([value] if isinstance(value, str) else value)]
             return all(not path.is_absolute() and ".." not in path.parts and path.parts[:1] != ("~",) for path in paths)
-        return self.trust == "always" or (self.trust == "local" and value != "llm")
+        return self.trust == "always" or (self.trust == "local" and not strategies.asks_model(value))
 
 
 LARGEST = 10**15
@@ -250,9 +253,9 @@ KEYS: tuple[Key, ...] = (
     Key(
         "compact.strategy",
         "text",
-        "extract",
-        "extract, mask and truncate need no model; llm asks compact.model",
-        choices=("extract", "mask", "truncate", "llm"),
+        RULES,
+        strategies.described(),
+        choices=strategies.NAMES,
         trust="local",
     ),
     Key("compact.model", "text", "", "model that writes summaries", trust="never"),

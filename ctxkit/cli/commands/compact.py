@@ -15,6 +15,7 @@ from ctxkit.cli.log_access import CHANGED, asked, words_given, write
 from ctxkit.cli.options import LogArgument, Numbers, Reading, Selecting, Writing, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
+from ctxkit.core.strategies import NAMES, RULES, asks_model
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadSummary, CtxkitError, ExitCode
 from ctxkit.llm.hooks import Hooks
@@ -36,7 +37,7 @@ def command(
         int | None, typer.Option("--keep-steps", metavar="K", min=0, help="Newest steps that stay as they are.")
     ] = None,
     strategy: Annotated[
-        str | None, typer.Option(metavar="extract|mask|truncate|llm", help="How messages are told (extract).")
+        str | None, typer.Option(metavar="|".join(NAMES), help=f"How messages are told ({RULES}).")
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Ask this model, as openai/gpt-….")] = None,
     fast: Annotated[bool, typer.Option("--fast", help="Ask the model compact.fast_model.")] = False,
@@ -65,7 +66,8 @@ def command(
     gives none, rules make all of it. It is sent the messages, without the secrets that are found in them.
     """
 
-    asks = model if selecting.about is None or strategy in (None, "llm") else None  # else it chooses messages alone
+    tells = strategy is None or asks_model(strategy)
+    asks = model if selecting.about is None or tells else None  # else it chooses messages alone
 
     def action(found: Log) -> Op | None:
         text = None if summary is None else words_given(found, "--summary", summary, after=CHANGED, refused=BadSummary)

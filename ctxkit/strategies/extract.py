@@ -1,0 +1,45 @@
+"""extract: a summary by rules, of the lines that keep most: files, commands, errors, decisions, words."""
+
+from __future__ import annotations
+
+from ctxkit.compact.extract import extract
+from ctxkit.compact.plan import Condensed, Condensing, Strategy
+from ctxkit.content.text_segments import all_pieces
+from ctxkit.core.context import entry
+from ctxkit.core.messages import Content
+from ctxkit.core.names import Name, Names
+from ctxkit.core.ops import Compact
+from ctxkit.logfile.commit import CommittingLog
+from ctxkit.measure.count import Counting
+
+
+class Extract(Strategy):
+    """A summary within the room that there is; it is made again from the messages that are left."""
+
+    def make(self, plan: Condensing) -> Condensed:
+        """A summary of all that is older than the tail."""
+        return plan.summarized() if plan.has_room() else plan.shortened()
+
+    def again(self, log: CommittingLog, op: Compact, told: Names, leave: Names) -> str | None:
+        """Within the tokens that it was made for; None where that gives none that is shorter than the messages."""
+        if op.model is not None or not op.budget:
+            return None
+        state = log.state()
+        messages: dict[Name, Content] = {name: log.original(name) for name in told if _is_there(log, name)}
+        counter = Counting(log).counter
+        whole = sum(counter.counts([piece.text for piece in all_pieces(list(messages.items()))]))
+        budget = min(op.budget, whole - 1)
+        if budget <= 0:
+            return None
+        for name in state.shown() - told - leave:  # what stays beside it need not be said by it
+            if not (name in state.board.telling and state.board.items[name].summary):
+                messages[name] = log.full(entry(state, name))
+        pieces = all_pieces(sorted(messages.items(), key=lambda one: state.key(one[0])))
+        return extract(pieces, budget, counter.counts, told=told, label=state.label)
+
+
+def _is_there(log: CommittingLog, name: Name) -> bool:
+    return name in log.state().board.items if not isinstance(name, int) else 0 < name <= log.state().count
+
+
+STRATEGY = Extract()

@@ -1,0 +1,33 @@
+"""mask: results of tools are replaced by a line each that says how long they were; nothing is summarized."""
+
+from __future__ import annotations
+
+from ctxkit.compact.mask import mask
+from ctxkit.compact.plan import Condensed, Condensing, Strategy
+from ctxkit.core.names import Names
+
+
+class Mask(Strategy):
+    """The oldest results, as many as it takes."""
+
+    summarizes = False
+    shortens = False
+    nothing = (
+        "no result that could be masked is longer than the line in its place: nothing was changed",
+        "--strategy extract tells what was said, too",
+    )
+
+    def make(self, plan: Condensing) -> Condensed:
+        """Results masked until the goal is reached."""
+        return plan.smaller(plan.outcome(Names(), None, mask(plan.maskable(), plan.whole - plan.goal)))
+
+    def note(self, plan: Condensing, made: Condensed, told: str) -> str:
+        """What the results say then."""
+        return f"mask: in {told} results say how long they were; {made.counter}"
+
+    def floor(self, plan: Condensing, made: Condensed, least: str) -> str:
+        """Nothing else could be masked."""
+        return f"{least} of mask; --strategy extract leaves less"
+
+
+STRATEGY = Mask()
