@@ -23,6 +23,7 @@ from ctxkit.core.messages import Content
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Op
 from ctxkit.core.state import PREAMBLE_ROLES
+from ctxkit.core.strategies import OFFLINE
 from ctxkit.errors import CtxkitError, ManyConversations, NothingChanges, NothingToSend
 from ctxkit.formats.base import SessionFormat
 from tests.shared import SHARED
@@ -30,7 +31,6 @@ from tests.trims import OWN, RULES
 from tests.whole import context, pairs, same
 
 TARGETS = (10, 25, 40, 60)
-STRATEGIES = ("extract", "mask", "truncate")
 PAUSE = 3600.0
 """Seconds between two compacts, by the log's clock."""
 CONVERSATIONS = 25
@@ -202,7 +202,7 @@ def one(case: Case, log: Log, whole: Log, target: int, strategy: str) -> None:
     log.undo()
 
 
-def run(case: Case, targets: Sequence[int] = TARGETS, strategies: Sequence[str] = STRATEGIES) -> None:
+def run(case: Case, targets: Sequence[int] = TARGETS, strategies: Sequence[str] = OFFLINE) -> None:
     """A case at all targets, by all strategies. Raises Wrong."""
     log, whole = case.open(), case.open()
     for target in targets:
@@ -218,7 +218,7 @@ def main() -> int:
     """Run and print; 1 where anything was wrong."""
     parser = argparse.ArgumentParser(prog="just compacts", description=__doc__)
     parser.add_argument("--only", default="", help="files with this in their name")
-    parser.add_argument("--strategy", action="append", choices=STRATEGIES, help="only this one; can be repeated")
+    parser.add_argument("--strategy", action="append", choices=OFFLINE, help="only this one; can be repeated")
     parser.add_argument("--target", action="append", type=int, help="only this one, in percent; can be repeated")
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS, help="of a file that holds many")
     parser.add_argument("--trace", action="store_true", help="where it went wrong")
@@ -227,7 +227,7 @@ def main() -> int:
     for case in cases(most=asked.conversations):
         if asked.only in case.name:
             try:
-                run(case, asked.target or TARGETS, asked.strategy or STRATEGIES)
+                run(case, asked.target or TARGETS, asked.strategy or OFFLINE)
             except Exception as error:  # whatever goes wrong in ctxkit is told, and the next file is taken
                 wrong += 1
                 known = isinstance(error, Wrong)

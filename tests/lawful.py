@@ -21,6 +21,7 @@ from ctxkit.cli.commands.show import as_json
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Edit, Item, Op, Restore, Trim
+from ctxkit.core.strategies import OFFLINE
 from ctxkit.core.text.json_text import dumps
 from ctxkit.edit.draft import Block, draft
 from ctxkit.edit.parse import parse
@@ -74,7 +75,7 @@ class Command:
             case "condense":
                 log.config = log.config.given({"compact.cooldown": "off"})
                 return log.compact(
-                    numbers, target=10 * self.hours, strategy=("extract", "mask", "truncate")[self.first % 3],
+                    numbers, target=10 * self.hours, strategy=OFFLINE[self.first % len(OFFLINE)],
                     keep_steps=self.more if self.flag else None, force=True, **criteria,
                 )  # fmt: skip
             case "draft":
@@ -129,7 +130,7 @@ class Command:
             rest = ["--", self.label]
         elif name == "condense":
             name, rest = "compact", [*self.numbers(count), "--force", f"--target={10 * self.hours}%"]
-            rest += [f"--strategy={('extract', 'mask', 'truncate')[self.first % 3]}"]
+            rest += [f"--strategy={OFFLINE[self.first % len(OFFLINE)]}"]
             rest += [f"--keep-steps={self.more}"] if self.flag else []
         elif name == "clear":
             rest = [*([f"--agent={self.agent}"] if self.agent else []), *(["--keep-protected"] if self.flag else [])]

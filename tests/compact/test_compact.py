@@ -13,6 +13,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.compact.compact import said_of
 from ctxkit.core.names import Names
+from ctxkit.core.strategies import OFFLINE
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, UpdatedElsewhere, Usage
 from tests.cli.runner import FOREIGN, SMALL, lines
 from tests.shared import transcripts
@@ -72,7 +73,7 @@ def test_same_log_same_text() -> None:
     assert found[1:] == found[:-1]
 
 
-@pytest.mark.parametrize("strategy", ["extract", "mask", "truncate"])
+@pytest.mark.parametrize("strategy", OFFLINE)
 @pytest.mark.parametrize("path", SESSIONS[:12], ids=lambda path: str(path.name))
 def test_real_sessions(path: Path, strategy: str, tmp_path: Path) -> None:
     """Smaller, steps whole, the protected there, the newest there; undo brings the context back byte for byte."""

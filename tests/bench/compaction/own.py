@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctxkit.core.messages import Content
+from ctxkit.core.strategies import OFFLINE
 from ctxkit.errors import NothingChanges
 from tests.bench.compaction.baselines import Compacted
 from tests.bench.compaction.cases import read
@@ -29,7 +30,5 @@ def _made(strategy: str) -> Callable[[Ready, int], Compacted]:
     return lambda case, budget: compact(case.case.prefix, budget, strategy)
 
 
-OWN: dict[str, Callable[[Ready, int], Compacted]] = {
-    f"ctxkit {name}": _made(name) for name in ("extract", "mask", "truncate")
-}
+OWN: dict[str, Callable[[Ready, int], Compacted]] = {f"ctxkit {name}": _made(name) for name in OFFLINE}
 """By what the tables call them."""

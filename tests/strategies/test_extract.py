@@ -1,0 +1,22 @@
+"""extract: a summary of lines, and the same without what is forgotten."""
+
+from __future__ import annotations
+
+from tests.test_condensing import condensing, opened
+from tests.test_trimming import run
+
+from ctxkit.core.names import Names
+from ctxkit.core.ops import At, Compact
+from ctxkit.strategies.extract import STRATEGY
+
+
+def test_a_summary_is_made_again() -> None:
+    """Within the tokens that it was made for, of the messages that are left; a model's words are not."""
+    log = opened(run())
+    made = condensing(log, strategy="extract").condensed()
+    ids = Names.parse(made.op.ids)
+    less = ids - Names.parse("3-4")
+    text = STRATEGY.again(log, made.op, less, Names.parse("3-4"))
+    assert text is not None and text != made.op.text
+    by_model = Compact(at=At(messages=9), ids=str(ids), text="x", strategy="extract", model="m", budget=200)
+    assert STRATEGY.again(log, by_model, less, Names()) is None

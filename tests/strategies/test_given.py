@@ -1,0 +1,15 @@
+"""given: somebody's words."""
+
+from __future__ import annotations
+
+from tests.test_condensing import condensing, opened
+from tests.test_trimming import run
+
+from ctxkit.strategies.given import STRATEGY
+
+
+def test_the_words_as_they_are() -> None:
+    """Under a line that says of which messages they are; nothing else is shortened."""
+    made = condensing(opened(run()), strategy="given", text=" all is well \n").condensed()
+    assert made.op.text == f"[Summary of messages {made.op.ids}]\n\nall is well"
+    assert not made.op.stubs and not STRATEGY.shortens and STRATEGY.by_others

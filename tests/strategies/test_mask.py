@@ -1,0 +1,17 @@
+"""mask: a line in the place of results; messages stay, and there is no summary."""
+
+from __future__ import annotations
+
+from tests.test_condensing import condensing, opened
+from tests.test_trimming import run
+
+from ctxkit.core.names import Names
+from ctxkit.strategies.mask import STRATEGY
+
+
+def test_no_message_goes() -> None:
+    """The same messages, shorter; nothing is made again, as nothing is told."""
+    log = opened(run())
+    made = condensing(log, strategy="mask", percent=10).condensed()
+    assert made.op.ids == "" and made.op.text is None and made.seen.names() == log.names()
+    assert not STRATEGY.summarizes and STRATEGY.again(log, made.op, made.replaced, Names()) is None
