@@ -14,7 +14,6 @@ from msgspec import structs
 
 from ctxkit.api.fit import Counted, Held, Row, expected, opened
 from ctxkit.api.in_memory import Given, M
-from ctxkit.compact.ask_model import MODEL, RULES
 from ctxkit.compact.compact import Asked, wish_of
 from ctxkit.compact.plan import Condensed, Condensing, load, whole
 from ctxkit.core.strategies import MODEL, RULES, STRATEGIES

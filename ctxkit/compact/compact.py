@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxkit.compact.ask_model import MODEL, model_of, require_text
+from ctxkit.compact.ask_model import model_of, require_text
 from ctxkit.compact.candidates import FEWEST, Keep
-from ctxkit.compact.plan import GIVEN, Condensed, Condensing, Wish, whole
+from ctxkit.compact.plan import Condensed, Condensing, Wish, whole
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.usage import Figures
 from ctxkit.core.ledger import LedgerEntry

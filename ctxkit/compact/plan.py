@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 from msgspec import structs
 
-from ctxkit.compact.ask_model import RULES, Told
+from ctxkit.compact.ask_model import Told
 from ctxkit.compact.candidates import FEWEST, SUMMARY, Keep, Unit, Units, candidates, guarded, originals, rooms
 from ctxkit.compact.extract import Count, Extraction
 from ctxkit.compact.mask import Masked
@@ -156,7 +156,7 @@ class _Made(NamedTuple):
 
 
 class Strategy(ABC):
-    """One way to tell what leaves. A file of `strategies/` has one; `core/strategies.py` names it.
+    """One way to tell what leaves. A file of `compact/strategies/` has one; `core/strategies.py` names it.
 
     `summarizes`: a summary stands in the place of messages; `shortens`: what stays and is too long for the goal is made
     shorter where it stands; `by_others`: the words are not ours, and are not made again where other ops come meanwhile;

@@ -27,11 +27,11 @@ RULES, MODEL, GIVEN = "extract", "llm", "given"
 STRATEGIES: dict[str, StrategyEntry] = {
     entry.name: entry
     for entry in (
-        StrategyEntry(RULES, "ctxkit.strategies.extract"),
-        StrategyEntry("mask", "ctxkit.strategies.mask"),
-        StrategyEntry("truncate", "ctxkit.strategies.truncate"),
-        StrategyEntry(MODEL, "ctxkit.strategies.llm", asks_model=True),
-        StrategyEntry(GIVEN, "ctxkit.strategies.given", named=False),
+        StrategyEntry(RULES, "ctxkit.compact.strategies.extract"),
+        StrategyEntry("mask", "ctxkit.compact.strategies.mask"),
+        StrategyEntry("truncate", "ctxkit.compact.strategies.truncate"),
+        StrategyEntry(MODEL, "ctxkit.compact.strategies.llm", asks_model=True),
+        StrategyEntry(GIVEN, "ctxkit.compact.strategies.given", named=False),
     )
 }
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tests.test_condensing import condensing, opened
-from tests.test_trimming import run
-
+from ctxkit.compact.strategies.extract import STRATEGY
 from ctxkit.core.names import Names
 from ctxkit.core.ops import At, Compact
-from ctxkit.strategies.extract import STRATEGY
+from tests.compact.test_plan import condensing, opened
+from tests.trim.test_trim import run
 
 
 def test_a_summary_is_made_again() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.test_condensing import condensing, opened
-from tests.test_trimming import run
-
+from ctxkit.compact.strategies.mask import STRATEGY
 from ctxkit.core.names import Names
-from ctxkit.strategies.mask import STRATEGY
+from tests.compact.test_plan import condensing, opened
+from tests.trim.test_trim import run
 
 
 def test_no_message_goes() -> None:

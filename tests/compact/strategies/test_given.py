@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.test_condensing import condensing, opened
-from tests.test_trimming import run
-
-from ctxkit.strategies.given import STRATEGY
+from ctxkit.compact.strategies.given import STRATEGY
+from tests.compact.test_plan import condensing, opened
+from tests.trim.test_trim import run
 
 
 def test_the_words_as_they_are() -> None:
