@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import ctxkit
 from ctxkit.api.log import Log
 from ctxkit.cli import statusline
 from ctxkit.measure.limit import context_limit
@@ -17,7 +18,7 @@ from ctxkit.tokens import image_limits
 from tests.cli.runner import SMALL, good, lines
 from tests.shared import transcripts
 
-PACKAGE = Path(__file__).resolve().parents[1] / "ctxkit"
+PACKAGE = Path(ctxkit.__file__).resolve().parent
 
 
 def claude(*parts: tuple[str, int], model: str = "claude-opus-4-6") -> bytes:
