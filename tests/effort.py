@@ -6,12 +6,16 @@ The numbers of the whole search stand where it is; what a push runs of it is dec
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+Thing = TypeVar("Thing")
 
 WHOLE = os.environ.get("CTXKIT_TESTS") == "all"
 """Whether all of every search is run, and on a disk: `CTXKIT_TESTS=all`."""
 PART = 6
 """A push runs one of so many examples of a search."""
-LEAST = 25
+LEAST = 15
 """Examples that a push runs at least, where there are so many."""
 
 
@@ -28,3 +32,8 @@ def part(whole: int) -> int:
 def one_of(many: int) -> int:
     """The stride through a search of which a push takes one of `many` points, evenly."""
     return 1 if WHOLE else many
+
+
+def some(things: Sequence[Thing], many: int, case: int = 0) -> Sequence[Thing]:
+    """One of so many things; the next case takes the next ones, so that many cases together take all."""
+    return things if WHOLE else things[case % many :: many]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ctxkit.core import integrity
 from ctxkit.core.messages import Repairs
 from ctxkit.errors import NothingToSend
+from tests.effort import examples
 from tests.lawful import as_bytes, opened
 from tests.losses import Atom, atoms, left
 from tests.whole import context
@@ -82,7 +83,7 @@ NO_PARTS = ("empty message", "name of a speaker")
 def test_nothing_is_lost_in_silence(to: str) -> None:
     """Each part is there, or is counted once; nothing is counted that is there."""
 
-    @settings(max_examples=250, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(250), suppress_health_check=list(HealthCheck))
     @given(st.lists(steps(), min_size=1, max_size=3))
     def written(drawn: list[list[dict[str, Any]]]) -> None:
         log = opened(as_bytes(record for step in drawn for record in step))

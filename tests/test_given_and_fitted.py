@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import DoesNotFit, estimate_tokens, trim_conversation
+from tests.effort import examples
 
 MODEL = "gpt-4o"
 Rows = list[dict[str, Any]]
@@ -131,7 +132,7 @@ TURNS = st.lists(
 FORMS: list[Callable[[list[Turn]], Rows]] = [openai, anthropic, gemini, responses]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(TURNS, st.sampled_from(FORMS), st.floats(0.02, 1), st.booleans(), st.integers(0, 4))
 def test_whatever_is_held(
     turns: list[Turn], form: Callable[[list[Turn]], Rows], share: float, inputs: bool, keep: int

@@ -23,6 +23,7 @@ from ctxkit.core.snapshot import Kept, whole
 from ctxkit.core.text.json_text import loads
 from ctxkit.snapshots.snapshot import keep as kept_now
 from ctxkit.store.snapshots import pieces
+from tests.effort import examples
 from tests.lawful import (
     CHANGES,
     COMMANDS,
@@ -255,7 +256,7 @@ class ForeignLog(Machine):
         assert [(message.key, message.role) for message in self.long.messages][: len(before)] == before
 
 
-STEPS = settings(max_examples=40, stateful_step_count=10)
+STEPS = settings(max_examples=examples(40), stateful_step_count=10)
 TestNativeLog = pytest.mark.slow(NativeLog.TestCase)
 TestNativeLog.settings = STEPS
 TestForeignLog = pytest.mark.slow(ForeignLog.TestCase)

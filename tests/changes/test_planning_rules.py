@@ -18,6 +18,7 @@ from ctxkit.changes.planning_rules import (
     planning,
     questions,
 )
+from tests.effort import examples
 
 PLAINLY = [
     "/forget database schema discussions",
@@ -226,7 +227,7 @@ EXCHANGES = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(EXCHANGES, st.booleans())
 def test_whatever_is_found(drawn: list[tuple[str, str, bool, bool]], calling: bool) -> None:
     """It ends the context without a gap, begins with a request, holds no work, and is unranked."""

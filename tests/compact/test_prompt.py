@@ -14,6 +14,7 @@ from ctxkit.compact.layout import Words
 from ctxkit.content.text_segments import Kind, Piece
 from ctxkit.core.names import Names
 from ctxkit.tokens import pieces as shapes
+from tests.effort import examples
 
 PIECES = [
     Piece(2, Kind.USER, "The cart is wrong by a cent."),
@@ -47,7 +48,7 @@ def test_whole() -> None:
     assert "#3 Bash $ pytest -q" in text and "Errors: #4" in text and "Decisions: #5" in text
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=examples(2000), deadline=None)
 @given(
     st.one_of(
         st.text(st.characters(exclude_categories=[]), max_size=300),

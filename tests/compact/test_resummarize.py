@@ -20,6 +20,7 @@ from ctxkit.core.ops import Compact, Forget
 from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import CtxkitError, NoSuchOp, NothingToSend
 from ctxkit.measure.count import Counting
+from tests.effort import examples
 from tests.lawful import NOW, as_bytes
 
 SECRET = re.compile(r"zq(\d+)x")
@@ -143,7 +144,7 @@ STEPS = st.tuples(
 
 
 @given(KINDS, st.lists(STEPS, min_size=2, max_size=10))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_nothing_forgotten_is_told(kinds: list[str], steps: list[tuple[str, int, int, str, bool]]) -> None:
     """Whatever is compacted, forgotten, recalled, undone in whatever order; and the way back is byte for byte."""
     told = Told(made(["user", *kinds]))

@@ -14,6 +14,7 @@ from ctxkit.core.replay import fold
 from ctxkit.errors import DamagedOp, Misfit
 from tests import build
 from tests.core.plain import PlainBoard
+from tests.effort import examples
 
 NUMBERS = st.sampled_from(["1", "2-4", "3,6", "5-8", "7-9", "4"])
 PLACES = st.integers(1, 8)
@@ -78,7 +79,7 @@ COMPACTS = st.builds("compact {}{}".format, NUMBERS, st.sampled_from(["", "", " 
 
 
 @given(st.lists(OPS | BY_NAME | COMPACTS, max_size=12))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_what_is_found_by_names_is_what_a_look_at_everything_finds(ops: list[str]) -> None:
     """The board beside the simplest one."""
     spec = specs(ops)

@@ -23,6 +23,7 @@ from ctxkit.core.state import State
 from ctxkit.core.transcript import Cut, Transcript
 from ctxkit.core.walk import Walk
 from tests.cli.runner import SMALL, lines
+from tests.effort import examples
 from tests.formats.codex import logs as codex
 from tests.lawful import COMMANDS, TO_COME, Command, Records, as_bytes, conversations, opened, tried
 from tests.shared import SHARED
@@ -39,7 +40,7 @@ def shape(state: State) -> list[object]:
 
 
 @given(records=conversations(), commands=st.lists(COMMANDS | TO_COME | UNDOS, max_size=16))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_as_a_replay_has_it(records: Records, commands: list[Command]) -> None:
     """Whatever was undone, redone, rewound."""
     log = opened(as_bytes(records))

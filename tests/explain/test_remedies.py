@@ -17,12 +17,13 @@ from ctxkit.core.select import parse_ids
 from ctxkit.core.visibility import Standings
 from ctxkit.explain.remedies import Remedies
 from tests.cli.runner import FOREIGN
+from tests.effort import examples
 from tests.lawful import COMMANDS, CONDENSE, DRAFTS, TO_COME, Command, Records, as_bytes, conversations, opened, tried
 from tests.remedies import alike, proved, sequence
 from tests.whole import FILES, FORMATS
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(conversations(), st.lists(st.one_of(COMMANDS, COMMANDS, TO_COME, DRAFTS, CONDENSE), min_size=1, max_size=8))
 def test_the_commands_are_enough(records: Records, commands: list[Command]) -> None:
     """Every kind of hidden message of a small log, after any ops."""

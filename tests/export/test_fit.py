@@ -20,6 +20,7 @@ from ctxkit.formats.base import Written
 from ctxkit.measure.count import Counting
 from ctxkit.trim.trim import Asked
 from tests.cli.runner import ctxkit, good, lines
+from tests.effort import examples
 from tests.lawful import as_bytes, conversations
 from tests.shared import transcripts
 from tests.test_counted import steps
@@ -137,7 +138,7 @@ def counted(draw: st.DrawFn) -> bytes:
 ENV = {"CTXKIT_OVERHEAD": "25", "CTXKIT_ASSEMBLY_SYSTEM": "Be brief. Be kind."}
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck), deadline=None)
 @given(counted(), st.integers(1, 1200), st.sampled_from(TO))
 def test_any_log(raw: bytes, budget: int, to: str) -> None:
     """After a trim `status` shows what the trim said, and no more than the budget; so does what is written."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.llm.chunks import Part, chunks, halved, pieces
+from tests.effort import examples
 
 TEXTS = st.text(st.characters(exclude_categories=[]), max_size=60)
 PARTS = st.lists(st.tuples(TEXTS, st.integers(1, 90), st.booleans()), max_size=14)
@@ -26,7 +27,7 @@ def whole(found: list[list[Part]]) -> str:
     return "".join(part.text for chunk in found for part in chunk)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(PARTS, st.integers(1, 200))
 def test_union(rows: list[tuple[str, int, bool]], room: int) -> None:
     """Whatever the room: nothing left out, nothing told twice, no chunk above it but one that is a letter."""

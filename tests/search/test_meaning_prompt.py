@@ -35,6 +35,7 @@ from ctxkit.search.meaning_prompt import (
     union,
 )
 from tests.cli.runner import call, lines, message
+from tests.effort import examples
 
 TALK = lines(
     message("system", "be brief", 0),
@@ -137,7 +138,7 @@ def variants(some: list[str], text: str, at: int) -> list[str]:
     ]  # fmt: skip
 
 
-@settings(max_examples=160)
+@settings(max_examples=examples(160))
 @given(st.lists(HANDLES, max_size=7), st.text(max_size=12), st.integers(0, 60))
 def test_whatever_a_model_answers(some: list[str], text: str, at: int) -> None:
     """Refused, or a forget of offered messages and their steps: nothing guarded, nothing unknown, caps, exact undo.

@@ -20,6 +20,7 @@ from ctxkit.search.recall import Hit, Search, chosen, states
 from ctxkit.store.scan import Scan
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, lines, message
+from tests.effort import examples
 from tests.formats.codex import logs as codex
 from tests.formats.pi import logs as pi
 from tests.shared import shared
@@ -157,7 +158,7 @@ TEXTS = st.lists(st.sampled_from([*NEEDLES, "x", "k", "S", "lorem "]), max_size=
 
 @given(contents=st.lists(TEXTS, min_size=1, max_size=6), text=st.sampled_from(NEEDLES), fold=st.booleans(),
        ascii_only=st.booleans(), glued=st.booleans())  # fmt: skip
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_bytes_first_changes_nothing(contents: list[str], text: str, fold: bool, ascii_only: bool, glued: bool) -> None:
     """The same hits as from decoding every message: quotes, escapes, other alphabets, two records on a line."""
     records: list[dict[str, Any]] = []

@@ -19,6 +19,7 @@ from ctxkit.errors import BadSnapshot, NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.snapshots.restore import is_own, loaded, steps_of, strange
 from ctxkit.snapshots.snapshot import keep
 from tests.cli.runner import FOREIGN, SMALL, lines, message
+from tests.effort import examples
 from tests.lawful import (
     COMMANDS,
     CONDENSE,
@@ -50,7 +51,7 @@ def texts(log: Log) -> list[Any]:
     return [record["content"] for record in keep(log, all=True).messages]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(conversations(), st.lists(WORK, max_size=4), st.lists(WORK, max_size=4), conversations(2))
 def test_replace_gives_exactly_the_snapshot(
     tmp_path_factory: pytest.TempPathFactory,
@@ -84,7 +85,7 @@ def test_replace_gives_exactly_the_snapshot(
         assert picture(target) == was
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(conversations(), st.lists(WORK, max_size=3), st.lists(WORK, max_size=3))
 def test_append_brings_what_is_missing(
     records: list[dict[str, Any]], before: list[Command], since: list[Command]

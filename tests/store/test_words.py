@@ -17,6 +17,7 @@ from ctxkit.formats.chat import content_of
 from ctxkit.store import words
 from ctxkit.store.words import NO_LOG, ODD, PLAIN, Words, available, looked_at
 from tests.core.text.test_search_pattern import records
+from tests.effort import examples
 
 pytestmark = pytest.mark.skipif(not available(), reason="this SQLite has no FTS5")
 
@@ -37,7 +38,7 @@ def test_words(raw: bytes, expected: bytes | None) -> None:
 
 
 @given(data=st.data(), raw=records(), ignore_case=st.booleans())
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 def test_no_text_is_without_its_words(data: st.DataObject, raw: bytes, ignore_case: bool) -> None:
     """Whatever a record holds, each stem of it stands in a word of its bytes."""
     said = [found.text for found in texts(content_of(loads(raw))) if found.text]

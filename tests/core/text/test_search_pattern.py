@@ -15,6 +15,7 @@ from ctxkit.core.text.message_words import texts
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import BadPattern, Usage
 from ctxkit.formats.chat import content_of
+from tests.effort import examples
 
 LETTERS = 'ab"\\/\n\té€😀kKiIſıİ u0041 -.e5{}:,\x7f\x01'
 
@@ -98,7 +99,7 @@ def records(draw: st.DrawFn) -> bytes:
 
 
 @given(data=st.data(), raw=records(), ignore_case=st.booleans())
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 def test_nothing_is_without_a_trace(data: st.DataObject, raw: bytes, ignore_case: bool) -> None:
     """Whatever stands in the decoded words has left a trace in the bytes, however it is spelled there."""
     words = [found.text for found in texts(content_of(loads(raw))) if found.text]

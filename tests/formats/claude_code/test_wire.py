@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ctxkit.core.messages import Call, Content, Repairs, Text
 from ctxkit.formats.claude_code.wire import handed, repair
+from tests.effort import examples
 from tests.formats.claude_code.logs import answered, assistant, call, content, context, log, other, read, result, user
 from tests.formats.claude_code.sessions import block_of
 
@@ -287,7 +288,7 @@ def rows_of(drawn: list[Any]) -> Rows:
     return rows
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(ROW, max_size=12), st.data())
 def test_whatever_the_log_says_the_request_is_valid(drawn: list[Any], data: st.DataObject) -> None:
     """Any rows, any subset of them: first a user, no empty message or text, each call answered next, ids used once."""
