@@ -105,12 +105,9 @@ edits *args:
 fuzz *args:
     python -m tests.fuzz --seconds 10 {{args}}
 
-# All of what the tests take a part of on a push, on a disk: every example, every call (an hour)
-whole-tests *args:
-    CTXKIT_TESTS=all python -m pytest -q {{args}}
-
-# The searches of a night, one after the other: all tests in full, fuzzing 60 s a format, kills, random ops, words, edits, trims (hours)
-night: whole-tests
+# The searches of a night, one after the other: all tests in full, fuzzing 60 s a format, kills, random ops, words (hours)
+night:
+    python -m pytest -q -n auto --whole
     python -m tests.fuzz --seconds 60
     python -m tests.kills
     python -m tests.killing

@@ -34,8 +34,6 @@ sys.dont_write_bytecode = False
 MEMORY = Path("/dev/shm")
 ROOM = 3 << 30
 """Bytes that must be free in memory, so that the tests have their files there: they leave less than a tenth."""
-if not effort.WHOLE and MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
-    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)  # a disk takes a hundred times as long to make a folder
 
 # Programs that tests start and end by a signal inherit what is ignored (`nohup pytest &`, some runners), and never end.
 # A handler of our own is not inherited: the tests go on ignoring it, programs have what the system does by itself.
@@ -68,9 +66,18 @@ class Named:
             self.screen.write_line(f"FAILED {report.nodeid} ({report.when}): {why}", red=True)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--whole`: what a push runs a part of is run whole."""
+    parser.addoption("--whole", action="store_true", help="all of every search (tests/effort.py), files on a disk")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers of xdist have no screen: their reports are said by the process that has one."""
+    """How much is run, where files go, and who says what failed: the process with a screen, not a worker of xdist."""
+    effort.WHOLE = config.getoption("whole")
+    roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
+    if roomy and not effort.WHOLE:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)  # a disk takes a hundred times as long to make a folder
     screen = config.pluginmanager.get_plugin("terminalreporter")
     if screen is not None:
         config.pluginmanager.register(Named(screen), "named")

@@ -5,14 +5,13 @@ The numbers of the whole search stand where it is; what a push runs of it is dec
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TypeVar
 
 Thing = TypeVar("Thing")
 
-WHOLE = os.environ.get("CTXKIT_TESTS") == "all"
-"""Whether all of every search is run, and on a disk: `CTXKIT_TESTS=all`."""
+WHOLE = False
+"""Whether all of every search is run, with files on a disk: `pytest --whole`, which sets it before tests are read."""
 PART = 6
 """A push runs one of so many examples of a search."""
 LEAST = 15

@@ -6,7 +6,6 @@ compared byte by byte, and which lines may have another link is counted from the
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -18,6 +17,7 @@ import pytest
 from ctxkit import CtxkitError, Log
 from ctxkit.core.names import Names
 from ctxkit.errors import ExitCode, NothingToSend
+from tests import effort
 from tests.lawful import ROOT, Command, opened, tried
 from tests.shared import SHARED
 from tests.whole import rows
@@ -50,10 +50,8 @@ BOUND = {"q27-unknown-model"}
 """Sessions of a model that binds its thinking: behind what went, a row has none. An alias is the newest model."""
 _THOUGHT = re.compile(rb'{"type":"thinking"[^{}]*},?')
 
-WHOLE = "CTXKIT_EACH" in os.environ
-"""Every message of big files, too: minutes."""
 FEW = 40
-"""Messages of a file up to which each is forgotten; of a longer one some, all over it."""
+"""Messages of a file up to which each is forgotten; of a longer one some, all over it, and all with `--whole`."""
 SESSION_KEYS = {"claude-code": {"sessionId"}, "codex": {"id", "session_id"}, "pi": {"id"}}
 LINKS = {
     "claude-code": re.compile(
@@ -151,7 +149,7 @@ def lines(name: str, raw: bytes) -> list[Line]:
 def chosen(log: Log) -> Iterator[int]:
     """The messages that are forgotten, one at a time: those of other branches, too."""
     total = len(log.messages)
-    step = 1 if WHOLE or total <= FEW else total // 10
+    step = 1 if effort.WHOLE or total <= FEW else total // 10
     return iter(range(1, total + 1, step))
 
 

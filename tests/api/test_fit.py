@@ -29,6 +29,7 @@ from ctxkit import (
     trim_conversation,
 )
 from ctxkit.errors import BadTools, NoSuchLog, Usage
+from tests import effort
 from tests.cli.runner import ctxkit, lines
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
 
@@ -378,8 +379,8 @@ ctxkit.estimate_tokens(["hi"])  # E: no messages
 
 
 @pytest.mark.parametrize("snippet", [
-    SNIPPET, pytest.param(PROVIDERS, marks=pytest.mark.slow)
-], ids=["ours", "providers"])  # fmt: skip
+    pytest.param(SNIPPET, id="ours"), *([pytest.param(PROVIDERS, id="providers")] if effort.WHOLE else [])
+])  # fmt: skip
 def test_types(tmp_path: Path, snippet: str) -> None:
     """A type checker knows what goes in and what comes out, of the providers' own types too: `py.typed` is there."""
     path = tmp_path / "snippet.py"
