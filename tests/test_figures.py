@@ -199,6 +199,23 @@ def test_an_export_of_what_little_is_left(path: Path) -> None:
         assert told is None or abs(told - used) <= max(2, NEAR * used), op
 
 
+STREAMED = transcripts("claude-code", under=900_000)
+"""Sessions of a program that notes replies while they stream: of some the newest count is of a few tokens."""
+
+
+@pytest.mark.skipif(not STREAMED, reason="the shared transcripts are not here")
+@pytest.mark.parametrize("path", STREAMED, ids=lambda path: path.name)
+def test_an_export_behind_a_reply_that_was_counted_while_it_streamed(path: Path) -> None:
+    """What it comes to is told by the whole session, so that the one that is left does not estimate it anew."""
+    log = Log.open(io.BytesIO(path.read_bytes()), env={})
+    try:
+        do(log, "compact", 0.0, 0.39)
+        told = exported(log)
+    except CtxkitError:
+        return
+    assert told is None or abs(told - (log.status().tokens.used or 0)) <= 2
+
+
 def least(log: Log, names: Sequence[int]) -> float:
     """The least that a context of these messages can hold, by the provider's own requests: what each had around its
     messages, and of what came since the last one that shrank what is kept between two of them.

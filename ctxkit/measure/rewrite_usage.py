@@ -18,6 +18,7 @@ from ctxkit.core.messages import Span
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.formats.base import Kept
 from ctxkit.formats.bodies import told
+from ctxkit.tokens.calibration import PARTIAL
 
 if TYPE_CHECKING:
     from ctxkit.logfile.open import OpenedLog
@@ -107,6 +108,8 @@ def _edits(
         counted = log.usage(context[start].n) if size.stands else None
         if counted is not None:
             reply = max(1, whole(counted.reply - size.thought)) if size.thought else counted.reply
+            if n == numbers[-1] and reply < PARTIAL * (after - request):  # counted while it streamed: its size, as told
+                reply = after - request
             now = counted._replace(request=max(1, request), reply=reply)
         again[had] = now
         if had != now:  # Codex's counts of replies that are gone stand behind the one that is left

@@ -134,6 +134,18 @@ def kinds_of_rows() -> None:
             )
 
 
+def open_calls() -> None:
+    """Print what Claude Code sends of a call without a result: in the middle of a session, and at its end."""
+    for name, last in (("p18-unanswered-mid", 2), ("p43-unanswered-mid-two-rows", 3)):
+        rows = (FIXTURES / f"truth-claude-code/{name}.jsonl").read_bytes().splitlines(keepends=True)
+        for version in AGENTS["claude-code"].versions:
+            installed = install(AGENTS["claude-code"], cache(), version)
+            for where, some in (("in the middle", rows), ("at the end", rows[:last])):
+                sent = resume(installed, b"".join(some))["messages"]
+                told = (_said(one) for one in sent[:-1] if one["role"] != "system")
+                print(f"{version} {name}, {where}: {' | '.join(told)}", flush=True)
+
+
 def _said(message: dict[str, Any]) -> str:
     """Whose a message is, and what stands in it."""
     content = message["content"]
@@ -211,6 +223,7 @@ def main() -> int:
     usage_beside_a_message()
     copies()
     kinds_of_rows()
+    open_calls()
     thinking_of_another_model()
     picture_in_a_failed_result()
     other_model()
