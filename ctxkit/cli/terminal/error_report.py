@@ -63,7 +63,8 @@ def _told(text: str, hint: str = "", *more: str) -> None:
 def usage(error: Any) -> int:
     """Render what the option parser found wrong."""
     near = _near(error)
-    text = " ".join(str(error.message if near else error.format_message()).split())
+    guessed = getattr(error, "possibilities", None)  # the parser's own words name them, alike or not
+    text = " ".join(str(error.message if guessed else error.format_message()).split())
     text = _NO_NUMBER.sub("is no whole number", _TOO_SMALL.sub(r"\1: it is at least \2", text[:1].lower() + text[1:]))
     path = getattr(getattr(error, "ctx", None), "command_path", "") or "ctxkit"
     meant = _usage_hint(error, text) or (f"{near[0]}? " if near else "")
