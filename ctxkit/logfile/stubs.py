@@ -1,8 +1,9 @@
 """Stubs: what an op puts in the place of a message's content, so that it says less and its pairs hold.
 
-A text, or parts, stand for the words of a message, or for what each of its results says; calls stay. Parts that are
-calls or results alone (`tool_use`, `tool_result`) stand for those of the same id; all else of the message stays, the
-keys of its record that are no words included (a time, an agent). A `LeftOut` names parts that are left out.
+A text, or parts, stand for the words of a message, or for what each of its results says; calls stay. Thinking among
+the parts goes out under the key that the message had it under. Parts that are calls or results alone (`tool_use`,
+`tool_result`) stand for those of the same id; all else of the message stays, the keys of its record that are no words
+included (a time, an agent). A `LeftOut` names parts that are left out.
 Used by `logfile/open.py` wherever a shortened message is read; `trim/shortening.py` makes them for a trim.
 """
 
