@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
 
 from ctxkit.cli.registry import COMMANDS
-from tests.test_architecture import MODULES, PACKAGE, dotted, ours, under
+from tests.test_architecture import MODULES, PACKAGE, dotted, ours, tree, under
 
 MAY_USE = {
     "cli.terminal": {"cli.terminal"},
@@ -36,3 +37,16 @@ def test_one_file_per_command() -> None:
     files = {path.stem for path in (PACKAGE / "cli" / "commands").glob("*.py")} - {"__init__"}
     assert files == set(COMMANDS)
     assert {Path(entry.module.replace(".", "/")).parent.name for entry in COMMANDS.values()} == {"commands"}
+
+
+def test_class_names() -> None:
+    """A public class of the command line has a name that no other class of the package has."""
+    named = [
+        (node.name, dotted(path))
+        for path in MODULES
+        for node in tree(path).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    own = {name for name, module in named if under(module, "cli")}
+    assert sorted(one for one in named if one[0] in own and not under(one[1], "cli")) == []
+    assert len(own) == sum(under(module, "cli") for _, module in named)
