@@ -22,7 +22,7 @@ LINES = "\n".join(f"line {n} of cart_{n % 7}.py says nothing new" for n in range
 LONG = f"{LINES}\nERROR: the port 8080 is taken, see /etc/shop/ports.yaml\n{LINES[::-1]}"
 
 
-@pytest.mark.parametrize("tokens", [30, 100, 500, 2000, 5000])
+@pytest.mark.parametrize("tokens", [48, 100, 500, 2000, 5000])
 def test_full_and_no_more(tokens: int) -> None:
     """The head and the tail, to the letter, and nearly all of the tokens used."""
     made = abridged(LONG, tokens, count)
@@ -30,6 +30,14 @@ def test_full_and_no_more(tokens: int) -> None:
     head, _, rest = made.partition("\n[shortened: ")
     assert head and LONG.startswith(head) and LONG.endswith(rest.rpartition(GAP)[2].strip("\n"))
     assert "characters are left out" in rest
+
+
+@pytest.mark.parametrize("tokens", [6, 24, 30, 47])
+def test_a_few_tokens_are_the_beginning(tokens: int) -> None:
+    """The line that says how much is left out would take most of them."""
+    made = abridged(LONG, tokens, count)
+    assert made is not None and 0.8 * tokens < count([made])[0] <= tokens
+    assert made.endswith(" […]") and LONG.startswith(made.removesuffix(" […]"))
 
 
 def test_the_lines_that_keep_most() -> None:
