@@ -220,7 +220,7 @@ def _wire(name: ItemName, item: Item) -> str:
 def _notes(state: State, plan: Leaving) -> list[str]:
     notes = []
     if plan.closed:
-        notes.append(f"taken along, a step is never split: {state.brief(plan.closed)}")
+        notes.append(f"also taken, since a call and its result stay together: {state.brief(plan.closed)}")
     if plan.skipped:
         notes.append(f"skipped, protected: {state.brief(plan.skipped)} (--include-protected takes them)")
     return notes

@@ -41,4 +41,4 @@ def unprotect(state: State, at: At, chosen: Names, *, force: bool = False) -> De
 
 
 def _closed(state: State, added: Names) -> list[str]:
-    return [f"taken along, a step is never split: {state.say(added)}"] if added else []
+    return [f"also taken, since a call and its result stay together: {state.say(added)}"] if added else []

@@ -34,7 +34,7 @@ def recall(state: State, at: At, chosen: Names, lens: Lens, *, named: bool = Tru
         raise _refusal(state, lens, names, behind, away)
     notes = []
     if closed := (back - chosen):
-        notes.append(f"taken along, a step is never split: {state.brief(closed)}")
+        notes.append(f"also taken, since a call and its result stay together: {state.brief(closed)}")
     if stopped:
         notes.append(f"left out, {_why(state, behind)}")
     if away:

@@ -133,7 +133,7 @@ def preview(log: Log, op: Forget) -> Iterator[list[str | Styled]]:
     if first is not None:
         lost = round(sum(measuring.each([name for name in shown[first:] if name not in forget_options])))
         where = state.label(shown[first])
-        yield [f"first change at message {where}: {max(0, lost):,} cached tokens behind it are lost"]
+        yield [f"prompt cache: valid before message {where}; {max(0, lost):,} tokens behind it are sent uncached once"]
 
 
 def preview_parts(log: Log, op: Forget) -> Iterator[list[str | Styled]]:

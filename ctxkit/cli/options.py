@@ -127,7 +127,7 @@ class Selecting:
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="About it as this model says, openai/gpt-...: a request.")
     ] = None
-    invert: Annotated[bool, typer.Option("--invert", help="The others.")] = False
+    invert: Annotated[bool, typer.Option("--invert", help="All except the chosen.")] = False
 
 
 def _parameter(bundle: type) -> str:

@@ -111,7 +111,7 @@ def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, 
     if asked.force or asked.is_bare:
         cool(log, asked, wish)
     if asked.is_bare and context_limit(log).tokens is None:
-        text = "no limit is known, so neither is whether the context is full: nothing was changed"
+        text = "the model's limit is not known, so whether the context is full cannot be told: nothing was changed"
         raise BadConfig(text, "--target 30% (or --budget N) compacts anyway; `limit` or `model` in the config")
     base = whole(log)
     log.tell(_as_it_is(base))  # whether or not anything comes of it
@@ -263,7 +263,8 @@ def _not_full(log: CommittingLog, base: Trimming, limit: int) -> str | None:
         return None
     share = _percent(base.total, limit)
     full = f"{base.total:,} of {limit:,} tokens ({base.measured.counter}), {share:g} %"
-    return f"{full}: below the threshold of {threshold:g} %, nothing was changed (--target, --budget, --force)."
+    below = f"below the threshold of {threshold:g} %: nothing was changed"
+    return f"{full}: {below} (--target, --budget or --force compacts all the same)."
 
 
 def _too_few(found: Condensing) -> str:
@@ -300,7 +301,8 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
     if first is not None:
         lost = sum(found.base.tokens[name] for name in found.base.shown[first:] if name not in changed)
         where = state.label(found.base.shown[first])
-        notes.append(f"first change at message {where}: {max(0, lost):,} cached tokens behind it are lost")
+        sent = f"{max(0, lost):,} tokens behind it are sent uncached once"
+        notes.append(f"prompt cache: valid before message {where}; {sent}")
     return notes
 
 

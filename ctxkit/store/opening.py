@@ -82,7 +82,8 @@ def cannot_open(path: Path, error: OSError) -> CtxkitError:
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         if path.is_symlink():
             return NoSuchLog(f"{path}: no such log: it is a link to {os.readlink(path)}, which is not there")
-        return NoSuchLog(f"{path}: no such log", f"ctxkit init {path}")
+        hint = f"ctxkit sessions FOLDER lists the logs below a folder; ctxkit init {path} starts one"
+        return NoSuchLog(f"{path}: no such log", hint)
     if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
         return NoSuchLog(f"{path}: no such log: {reason.lower()}")
     if error.errno == errno.ENXIO:  # a socket, or a device without a driver

@@ -377,7 +377,8 @@ def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
     if lost is None:
         said = f"{total:,} of {found.budget:,} tokens ({counter}): it fits, nothing was changed."
         return Decision(None, said, found.notes())
-    note = f"first change at message {found.state.label(lost[0])}: {max(0, lost[1]):,} cached tokens behind it are lost"
+    sent = f"{max(0, lost[1]):,} tokens behind it are sent uncached once"
+    note = f"prompt cache: valid before message {found.state.label(lost[0])}; {sent}"
     parts = [f"{len(made.dropped)} dropped"] * bool(made.dropped) + [f"{len(made.stubs)} shortened"] * bool(made.stubs)
     parts += pictures
     said = f"Trimmed ({total:,} → {found.after(made):,} tokens, {counter}): {', '.join(parts)}."
@@ -423,10 +424,10 @@ def _too_large(found: Trimming) -> str:
     for place, unit in enumerate(found.units):
         if unit.rank in sizes:  # a long first message counts as it would be shortened
             sizes[unit.rank] += unit.tokens - sum(cut.saves for cut in found._shortening.large(place))
-    parts = [f"{ROOM[rank]} {size:,}" for rank, size in sizes.items() if size]
+    parts = [f"{ROOM[rank]} ({size:,} tokens)" for rank, size in sizes.items() if size]
     if found.fixed:
-        parts.append(f"what is sent besides messages {found.fixed:,}")
+        parts.append(f"what is sent besides messages ({found.fixed:,} tokens)")
     if not any(sizes.values()):
-        parts.append(f"what would go last {min((unit.tokens for unit in found.units), default=0):,}")
+        parts.append(f"what would go last ({min((unit.tokens for unit in found.units), default=0):,} tokens)")
     whole = f"{found.total:,} tokens do not fit into {found.budget:,}"
-    return f"{whole}, as trim leaves these alone: {', '.join(parts)}: nothing was changed"
+    return f"{whole}: trim leaves alone {', '.join(parts)}: nothing was changed"

@@ -64,7 +64,7 @@ def test_a_preview_takes_steps_whole(log: Log) -> None:
     """And says so."""
     found = filter_context(log, {"action": "preview", "mode": "forget", "tool_name": "Re*", "role": "tool"})
     assert [(one["id"], one["role"]) for one in found["matching_messages"]] == [("3", "assistant"), ("4", "tool")]
-    assert found["notes"] == ["taken along, a step is never split: 3"]
+    assert found["notes"] == ["also taken, since a call and its result stay together: 3"]
 
 
 def test_a_preview_of_a_remember(log: Log) -> None:

@@ -229,7 +229,8 @@ def test_with_dash() -> None:
 def test_a_misspelt_file_is_no_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that looks like a file gets the other advice."""
     monkeypatch.chdir(tmp_path)
-    assert ctxkit("mark", "caht.jsonl", "a").err.splitlines()[-1] == "hint: ctxkit init caht.jsonl"
+    hint = ctxkit("mark", "caht.jsonl", "a").err.splitlines()[-1]
+    assert hint == "hint: ctxkit sessions FOLDER lists the logs below a folder; ctxkit init caht.jsonl starts one"
 
 
 def test_sidecar_for_a_stream(tmp_path: Path) -> None:

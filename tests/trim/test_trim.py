@@ -123,7 +123,8 @@ def test_what_cannot_fit() -> None:
     """Protected messages are never given up."""
     log = opened(run())
     log.protect("3-30")
-    with pytest.raises(DoesNotFit, match="leaves these alone: the system prompt 9, protected messages 21,570: nothing"):
+    words = "leaves alone the system prompt .9 tokens., protected messages .21,570 tokens.: nothing"
+    with pytest.raises(DoesNotFit, match=words):
         log.trim(500)
     with pytest.raises(BadConfig, match="no limit is known"):
         log.trim()
@@ -178,7 +179,8 @@ def test_what_it_costs_in_cached_prefix(overflow: str | None) -> None:
     changed = {*map(int, op["stubs"]), *Names.parse(op.get("ids", "")).numbers}
     scale = 61040 / before if overflow else 1
     lost = scale * sum(size for n, size in sizes.items() if n > min(changed) and n not in changed)
-    told = re.fullmatch(r"first change at message (\d+): ([\d,]+) cached tokens behind it are lost", log.notes[-1])
+    words = r"prompt cache: valid before message (\d+); ([\d,]+) tokens behind it are sent uncached once"
+    told = re.fullmatch(words, log.notes[-1])
     assert told is not None and int(told[1]) == min(changed) and abs(int(told[2].replace(",", "")) - lost) <= len(sizes)
 
 

@@ -140,7 +140,7 @@ def _opened(log: str, reading: Reading) -> Log:
     try:
         return opened(log, reading, command="add")
     except NoSuchLog as error:
-        if error.hint.startswith("ctxkit init"):
+        if "; ctxkit init" in error.hint:
             raise NoSuchLog(error.message, f"ctxkit add --create {log} …, or ctxkit init {log}") from error
         raise
 

@@ -63,7 +63,7 @@ def test_words(log: Path) -> None:
     """What it came to, by which counter and strategy, what it costs; undo brings all back."""
     ran = good("compact", log, "--target", "30%")
     assert ran.out == b"" and ran.err.splitlines()[0].startswith("extract: 30 messages (3-32) told in ")
-    assert "first change at message 3: " in ran.err
+    assert "prompt cache: valid before message 3; " in ran.err
     op = ops(log)[-1]
     before, after = op["before"]["tokens"], op["after"]["tokens"]
     less = round(100 * (before - after) / before)
@@ -150,7 +150,7 @@ def test_bare(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ctxkit("compact", log).code == 78
     monkeypatch.setenv("CTXKIT_LIMIT", "100000")
     ran = good("compact", log)
-    assert "below the threshold of 80 %, nothing was changed" in ran.err and ops(log) == []
+    assert "below the threshold of 80 %: nothing was changed" in ran.err and ops(log) == []
     assert good("compact", "-", stdin=log.read_bytes()).out == log.read_bytes()
     monkeypatch.setenv("CTXKIT_LIMIT", "35000")
     good("compact", log)

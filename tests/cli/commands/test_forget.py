@@ -13,7 +13,8 @@ def test_words(tmp_path: Path) -> None:
     """What left, and how many; the step of a call goes with it, and that is said."""
     path = small(tmp_path)
     ran = good("forget", path, "3")
-    assert (ran.out, ran.err) == (b"", "taken along, a step is never split: 4\nForgot 3-4 (2 messages).\n")
+    also = "also taken, since a call and its result stay together: 4\n"
+    assert (ran.out, ran.err) == (b"", f"{also}Forgot 3-4 (2 messages).\n")
     assert ops(path)[0]["ids"] == "3-4" and ops(path)[0]["closed"] == "4"
     assert path.read_bytes().startswith(SMALL)
 

@@ -16,7 +16,7 @@ def test_words(tmp_path: Path) -> None:
     """Steps whole; the context shows a lock."""
     path = small(tmp_path)
     ran = good("protect", path, "4")
-    assert ran.err == "taken along, a step is never split: 3\nProtected 3-4.\n"
+    assert ran.err == "also taken, since a call and its result stay together: 3\nProtected 3-4.\n"
     assert ops(path)[0]["ids"] == "3-4" and locked(path) == [1, 3, 4]
     assert good("show", path, "3", "--oneline").text.count("🔒") == 1
 
