@@ -20,7 +20,7 @@ from ctxkit.logfile.parameters import Parameters, parameters
 def show(log: Log, wanted: Selection, assembling: tuple[bool, str | None], *, json: bool) -> str:
     """Explains all of `log`, or what is `wanted` of all, in the context or not; the closing line.
 
-    Raises what selecting raises. `assembling`: as `cli.run.assembly_of` gives it.
+    Raises what selecting raises. `assembling`: as `log_access.assembly_of` gives it.
     """
     chosen = None if wanted.empty else log.select(wanted, everything(log))
     assembly, status = assembling
