@@ -77,6 +77,21 @@ smoke:
 ci:
     bash .ci/run
 
+# That, and what is too large for every push: real agents, all kills, the wheel; an hour at most, installs what it needs
+full:
+    bash .ci/full
+
+# Kills, failing calls and many processes at once, whole and on a disk (an hour at most)
+torture:
+    python -m pytest -q -n auto -m torture --whole
+    python -m tests.kills
+    python -m tests.killing
+    python -m tests.chains
+
+# The tests for every few minutes: no program is started, no real session is read, no example is drawn
+quick *args:
+    python -m pytest -q -m quick {{args}}
+
 # The real agents as judges: each resumes session files, and what it sends is compared with ctxkit's context (Linux, npm)
 resume *args:
     python -m tests.resume {{args}}

@@ -62,8 +62,7 @@ class Named:
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
             why = (crash.message if crash else str(report.longrepr)).strip().split("\n")[0]
-            self.screen.ensure_newline()
-            self.screen.write_line(f"FAILED {report.nodeid} ({report.when}): {why}", red=True)
+            self.screen.write_line(f"\nFAILED {report.nodeid} ({report.when}): {why}", red=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -134,6 +133,33 @@ def bounded() -> Iterator[None]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No append waits for a torn record to come to its end, which none does that a test wrote, but where it says so."""
     monkeypatch.setattr(append, "PATIENCE", 0)
+
+
+HEAVY = {
+    "subprocess",
+    "multiprocessing",
+    "shared",
+    "SHARED",
+    "transcripts",
+    "on_pty",
+    "all_on_pty",
+    "slices",
+    "Command",
+}
+"""What a test file holds that starts programs, reads real sessions or draws sequences of ops."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`-m quick`: the tests for every few minutes; of what draws no examples, in files that hold nothing `HEAVY`."""
+    for item in items:
+        function = item.obj if isinstance(item, pytest.Function) else None
+        heavy = function is None or hasattr(function, "is_hypothesis_test") or HEAVY & vars(item.module).keys()
+        if (
+            not heavy
+            and item.path.parent.name not in ("tests", "docs", "cli", "bench", "damage")
+            and not list(item.iter_markers("slow"))
+        ):
+            item.add_marker("quick")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

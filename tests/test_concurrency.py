@@ -17,6 +17,8 @@ from ctxkit.errors import UpdatedElsewhere
 from tests.effort import part
 from tests.lawful import ROOT, as_bytes, findings, ops
 
+pytestmark = pytest.mark.torture
+
 WRITERS, READERS, HANG = 8, 4, 300
 MARKED = 4
 """One of so many appends is a mark, the others are messages: replay takes longer with every op."""

@@ -26,6 +26,8 @@ from tests.effort import one_of
 from tests.faults import FAULTS, Record, Tally, run_matrix
 from tests.lawful import NOW, ROOT
 
+pytestmark = pytest.mark.torture
+
 OP = "c0ffee000001"
 WORDS = "words that nobody else says"
 NATIVE = lines("1 system | 2 user | 3 call=x,y | 4 result=x | 5 result=y | 6-10")

@@ -14,6 +14,8 @@ from ctxkit.snapshots import checkpoints
 from ctxkit.store import atomic
 from tests.kills import CASES, KILL, Tally, matrix, table
 
+pytestmark = pytest.mark.torture
+
 EVERY = 101
 """Of some 500 points a command."""
 

@@ -20,7 +20,7 @@ from ctxkit.formats.base import Written
 from ctxkit.measure.count import Counting
 from ctxkit.trim.trim import Asked
 from tests.cli.runner import ctxkit, good, lines
-from tests.effort import examples
+from tests.effort import examples, one_of
 from tests.lawful import as_bytes, conversations
 from tests.shared import transcripts
 from tests.test_counted import steps
@@ -67,7 +67,7 @@ def test_every_budget(tmp_path: Path, to: str, raw: bytes) -> None:
     (folder / "rules.md").write_text("Rules. " * 30)
     (folder / "ctxkit.toml").write_text("overhead = 40\n" + ASSEMBLY)
     fitted = 0
-    for budget in (*range(100, 900, 90), 1200, 1600, 2400, 5000):
+    for budget in (*range(100, 900, 90 * one_of(2)), 1200, 1600, 2400, 5000):
         log = Log.open(path, env={})
         try:
             _, made = within(log, Asked(budget, assembly=to in REQUESTS), writer(to))
@@ -78,7 +78,7 @@ def test_every_budget(tmp_path: Path, to: str, raw: bytes) -> None:
         used = Log.open(out, env={"CTXKIT_MODEL": "unknown"}).status().tokens.used
         assert used is not None and used <= budget - 40, (to, budget)
         fitted += 1
-    assert fitted >= 6
+    assert fitted >= 5
 
 
 def test_it_keeps_what_it_can(tmp_path: Path) -> None:

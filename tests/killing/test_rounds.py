@@ -16,6 +16,8 @@ from tests.killing.__main__ import figures, rate
 from tests.killing.rounds import Place, play
 from tests.killing.writer import rows, whole
 
+pytestmark = pytest.mark.torture
+
 ROUNDS = 12
 
 

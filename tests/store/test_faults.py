@@ -15,6 +15,8 @@ from ctxkit.store.source import open_log
 from tests.effort import one_of
 from tests.faults import Record, run_matrix, table
 
+pytestmark = pytest.mark.torture
+
 EVERY = 3
 """Of some hundred points of each start, evenly over calls and faults; all of them at night."""
 LINE = b'{"ctxkit":"mark","v":1,"id":"b0123456789a","label":"a label of some length"}'

@@ -1,0 +1,42 @@
+"""What runs on a push and what runs whole: scripts that bash can read, modules that are there, limits that add up."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import effort
+
+ROOT = Path(__file__).resolve().parents[1]
+FULL = (ROOT / ".ci/full").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["run", "full"])
+def test_bash_reads_it(name: str) -> None:
+    """No error of syntax waits for a night."""
+    subprocess.run(["bash", "-n", str(ROOT / ".ci" / name)], check=True, timeout=60)
+
+
+def test_the_steps_of_the_full_run() -> None:
+    """Each has a limit, an hour in all at most, and each module and script is there."""
+    assert sum(map(int, re.findall(r"^\s*step (\d+) ", FULL, re.M))) <= 60
+    modules = re.findall(r"-m (tests\.[a-z.]+)", FULL)
+    assert {"tests.killing", "tests.fuzz", "tests.resume"} <= set(modules)
+    for module in modules:
+        place = ROOT / module.replace(".", "/")
+        assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
+    assert "tests/smoke.sh" in FULL and (ROOT / "tests/smoke.sh").is_file() and ".ci/run" in FULL
+
+
+def test_a_push_runs_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of examples, of other things and of every so many points; `--whole` runs all of each."""
+    monkeypatch.setattr(effort, "WHOLE", False)
+    assert [effort.examples(n) for n in (10, 60, 6000)] == [10, effort.LEAST, 6000 // effort.PART]
+    assert (effort.part(200), effort.part(1), effort.one_of(7)) == (200 // effort.PART, 1, 7)
+    pieces = [effort.some(range(10), 3, case) for case in range(3)]
+    assert sorted(n for piece in pieces for n in piece) == [*range(10)]
+    monkeypatch.setattr(effort, "WHOLE", True)
+    assert (effort.examples(60), effort.part(200), effort.one_of(7), len(effort.some("abc", 3))) == (60, 200, 1, 3)
