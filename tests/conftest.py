@@ -149,16 +149,15 @@ HEAVY = {
 """What a test file holds that starts programs, reads real sessions or draws sequences of ops."""
 
 
+ROOMS = {"core", "formats", "content"}
+"""Folders of tests/ whose tests take milliseconds."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`-m quick`: the tests for every few minutes; of what draws no examples, in files that hold nothing `HEAVY`."""
+    """`-m quick`: of some rooms, what draws no examples, in files that hold nothing `HEAVY`."""
     for item in items:
-        function = item.obj if isinstance(item, pytest.Function) else None
-        heavy = function is None or hasattr(function, "is_hypothesis_test") or HEAVY & vars(item.module).keys()
-        if (
-            not heavy
-            and item.path.parent.name not in ("tests", "docs", "cli", "bench", "damage")
-            and not list(item.iter_markers("slow"))
-        ):
+        heavy = hasattr(getattr(item, "obj", None), "is_hypothesis_test") or item.get_closest_marker("slow")
+        if ROOMS & set(item.path.parts) and not heavy and not HEAVY & vars(getattr(item, "module", item)).keys():
             item.add_marker("quick")
 
 

@@ -165,6 +165,7 @@ def test_undone_in_any_order(seed: int) -> None:
     walked(log)
 
 
+@pytest.mark.slow
 def test_an_undo_goes_back_no_further_than_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of ops, and each undo plays a few of them again."""
     log = opened(as_bytes([{"role": "user", "content": "x"} for _ in range(300)]))
