@@ -127,8 +127,10 @@ def _cut(messages: Mapping[Name, Content], leaves: Sequence[_Leaf], length: floa
     said: dict[Name, Said] = {}
     for leaf in leaves:
         allowed = max(length, leaf.least)
+        if leaf.tokens <= allowed:  # it may have none, where the requests around it did not grow
+            continue
         brief = abridged(leaf.text, int(allowed * leaf.base / leaf.tokens), count, leaf.kind)
-        if leaf.tokens > allowed and brief is not None:
+        if brief is not None:
             said.setdefault(leaf.name, {})[leaf.place, leaf.turn] = brief
     return {name: _stub(messages[name], texts) for name, texts in said.items()}
 
