@@ -160,3 +160,7 @@ remedies *args:
 # Changes of op lines tried and seen, older logs read as before, all pairs of commands between two clients (minutes)
 chain:
     python -m tests.chains
+
+# Where a command lives, from its arguments to its tests: `just where rewind`
+where *names:
+    python -m tests.where {{names}}
