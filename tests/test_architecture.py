@@ -124,6 +124,7 @@ def floor(module: str) -> int:
     return next(height for height, rooms in enumerate(FLOORS) if room(module) in rooms)
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """Which modules of ctxkit each module imports: at its top, inside functions, for types alone."""
     known = {dotted(path) for path in MODULES}
@@ -261,6 +262,22 @@ def test_banned_names() -> None:
                 assert not {word.lower() for word in re.findall(r"[A-Z][a-z]*", node.name)} & BANNED, node.name
 
 
+ROWS_OF = {"BlockHead", "MessageHead"}
+"""Names that the rows of more than one format have."""
+
+
+def test_public_classes_have_names_of_their_own() -> None:
+    """A public class name is one class in the whole package, so that a search for it finds that class."""
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(dotted(path))
+    doubled = {name: modules for name, modules in found.items() if len(modules) > 1}
+    assert {name: modules for name, modules in doubled.items() if name not in ROWS_OF} == {}
+    assert doubled.keys() >= ROWS_OF, "a name that is one class is not exempt"
+
+
 def project() -> dict[str, object]:
     """pyproject.toml."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -309,6 +326,20 @@ def test_contributing_names_what_exists() -> None:
     assert {"test", "check", "docs", "bench", "smoke"} <= set(re.findall(r"\bjust (\w+)", text))
     for path in re.findall(r"`((?:ctxkit|tests|fixtures|docs|\.ci)/[\w./-]*)`", text):
         assert (ROOT / path).exists(), path
+
+
+def test_answers_are_there() -> None:
+    """Each `file::symbol` of docs/contributing.md is defined in that file."""
+    text = (ROOT / "docs/contributing.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(ctxkit/[\w/]+\.py)::([\w.]+)`", text)
+    assert len(named) >= 11
+    for file, symbol in named:
+        body: list[ast.stmt] = tree(ROOT / file).body
+        for name in symbol.split("."):
+            kinds = (ast.FunctionDef, ast.ClassDef)
+            found = next((node for node in body if isinstance(node, kinds) and node.name == name), None)
+            assert found is not None, f"{file}::{symbol}"
+            body = found.body
 
 
 def test_readme_has_the_two_commands() -> None:

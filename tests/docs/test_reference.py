@@ -20,6 +20,7 @@ from ctxkit.store.config import PREFIX
 from ctxkit.store.keys import KEYS, Key
 from tests.docs.pages import DOCS, ROOT, plain, settle, with_part
 from tests.programs import ALL
+from tests.test_architecture import FLOORS
 
 PACKAGE = ROOT / "ctxkit"
 TRUST = {
@@ -226,9 +227,27 @@ def modules() -> str:
 
 
 def test_modules(update: bool) -> None:
-    """Every module stands on the page of the architecture."""
-    page = DOCS / "architecture.md"
+    """Every module stands on its page."""
+    page = DOCS / "modules.md"
     settle(page, with_part(page.read_text(encoding="utf-8"), "modules", modules()), update=update)
+
+
+def rooms() -> str:
+    """Every room with the first line of its docstring, the highest floor first."""
+    lines = ["| floor | room | what lives there |", "|---|---|---|"]
+    for height, names in reversed(list(enumerate(FLOORS))):
+        for name in names:
+            path = PACKAGE / name / "__init__.py"
+            path = path if path.exists() else PACKAGE / f"{name}.py"
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+            lines.append(f"| {height} | `{name}` | {str(text).splitlines()[0]} |")
+    return "\n".join(lines)
+
+
+def test_rooms(update: bool) -> None:
+    """Every room stands on the page of the architecture."""
+    page = DOCS / "architecture.md"
+    settle(page, with_part(page.read_text(encoding="utf-8"), "rooms", rooms()), update=update)
 
 
 def formats() -> str:
