@@ -1,4 +1,4 @@
-"""Fitting: messages that a program holds, counted, and cut to fit a budget; the Python API beside `Log`.
+"""Messages that a program holds, counted, and cut to fit a budget; the Python API beside `Log`.
 
 `api/in_memory.py` makes a log of them, `trim/trim.py` decides as it does for `ctxkit trim`; here the decision is
 carried out on the messages themselves: what stays is what came in, what is shortened is a copy in the same form.

@@ -1,4 +1,4 @@
-"""Given: messages that a program holds, read as a log in memory, so that all that works on logs works on them.
+"""Messages that a program holds, read as a log in memory, so that all that works on logs works on them.
 
 Pipeline: a list of dicts -> JSON lines -> `logfile/read.py`, as a log on standard input -> `api/fit.py`,
 `api/prompt.py`. Which message came from which dict is kept, so that what goes back are the very dicts that came.

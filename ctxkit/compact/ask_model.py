@@ -1,4 +1,4 @@
-"""Asking: a part of a log's context told by a model: cut to what the model takes, asked chunk by chunk, within a time.
+"""A part of a log's context told by a model: cut to what the model takes, asked chunk by chunk, within a time.
 
 `compact/plan.py` asks for the story of what a compact replaces, `snapshots/snapshot.py` for the few sentences of a
 snapshot. `llm/client.py` does the asking, `compact/prompt.py` says what is sent and what of an answer is taken.

@@ -1,4 +1,4 @@
-"""Wording: the text of a summary, from what was taken: what is looked up first, then the messages in order. Pure.
+"""The text of a summary, from what was taken: what is looked up first, then the messages in order. Pure.
 
 Every line or heading names its message, so that `why N` and `recall` lead back to the whole.
 """

@@ -1,4 +1,4 @@
-"""Masking: the results of a log that a compact may replace by a line each, with what that saves.
+"""The results of a log that a compact may replace by a line each, with what that saves.
 
 `compact/plan.py` names the messages, `compact/mask.py` takes as many of these as it needs.
 """

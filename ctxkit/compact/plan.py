@@ -1,4 +1,4 @@
-"""Condensing: a log's context with a part of it replaced by a summary, measured; the plan that a compact carries out.
+"""The plan of a compact: a log's context with a part of it replaced by a summary, measured.
 
 `trim/ranking.py` makes units of the context, `candidates.py` says which may go, `extract.py` and its neighbours in
 which words they are told; this measures, asks for words that fit, and looks at what comes of it. Summaries are made of

@@ -1,4 +1,4 @@
-"""Retelling: a summary that `compact` made, made again without what is forgotten since, from the original messages.
+"""A summary that `compact` made, made again without what is forgotten since, from the original messages.
 
 `changes/forget.py` asks for it, where a summary tells some of what leaves; the words go into the op of the forget.
 """

@@ -1,4 +1,4 @@
-"""Worth: what it is worth to keep a line: the items and facts in it, and how likely its words are written again. Pure.
+"""What it is worth to keep a line: the items and facts in it, and how likely its words are written again. Pure.
 
 All in shares: of the items that are probably needed, of the facts of each class, of the lines that are probably written
 again; so a class of few facts is not lost beside one of many. The figures were fitted on one half of the benchmark's

@@ -1,4 +1,4 @@
-"""Fragments: pieces cut into what a summary can take or leave: a line, or a sentence of a long one. Pure.
+"""Pieces cut into what a summary can take or leave: a line, or a sentence of a long one. Pure.
 
 A line that stands several times is one fragment, where it stands last. Each knows what it keeps: items, and facts by
 class as `content/facts.py` counts them. Of so many lines that no summary holds them, those are held that are worth

@@ -1,4 +1,4 @@
-"""Abridging: messages made shorter where they stand, to so many tokens, as stubs of an op.
+"""Messages made shorter where they stand, to so many tokens, as stubs of an op.
 
 `compact/plan.py` asks for it where no summary may stand for a message, or none is as long as what was asked for.
 Thinking goes first; then the longest texts of the messages are cut to one length: words, what results say, what calls

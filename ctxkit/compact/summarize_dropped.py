@@ -1,4 +1,4 @@
-"""Telling: what a trim drops is told by a summary (the config's `trim.summarize`), where one fits beside what stays.
+"""A summary of what a trim drops (the config's `trim.summarize`), where one fits beside what stays.
 
 `Log` hands it to `trim/trim.py`. What is appended then is a compact that fits the budget: its summary stands where the
 first message that was dropped stood, and is told again, or goes, when what it tells is forgotten.

@@ -1,4 +1,4 @@
-"""Items: what work on code refers to again by its exact name, found by pattern. Pure.
+"""What work on code refers to again by its exact name, found by pattern. Pure.
 
 Paths, commands, URLs, numbers that name something, errors, identifiers. A summary that keeps those that are needed
 later keeps the work going; the benchmark counts them.

@@ -1,4 +1,4 @@
-"""Source: what a message says as pieces of text, each with who says it. What compaction reads, and its benchmark. Pure.
+"""What a message says as pieces of text, each with who says it. What compaction reads, and its benchmark. Pure.
 
 Thinking is left out: providers hide it, bind it to its message, or take it for gone. A call's arguments are pieces of
 their own, as they are and not as JSON, so that a line of an edit is the line of the file.

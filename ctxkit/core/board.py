@@ -1,4 +1,4 @@
-"""Effects: the board on which `replay` plays the ops that count, and the values that lie on it.
+"""The board on which `replay` plays the ops that count, and the values that lie on it.
 
 Pipeline: `replay` -> `Board`, part of `State`. A replay takes nothing on the board back: an op that was undone, by an
 undo or by a rewind, is not played in the first place. Only `walk`, which looks at every op, keeps a journal of what

@@ -1,4 +1,4 @@
-"""Kept: a context as a snapshot holds it, and how its damage shows.
+"""A context as a snapshot holds it, and how its damage shows.
 
 Pipeline: `snapshots/snapshot.py` makes one of a log's context, `store/snapshots.py` writes and reads its file,
 `snapshots/restore_rules.py` decides from it. The head says all that a list needs; the messages are chat records, and

@@ -1,4 +1,4 @@
-"""Standing: for every message one word that says whether it is in the context, and if not, what took it out first.
+"""For every message one word that says whether it is in the context, and if not, what took it out first.
 
 Used by `status` (how many of each), `recall` (the state of a hit) and `show --explain`; `reasons` has the whole story
 of one message. Reads a `State` through a `Lens`.

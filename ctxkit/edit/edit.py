@@ -1,4 +1,4 @@
-"""Editing: a log's messages as a draft for an editor, and the draft that comes back as one op.
+"""A log's messages as a draft for an editor, and the draft that comes back as one op.
 
 Pipeline: log -> `Editing.text` -> an editor -> `Editing.decide` -> `Log.commit`. What a draft is, `edit/draft.py`
 says; here its blocks are read from the log, and literals made of what was changed.

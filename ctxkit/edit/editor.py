@@ -1,4 +1,4 @@
-"""Drafting: a draft goes to an editor and comes back, again where it has mistakes, and is kept until its op is durable.
+"""A draft goes to an editor and comes back, again where it has mistakes, and is kept until its op is durable.
 
 Pipeline: `Editing` (what a draft is of) -> `store/drafts.py` -> the caller's editor -> `Log.commit`.
 """

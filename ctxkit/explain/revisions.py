@@ -1,4 +1,4 @@
-"""Sides: the states that `diff` compares, and how people name them: an op, a mark, now, a snapshot.
+"""The states that `diff` compares, and how people name them: an op, a mark, now, a snapshot.
 
 Used by `comparing`; a `Side` is a log at some point, seen through its agent, thread and windows. A snapshot of the log
 is what its context would be after `restore --replace`; one of another log is a log of its own.

@@ -1,4 +1,4 @@
-"""Emitting: an export that fits a budget as it is written, as a whole.
+"""An export that fits a budget as it is written, as a whole.
 
 `Log.fit` makes the context fit. What is written of it may be more: results that stand for missing ones, messages that
 are divided, rows that a program wants; and no provider has counted it. So it is read again as any file is, counted by

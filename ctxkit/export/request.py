@@ -1,4 +1,4 @@
-"""Export: a context as the messages of a provider's request, or as chat lines.
+"""A context as the messages of a provider's request, or as chat lines.
 
 Pipeline: context -> contents (read again from the file) -> the log's own program's repairs, where it has them -> the
 target's writer. What is emitted is valid for the target, whatever the ops did.

@@ -1,4 +1,4 @@
-"""Summarize: the one place where a model is asked, through litellm, which no other module imports.
+"""The one place where a model is asked, through litellm, which no other module imports.
 
 `ask` sends messages and returns the answer's text: secrets taken out, within a deadline, tried again where that may
 help, litellm kept silent. A failure is told by its class and status alone: a provider's own words may hold the key, or

@@ -1,4 +1,4 @@
-"""Wire: what a model's provider is sent is announced first and goes nowhere else; what it sends back is bounded.
+"""What a model's provider is sent is announced first and goes nowhere else; what it sends back is bounded.
 
 `llm/client.py` hangs it between litellm and the network.
 """

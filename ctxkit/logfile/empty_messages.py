@@ -1,4 +1,4 @@
-"""Emptiness: how many messages of a log say nothing, as its format reads them: then it is hardly of that format.
+"""How many messages of a log say nothing, as its format reads them: then it is hardly of that format.
 
 Pipeline: `logfile/read.py` asks once for each log that is opened. A few messages from either end are looked at, so that
 a log of a gigabyte costs what a small one does; all are, before it is said that none says anything.

@@ -1,4 +1,4 @@
-"""Around: what a request has besides a log's messages, in tokens: assembled texts, definitions of tools, overhead.
+"""What a request has besides a log's messages, in tokens: assembled texts, definitions of tools, overhead.
 
 One sum for `status`, `trim` and `show/export --max-tokens`: what one calls too full the others cut. What the provider
 counted has all of it already, so that it is not added twice.

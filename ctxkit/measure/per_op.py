@@ -1,4 +1,4 @@
-"""Sizes: that of a log's context before and after each of its ops, in messages and tokens, by replay.
+"""The size of a log's context before and after each of its ops, in messages and tokens, by replay.
 
 Each message is counted once, by the counter of today and as the session has it, so that all figures compare; from op
 to op only what is shown or hidden by it is added up. Sizes are those of the state before windows and filters (replay

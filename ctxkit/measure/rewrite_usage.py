@@ -1,4 +1,4 @@
-"""Recounting: what an exported session says of its requests, once ops made its context another.
+"""What an exported session says of its requests, once ops made its context another.
 
 Programs go by the newest usage when they decide to compact: a session that was trimmed to a quarter, and still told
 what it had been, would be compacted as soon as it is resumed. The figures are those of `measure/size.py`, so the

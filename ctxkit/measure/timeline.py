@@ -1,4 +1,4 @@
-"""Plotting: what the course of a log's context is made of, read off the log: counts, cuts of its program, ops.
+"""What the course of a log's context is made of, read off the log: counts, cuts of its program, ops.
 
 `core/compare/timeline.py` puts it together; `status --plot` draws it. Of a session that its provider counted, only
 messages around cuts, of ops, and behind the last count are counted here, so that it costs about what `status` costs.

@@ -1,4 +1,4 @@
-"""Surroundings: what stands beside a log, looked at by `check`: config, snapshots, drafts, copies of all of these.
+"""What stands beside a log, looked at by `check`: config, snapshots, drafts, copies of all of these.
 
 Everything is read, nothing is changed. Bodies of snapshots are read one at a time, the log once for all of them.
 """

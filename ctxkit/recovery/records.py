@@ -1,4 +1,4 @@
-"""Soundness: a close look at every record of a log, for what reading does not look at: keys that stand twice, links.
+"""A close look at every record of a log, for what reading does not look at: keys that stand twice, links.
 
 Used by `recovery/check.py` alone: every record is decoded in full, which reading a log does not do.
 """

@@ -1,4 +1,4 @@
-"""Remembered: what the last look at files told, as long as they are what they were; kept in the user's index.
+"""What the last look at files told, as long as they are what they were; kept in the user's index.
 
 Pipeline: `search/sessions.py` asks here before it reads a file, and tells what it read. Nothing is taken from a file
 that changed since, in any way that its folder shows, or that changed just now and may so again unseen.

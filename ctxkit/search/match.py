@@ -1,4 +1,4 @@
-"""Mentioning: whether a session that was found speaks of something: in its title, its path, or any of its messages.
+"""Whether a session that was found speaks of something: in its title, its path, or any of its messages.
 
 Used by `sessions --grep`; the search within a log is `search/recall.py`. Files that do not have its words, by the index
 of `search/prefilter.py`, are not opened.

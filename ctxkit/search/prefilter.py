@@ -1,4 +1,4 @@
-"""Lacking: files below a folder that cannot hold what is searched, by an index of words that grows with each search.
+"""Files below a folder that cannot hold what is searched, by an index of words that grows with each search.
 
 Used by `recall` over folders and `sessions --grep`. A file that is named here would not have been searched further
 anyway: its bytes have no trace of the text. Whatever the index says of a file counts only while that is what it was.

@@ -1,4 +1,4 @@
-"""Glancing: what a list of sessions tells of a file: whose log it is, what it is called, its last words, its state.
+"""What a list of sessions tells of a file: whose log it is, what it is called, its last words, its state.
 
 Pipeline: `logfile/read.py` reads the file, `core/derive/tail.py` finds its end; of its messages no more are read in
 full than are told. Ops are not played, only looked at: a glance is of the log as its program has it. But where the last

@@ -1,4 +1,4 @@
-"""Finding: the sessions below folders, of all formats, newest first; and sidecars whose log is gone.
+"""The sessions below folders, of all formats, newest first; and sidecars whose log is gone.
 
 Pipeline: `store/folder.py` walks, `search/preview.py` tells of each file, what stands beside it is added here. It
 changes nothing but the user's index. The command is `cli/commands/sessions.py`.

@@ -1,4 +1,4 @@
-"""Noting: what a log's context came to, in the user's index, so that a list of sessions can say it without counting.
+"""What a log's context came to, in the user's index, so that a list of sessions can say it without counting.
 
 Used by `status`; `search/sessions.py` reads it back through `search/file_cache.py`. A log that changes afterwards has
 no note.

@@ -1,4 +1,4 @@
-"""Pinning: the context of a log as a checkpoint refers to it: how far the log reached, and digests of what it held.
+"""The context of a log as a checkpoint refers to it: how far the log reached, and digests of what it held.
 
 `snapshots/checkpoints.py` writes what is made here, `snapshots/rebuild.py` compares by it. All that it covers is read
 once, and nothing is counted: this module imports little.

@@ -1,4 +1,4 @@
-"""Keeping: a log's context as a snapshot, made, stored beside the log, listed, and found again.
+"""A log's context as a snapshot, made, stored beside the log, listed, and found again.
 
 `snapshot` and `snapshots` call it; `snapshots/restore.py` goes the way back. A list reads no log and no message.
 """

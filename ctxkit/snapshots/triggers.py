@@ -1,4 +1,4 @@
-"""Noticing: whether the newest exchange is worth a checkpoint that nobody asks for, and has none yet.
+"""Whether the newest exchange is worth a checkpoint that nobody asks for, and has none yet.
 
 Pipeline: what of it may matter is read, `snapshots/trigger_rules.py` decides, `snapshots/checkpoints.py` writes.
 """

@@ -1,4 +1,4 @@
-"""Colour: the few styles that the human forms use, and whether this run may use them.
+"""The few styles that the human forms use, and whether this run may use them.
 
 A style is added behind `safe()`, by `streams.out` alone: nothing in a transcript can colour anything. Rules: NO_COLOR
 (no-color.org) and CLICOLOR, CLICOLOR_FORCE (bixense.com/clicolors).

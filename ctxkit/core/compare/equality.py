@@ -1,4 +1,4 @@
-"""Likeness: what makes messages of two logs the same: their role and what they say, not how or when it was written.
+"""What makes messages of two logs the same: their role and what they say, not how or when it was written.
 
 Used by `comparing`. Ids of calls count as pairs only: a result is told by where its call stands before it.
 """

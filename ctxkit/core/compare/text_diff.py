@@ -1,4 +1,4 @@
-"""Edits: what changed between two texts, by words or by lines, in linear time.
+"""What changed between two texts, by words or by lines, in linear time.
 
 Used by `diff`, for a message that was edited, shortened, or told in other words.
 """

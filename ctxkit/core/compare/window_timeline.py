@@ -1,4 +1,4 @@
-"""Sliding: what time windows hid at every message of a session, as they went on with it.
+"""What time windows hid at every message of a session, as they went on with it.
 
 Pure: `measure/timeline.py` reads times, tokens and windows off a log, `timeline.py` adds what is found here. A window
 counts from the newest message that was there at that point (replay 40); what it hides comes back only with a wider one.

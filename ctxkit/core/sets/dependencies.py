@@ -1,4 +1,4 @@
-"""Bonds: which of the ops that were played hang on which, so that an undo plays no more than it must.
+"""Which of the ops that were played hang on which, so that an undo plays no more than it must.
 
 Used by `walk`. An op that names what it concerns hangs on an earlier one where they have a name in common, or where
 both have one in common with compacts: a summary goes as a whole. What concerns everything (a clear, a rewind, an edit)

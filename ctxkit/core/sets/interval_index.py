@@ -1,4 +1,4 @@
-"""Overlaps: which of many sets of names, that come, shrink and go, may have a name in common with another.
+"""Which of many sets of names, that come, shrink and go, may have a name in common with another.
 
 Used by `effects` and `walk`, where thousands of ops each touch a few names: none looks at all others. Beside `holding`,
 whose sets never change.

@@ -1,4 +1,4 @@
-"""Holding: which of many sets of names hold a name, without a look at each set.
+"""Which of many sets of names hold a name, without a look at each set.
 
 Used by `standing` and `reasons`, where thousands of ops meet hundreds of thousands of messages.
 """

@@ -1,4 +1,4 @@
-"""Head: the first so many messages of a log, without a copy: a look back costs as little as a look.
+"""The first so many messages of a log, without a copy: a look back costs as little as a look.
 
 Used by `opened` for the state at an op.
 """

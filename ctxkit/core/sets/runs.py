@@ -1,4 +1,4 @@
-"""Order: the names of a context in order, as runs, so that a million messages in a row cost as little as two.
+"""The names of a context in order, as runs, so that a million messages in a row cost as little as two.
 
 Pipeline: `context` without its lists; `compare` works on two of these.
 """

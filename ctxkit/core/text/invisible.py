@@ -1,4 +1,4 @@
-"""Unseen: the characters that a terminal or an editor would obey, or would not show.
+"""The characters that a terminal or an editor would obey, or would not show.
 
 Used by `cli/terminal/safe_text.py`, which makes them visible, and by `edit/spelling.py`, which writes them so that they
 can be read back.

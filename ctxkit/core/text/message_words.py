@@ -1,4 +1,4 @@
-"""Texts: the words of a message as they were recorded, string by string; what a search looks through.
+"""The words of a message as they were recorded, string by string; what a search looks through.
 
 Not the words that are shown: no labels, no JSON around arguments, nothing that ctxkit puts around an attachment.
 """
