@@ -1,6 +1,6 @@
 """filter_context: the tool by which a model forgets, as each provider takes its definition, and what a call of it says.
 
-Pure: text in, a `Request` out. `changes/filter_context.py` executes it. Whatever a model sends is read here,
+Pure. Text in, a `Request` out. `changes/filter_context.py` executes it. Whatever a model sends is read here,
 strictly: what is wrong is said in words that it can act on.
 """
 

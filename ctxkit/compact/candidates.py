@@ -1,4 +1,4 @@
-"""Candidates: which part of a context a compact may replace, and what stays as it is. Pure: units in, places out. Pure.
+"""Candidates: which part of a context a compact may replace, and what stays as it is. Pure. Units in, places out.
 
 What is protected stays, and the tail: the newest exchanges or steps that were asked for, whatever their size; else the
 newest ones that their share has room for, where an exchange that is larger is cut between two steps, so that a session

@@ -6,7 +6,7 @@ the context that no row tells of, reasoning of an exchange that is over, or old 
 forget of that stretch takes this back, too, so that no context is said to be smaller than what requests had. And what
 left was before that stretch: where only it is kept, nothing leaves, and the context holds what stands around it.
 
-Pure: figures in, figures out. `measure/usage.py` reads them off a log, `measure/size.py` adds them up.
+Pure. Figures in, figures out. `measure/usage.py` reads them off a log, `measure/size.py` adds them up.
 """
 
 from __future__ import annotations

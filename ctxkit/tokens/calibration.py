@@ -1,7 +1,7 @@
 """Calibration: what a session's own usage says of the counter, so that what follows is counted better.
 
 Each recorded request gives the true size of the context at that point; the difference to the next one is what the
-messages between them came to. Pure: figures in, figures out.
+messages between them came to. Pure. Figures in, figures out.
 """
 
 from __future__ import annotations

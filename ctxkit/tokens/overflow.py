@@ -1,7 +1,7 @@
 """What providers say when a request is too large: how many tokens it had, how many they take, how many it asked for.
 
 One table of their wordings, the surest first; in JSON, also one inside of another, they are found where they stand.
-Pure: text in, figures out.
+Pure. Text in, figures out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tool definitions: read in the shapes in which providers take them, and told as a model sees them.
 
-Pure: a JSON value in, text and tokens out; `measure/overhead.py` counts the text. No provider says how it puts
+Pure. A JSON value in, text and tokens out; `measure/overhead.py` counts the text. No provider says how it puts
 definitions before a model, but for what is public (docs/tokens.md): what comes of it is an estimate.
 """
 

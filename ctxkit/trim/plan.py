@@ -1,4 +1,4 @@
-"""trim: what leaves, and what is shortened, so that a context fits a budget. Pure: figures and names in, a plan out.
+"""trim: what leaves, and what is shortened, so that a context fits a budget. Pure. Figures and names in, a plan out.
 
 Pure. Never given up: the system prompt, instructions, what is protected, the current task. Then, highest first: the
 last answer, the newest step, files being edited, summaries of what left before, the latest exchanges, older ones; the
