@@ -21,7 +21,7 @@ from ctxkit import Log
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Other, Part, Result, Text
 from ctxkit.core.names import Name
-from ctxkit.edit.draft import Block, Fold, draft
+from ctxkit.edit.draft import DraftBlock, FoldedPart, draft
 from ctxkit.edit.edit import editable
 from ctxkit.edit.parse import parse
 from ctxkit.errors import CtxkitError, NothingToSend
@@ -31,7 +31,7 @@ from tests.trims import MODEL, RULES, Case, cases
 FOLDERS = tuple(sorted(path.name for path in SHARED.glob("transcripts/*") if path.is_dir()))
 SAID = "other words: \x1b[31m %% 3 user\n#%% 4\n"
 """What is put into messages: nothing of it is the draft's own."""
-Blocks = list[Block]
+Blocks = list[DraftBlock]
 seen: Counter[str] = Counter()
 
 
@@ -55,16 +55,16 @@ def _changed(blocks: Blocks, dice: random.Random) -> Blocks:
     return [_other(one) if not one.out and dice.random() < 0.3 else one for one in blocks]
 
 
-def _other(block: Block) -> Block:
+def _other(block: DraftBlock) -> DraftBlock:
     """In other words, what is no text kept: a result alone says them itself."""
-    folds = [piece for piece in block.pieces if isinstance(piece, Fold)]
+    folds = [piece for piece in block.pieces if isinstance(piece, FoldedPart)]
     alone = len(folds) == len(block.pieces) == 1 and folds[0].words.startswith(("result ", "failed "))
     return msgspec.structs.replace(block, pieces=(*(() if alone else folds), SAID))
 
 
 def _added(blocks: Blocks, dice: random.Random) -> Blocks:
     place = dice.randrange(len(blocks) + 1)
-    return [*blocks[:place], *(Block("", role, (SAID,)) for role in ("user", "assistant")), *blocks[place:]]
+    return [*blocks[:place], *(DraftBlock("", role, (SAID,)) for role in ("user", "assistant")), *blocks[place:]]
 
 
 def _reordered(blocks: Blocks, dice: random.Random) -> Blocks:
@@ -101,7 +101,7 @@ def context(log: Log) -> list[tuple[str, list[tuple[object, ...]]]]:
     return [(one.role, parts(log, one.name)) for one in log.entries()]
 
 
-def _held(block: Block, had: dict[str, list[tuple[object, ...]]]) -> list[tuple[object, ...]]:
+def _held(block: DraftBlock, had: dict[str, list[tuple[object, ...]]]) -> list[tuple[object, ...]]:
     """What a message holds that says something else: its parts that are no text, and `SAID`."""
     was = had.get(block.label, [])
     if [kind for kind, *_ in was] == ["Result"]:

@@ -23,7 +23,7 @@ from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Edit, Item, Op, Restore, Trim
 from ctxkit.core.strategies import OFFLINE
 from ctxkit.core.text.json_text import dumps
-from ctxkit.edit.draft import Block, draft
+from ctxkit.edit.draft import DraftBlock, draft
 from ctxkit.edit.parse import parse
 from ctxkit.errors import ExitCode, NothingToSend
 from tests.validators import anthropic_rules, gemini_rules, openai_rules
@@ -93,7 +93,7 @@ class Command:
             blocks[k] = structs.replace(block, out=not block.out)
         blocks.insert(0, structs.replace(blocks.pop(low), pieces=("other words",)))
         assert found.base is not None
-        return draft("x", found.base, [*blocks, Block("", ("user", "assistant")[low % 2], ("new words",))])
+        return draft("x", found.base, [*blocks, DraftBlock("", ("user", "assistant")[low % 2], ("new words",))])
 
     def to_come(self, log: Log) -> Op:
         """An op that no command of this version writes yet, settled as replay 35 and 42 demand."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
-from ctxkit.compact.plan import Condensing, Wish, whole
+from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
 from ctxkit.core.messages import Call, Content, Result, Text, Thinking
 from ctxkit.core.ops import Compact
 from ctxkit.errors import NothingChanges
@@ -75,7 +75,7 @@ class Judge:
         self.contents = {name: log.full(one) for name, one in zip(log.names(), log.entries(), strict=True)}
         self.tokens = {name: counted([content]) for name, content in self.contents.items()}
         self.before = sum(self.tokens.values())
-        found = Condensing(log, whole(log), Wish(percent=50, strategy="mask"))
+        found = CompactionPlan(log, whole(log), CompactGoal(percent=50, strategy="mask"))
         kept = {name: size for unit in found.units if unit.stays for name in unit.names if (size := self.tokens[name])}
         first = {name for unit in found.units if getattr(unit, "shrinks", False) for name in unit.names}
         self.fixed = sum(min(size, FIRST) if name in first else size for name, size in kept.items())

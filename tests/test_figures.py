@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ctxkit.api.log import Log
 from ctxkit.cli.forget_options import preview
-from ctxkit.core.derive.usage import Usage
+from ctxkit.core.derive.usage import RequestUsage
 from ctxkit.errors import CtxkitError
 from ctxkit.measure.per_op import OpSizes
 from ctxkit.measure.size import change
@@ -39,7 +39,7 @@ def opened(path: Path) -> Log:
     return Log.open(path, env={}, conversation=1 if path.suffix in (".json", ".traj") else None)
 
 
-def counted(log: Log) -> list[tuple[int, Usage]]:
+def counted(log: Log) -> list[tuple[int, RequestUsage]]:
     """Replies of the log's own context that were counted since its newest compaction, in order."""
     view = log.transcript.view
     cut = view.cuts[-1].row if view is not None and view.cuts else -1
@@ -47,7 +47,9 @@ def counted(log: Log) -> list[tuple[int, Usage]]:
     return [(n, usage) for n, usage in found if usage is not None and log.transcript.row_of[n - 1] > cut]
 
 
-def pairs(log: Log, some: Sequence[tuple[int, Usage]], count: int) -> list[tuple[tuple[int, Usage], tuple[int, Usage]]]:
+def pairs(
+    log: Log, some: Sequence[tuple[int, RequestUsage]], count: int
+) -> list[tuple[tuple[int, RequestUsage], tuple[int, RequestUsage]]]:
     """Two of `some` each, between which the numbers are those of the context: where branches lie, they are not."""
     own = list(log.own())
     place = {n: at for at, n in enumerate(own)}

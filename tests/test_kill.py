@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.snapshot import Kept
+from ctxkit.core.snapshot import Snapshot
 from ctxkit.errors import WriteFailed
 from ctxkit.logfile import append
 from ctxkit.snapshots import checkpoints
@@ -38,7 +38,7 @@ Call = Callable[[Log], object]
 
 
 @cache
-def scene(native: bool) -> Kept:
+def scene(native: bool) -> Snapshot:
     """A snapshot of the log's first eight rows."""
     rows = (NATIVE if native else FOREIGN).splitlines(keepends=True)
     return Log.open(BytesIO(b"".join(rows[:8])), clock=lambda: NOW).snapshot().kept

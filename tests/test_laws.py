@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from ctxkit import Log
 from ctxkit.core.context import shown_names
 from ctxkit.core.ops import Op
-from ctxkit.core.snapshot import Kept, whole
+from ctxkit.core.snapshot import Snapshot, whole
 from ctxkit.core.text.json_text import loads
 from ctxkit.snapshots.snapshot import keep as kept_now
 from ctxkit.store.snapshots import pieces
@@ -60,7 +60,7 @@ SESSIONS = [
 class Brought(Command):
     """A restore of a snapshot."""
 
-    kept: Kept | None = None
+    kept: Snapshot | None = None
     summary: bool = False
 
     def call(self, log: Log) -> Op | None:
@@ -82,7 +82,7 @@ class Machine(RuleBasedStateMachine):
         self.count = 0
         self.seen: dict[int, list[str]] = {}
         """Op number -> the context right after it."""
-        self.kept: list[Kept] = []
+        self.kept: list[Snapshot] = []
 
     def teardown(self) -> None:
         shutil.rmtree(self.folder)

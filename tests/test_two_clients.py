@@ -19,7 +19,7 @@ import pytest
 from ctxkit import CtxkitError, Log
 from ctxkit.core.decision import Decision
 from ctxkit.core.ops import Op
-from ctxkit.core.snapshot import Kept
+from ctxkit.core.snapshot import Snapshot
 from ctxkit.errors import UpdatedElsewhere
 from ctxkit.logfile.commit import MEANWHILE, TRIES
 from ctxkit.store.append import append_line
@@ -47,7 +47,7 @@ FOREIGN = as_bytes(_row(n, record) for n, record in enumerate(RECORDS[1:]))
 """The same as a session of Claude Code, whose ops stand in a sidecar."""
 
 
-Start = tuple[Path, Kept]
+Start = tuple[Path, Snapshot]
 """A log, and a snapshot of it."""
 
 

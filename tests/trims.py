@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
-from ctxkit.core.derive.synthetic_messages import Kind, kind
+from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.messages import Call, Content, Result, Text
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Trim
@@ -32,7 +32,7 @@ from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.errors import CtxkitError, DoesNotFit, ManyConversations
 from ctxkit.measure.count import PER_MESSAGE, _beside, _said
 from ctxkit.tokens.encodings import encoding
-from ctxkit.trim.trim import Asked, Trimming, as_op
+from ctxkit.trim.trim import Trimming, TrimRequest, as_op
 from tests.shared import HERE, SHARED
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
 
@@ -166,10 +166,10 @@ class File:
         if not place or self.contents[place].role != "user" or self.contents[place - 1].role not in ASSISTANT:
             return False
         ran = any(isinstance(row.get("action"), str) for row in self.contents[place - 1].rows)
-        return ran or kind(self.contents[place]) == Kind.OBSERVATION
+        return ran or kind(self.contents[place]) == SyntheticKind.OBSERVATION
 
     def _stays(self, name: Name, content: Content) -> bool:
-        instructs = content.role == "user" and kind(content) == Kind.INSTRUCTION
+        instructs = content.role == "user" and kind(content) == SyntheticKind.INSTRUCTION
         return content.role in PREAMBLE_ROLES or instructs or self.state.guarded(name) or name == self.task
 
     @cached_property
@@ -208,7 +208,7 @@ class File:
         log = copy.copy(self.log)
         log._state = self.state
         try:
-            found = Trimming(log, Asked(budget, **asked))
+            found = Trimming(log, TrimRequest(budget, **asked))
             made = found.plan()
         except DoesNotFit as error:
             if self.dumb(budget):
@@ -282,7 +282,7 @@ def checked(file: File, budget: int, *, inputs: bool = False) -> Fill | None:
     again = copy.copy(log)
     if log.status(assembly=False).tokens.used != size:
         raise Wrong(f"status says {log.status(assembly=False).tokens.used}, the reference {size}")
-    if Trimming(again, Asked(budget)).plan().reasons:
+    if Trimming(again, TrimRequest(budget)).plan().reasons:
         raise Wrong("a second trim finds something to cut")
     return found
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Generic, Literal, TypedDict, Unpack, cast, ove
 
 import msgspec
 
-from ctxkit.api.in_memory import Given, M, System, given
+from ctxkit.api.in_memory import InMemoryMessages, M, System, given
 from ctxkit.api.log import Log, summarize_dropped
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import entry
@@ -28,8 +28,8 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import measure
 from ctxkit.tokens.tools import definitions
-from ctxkit.trim.plan import Plan
-from ctxkit.trim.trim import Asked, Trimming, as_op
+from ctxkit.trim.plan import TrimPlan
+from ctxkit.trim.trim import Trimming, TrimRequest, as_op
 
 Held = Log | str | os.PathLike[str] | BinaryIO
 """A log: opened, its path, or a binary stream. Its context is looked at, and comes back as chat messages."""
@@ -168,12 +168,12 @@ def expected(options: Mapping[str, Any], kind: Any) -> Mapping[str, Any]:
 
 def opened(
     messages: Sequence[M] | Held, options: Mapping[str, Any], *, windows: bool = False
-) -> tuple[Log, Given[M] | None]:
+) -> tuple[Log, InMemoryMessages[M] | None]:
     """The log that `messages` are, with what was given laid over its config; of a list, with what it came from.
 
     `windows`: as of `given`. Raises what that and `Log.open` raise; Usage for a value that no config takes.
     """
-    held: Given[M] | None = None
+    held: InMemoryMessages[M] | None = None
     if isinstance(messages, Log):
         log = copy.copy(messages)  # what is done to it is not done to the caller's
     elif isinstance(messages, str | os.PathLike) or hasattr(messages, "read"):
@@ -242,21 +242,26 @@ def as_arguments() -> Iterator[None]:
 
 
 def wished(
-    budget: int | None, options: Options, held: Given[Any] | None, *, assembly: bool, status: str | None = None
-) -> Asked:
+    budget: int | None,
+    options: Options,
+    held: InMemoryMessages[Any] | None,
+    *,
+    assembly: bool,
+    status: str | None = None,
+) -> TrimRequest:
     """What the options ask of a trim. `assembly`, `status`: as of `Log.export`."""
     named = options.get("exclude_tools", ())
     spared = [*([named] if isinstance(named, str) else named)]
     if held is not None and held.form == "responses":
         spared += WORDLESS
-    return Asked(
+    return TrimRequest(
         budget, options.get("keep"), options.get("keep_results"), tuple(spared),
         options.get("clear_at_least", 0), options.get("clear_inputs"), assembly=assembly, status=status,
         summarize=summarize_dropped,
     )  # fmt: skip
 
 
-def _of_list(held: Given[M], plan: Plan) -> tuple[list[M], list[Cut]]:
+def _of_list(held: InMemoryMessages[M], plan: TrimPlan) -> tuple[list[M], list[Cut]]:
     """What stays of a list, what is shortened in a copy; and what was done."""
     gone = set(plan.dropped)
     said: dict[int, Restating] = {}
@@ -283,7 +288,7 @@ def _asks(item: Mapping[str, Any]) -> bool:
     return item.get("type") == "mcp_approval_request" and isinstance(item.get("id"), str)
 
 
-def _cut(message: int | str, name: Name, plan: Plan) -> Cut:
+def _cut(message: int | str, name: Name, plan: TrimPlan) -> Cut:
     return Cut(message, "stubbed" if name in plan.stubs else "dropped", plan.reasons[name])
 
 
@@ -292,7 +297,7 @@ def _restating(log: Log, name: Name, stub: Any) -> Restating:
     return Restating(before, stubbed(before, stub), with_arguments)
 
 
-def _of_log(found: Trimming, plan: Plan) -> list[Row]:
+def _of_log(found: Trimming, plan: TrimPlan) -> list[Row]:
     """The context of a log as chat messages, as `ctxkit export --to chat` has it."""
     op = as_op(found, plan)
     if op is not None:

@@ -37,7 +37,7 @@ FORMS = {
 NAME = "the list"
 
 
-class Given(Generic[M]):
+class InMemoryMessages(Generic[M]):
     """Messages with the log that they are. `form`: a key of FORMS. `owner[i]`: the number of the message that
     `messages[i]` is, or is a part of.
     """
@@ -53,7 +53,7 @@ class Given(Generic[M]):
 
 def given(
     messages: Sequence[M], *, system: System | None = None, windows: bool = False, env: Mapping[str, str] | None = None
-) -> Given[M]:
+) -> InMemoryMessages[M]:
     """`messages`, with what `system` says before them, as a log. The config is that of a log on standard input:
     `ctxkit.toml` in the working folder and above, the environment (`env`), the user's own.
 
@@ -75,7 +75,7 @@ def given(
         log.config = log.config.given({"window.default": "off"})
         log.config.agents.clear()
         log.config.settings["window.messages"] = Setting(None, "argument")
-    return Given(messages, log, form, list(map(len, lines)), len(first))
+    return InMemoryMessages(messages, log, form, list(map(len, lines)), len(first))
 
 
 def _form(messages: Sequence[Mapping[str, Any]]) -> str:

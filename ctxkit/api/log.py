@@ -19,14 +19,14 @@ from ctxkit.core.names import Names
 from ctxkit.core.ops import Clear, Compact, Op
 from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
 from ctxkit.errors import CtxkitError
-from ctxkit.logfile.commit import CommittingLog, puts_whole
+from ctxkit.logfile.commit import WritableLog, puts_whole
 from ctxkit.logfile.read import Progress
 
 if TYPE_CHECKING:
     from ctxkit.compact.compact import Compacted
     from ctxkit.core.assembly import Assembly
     from ctxkit.core.findings import Finding
-    from ctxkit.core.snapshot import Head, Kept
+    from ctxkit.core.snapshot import Snapshot, SnapshotHead
     from ctxkit.core.state import State
     from ctxkit.explain.diff import Diff
     from ctxkit.export.request import Exported
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from ctxkit.measure.status import Status
     from ctxkit.recovery.recover import To
     from ctxkit.recovery.salvage import Salvaged
-    from ctxkit.snapshots.checkpoints import Pinned
+    from ctxkit.snapshots.checkpoints import Checkpoint
     from ctxkit.snapshots.snapshot import Taken
     from ctxkit.trim.trim import Trimming, TrimSummary
 
 
-class Log(CommittingLog):
+class Log(WritableLog):
     """A log of messages and ops: a file, or a stream. `said` and `notes` hold the words of the last decision."""
 
     compacted: Compacted | None = None
@@ -103,7 +103,7 @@ class Log(CommittingLog):
         streamed = opening.path is None or opening.sidecar is None
         return not streamed and self.config["checkpoint.auto"] is not False
 
-    def checkpoint(self, label: str = "", *, auto: bool = False, also: Collection[str] = ()) -> Pinned | None:
+    def checkpoint(self, label: str = "", *, auto: bool = False, also: Collection[str] = ()) -> Checkpoint | None:
         """Keep a reference to the context as it is, with the log's file: `restore` rebuilds it. `said` tells of it.
 
         `auto`: only where the newest exchange, or the one that it follows, wrote a file or got a failed command to
@@ -225,9 +225,9 @@ class Log(CommittingLog):
         budget; `fit_images`: the oldest pictures beyond what the provider takes are left out. Raises DoesNotFit,
         BadConfig where no limit is known, NoRefusal.
         """
-        from ctxkit.trim.trim import Asked, trim
+        from ctxkit.trim.trim import TrimRequest, trim
 
-        asked = Asked(
+        asked = TrimRequest(
             max_tokens, keep, keep_results, tuple(exclude_tools), clear_at_least, clear_inputs, overflow, assembly,
             images=fit_images, summarize=summarize_dropped,
         )  # fmt: skip
@@ -251,10 +251,10 @@ class Log(CommittingLog):
         Raises NothingChanges where it would not be smaller, CoolingDown, BadConfig, BadSummary, ModelFailed, Usage, and
         what a selection raises.
         """
-        from ctxkit.compact.compact import Asked, compact
+        from ctxkit.compact.compact import CompactRequest, compact
         from ctxkit.llm.hooks import Hooks
 
-        asked = Asked(
+        asked = CompactRequest(
             target, budget, keep_last, keep_steps, strategy, summary, force, selection(numbers, criteria),
             summary_model, fast, fallback, hooks or Hooks(),
         )  # fmt: skip
@@ -284,7 +284,7 @@ class Log(CommittingLog):
         kept = keep(self, description, tags=tags, all=all, summary=asked or summary)
         return Taken(kept) if self.opening.path is None else take(self, kept)
 
-    def snapshots(self) -> list[Head]:
+    def snapshots(self) -> list[SnapshotHead]:
         """What was kept of this log, the newest first; damaged files are left out. Raises Usage for a stream."""
         from ctxkit.snapshots.snapshot import shelf
 
@@ -312,7 +312,7 @@ class Log(CommittingLog):
         return self.commit("edit", applying.decide, applying.recheck)
 
     def restore(
-        self, snapshot: str | os.PathLike[str] | Kept, *, replace: bool = False, summary: bool = False
+        self, snapshot: str | os.PathLike[str] | Snapshot, *, replace: bool = False, summary: bool = False
     ) -> Op | None:
         """Bring a snapshot back: what of it is not visible now; `replace`: exactly it; `summary`: its summary alone.
         None where all of it is visible.
@@ -321,10 +321,10 @@ class Log(CommittingLog):
         it is of another log (its messages come as copies then) or model. Raises NoSuchSnapshot, BadSnapshot, NoSuchLog
         for a file that is not there, UpdatedElsewhere, Usage.
         """
-        from ctxkit.core.snapshot import Kept
+        from ctxkit.core.snapshot import Snapshot
         from ctxkit.snapshots.restore import restore
 
-        kept = snapshot if isinstance(snapshot, Kept) else str(snapshot)
+        kept = snapshot if isinstance(snapshot, Snapshot) else str(snapshot)
         return restore(self, kept, replace=replace, summary=summary)
 
     def recover(self, to: To | None = None) -> Op | None:
@@ -349,9 +349,9 @@ class Log(CommittingLog):
         `export`; it has its room in the budget. Raises DoesNotFit, BadConfig where no limit is known.
         """
         from ctxkit.trim.enforce import fit
-        from ctxkit.trim.trim import Asked
+        from ctxkit.trim.trim import TrimRequest
 
-        fit(self, Asked(max_tokens, assembly=assembly, status=status, summarize=summarize_dropped), origin)
+        fit(self, TrimRequest(max_tokens, assembly=assembly, status=status, summarize=summarize_dropped), origin)
 
     def enforce(self, *, assembly: bool = True, status: str | None = None) -> None:
         """Where the config's `budget.enforce` asks for it: `fit` to the budget. Raises what that raises."""

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import structs
 
 from ctxkit.api.fit import Counted, Held, Row, expected, opened
-from ctxkit.api.in_memory import Given, M
-from ctxkit.compact.compact import Asked, wish_of
-from ctxkit.compact.plan import Condensed, Condensing, load, whole
+from ctxkit.api.in_memory import InMemoryMessages, M
+from ctxkit.compact.compact import CompactRequest, wish_of
+from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, load, whole
 from ctxkit.core.strategies import MODEL, RULES, STRATEGIES
 from ctxkit.errors import NothingChanges, NothingToSend, Usage
 from ctxkit.llm.hooks import Hooks
@@ -82,10 +82,10 @@ def summarize_context(messages: Sequence[M] | Held, **options: Unpack[Telling]) 
         asked["strategy"] = MODEL if {"model", "fast"} & model.keys() else RULES
     if asked["strategy"] in STRATEGIES and not load(asked["strategy"]).summarizes:
         raise Usage("a mask is no summary: nothing was counted", "trim_conversation shortens results")
-    wish = wish_of(log, Asked(**cast(Any, {**asked, **model}), force=True))
+    wish = wish_of(log, CompactRequest(**cast(Any, {**asked, **model}), force=True))
     wish = structs.replace(wish, shortens=held is None)  # a list keeps its messages as they are
-    found = Condensing(log, whole(log, assembly=False), wish)
-    made: Condensed | None = None
+    found = CompactionPlan(log, whole(log, assembly=False), wish)
+    made: CompactionOutcome | None = None
     if found.is_worth or found.stubs:
         try:
             made = found.condensed()
@@ -102,13 +102,15 @@ def summarize_context(messages: Sequence[M] | Held, **options: Unpack[Telling]) 
     ))  # fmt: skip
 
 
-def _replaced(found: Condensing, held: Given[Any] | None, made: Condensed) -> Sequence[int | str]:
+def _replaced(
+    found: CompactionPlan, held: InMemoryMessages[Any] | None, made: CompactionOutcome
+) -> Sequence[int | str]:
     if held is None:
         return [found.state.label(name) for name in sorted(made.replaced, key=found.state.key)]
     return [place for place, n in enumerate(held.owner) if n in made.replaced]
 
 
-def _of_list(held: Given[Any], made: Condensed | None) -> list[Mapping[str, Any]]:
+def _of_list(held: InMemoryMessages[Any], made: CompactionOutcome | None) -> list[Mapping[str, Any]]:
     """What stays of a list, with the summary where the first message that it tells stood."""
     if made is None:
         return list(held.messages)

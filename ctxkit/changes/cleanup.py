@@ -18,10 +18,10 @@ from ctxkit.core.ops import Forget, Op
 from ctxkit.errors import NoSuchOp
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 
-def cleanup(log: CommittingLog, name: str) -> Op | None:
+def cleanup(log: WritableLog, name: str) -> Op | None:
     """Take out what was recorded after the op `name` and belongs to the conversation about it; None where nothing is
     left. Raises NoSuchOp, NothingChanges where the model's answer is not recorded yet.
     """
@@ -32,7 +32,7 @@ def cleanup(log: CommittingLog, name: str) -> Op | None:
     return _run(log, entry.id)
 
 
-def waiting(log: CommittingLog, *, all: bool = False) -> list[str]:
+def waiting(log: WritableLog, *, all: bool = False) -> list[str]:
     """Ids of the ops by which a model forgot, after which something is left, oldest first. `all`: however long ago;
     else only those of the exchange before the user's newest words.
     """
@@ -47,7 +47,7 @@ def waiting(log: CommittingLog, *, all: bool = False) -> list[str]:
     return found
 
 
-def clean_up(log: CommittingLog, *, all: bool = False) -> Iterator[Op]:
+def clean_up(log: WritableLog, *, all: bool = False) -> Iterator[Op]:
     """Run each cleanup that waits; `said` tells of it."""
     for name in waiting(log, all=all):
         op = _run(log, name)
@@ -55,7 +55,7 @@ def clean_up(log: CommittingLog, *, all: bool = False) -> Iterator[Op]:
             yield op
 
 
-def _run(log: CommittingLog, name: str) -> Op | None:
+def _run(log: WritableLog, name: str) -> Op | None:
     """One op, or none; of two that are tried at once, one is appended."""
 
     def decide() -> Decision:
@@ -72,10 +72,10 @@ def _run(log: CommittingLog, name: str) -> Op | None:
         log.op_id = kept
 
 
-def _left(log: CommittingLog, entry: LedgerEntry) -> policy.Left:
+def _left(log: WritableLog, entry: LedgerEntry) -> policy.Remainder:
     state = log.state()
     if not isinstance(entry.op, Forget):
-        return policy.Left(NOTHING, over=True)
+        return policy.Remainder(NOTHING, over=True)
     return policy.left(state, entry.op, lambda name: uses(log, name))
 
 
@@ -83,7 +83,7 @@ def _at(entry: LedgerEntry) -> int:
     return 0 if entry.op is None else entry.op.at.messages
 
 
-def _recent(log: CommittingLog, entry: LedgerEntry) -> bool:
+def _recent(log: WritableLog, entry: LedgerEntry) -> bool:
     """Whether the user said one thing since at most."""
     since = 0
     for n in range(len(log.messages), _at(entry), -1):

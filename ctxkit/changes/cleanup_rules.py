@@ -24,14 +24,14 @@ Uses = Callable[[Name], bool | None]
 """Whether all that a message calls or answers are calls of the tool; None where it calls and answers none."""
 
 
-class Left(NamedTuple):
+class Remainder(NamedTuple):
     """What is left of a conversation about forgetting. `over`: no more of it can come."""
 
     names: Names
     over: bool
 
 
-def left(state: State, op: Forget, uses: Uses) -> Left:
+def left(state: State, op: Forget, uses: Uses) -> Remainder:
     """What came after `op` and belongs to the conversation that it took as `planning`, in the context or not.
 
     These are calls of the tool and their results, up to the next words of the user or the next call of another tool;
@@ -59,10 +59,10 @@ def left(state: State, op: Forget, uses: Uses) -> Left:
             found += [name] if asked else []
             over = True
     names = state.steps.close(Names.of(found))
-    return Left(names - state.steps.close(protected(state)), over)
+    return Remainder(names - state.steps.close(protected(state)), over)
 
 
-def cleanup(state: State, at: At, entry: LedgerEntry, left: Left, before: Names = NOTHING) -> Decision:
+def cleanup(state: State, at: At, entry: LedgerEntry, left: Remainder, before: Names = NOTHING) -> Decision:
     """Takes out what is left of the conversation, but for what a cleanup took `before`. Raises NothingChanges while
     more is to come.
     """

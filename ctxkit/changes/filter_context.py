@@ -16,8 +16,8 @@ import msgspec
 
 from ctxkit.changes import forget_request
 from ctxkit.changes.cleanup_rules import TAKEN, taken
-from ctxkit.changes.filter_schema import NAME, Refused, Request, definition, request
-from ctxkit.changes.forget import Wish, leaving
+from ctxkit.changes.filter_schema import NAME, FilterRequest, Refused, definition, request
+from ctxkit.changes.forget import ForgetRequest, leaving
 from ctxkit.changes.planning import planning_of, uses
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
@@ -27,7 +27,7 @@ from ctxkit.core.select import Planning, Selection, parse_ids
 from ctxkit.core.text.json_text import dumps
 from ctxkit.core.text.message_words import texts
 from ctxkit.errors import CtxkitError, NothingChanges, NothingMatched, UnknownAgent, UnknownMessage, Usage
-from ctxkit.logfile.commit import CommittingLog
+from ctxkit.logfile.commit import WritableLog
 from ctxkit.store.sidecar import Sidecar
 
 PREVIEW = 120
@@ -57,7 +57,7 @@ def filter_context_tool(provider: str) -> dict[str, Any]:
 
 
 def filter_context(
-    log: CommittingLog, call: str | bytes | Mapping[str, Any], *, model: str | None = None
+    log: WritableLog, call: str | bytes | Mapping[str, Any], *, model: str | None = None
 ) -> dict[str, Any]:
     """Execute a model's call of `filter_context`: a preview, or an op that is appended, and what the model is answered.
 
@@ -83,7 +83,7 @@ def _encoded(call: str | Mapping[str, Any]) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _refused(log: CommittingLog, error: CtxkitError) -> Refused:
+def _refused(log: WritableLog, error: CtxkitError) -> Refused:
     code = next(code for kind, code in CODES.items() if isinstance(error, kind))
     hints = {
         "unknown_id": "ids are those that a preview gives",
@@ -94,7 +94,7 @@ def _refused(log: CommittingLog, error: CtxkitError) -> Refused:
     return Refused(code, error.message, hints.get(code, error.hint))
 
 
-def _preview(log: CommittingLog, asked: Request, model: str | None) -> dict[str, Any]:
+def _preview(log: WritableLog, asked: FilterRequest, model: str | None) -> dict[str, Any]:
     """A page of what an apply would forget, or keep, and the conversation about it. Nothing is appended."""
     planned = planning_of(log, log.names(), calling=True)
     warned: list[str] = []
@@ -131,7 +131,7 @@ def _preview(log: CommittingLog, asked: Request, model: str | None) -> dict[str,
     return found | ({"notes": notes[:NOTES]} if notes else {})
 
 
-def _chosen(log: CommittingLog, asked: Request, model: str | None, planned: Planning) -> Names:
+def _chosen(log: WritableLog, asked: FilterRequest, model: str | None, planned: Planning) -> Names:
     """What a preview is of, without the conversation about it. Raises NothingMatched, and what a selection raises."""
     apart, state = Names.of([*planned.names, *planned.unranked]), log.state()
     typed = parse_ids(state, asked.message_ids) if asked.message_ids else None
@@ -152,7 +152,7 @@ def _chosen(log: CommittingLog, asked: Request, model: str | None, planned: Plan
 
 
 @contextmanager
-def _heard(log: CommittingLog, warned: list[str]) -> Iterator[None]:
+def _heard(log: WritableLog, warned: list[str]) -> Iterator[None]:
     """What is warned of meanwhile is heard by the model, too."""
     warn = log.ranked.warn
 
@@ -178,7 +178,7 @@ def _page(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _next(log: CommittingLog, rest: Sequence[Name]) -> list[str]:
+def _next(log: WritableLog, rest: Sequence[Name]) -> list[str]:
     """The ids of what is not listed yet: all of them, or, where they are many, from the first on: with the same other
     arguments it comes to the same.
     """
@@ -189,7 +189,7 @@ def _next(log: CommittingLog, rest: Sequence[Name]) -> list[str]:
     return [f"{rest[0]}-", *items] if isinstance(rest[0], int) else items
 
 
-def _ids(log: CommittingLog, names: Sequence[Name]) -> list[str]:
+def _ids(log: WritableLog, names: Sequence[Name]) -> list[str]:
     """Ids of the conversation about forgetting: from its first message on, where that is all that comes after it."""
     numbers = [name for name in names if isinstance(name, int)]
     after = [n for n in log.names() if isinstance(n, int) and n >= min(numbers, default=0)]
@@ -198,7 +198,7 @@ def _ids(log: CommittingLog, names: Sequence[Name]) -> list[str]:
     return log.state().say(Names.of(names)).split(",")
 
 
-def _apply(log: CommittingLog, asked: Request) -> dict[str, Any]:
+def _apply(log: WritableLog, asked: FilterRequest) -> dict[str, Any]:
     """The op, appended; or, of the same call before, what it did."""
     kept = log.op_id
     if asked.key and kept is None:
@@ -240,7 +240,7 @@ def _apply(log: CommittingLog, asked: Request) -> dict[str, Any]:
     return found | ({"notes": notes} if notes else {})
 
 
-def _where(log: CommittingLog) -> list[str]:
+def _where(log: WritableLog) -> list[str]:
     """The words by which a command finds this log again."""
     opening = log.opening
     found = ["-" if opening.path is None else opening.name]
@@ -252,13 +252,13 @@ def _where(log: CommittingLog) -> list[str]:
     return found
 
 
-def _decided(log: CommittingLog, mode: str, chosen: Names, asked: Request | None = None) -> Decision:
+def _decided(log: WritableLog, mode: str, chosen: Names, asked: FilterRequest | None = None) -> Decision:
     """What `forget` or `remember` would append. Raises Refused for what is protected, where it was named."""
     plan = forget_request.forget if mode == "forget" else forget_request.remember
     numbers = Selection(ids=(log.state().say(chosen),))
     planning, kept = (Selection(), NOTHING) if asked is None else _given(log, asked)
     if asked is not None and mode == "forget":
-        spared = leaving(log.state(), Wish(chosen=chosen)).skipped
+        spared = leaving(log.state(), ForgetRequest(chosen=chosen)).skipped
         if spared:
             text = f"protected: {log.state().brief(spared)}: nothing was changed"
             raise Refused("protected", text, "leave these out")
@@ -269,14 +269,14 @@ def _decided(log: CommittingLog, mode: str, chosen: Names, asked: Request | None
     return decision
 
 
-def _answer(log: CommittingLog, asked: Request, op: Forget) -> dict[str, Any]:
+def _answer(log: WritableLog, asked: FilterRequest, op: Forget) -> dict[str, Any]:
     """Who chose; and what of the conversation about it is among all that a remember takes out."""
     given = _given(log, asked)[0]
     among = NOTHING if given.empty else parse_ids(log.state(), given.ids) & Names.parse(op.ids)
     return {"tool": NAME, TAKEN: str(among)} if isinstance(op, Remember) and among else {"tool": NAME}
 
 
-def _given(log: CommittingLog, asked: Request) -> tuple[Selection, Names]:
+def _given(log: WritableLog, asked: FilterRequest) -> tuple[Selection, Names]:
     """The conversation about it that is forgotten with an apply; and what of it stays, as other tools worked there."""
     if not asked.planning_conversation_ids:
         return Selection(), NOTHING
@@ -287,7 +287,7 @@ def _given(log: CommittingLog, asked: Request) -> tuple[Selection, Names]:
     return (Selection() if not left else Selection(ids=(state.say(left),))), worked
 
 
-def _affected(log: CommittingLog, mode: str, chosen: Names, decision: Decision) -> list[Name]:
+def _affected(log: WritableLog, mode: str, chosen: Names, decision: Decision) -> list[Name]:
     """What a preview lists: those that would leave; of a remember those that were asked for, steps whole."""
     state = log.state()
     if mode == "remember" or not isinstance(decision.op, Forget):
@@ -297,7 +297,7 @@ def _affected(log: CommittingLog, mode: str, chosen: Names, decision: Decision) 
     return [*sorted(names.numbers), *sorted(names.items, key=state.key)]
 
 
-def _also(log: CommittingLog, asked: Request, decision: Decision) -> list[str]:
+def _also(log: WritableLog, asked: FilterRequest, decision: Decision) -> list[str]:
     """What a preview of a remember says of all the others."""
     if asked.mode == "forget" or not isinstance(decision.op, Forget):
         return []
@@ -305,7 +305,7 @@ def _also(log: CommittingLog, asked: Request, decision: Decision) -> list[str]:
     return [f"everything else ({count} message{'s' * (count != 1)}) would be forgotten"]
 
 
-def _row(log: CommittingLog, name: Name, size: int, scores: Mapping[Name, int]) -> dict[str, Any]:
+def _row(log: WritableLog, name: Name, size: int, scores: Mapping[Name, int]) -> dict[str, Any]:
     state = log.state()
     one = entry(state, name)
     words = _brief([t.text for t in texts(log.full(one))])

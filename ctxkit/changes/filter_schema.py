@@ -1,6 +1,6 @@
 """filter_context: the tool by which a model forgets, as each provider takes its definition, and what a call of it says.
 
-Pure. Text in, a `Request` out. `changes/filter_context.py` executes it. Whatever a model sends is read here,
+Pure. Text in, a `FilterRequest` out. `changes/filter_context.py` executes it. Whatever a model sends is read here,
 strictly: what is wrong is said in words that it can act on.
 """
 
@@ -75,7 +75,7 @@ class Refused(Exception):
         return {"error": {"code": self.code, "message": self.message, "hint": self.hint}}
 
 
-class Request(msgspec.Struct, frozen=True):
+class FilterRequest(msgspec.Struct, frozen=True):
     """What a call asks for. `key`: the same for the same call sent again, "" where the call has no id."""
 
     action: str
@@ -126,7 +126,7 @@ def _upper(schema: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def request(raw: bytes) -> Request:
+def request(raw: bytes) -> FilterRequest:
     """What a call asks for: its arguments alone, or the call as a provider gives it. Raises Refused."""
     if len(raw) > LARGEST:
         raise Refused("too_large", f"the call is larger than {LARGEST:,} bytes", "give ranges: 45-67")
@@ -136,7 +136,7 @@ def request(raw: bytes) -> Request:
         if name not in found:
             raise Refused("missing_argument", f"{name} is missing", f"one of {', '.join(ARGUMENTS[name]['enum'])}")
     key = "" if not identity else digest([identity, found], 16)
-    made = Request(key=key, **found)
+    made = FilterRequest(key=key, **found)
     chosen = made.criteria, made.role, made.tool_name, made.last, made.message_ids
     if made.action == "preview" and not any(chosen):
         raise Refused("missing_argument", "preview of which messages?", HINT)

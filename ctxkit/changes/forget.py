@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.board import Item
+from ctxkit.core.board import ContextItem
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import PARTS_VERSION, At, Compact, Forget, Index, Remember, Retold
@@ -30,7 +30,7 @@ def no_words(op: Compact, told: Names, leave: Names) -> str | None:
     return None
 
 
-class Wish(msgspec.Struct, frozen=True):
+class ForgetRequest(msgspec.Struct, frozen=True):
     """What was asked: `chosen` names, the `planning` conversation about it, and the criteria as typed.
 
     `spared`: what stays whatever was chosen; `answer`: what a model that chose was asked and answered, in digests.
@@ -45,7 +45,7 @@ class Wish(msgspec.Struct, frozen=True):
     answer: dict[str, Any] | None = None
 
 
-class Part(msgspec.Struct, frozen=True):
+class MessagePart(msgspec.Struct, frozen=True):
     """A part of the message `name`: its place in it, and what it is."""
 
     name: Name
@@ -53,7 +53,7 @@ class Part(msgspec.Struct, frozen=True):
     kind: str
 
 
-class Leaving(msgspec.Struct, frozen=True):
+class ForgetPlan(msgspec.Struct, frozen=True):
     """What would happen: `asked` names that leave, `closed` added by steps, `skipped` protected, `planning`."""
 
     asked: Names
@@ -64,15 +64,15 @@ class Leaving(msgspec.Struct, frozen=True):
     """Those of them that are in the context now."""
 
 
-def leaving(state: State, wish: Wish) -> Leaving:
+def leaving(state: State, wish: ForgetRequest) -> ForgetPlan:
     """Steps closed, protected steps skipped unless the wish includes them."""
     asked, skipped = _spare(state, wish.chosen, wish)
     planning, more = _spare(state, wish.planning, wish)
     closed = asked - wish.chosen - _told(state, wish.chosen)
-    return Leaving(asked, closed, skipped | more, planning - asked, (asked | planning) & state.present())
+    return ForgetPlan(asked, closed, skipped | more, planning - asked, (asked | planning) & state.present())
 
 
-def forget(state: State, at: At, wish: Wish, again: Again = no_words) -> Decision:
+def forget(state: State, at: At, wish: ForgetRequest, again: Again = no_words) -> Decision:
     """Takes out `chosen`; `again` makes a summary anew that told some of it.
 
     Raises NothingChanges where nothing of it is in the context, or all of it is protected.
@@ -96,7 +96,7 @@ def forget(state: State, at: At, wish: Wish, again: Again = no_words) -> Decisio
 
 
 def forget_parts(
-    state: State, at: At, parts: Sequence[Part], *, criteria: str | None = None, include_protected: bool = False
+    state: State, at: At, parts: Sequence[MessagePart], *, criteria: str | None = None, include_protected: bool = False
 ) -> Decision:
     """Takes these parts out of messages that stay, but for protected messages. Raises NothingChanges."""
     held = NOTHING if include_protected else state.steps.close(protected(state))
@@ -117,13 +117,13 @@ def forget_parts(
     return Decision(op, f"Left out {counted(left)} of {state.brief(names)} ({stay}).", notes)
 
 
-def counted(parts: Sequence[Part]) -> str:
+def counted(parts: Sequence[MessagePart]) -> str:
     """How many there are of each kind: `3 images, 1 result`."""
     kinds = Counter(part.kind for part in parts)
     return ", ".join(f"{count:,} {kind}{'s' * (count != 1)}" for kind, count in kinds.items())
 
 
-def remember(state: State, at: At, wish: Wish, again: Again = no_words) -> Decision:
+def remember(state: State, at: At, wish: ForgetRequest, again: Again = no_words) -> Decision:
     """Keeps only `chosen`: everything else up to `at` leaves, but system, developer and protected messages.
 
     The complement is taken over all numbers and items, absent ones too (replay 34). Raises NothingChanges.
@@ -168,7 +168,7 @@ def protected(state: State) -> Names:
     return _told(state, names & state.everything())
 
 
-def _spare(state: State, chosen: Names, wish: Wish) -> tuple[Names, Names]:
+def _spare(state: State, chosen: Names, wish: ForgetRequest) -> tuple[Names, Names]:
     """What `chosen` comes to, steps closed, without the protected ones and their steps; and those."""
     names = state.steps.close(_told(state, chosen))
     if wish.include_protected and not wish.spared:
@@ -182,7 +182,7 @@ def _spare(state: State, chosen: Names, wish: Wish) -> tuple[Names, Names]:
 
 
 def _summaries(
-    state: State, names: Names, wish: Wish, again: Again, named: Names = NOTHING
+    state: State, names: Names, wish: ForgetRequest, again: Again, named: Names = NOTHING
 ) -> tuple[list[Retold], list[str]]:
     """What becomes of each summary that tells something of `names`: a summary never leaks what was forgotten.
 
@@ -213,11 +213,11 @@ def _summaries(
     return words, notes
 
 
-def _wire(name: ItemName, item: Item) -> str:
+def _wire(name: ItemName, item: ContextItem) -> str:
     return name.op if item.summary and name.k == 1 else str(name)
 
 
-def _notes(state: State, plan: Leaving) -> list[str]:
+def _notes(state: State, plan: ForgetPlan) -> list[str]:
     notes = []
     if plan.closed:
         notes.append(f"also taken, since a call and its result stay together: {state.brief(plan.closed)}")
@@ -230,7 +230,7 @@ def _count(messages: int) -> str:
     return f"{messages} message{'s' * (messages != 1)}"
 
 
-def retell(state: State, item: Item, told: Names, leave: Names, again: Again = no_words) -> str | None:
+def retell(state: State, item: ContextItem, told: Names, leave: Names, again: Again = no_words) -> str | None:
     """The summary's words for `told` alone; None where its strategy is not a rule that can be applied again."""
     entry = state.ledger.by_id.get(item.name.op)
     op = entry.op if entry else None

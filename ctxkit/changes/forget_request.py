@@ -16,10 +16,10 @@ from ctxkit.core.decision import Decision
 from ctxkit.core.names import Names
 from ctxkit.core.select import Numbers, selection
 from ctxkit.errors import Usage
-from ctxkit.logfile.commit import CommittingLog
+from ctxkit.logfile.commit import WritableLog
 
 
-def forget(log: CommittingLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:
+def forget(log: WritableLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:
     """What `forget` would append. `asked`: as of `Log.forget`. Raises what that raises."""
     asked = dict(asked)
     images, larger = asked.pop("images", False), asked.pop("larger_than", None)
@@ -28,28 +28,28 @@ def forget(log: CommittingLog, numbers: Numbers, planning: Numbers, asked: Mappi
     return policy.forget(log.state(), log.here(), wish(log, numbers, planning, asked, leaves=True), log.again)
 
 
-def remember(log: CommittingLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:
+def remember(log: WritableLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any]) -> Decision:
     """What `remember` would append. `asked`: as of `Log.remember`. Raises what that raises."""
     return policy.remember(log.state(), log.here(), wish(log, numbers, planning, asked), log.again)
 
 
 def wish(
-    log: CommittingLog, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any], *, leaves: bool = False
-) -> policy.Wish:
+    log: WritableLog, numbers: Numbers, planning: Numbers, criteria: Mapping[str, Any], *, leaves: bool = False
+) -> policy.ForgetRequest:
     """What a forget or remember was asked for, resolved to names."""
-    own = {key: value for key, value in criteria.items() if key in policy.Wish.__struct_fields__}
+    own = {key: value for key, value in criteria.items() if key in policy.ForgetRequest.__struct_fields__}
     rest = {key: value for key, value in criteria.items() if key not in own}
     named = Names() if (about := selection(planning, {})).empty else log.select(about)
     chosen = log.select(selection(numbers, rest), leaves=leaves)
-    return policy.Wish(chosen, named, spared=log.ranked.spared, answer=log.ranked.answer, **own)
+    return policy.ForgetRequest(chosen, named, spared=log.ranked.spared, answer=log.ranked.answer, **own)
 
 
 def _parts(
-    log: CommittingLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any], *, images: bool,
+    log: WritableLog, numbers: Numbers, planning: Numbers, asked: Mapping[str, Any], *, images: bool,
     larger: int | str | None,
 ) -> Decision:  # fmt: skip
     """What leaves only parts of messages out: pictures, or what is large."""
-    from ctxkit.changes.part_choice import Size, chosen
+    from ctxkit.changes.part_choice import PartSize, chosen
 
     own = {key: asked[key] for key in ("criteria", "include_protected") if key in asked}
     rest = selection(numbers, {key: value for key, value in asked.items() if key not in (*own, "keep_summary")})
@@ -59,6 +59,6 @@ def _parts(
     if not msgspec.structs.replace(rest, thread=None).empty:
         wanted = log.select(rest, shown, leaves=True)
         shown = [name for name in shown if name in wanted]
-    size = None if larger is None else Size.of(larger)
+    size = None if larger is None else PartSize.of(larger)
     found = list(chosen(log, shown, images=images, larger=size))
     return policy.forget_parts(log.state(), log.here(), found, **own)

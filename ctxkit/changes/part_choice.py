@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ctxkit.changes.forget import Part as PartOf
+from ctxkit.changes.forget import MessagePart as PartOf
 from ctxkit.content.parts import is_image, may_hold_images, shown
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
@@ -23,19 +23,19 @@ from ctxkit.measure.count import PER_IMAGE, Counting
 from ctxkit.store.keys import amount
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.open import OpenLog
 
 _BYTES = {"b": 1, "kb": 1000, "mb": 1000_000, "gb": 1000_000_000}
 
 
-class Size(msgspec.Struct, frozen=True):
+class PartSize(msgspec.Struct, frozen=True):
     """How large a part may be: in tokens, or in bytes."""
 
     number: int
     bytes: bool
 
     @classmethod
-    def of(cls, given: int | str) -> Size:
+    def of(cls, given: int | str) -> PartSize:
         """Tokens as `5000` or `5k`, bytes as `500 kB` or `2MB`. Raises Usage."""
         found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?) ?([kmg]?b)", str(given).strip(), re.IGNORECASE | re.ASCII)
         if found is not None:
@@ -47,7 +47,7 @@ class Size(msgspec.Struct, frozen=True):
         return cls(tokens, False)
 
 
-def chosen(log: OpenedLog, names: Iterable[Name], *, images: bool, larger: Size | None) -> Iterator[PartOf]:
+def chosen(log: OpenLog, names: Iterable[Name], *, images: bool, larger: PartSize | None) -> Iterator[PartOf]:
     """The parts of these messages that are pictures (`images`; else of any kind) and larger than `larger`.
 
     Calls, thinking and the words of a model are never among them.
@@ -64,7 +64,7 @@ def chosen(log: OpenedLog, names: Iterable[Name], *, images: bool, larger: Size 
                 yield PartOf(name, place, "image" if picture else kind_of(part))
 
 
-def _exceeds(counting: Counting, role: str, part: Part, larger: Size) -> bool:
+def _exceeds(counting: Counting, role: str, part: Part, larger: PartSize) -> bool:
     size = _size(part)
     if larger.bytes:
         return size > larger.number

@@ -18,15 +18,15 @@ from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.select import Planning, opens, tools_of
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.open import OpenLog
 
 
-def planning_of(log: OpenedLog, shown: Sequence[Name], *, calling: bool = False) -> Planning:
+def planning_of(log: OpenLog, shown: Sequence[Name], *, calling: bool = False) -> Planning:
     """The conversation about forgetting at the end of `shown`. `calling`: a call of filter_context is executed now."""
     return planning(exchanges(log, shown), calling=calling)
 
 
-def exchanges(log: OpenedLog, shown: Sequence[Name]) -> Iterator[Exchange]:
+def exchanges(log: OpenLog, shown: Sequence[Name]) -> Iterator[Exchange]:
     """The exchanges of `shown`, newest first."""
     state, some = log.state(), list[Name]()
     for name in reversed(shown):
@@ -36,7 +36,7 @@ def exchanges(log: OpenedLog, shown: Sequence[Name]) -> Iterator[Exchange]:
             some = []
 
 
-def _exchange(log: OpenedLog, names: Sequence[Name]) -> Exchange:
+def _exchange(log: OpenLog, names: Sequence[Name]) -> Exchange:
     """Read from its end, as far as it takes to know whether other tools were called."""
     first, worked = len(names), False
     for place in reversed(range(len(names))):
@@ -49,7 +49,7 @@ def _exchange(log: OpenedLog, names: Sequence[Name]) -> Exchange:
     return Exchange(names, words_of(log, names[0]), said, names[first:], worked)
 
 
-def uses(log: OpenedLog, name: Name) -> bool | None:
+def uses(log: OpenLog, name: Name) -> bool | None:
     """Whether all that a message calls or answers are calls of filter_context; None where it calls and answers none."""
     state = log.state()
     tools = list(tools_of(state, name))
@@ -58,7 +58,7 @@ def uses(log: OpenedLog, name: Name) -> bool | None:
     return all(is_ours(tool) or (SHELL.search(tool) is not None and _in_shell(log, name)) for tool in tools)
 
 
-def _in_shell(log: OpenedLog, name: Name) -> bool:
+def _in_shell(log: OpenLog, name: Name) -> bool:
     """Whether all shells that a message calls, or whose results it has, run `ctxkit tool`."""
     state, ids = log.state(), None
     callers: list[Name] = [name]
@@ -74,12 +74,12 @@ def _script(call: Call) -> str:
     return script(call.arguments) if isinstance(call.arguments, dict) else str(call.arguments)
 
 
-def words_of(log: OpenedLog, name: Name) -> str:
+def words_of(log: OpenLog, name: Name) -> str:
     """The words of a message, without calls, results and thinking."""
     return "\n".join(part.text for part in log.full(entry(log.state(), name)).parts if isinstance(part, Text))
 
 
-def _said(log: OpenedLog, name: Name) -> str:
+def _said(log: OpenLog, name: Name) -> str:
     state = log.state()
     role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
     return words_of(log, name).strip() if role in ASSISTANT else ""

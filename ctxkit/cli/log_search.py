@@ -36,7 +36,7 @@ from ctxkit.store.source import open_log
 
 if TYPE_CHECKING:
     from ctxkit.cli.regex_timeout import RegexTimeout
-    from ctxkit.core.select import Limit
+    from ctxkit.core.select import SearchLimit
     from ctxkit.search.prefilter import Lacking
 
 
@@ -77,7 +77,7 @@ class LogSearch:
         self.looking = looking
         self.reading = reading
         self.needle = needle(searching)
-        self.limit: Limit | None = deadline(searching)
+        self.limit: SearchLimit | None = deadline(searching)
         """Bounds searches in all logs together."""
         self.kinds = states(searching.state) if searching.state is not None else None
         self.left = searching.limit
@@ -133,10 +133,10 @@ class LogSearch:
     def folder(self, folder: Path) -> None:
         """Every log below it; what is none is passed over."""
         from ctxkit.search.prefilter import Lacking  # brings sqlite3: only where folders are searched
-        from ctxkit.store.words import Words
+        from ctxkit.store.words import WordIndex
 
         if self.lacking is None:
-            self.lacking = Lacking(self.needle, Words(user_cache(os.environ)))
+            self.lacking = Lacking(self.needle, WordIndex(user_cache(os.environ)))
         self.lacking.enter(folder)
         with streams.progress(f"searching {folder}", "files") as step:
             for done, entry in enumerate(walk(folder)):

@@ -10,25 +10,25 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxkit.compact import prompt as words
-from ctxkit.compact.layout import Words
-from ctxkit.content.text_segments import SPEAKS, Piece
+from ctxkit.compact.layout import SummaryLayout
+from ctxkit.content.text_segments import SPEAKS, TextSegment
 from ctxkit.core.names import Name, Names
 from ctxkit.core.strategies import asks_model
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadConfig, ModelFailed, Usage
-from ctxkit.llm.chunks import Part, chunks, halved
+from ctxkit.llm.chunks import Chunk, chunks, halved
 from ctxkit.llm.hooks import Hooks
 from ctxkit.tokens.counter import AUTO, counter
 from ctxkit.tokens.models import room_of
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 MARGIN = 0.85
 """Of its limit, what is filled: counts of other tokenizers than ours are estimates."""
 
 
-class Told(NamedTuple):
+class ModelSummary(NamedTuple):
     """What a model made of it: its words, one text for each chunk, and digests of what was asked and answered."""
 
     model: str
@@ -36,7 +36,7 @@ class Told(NamedTuple):
     asked: dict[str, Any]
 
 
-def model_of(log: CommittingLog, named: str | None, *, fast: bool = False) -> str:
+def model_of(log: WritableLog, named: str | None, *, fast: bool = False) -> str:
     """The model to ask: the one named, else the config's. Raises Usage, BadConfig where none is named."""
     if named is not None and fast:
         raise Usage("--model and --fast name two models: nothing was changed", "leave one of them out")
@@ -71,7 +71,7 @@ class Asking:
 
         return max(int(MARGIN * room_of(self.model)) - REPLY - 1000, 1000)
 
-    def story(self, log: CommittingLog, ids: Names, pieces: Sequence[Piece], tokens: int) -> Told:
+    def story(self, log: WritableLog, ids: Names, pieces: Sequence[TextSegment], tokens: int) -> ModelSummary:
         """These messages in the model's words, for a summary of `tokens` tokens. Raises ModelFailed."""
         from ctxkit.llm.client import available
 
@@ -107,9 +107,9 @@ class Asking:
             "requests": requests, "prompt": digest(prompt, 16), "input": digest("".join(p.text for p in parts), 16),
             "reply": digest("\n\n".join(texts), 16),
         }  # fmt: skip
-        return Told(self.model, tuple(texts), digests)
+        return ModelSummary(self.model, tuple(texts), digests)
 
-    def gist(self, log: CommittingLog, ids: Sequence[Name], pieces: Sequence[Piece]) -> str:
+    def gist(self, log: WritableLog, ids: Sequence[Name], pieces: Sequence[TextSegment]) -> str:
         """A few sentences on these messages, the newest of them where they are too many. Raises ModelFailed."""
         waiting = chunks(self.parts(log, Names.of(ids), pieces), self.room())[-1:]
         while waiting:
@@ -134,18 +134,18 @@ class Asking:
             tick=lambda: self._step(*done), clock=self.hooks.clock, sleep=self.hooks.sleep,
         )  # fmt: skip
 
-    def parts(self, log: CommittingLog, ids: Names, pieces: Sequence[Piece]) -> list[Part]:
+    def parts(self, log: WritableLog, ids: Names, pieces: Sequence[TextSegment]) -> list[Chunk]:
         """What is sent of these messages, step by step, secrets taken out."""
         from ctxkit.llm.client import Hiding
 
         hide = Hiding()
-        worder = Words(pieces, log.state().label, ids)
+        worder = SummaryLayout(pieces, log.state().label, ids)
         steps = list(_steps(log, ids, [piece for piece in pieces if piece.name in ids]))
         texts = [hide(words.rendered(some, worder, hide)) for _, some in steps]
         self.redactions = hide.count
         tokens = self.counter.all(self.counter.counts(texts))
         return [
-            Part(text, max(size, 1), exchange)
+            Chunk(text, max(size, 1), exchange)
             for (exchange, _), text, size in zip(steps, texts, tokens, strict=True) if text
         ]  # fmt: skip
 
@@ -165,8 +165,8 @@ class Asking:
 
 
 def teller(
-    log: CommittingLog, named: str | None, *, fast: bool, given: bool, hooks: Hooks | None
-) -> Callable[[Sequence[Name], Sequence[Piece]], str] | None:
+    log: WritableLog, named: str | None, *, fast: bool, given: bool, hooks: Hooks | None
+) -> Callable[[Sequence[Name], Sequence[TextSegment]], str] | None:
     """Who is asked for a few sentences on messages: a model, where one is named, or the config's strategy asks for one;
     None: nobody. `given`: somebody gave them already. A model that fails says nothing, and `log.noticed` says why.
 
@@ -178,7 +178,7 @@ def teller(
         return None
     model = model_of(log, named, fast=fast)
 
-    def ask(names: Sequence[Name], pieces: Sequence[Piece]) -> str:
+    def ask(names: Sequence[Name], pieces: Sequence[TextSegment]) -> str:
         try:
             return Asking(model, float(log.config["compact.timeout"]), hooks or Hooks()).gist(log, names, pieces)
         except ModelFailed as error:
@@ -188,10 +188,10 @@ def teller(
     return ask
 
 
-def _steps(log: CommittingLog, ids: Names, pieces: Sequence[Piece]) -> Iterator[tuple[int, list[Piece]]]:
+def _steps(log: WritableLog, ids: Names, pieces: Sequence[TextSegment]) -> Iterator[tuple[int, list[TextSegment]]]:
     """The pieces by steps, each with the number of its exchange."""
     state = log.state()
-    exchange, some = 0, list[Piece]()
+    exchange, some = 0, list[TextSegment]()
     last: Name | None = None
     for piece in pieces:
         if piece.name != last:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ctxkit.core.names import Name, Names
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.sets.sequences import Made
+from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.state import State
 from ctxkit.trim.plan import LONG
 
@@ -34,7 +34,7 @@ FEWEST = 3
 """Messages that are worth a summary."""
 
 
-class Unit(NamedTuple):
+class CompactUnit(NamedTuple):
     """What is replaced together: a step, a message that stands alone, a summary.
 
     `exchange`: the number of the exchange that it is of, 0 before the first; `step`: a model's response; `stays`: it is
@@ -55,10 +55,10 @@ class Unit(NamedTuple):
 STEP, STAYS, CHOSEN, TOLD, SHRINKS = (1 << bit for bit in range(5))
 
 
-class Units(Made[Unit]):
+class Units(LazySequence[CompactUnit]):
     """The units of a context, some numbers each; a unit is made when it is asked for, and can be put in its place."""
 
-    def __init__(self, groups: Sequence[Sequence[Name]], units: Iterable[Unit]) -> None:
+    def __init__(self, groups: Sequence[Sequence[Name]], units: Iterable[CompactUnit]) -> None:
         """`groups`: the names of each; they are not held a second time."""
         super().__init__(len(groups), self._unit)
         self._groups = groups
@@ -68,14 +68,14 @@ class Units(Made[Unit]):
             self._exchanges.append(unit.exchange)
             self._flags.append(_flags(unit))
 
-    def _unit(self, place: int) -> Unit:
+    def _unit(self, place: int) -> CompactUnit:
         flags = self._flags[place]
-        return Unit(
+        return CompactUnit(
             tuple(self._groups[place]), self._tokens[place], self._exchanges[place], bool(flags & STEP),
             bool(flags & STAYS), bool(flags & CHOSEN), bool(flags & TOLD), bool(flags & SHRINKS),
         )  # fmt: skip
 
-    def __setitem__(self, place: int, unit: Unit) -> None:
+    def __setitem__(self, place: int, unit: CompactUnit) -> None:
         self._tokens[place], self._flags[place] = unit.tokens, _flags(unit)
 
     def may_go(self, end: int) -> Sequence[int]:
@@ -83,7 +83,7 @@ class Units(Made[Unit]):
         return array("i", (at for at, flags in enumerate(self._flags[:end]) if flags & (CHOSEN | STAYS) == CHOSEN))
 
 
-def _flags(unit: Unit) -> int:
+def _flags(unit: CompactUnit) -> int:
     return (
         STEP * unit.step | STAYS * unit.stays | CHOSEN * unit.chosen | TOLD * unit.told | SHRINKS * unit.shrinks
     )  # fmt: skip
@@ -96,7 +96,7 @@ class Keep(NamedTuple):
     steps: int | None = None
 
 
-def candidates(units: Sequence[Unit], keep: Keep, budget: int) -> tuple[list[int], int]:
+def candidates(units: Sequence[CompactUnit], keep: Keep, budget: int) -> tuple[list[int], int]:
     """The places of the units that may be replaced, and the place where the tail begins.
 
     `budget`: tokens that the units may have together.
@@ -105,7 +105,7 @@ def candidates(units: Sequence[Unit], keep: Keep, budget: int) -> tuple[list[int
     return [place for place, unit in enumerate(units[:begins]) if unit.chosen and not unit.stays], begins
 
 
-def rooms(units: Sequence[Unit], keep: Keep, budget: int) -> dict[int, int]:
+def rooms(units: Sequence[CompactUnit], keep: Keep, budget: int) -> dict[int, int]:
     """The places of the units that stay where they are and are too long for that, each with the tokens that it may
     have: the first message, and where nobody says what is kept, a newest one that somebody typed.
 
@@ -131,7 +131,7 @@ def rooms(units: Sequence[Unit], keep: Keep, budget: int) -> dict[int, int]:
     return found
 
 
-def _asked(units: Sequence[Unit], keep: Keep) -> int:
+def _asked(units: Sequence[CompactUnit], keep: Keep) -> int:
     begins = len(units)
     if keep.exchanges:
         newest = units[-1].exchange if units else 0
@@ -143,7 +143,7 @@ def _asked(units: Sequence[Unit], keep: Keep) -> int:
     return begins
 
 
-def _soft(units: Sequence[Unit], budget: int) -> int:
+def _soft(units: Sequence[CompactUnit], budget: int) -> int:
     """The newest exchanges whole, as far as the share of the tail goes, then the newest steps of the next. The newest
     unit may be larger than that; but a step that takes most of the budget is told like any other.
     """

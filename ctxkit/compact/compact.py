@@ -15,7 +15,7 @@ import msgspec
 
 from ctxkit.compact.ask_model import model_of, require_text
 from ctxkit.compact.candidates import FEWEST, Keep
-from ctxkit.compact.plan import Condensed, Condensing, Wish, whole
+from ctxkit.compact.plan import CompactGoal, CompactionOutcome, CompactionPlan, whole
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.usage import Figures
 from ctxkit.core.ledger import LedgerEntry
@@ -32,12 +32,12 @@ from ctxkit.trim.plan import LONG
 from ctxkit.trim.trim import Trimming
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 """What `--strategy` takes."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class CompactRequest(msgspec.Struct, frozen=True):
     """What a compact was asked for. `target`: percent of the tokens of all messages, `30` or `"30%"`; `budget`: so
     many tokens; None: as the config says. `keep_last`: newest exchanges, `keep_steps`: newest steps that stay; None: as
     many as their share of the budget has room for. `summary`: what stands for the messages, by whoever wrote it.
@@ -68,7 +68,7 @@ class Asked(msgspec.Struct, frozen=True):
 class Compacted(msgspec.Struct, frozen=True):
     """What a compact did, in figures: what `ctxkit compact --json` prints, whose page explains the keys."""
 
-    found: Condensed
+    found: CompactionOutcome
     seconds: float
 
     def as_json(self, op: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Compacted(msgspec.Struct, frozen=True):
         }  # fmt: skip
 
 
-def compact(log: CommittingLog, asked: Asked) -> tuple[Decision, Compacted | None]:
+def compact(log: WritableLog, asked: CompactRequest) -> tuple[Decision, Compacted | None]:
     """The op that condenses the context, and what it did in figures. Raises CoolingDown, NothingChanges where nothing
     would be smaller, Usage, BadSummary, BadConfig where it has to know how full the context is, and no limit is known,
     or where no model is named, ModelFailed where one fails and nothing may take over.
@@ -106,7 +106,7 @@ def compact(log: CommittingLog, asked: Asked) -> tuple[Decision, Compacted | Non
         log.lens_thread = thread  # a sidechain is only looked at while it is compacted
 
 
-def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, Compacted | None]:
+def _decided(log: WritableLog, asked: CompactRequest, began: float) -> tuple[Decision, Compacted | None]:
     wish = wish_of(log, asked)
     if asked.force or asked.is_bare:
         cool(log, asked, wish)
@@ -124,7 +124,7 @@ def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, 
     if wish.budget is None and wish.percent >= 100 and asked.summary is None and asked.selection.empty:
         said = f"{messages:,} tokens ({base.measured.counter}) are {wish.percent:g} % or less: nothing was changed."
         return Decision(None, said), None
-    found = Condensing(log, base, wish)
+    found = CompactionPlan(log, base, wish)
     if asked.summary is None and (said := found.reached):
         raise NothingChanges(f"{said}: nothing was changed", "--force condenses further, a smaller --target too")
     if asks_model(wish.strategy):  # it would be asked for the same words again
@@ -139,17 +139,17 @@ def _decided(log: CommittingLog, asked: Asked, began: float) -> tuple[Decision, 
     return decision, Compacted(made, time.perf_counter() - began)
 
 
-def _made(found: Condensing) -> Condensed:
+def _made(found: CompactionPlan) -> CompactionOutcome:
     """The context with a summary. Where what may go is no longer than one long message, and the summary leaves another
     size than was asked for: with messages cut short where they stand, if that is nearer. Raises NothingChanges.
     """
-    made: Condensed | NothingChanges
+    made: CompactionOutcome | NothingChanges
     try:
         made = found.condensed()
     except NothingChanges as error:
         made = error
     if found.loose <= LONG and (isinstance(made, NothingChanges) or not made.is_near):
-        other = Condensing(found.log, found.base, found.wish)
+        other = CompactionPlan(found.log, found.base, found.wish)
         if other.shorten_all():
             shortened = other.condensed()
             if isinstance(made, NothingChanges) or shortened.is_nearer(made):
@@ -165,13 +165,13 @@ def _as_it_is(base: Trimming) -> Figures:
     )  # fmt: skip
 
 
-def said_of(made: Condensed) -> str:
+def said_of(made: CompactionOutcome) -> str:
     """What a compact says when it is done."""
     less = round(100 * (made.before - made.after) / max(made.before, 1))  # a provider may have counted nothing
     return f"Context condensed ({made.before:,} → {made.after:,} tokens, −{less} %)"
 
 
-def wish_of(log: CommittingLog, asked: Asked) -> Wish:
+def wish_of(log: WritableLog, asked: CompactRequest) -> CompactGoal:
     """What is asked for, with what the config says where nothing is. Raises Usage, BadSummary, BadConfig."""
     for name, value in (("budget", asked.budget), ("keep_last", asked.keep_last), ("keep_steps", asked.keep_steps)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
@@ -201,7 +201,7 @@ def wish_of(log: CommittingLog, asked: Asked) -> Wish:
         chosen = log.select(selection)
     part = chosen is not None and asked.target is None
     keep = Keep(asked.keep_last, asked.keep_steps)
-    return Wish(
+    return CompactGoal(
         percent, asked.budget, keep, strategy, chosen, part, asked.summary, selection, model,
         float(log.config["compact.timeout"]), asked.fallback, asked.hooks, asked.force, asked.is_bare,
     )  # fmt: skip
@@ -218,7 +218,7 @@ def _target(asked: float | str) -> float:
     return found
 
 
-def cool(log: CommittingLog, asked: Asked | None = None, wish: Wish | None = None) -> None:
+def cool(log: WritableLog, asked: CompactRequest | None = None, wish: CompactGoal | None = None) -> None:
     """Raises CoolingDown within the cooldown after the newest compact that is in force, by the log's clock.
 
     For what does more each time: a compact by itself, one that insists, and one that asks a model. A target that is
@@ -243,7 +243,7 @@ def cool(log: CommittingLog, asked: Asked | None = None, wish: Wish | None = Non
         raise CoolingDown(f"{text}: nothing was changed", hint)
 
 
-def _is_new(log: CommittingLog, asked: Asked, wish: Wish, newest: LedgerEntry) -> bool:
+def _is_new(log: WritableLog, asked: CompactRequest, wish: CompactGoal, newest: LedgerEntry) -> bool:
     """Whether this is another decision than the one that made the `newest` compact."""
     op = newest.op
     if not isinstance(op, Compact) or asked.summary is not None or not asked.selection.empty:
@@ -256,7 +256,7 @@ def _is_new(log: CommittingLog, asked: Asked, wish: Wish, newest: LedgerEntry) -
     return other and not (log.args and isinstance(by, Mapping) and by.get("args") == list(log.args))
 
 
-def _not_full(log: CommittingLog, base: Trimming, limit: int) -> str | None:
+def _not_full(log: WritableLog, base: Trimming, limit: int) -> str | None:
     """What is said where the context is below the threshold."""
     threshold = float(log.config["compact.threshold"])
     if 100 * base.total >= threshold * limit:
@@ -267,7 +267,7 @@ def _not_full(log: CommittingLog, base: Trimming, limit: int) -> str | None:
     return f"{full}: {below} (--target, --budget or --force compacts all the same)."
 
 
-def _too_few(found: Condensing) -> str:
+def _too_few(found: CompactionPlan) -> str:
     count = len(found.ids)
     what = "no message" if not count else f"only {count} message{'s' * (count != 1)}"
     said = f"nothing to condense: {what} of {len(found.names)} may be replaced, a summary takes {FEWEST}."
@@ -277,7 +277,7 @@ def _too_few(found: Condensing) -> str:
     return f"{said} A step is replaced whole: of what was chosen {some} of one." if parts else said
 
 
-def _notes(found: Condensing, made: Condensed) -> list[str]:
+def _notes(found: CompactionPlan, made: CompactionOutcome) -> list[str]:
     state, count = found.state, len(made.replaced)
     told = f"{count:,} message{'s' * (count != 1)} ({state.brief(made.replaced)})"
     notes = []
@@ -306,7 +306,7 @@ def _notes(found: Condensing, made: Condensed) -> list[str]:
     return notes
 
 
-def _floor(found: Condensing, made: Condensed) -> str:
+def _floor(found: CompactionPlan, made: CompactionOutcome) -> str:
     """What is said where the target is not reached: the least that this comes to, and what would leave less."""
     wish = found.wish
     asked = f"{wish.percent:g} %" if wish.budget is None else f"{wish.budget:,} tokens"

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from ctxkit.compact.coverage import Line, cover
-from ctxkit.compact.layout import INDEX, Words
-from ctxkit.compact.scoring import Course, Worth
+from ctxkit.compact.layout import INDEX, SummaryLayout
+from ctxkit.compact.scoring import SessionCourse, Worth
 from ctxkit.compact.segments import MOST, Fragment, Fragments
-from ctxkit.content.text_segments import Piece
+from ctxkit.content.text_segments import TextSegment
 from ctxkit.content.touched_files import File, touched
 from ctxkit.core.names import Name, Names
 
@@ -38,12 +38,12 @@ class Extraction:
     """
 
     def __init__(
-        self, pieces: Sequence[Piece], count: Count, label: Callable[[Name], str] = str, most: int = MOST
+        self, pieces: Sequence[TextSegment], count: Count, label: Callable[[Name], str] = str, most: int = MOST
     ) -> None:
         """`label`: how messages are named in a summary; `most`: lines that are held."""
         self.pieces, self.count, self.label = pieces, count, label
         self.files = touched(pieces)
-        self.course = Course(pieces, self.files)
+        self.course = SessionCourse(pieces, self.files)
         cut = Fragments(pieces, self._better, most)
         self.lines, self.heads = cut.lines, cut.pieces
         self.both: list[Fragment | File] = [*self.lines, *self.files]
@@ -68,7 +68,7 @@ class Extraction:
         if not (self.pieces if told is None else told):
             return None
         names = Names.of({piece.name for piece in self.pieces}) if told is None else told
-        words = Words(self.pieces, self.label, names, self.heads)
+        words = SummaryLayout(self.pieces, self.label, names, self.heads)
         ours = [told is None or self.heads[one.piece].name in told for one in self.lines]
         ours += [told is None or file.told_by(told) for file in self.files]
         return _fitting(words, self.both, self._best(words, ours, budget), budget, self.count)
@@ -76,7 +76,7 @@ class Extraction:
     @cached_property
     def full(self) -> dict[Name, int]:
         """Of each message, about how many tokens its lines have, told all of them."""
-        words = Words(self.pieces, self.label, Names(), self.heads)
+        words = SummaryLayout(self.pieces, self.label, Names(), self.heads)
         found: dict[Name, int] = {}
         for line in self._weighed(words, range(len(self.both)), [0.0] * len(self.both)):
             if line.group != LISTED:
@@ -86,7 +86,7 @@ class Extraction:
             found[self.heads[group].name] += self._headings[group] + 1
         return found
 
-    def _best(self, words: Words, ours: Sequence[bool], budget: int) -> list[int]:
+    def _best(self, words: SummaryLayout, ours: Sequence[bool], budget: int) -> list[int]:
         """Places among the lines, then the files, the best ones first. `ours`: which of them may be taken."""
         places = [place for place, is_ours in enumerate(ours) if is_ours]
         self._count_all(places)
@@ -97,7 +97,7 @@ class Extraction:
         taken = cover(found, worth.of, lambda group: self._headings[group] + 1, int(MORE * budget), there)
         return [places[place] for place in taken]
 
-    def _weighed(self, words: Words, places: Sequence[int], own: Sequence[float]) -> list[Line]:
+    def _weighed(self, words: SummaryLayout, places: Sequence[int], own: Sequence[float]) -> list[Line]:
         """What can be taken of these places. `own`: what the words of each are worth."""
         self._count_all(places)
         found = []
@@ -120,7 +120,7 @@ class Extraction:
 
 
 def extract(
-    pieces: Sequence[Piece], budget: int, count: Count, *, told: Names | None = None,
+    pieces: Sequence[TextSegment], budget: int, count: Count, *, told: Names | None = None,
     label: Callable[[Name], str] = str,
 ) -> str | None:  # fmt: skip
     """A summary of at most `budget` tokens, by `count`; None where nothing fits.
@@ -131,7 +131,7 @@ def extract(
 
 
 def _fitting(
-    words: Words, found: Sequence[Fragment | File], taken: Sequence[int], budget: int, count: Count
+    words: SummaryLayout, found: Sequence[Fragment | File], taken: Sequence[int], budget: int, count: Count
 ) -> str | None:
     """The text of as many of the best lines as fit, in a few tries: guessed by size, then halved."""
     low, high = 0, len(taken)  # so many fit, and no more than so many

@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 
 from ctxkit.compact.segments import Fragment
 from ctxkit.compact.truncate import these
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File
 from ctxkit.core.names import Name, Names
 
@@ -23,25 +23,30 @@ FILLED = 40
 """Characters: so little between two lines stands there instead of a mark."""
 SPOKEN = re.compile(r"#[\d.]+ (\S+ \$)?")
 """How a heading begins. A quoted line that begins so is indented: nobody's words pass for those of somebody else."""
-SAYS = {Kind.USER: "user", Kind.ASSISTANT: "assistant", Kind.SUMMARY: "earlier summary", Kind.NOTICE: "notice"}
+SAYS = {
+    SegmentKind.USER: "user",
+    SegmentKind.ASSISTANT: "assistant",
+    SegmentKind.SUMMARY: "earlier summary",
+    SegmentKind.NOTICE: "notice",
+}
 
 Label = Callable[[Name], str]
 
 
-class Words:
+class SummaryLayout:
     """Words what was taken of these pieces. `told`: the messages that it tells; `label`: how they are named; `heads`:
     the pieces of the lines without their texts, by their places: each is read again where lines of it are left out.
     """
 
     def __init__(
-        self, pieces: Sequence[Piece], label: Label, told: Names, heads: Mapping[int, Piece] | None = None
+        self, pieces: Sequence[TextSegment], label: Label, told: Names, heads: Mapping[int, TextSegment] | None = None
     ) -> None:
         self.pieces, self.label = pieces, label
-        self.heads: Mapping[int, Piece] = heads or {}
+        self.heads: Mapping[int, TextSegment] = heads or {}
         names = these(told, label)
         self.opening = f"[messages {names} in short, word for word; #N is message N, {LEFT_OUT} marks what is left out]"
 
-    def heading(self, piece: Piece) -> str:
+    def heading(self, piece: TextSegment) -> str:
         """Whose words follow: `#12 user:`, `#13 Edit a.py:`, `#14 Bash $`, `#15 Bash failed →`."""
         says = SAYS.get(piece.kind)
         if says is not None:
@@ -51,7 +56,7 @@ class Words:
             return " ".join([*words, "$"])
         file = _flat(piece.file).rpartition("/")[2] if piece.call else ""
         words += [file] if file and not piece.runs else []
-        if piece.kind == Kind.RESULT:
+        if piece.kind == SegmentKind.RESULT:
             return " ".join([*words, *(["failed"] if piece.failed else []), "→"])
         return " ".join(words) + ":"
 

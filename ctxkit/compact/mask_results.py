@@ -12,7 +12,7 @@ from typing import Any
 from ctxkit.compact.mask import Masked, masked
 from ctxkit.core.board import shortening
 from ctxkit.core.context import entry
-from ctxkit.core.derive.synthetic_messages import Kind
+from ctxkit.core.derive.synthetic_messages import SyntheticKind
 from ctxkit.core.messages import Content, Image, Result
 from ctxkit.core.names import Name
 from ctxkit.logfile.open import words
@@ -31,7 +31,7 @@ def maskable(
     for name in going:
         message = state.messages[name - 1]
         tools.update(zip(message.calls, message.tools, strict=False))
-        observed = ranking.kinds.get(name) == Kind.OBSERVATION
+        observed = ranking.kinds.get(name) == SyntheticKind.OBSERVATION
         if shortening(state.board.stubs.get(name)) is not None or not (message.results or observed):
             continue
         content = log.full(entry(state, name))

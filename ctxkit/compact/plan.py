@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 from msgspec import structs
 
-from ctxkit.compact.ask_model import Told
-from ctxkit.compact.candidates import FEWEST, SUMMARY, Keep, Unit, Units, candidates, guarded, originals, rooms
+from ctxkit.compact.ask_model import ModelSummary
+from ctxkit.compact.candidates import FEWEST, SUMMARY, CompactUnit, Keep, Units, candidates, guarded, originals, rooms
 from ctxkit.compact.extract import Count, Extraction
 from ctxkit.compact.mask import Masked
 from ctxkit.compact.mask_results import maskable
@@ -27,10 +27,10 @@ from ctxkit.compact.segment_spool import spooled
 from ctxkit.compact.shorten_messages import abridge
 from ctxkit.content.calls import Calls
 from ctxkit.content.facts import facts, kept
-from ctxkit.content.text_segments import SPEAKS, Piece
+from ctxkit.content.text_segments import SPEAKS, TextSegment
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
-from ctxkit.core.derive.synthetic_messages import Kind, kind
+from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.derive.usage import Figures
 from ctxkit.core.messages import Content
 from ctxkit.core.names import NOTHING, ItemName, Name, Names, Sizes, column
@@ -45,11 +45,11 @@ from ctxkit.logfile.stubs import stubbed
 from ctxkit.measure.count import PER_MESSAGE, Counting
 from ctxkit.trim.plan import LONG
 from ctxkit.trim.ranking import Ranking
-from ctxkit.trim.trim import Asked as Everything
 from ctxkit.trim.trim import Trimming
+from ctxkit.trim.trim import TrimRequest as Everything
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 SHORTEST, FLOOR = 60, 4
 """Tokens that a summary has in any case; of more than so many times as many it has room for a line."""
@@ -59,7 +59,7 @@ NEAR, GRAIN = 0.004, 24
 """Of the tokens of all messages, and in tokens: so much less than the goal is the goal; the larger counts."""
 
 
-class Wish(msgspec.Struct, frozen=True):
+class CompactGoal(msgspec.Struct, frozen=True):
     """What is asked of a compact. `percent`: of the tokens of all messages, `budget`: so many; one of them counts.
 
     It counts from the originals that summaries tell, but where `force` asks for more once that is reached, and where
@@ -93,7 +93,7 @@ class Wish(msgspec.Struct, frozen=True):
         return f"{self.percent:g}%" if self.budget is None else str(self.budget)
 
 
-class Condensed(msgspec.Struct, frozen=True):
+class CompactionOutcome(msgspec.Struct, frozen=True):
     """What a compact comes to. `op`: what it appends; `replaced`: what is told by it, or masked; `shortened`: what
     stays where it stood, with fewer words.
 
@@ -111,8 +111,8 @@ class Condensed(msgspec.Struct, frozen=True):
     goal: int
     summary: int
     figures: Figures
-    seen: CommittingLog
-    made_by: Condensing
+    seen: WritableLog
+    made_by: CompactionPlan
 
     @property
     def asked(self) -> float:
@@ -132,7 +132,7 @@ class Condensed(msgspec.Struct, frozen=True):
         """Whether hardly less than the goal is left."""
         return 0 <= self.goal - self.after <= NEAR * self.before
 
-    def is_nearer(self, other: Condensed) -> bool:
+    def is_nearer(self, other: CompactionOutcome) -> bool:
         """Whether this leaves more than another that reached the goal, or less than one that did not."""
         if self.reached and other.reached:
             return self.after > other.after
@@ -171,14 +171,14 @@ class Strategy(ABC):
     nothing: tuple[str, str] | None = None
 
     @abstractmethod
-    def make(self, plan: Condensing) -> Condensed:
+    def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """What comes of it. Raises NothingChanges where it would not be smaller."""
 
-    def note(self, plan: Condensing, made: Condensed, told: str) -> str:
+    def note(self, plan: CompactionPlan, made: CompactionOutcome, told: str) -> str:
         """What is said of the messages that are `told`."""
         return f"{plan.strategy}: {told} told in {made.summary:,} tokens, {made.counter}"
 
-    def floor(self, plan: Condensing, made: Condensed, least: str) -> str:
+    def floor(self, plan: CompactionPlan, made: CompactionOutcome, least: str) -> str:
         """What is said where the target is not reached: `least` is left, and what would leave less."""
         less = plan.without_tail(made)
         if less is not None:
@@ -186,7 +186,7 @@ class Strategy(ABC):
             least += f" while the newest {kept:,} tokens stay; --keep-last 0 leaves {less:,}"
         return f"{least}; what stays has {plan.stays:,}"
 
-    def again(self, log: CommittingLog, op: Compact, told: Names, leave: Names) -> str | None:
+    def again(self, log: WritableLog, op: Compact, told: Names, leave: Names) -> str | None:
         """The words of a summary that `op` made, for `told` alone; None where they cannot be made again. `leave`: what
         leaves the context now.
         """
@@ -198,10 +198,10 @@ def load(name: str) -> Strategy:
     return cast(Strategy, import_module(STRATEGIES[name].module).STRATEGY)
 
 
-class Condensing:
+class CompactionPlan:
     """One log's context, its units, and what may be replaced."""
 
-    def __init__(self, log: CommittingLog, base: Trimming, wish: Wish) -> None:
+    def __init__(self, log: WritableLog, base: Trimming, wish: CompactGoal) -> None:
         self.log, self.base, self.wish = log, base, wish
         self.state = log.state()
         self.names, self.tokens = base.names, base.tokens.copy()
@@ -236,7 +236,7 @@ class Condensing:
             for place, room in rooms(self.units, wish.keep, share).items():
                 self._shorten(place, room)
         self._choose(candidates(self.units, wish.keep, share)[1])
-        self.story: Told | None = None
+        self.story: ModelSummary | None = None
         self.failure = ""
         """Why no model's words are in the summary, where one was to be asked."""
         if wish.part and wish.budget is None:
@@ -375,7 +375,7 @@ class Condensing:
         groups = ranking.groups
         waiting = self._waiting(groups)
         return Units(groups, (
-            Unit(
+            CompactUnit(
                 tuple(group), sum([self.tokens[name] for name in group]), exchange,
                 step=self._ranking.role(group[0]) in SPEAKS,
                 stays=place == waiting or any(map(self._stays, group)) or not ranking.whole(group),
@@ -400,13 +400,16 @@ class Condensing:
             name in self.spared
             or name == self._task
             or self._ranking.role(name) in PREAMBLE_ROLES
-            or self._ranking.kinds.get(name) == Kind.INSTRUCTION
+            or self._ranking.kinds.get(name) == SyntheticKind.INSTRUCTION
         )
 
     def _shrinks(self, name: Name) -> bool:
         """Whether a message stays because it is the first one alone: its length is nobody's to keep (replay 63)."""
         first = self.state.is_first(name) or name == self._task
-        typed = self._ranking.role(name) not in PREAMBLE_ROLES and self._ranking.kinds.get(name) != Kind.INSTRUCTION
+        typed = (
+            self._ranking.role(name) not in PREAMBLE_ROLES
+            and self._ranking.kinds.get(name) != SyntheticKind.INSTRUCTION
+        )
         return first and typed and not self.state.protected(name)
 
     @cached_property
@@ -416,7 +419,7 @@ class Condensing:
         """
         role, kinds = self._ranking.role, self._ranking.kinds
         for name in self.names:
-            if role(name) in PREAMBLE_ROLES or kinds.get(name) in (Kind.INSTRUCTION, Kind.NOTICE):
+            if role(name) in PREAMBLE_ROLES or kinds.get(name) in (SyntheticKind.INSTRUCTION, SyntheticKind.NOTICE):
                 continue
             typed = isinstance(name, int) and role(name) == "user" and name not in kinds
             return name if typed and name not in self.state.board.unprotected else None
@@ -435,7 +438,7 @@ class Condensing:
         return name in chosen and (alone or all(belongs(self.state, n, asked.agent, asked.thread) for n in item.tells))
 
     @cached_property
-    def pieces(self) -> Sequence[Piece]:
+    def pieces(self) -> Sequence[TextSegment]:
         """What the context says, in order: the originals of all that may be replaced, and what stays beside them."""
         stay = (Names.of(self.names) | Names.of(self._back)) - Names.of(self.going)
         names = self.state.ordered(stay | self.ids)
@@ -448,7 +451,7 @@ class Condensing:
         stub = self.stubs.get(name)
         return self.log.full(entry(self.state, name)) if stub is None else stubbed(self._unshortened(name), stub)
 
-    def condensed(self) -> Condensed:
+    def condensed(self) -> CompactionOutcome:
         """What comes of it. Raises NothingChanges where it would not be smaller."""
         return self.kind.make(self)
 
@@ -458,11 +461,11 @@ class Condensing:
             self._fill()
         return self.is_worth
 
-    def summarized(self) -> Condensed:
+    def summarized(self) -> CompactionOutcome:
         """A summary in its room, of the story where there is one."""
         return self.smaller(self._extracted())
 
-    def shortened(self) -> Condensed:
+    def shortened(self) -> CompactionOutcome:
         """No summary, and long messages shortened where they stand."""
         return self.smaller(self.outcome(Names(), None))
 
@@ -582,7 +585,7 @@ class Condensing:
             return least
         return self._room()[1]
 
-    def _tell(self, place: int, unit: Unit, sizes: Mapping[Name, int]) -> None:
+    def _tell(self, place: int, unit: CompactUnit, sizes: Mapping[Name, int]) -> None:
         """The unit at `place` is told again, as it was, with these sizes."""
         self.units[place] = unit
         for name, size in sizes.items():
@@ -591,13 +594,13 @@ class Condensing:
         self.parts -= len(unit.names)
         self._choose(self.tail)
 
-    def without_tail(self, made: Condensed) -> int | None:
+    def without_tail(self, made: CompactionOutcome) -> int | None:
         """Tokens that would be left if no newest messages stayed, by rules; None where that is no less than `made`."""
         if self.wish.keep == Keep(0) or not any(not unit.stays for unit in self.units[self.tail :]):
             return None
         wish = structs.replace(self.wish, keep=Keep(0), strategy=self.kind.fallback or self.wish.strategy)
         try:
-            after = Condensing(self.log, self.base, wish).condensed().after
+            after = CompactionPlan(self.log, self.base, wish).condensed().after
         except NothingChanges:
             return None
         return after if after < made.after else None
@@ -634,7 +637,7 @@ class Condensing:
         """Tokens that a summary of so many gets in any case, whose lines have so many."""
         return min(max(SHORTEST, int(min(ceil(SUMMARY * gone), lines))), gone // 2)
 
-    def _extracted(self) -> Condensed:
+    def _extracted(self) -> CompactionOutcome:
         room, least = self._room()
         if least >= self.gone:
             least_of = f"the {self.gone:,} tokens that {len(self.ids)} messages are told in are the least for so many"
@@ -642,7 +645,7 @@ class Condensing:
                 f"it would not be smaller: {least_of}: nothing was changed", "--force condenses further"
             )
         counter = self.base.counting.counter
-        found: Condensed | None = None
+        found: CompactionOutcome | None = None
         for _ in range(TRIES):
             budget = self._base_of(room)
             text = self._text(budget, counter.counts)
@@ -699,7 +702,7 @@ class Condensing:
 
     def outcome(
         self, ids: Names, text: str | None, masks: dict[Name, Any] | None = None, budget: int | None = None
-    ) -> Condensed:
+    ) -> CompactionOutcome:
         """What comes of a summary `text` in the place of `ids`, or of `masks`; `budget`: what it was made for."""
         log, base = self.log, self.base
         stubs = self.stubs if masks is None else masks
@@ -724,19 +727,19 @@ class Condensing:
             base.total, tokens, told.counter, len(base.shown), len(shown - left), len(left - shown), len(stubs),
             budget=self.goal + base.fixed, limit=base.limit, beyond=base.hidden, left=self._left(after, names, tokens),
         )  # fmt: skip
-        return Condensed(
+        return CompactionOutcome(
             op, replaced, shortened, self.messages, tokens - base.fixed, told.counter, self.goal, summary, figures,
             after, self,
         )  # fmt: skip
 
-    def _left(self, after: CommittingLog, names: Sequence[Name], tokens: int) -> int | None:
+    def _left(self, after: WritableLog, names: Sequence[Name], tokens: int) -> int | None:
         """Tokens that a window hides then, where they are others than now."""
         if self.names is self.base.names:
             return None
         hidden = after.state().shown() - Names.of(names)
         return ceil(sum(self.base.measuring.seen(Counting(after)).each(list(hidden))))
 
-    def smaller(self, found: Condensed) -> Condensed:
+    def smaller(self, found: CompactionOutcome) -> CompactionOutcome:
         """What was found. Raises NothingChanges where it is not smaller than the context."""
         if found.after < found.before and (found.replaced or found.shortened):
             return found
@@ -747,17 +750,17 @@ class Condensing:
         raise NothingChanges(f"{what}: nothing was changed", f"{hint}, or more messages")
 
 
-def spared(log: CommittingLog) -> Names:
+def spared(log: WritableLog) -> Names:
     """What no compact of this log replaces. Its first message is the task, but where it is what is left of an earlier
     part: a summary, a model's words.
     """
     state = log.state()
     first = state.messages[state.preamble] if state.preamble < state.count else None
-    opens = first is not None and first.role == "user" and kind(log.content(first.n)) != Kind.SUMMARY
+    opens = first is not None and first.role == "user" and kind(log.content(first.n)) != SyntheticKind.SUMMARY
     return guarded(state, first=opens)
 
 
-def whole(log: CommittingLog, *, assembly: bool = True) -> Trimming:
+def whole(log: WritableLog, *, assembly: bool = True) -> Trimming:
     """The context measured, with all that is sent; `assembly`: what the config puts around it, too."""
     return Trimming(log, Everything(assembly=assembly))
 

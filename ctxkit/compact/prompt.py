@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 from ctxkit.compact.extract import Count, extract
-from ctxkit.compact.layout import Label, Words
+from ctxkit.compact.layout import Label, SummaryLayout
 from ctxkit.compact.truncate import these
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.names import Names
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import ends, redact
@@ -61,13 +61,13 @@ Plain text, one paragraph, nothing else."""
 """The same for a few sentences."""
 
 
-def rendered(pieces: Sequence[Piece], words: Words, hide: Callable[[str], str]) -> str:
+def rendered(pieces: Sequence[TextSegment], words: SummaryLayout, hide: Callable[[str], str]) -> str:
     """What some pieces say as a model is shown it: headings with numbers, long results shortened. `hide` takes secrets
     out of what is cut.
     """
     found = []
     for piece in pieces:
-        longest = SHOWN if piece.kind in (Kind.RESULT, Kind.NOTICE) else SAID
+        longest = SHOWN if piece.kind in (SegmentKind.RESULT, SegmentKind.NOTICE) else SAID
         found.append(f"{words.heading(piece)}\n{shortened(piece.text, longest, hide)}\n\n")
     return "".join(found)
 
@@ -140,7 +140,8 @@ def heading(told: Names, model: str, label: Label) -> str:
 
 
 def worded(
-    story: Sequence[str], model: str, pieces: Sequence[Piece], budget: int, count: Count, *, told: Names, label: Label,
+    story: Sequence[str], model: str, pieces: Sequence[TextSegment], budget: int, count: Count, *, told: Names,
+    label: Label,
 ) -> str | None:  # fmt: skip
     """A summary of at most `budget` tokens by `count`: the model's words, one for each chunk, at most SHARE of it, and
     under them what can be looked up, by rules. None where no word of the model has room.

@@ -13,10 +13,10 @@ from ctxkit.core.ops import Compact
 from ctxkit.core.strategies import STRATEGIES
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 
-def again(log: CommittingLog, op: Compact, told: Names, leave: Names) -> str | None:
+def again(log: WritableLog, op: Compact, told: Names, leave: Names) -> str | None:
     """The words of a summary that `op` made by a rule, for `told` alone; None where they cannot be made again, or are
     not shorter than the messages. `leave`: what leaves the context now.
     """

@@ -14,8 +14,8 @@ from typing import Any
 
 from ctxkit.compact.segments import WHOLE, Fragment
 from ctxkit.content.facts import Fact
-from ctxkit.content.identifiers import Item, Sort, short
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.identifiers import Identifier, Sort, short
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File
 
 ITEMS, WORDS = 8.0, 4.0
@@ -38,7 +38,8 @@ TELLS = 0.8
 NEWEST, FIRST, CLOSING = 4.0, 2.0, 2.0
 """How much more counts what was asked last, what was asked first, and what the model said before it was asked again."""
 ROLES = {
-    Kind.USER: 1.3, Kind.ASSISTANT: 1.3, Kind.INPUT: 2.3, Kind.RESULT: 0.4, Kind.SUMMARY: 1.3, Kind.NOTICE: 1.2,
+    SegmentKind.USER: 1.3, SegmentKind.ASSISTANT: 1.3, SegmentKind.INPUT: 2.3, SegmentKind.RESULT: 0.4,
+    SegmentKind.SUMMARY: 1.3, SegmentKind.NOTICE: 1.2,
 }  # fmt: skip
 """What the odds of an item are multiplied by where these name it: what only results name is seldom needed."""
 LINED, IN_LINE = frozenset({Sort.IDENTIFIER, Sort.ERROR, Sort.NUMBER}), 0.3
@@ -73,16 +74,16 @@ def recent(at: float, power: float = 0.4) -> float:
     return exp(-power * log(0.02 + at))
 
 
-def again(piece: Piece, one: Fragment) -> float:
+def again(piece: TextSegment, one: Fragment) -> float:
     """How much likelier than others a line of `piece` is written again as it is."""
     match piece.kind:
-        case Kind.INPUT:
+        case SegmentKind.INPUT:
             base = AGAIN.get(piece.argument, ARGUMENT)
-        case Kind.ASSISTANT:
+        case SegmentKind.ASSISTANT:
             base = ANSWER
-        case Kind.RESULT if any(touch.how == "read" for touch in piece.touches):
+        case SegmentKind.RESULT if any(touch.how == "read" for touch in piece.touches):
             base = READ
-        case Kind.RESULT:
+        case SegmentKind.RESULT:
             base = WRITTEN if piece.touches else PRINTED
         case _:
             base = TYPED
@@ -94,12 +95,12 @@ def _whole(text: str) -> float:
     return exp(-len(text) / LENGTH) if SHORTEST <= len(text) <= LONGEST else 0.0
 
 
-class Course:
+class SessionCourse:
     """What pieces tell of the course of things, whatever the lines. `calls`: those that touch files which were touched
     lately.
     """
 
-    def __init__(self, pieces: Iterable[Piece], files: Sequence[File]) -> None:
+    def __init__(self, pieces: Iterable[TextSegment], files: Sequence[File]) -> None:
         """The pieces of a message stand side by side."""
         active = {file.text for file in files if file.at <= BACK}
         self.calls: set[str] = set()
@@ -113,14 +114,14 @@ class Course:
                 self.calls.add(piece.call)
             if piece.name != name:
                 name, begins, asked = piece.name, place, False
-            asked = asked or piece.kind == Kind.USER
+            asked = asked or piece.kind == SegmentKind.USER
             if asked:
                 self._newest = range(begins, place + 1)
                 if not self._first or self._first.start == begins:
                     self._first = self._newest
             self._closing.append(0)
-            if piece.kind in (Kind.USER, Kind.ASSISTANT):
-                if said >= 0 and piece.kind == Kind.USER:
+            if piece.kind in (SegmentKind.USER, SegmentKind.ASSISTANT):
+                if said >= 0 and piece.kind == SegmentKind.USER:
                     self._closing[said] = 1
                 said = place
         if said >= 0:
@@ -137,8 +138,8 @@ class Worth:
     """Of what these lines and files keep. `lines`: all of them, so that what is said elsewhere too counts as often."""
 
     def __init__(
-        self, pieces: Mapping[int, Piece], lines: Sequence[Fragment], files: Sequence[File], course: Course,
-        share: float = EASE,
+        self, pieces: Mapping[int, TextSegment], lines: Sequence[Fragment], files: Sequence[File],
+        course: SessionCourse, share: float = EASE,
     ) -> None:  # fmt: skip
         """`pieces`: those of the lines, by their places; `share`: of the tokens that are told, how many the summary may
         have.
@@ -149,7 +150,7 @@ class Worth:
         discussed = {
             item
             for one in lines
-            if one.at <= RECENT and pieces[one.piece].kind in (Kind.USER, Kind.ASSISTANT)
+            if one.at <= RECENT and pieces[one.piece].kind in (SegmentKind.USER, SegmentKind.ASSISTANT)
             for item in one.items
         }
         words = [
@@ -165,7 +166,7 @@ class Worth:
             for item in one.items:
                 odds.add(item, pieces[one.piece].kind, one.at, one.often, more, named[one.piece])
         for file in files:
-            odds.add(Item(Sort.PATH, short(file.text)), Kind.INPUT, file.at, file.often, 1.0, 1)
+            odds.add(Identifier(Sort.PATH, short(file.text)), SegmentKind.INPUT, file.at, file.often, 1.0, 1)
         needed = odds.all(ease)
         self._kept: dict[Hashable, float] = {}
         for item, worth in zip(needed, _shared(list(needed.values()), ITEMS), strict=True):
@@ -195,9 +196,9 @@ class _Odds:
     """How much likelier than others each item is needed."""
 
     def __init__(self) -> None:
-        self._known: dict[Item, list[Any]] = {}
+        self._known: dict[Identifier, list[Any]] = {}
 
-    def add(self, item: Item, kind: Kind, at: float, often: int, more: float, among: int) -> None:
+    def add(self, item: Identifier, kind: SegmentKind, at: float, often: int, more: float, among: int) -> None:
         """A line of `kind` names it, `often` times; `more`: what its file counts; `among`: how many items the piece
         names.
         """
@@ -205,11 +206,11 @@ class _Odds:
         known[0] |= 1 << kind
         known[1] = min(known[1], at)
         known[2] += often
-        known[3] += often if kind == Kind.INPUT else 0
+        known[3] += often if kind == SegmentKind.INPUT else 0
         known[4] = max(known[4], more)
         known[5] = min(known[5], among)
 
-    def all(self, ease: float) -> dict[Item, float]:
+    def all(self, ease: float) -> dict[Identifier, float]:
         """Item -> odds. `ease`: what those count that results alone name."""
         return {
             item: _ROLES[kinds] * recent(at) * count**OFTEN * (1 + calls) ** CALLED * more
@@ -218,8 +219,8 @@ class _Odds:
         }  # fmt: skip
 
 
-PRINTED_ALONE = 1 << Kind.RESULT
-_ROLES = [prod(factor for kind, factor in ROLES.items() if kinds >> kind & 1) for kinds in range(1 << len(Kind))]
+PRINTED_ALONE = 1 << SegmentKind.RESULT
+_ROLES = [prod(factor for kind, factor in ROLES.items() if kinds >> kind & 1) for kinds in range(1 << len(SegmentKind))]
 
 
 def _path_again(file: File) -> float:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ctxkit.content.text_segments import Kind, Piece, each_piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment, each_piece
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.messages import Content
 from ctxkit.core.names import ItemName, Name
 from ctxkit.store.spool import Spooled
 
 
-def spooled(messages: Iterable[tuple[Name, Content]]) -> Spooled[Piece]:
+def spooled(messages: Iterable[tuple[Name, Content]]) -> Spooled[TextSegment]:
     """What these messages say, in order. Raises WriteFailed."""
     return Spooled(each_piece(messages), _piece)
 
 
-def _piece(value: list[Any]) -> Piece:
+def _piece(value: list[Any]) -> TextSegment:
     name, kind, text, tool, key, failed, touches, call, file = value
     of = name if isinstance(name, int) else ItemName(*name)
-    return Piece(of, Kind(kind), text, tool, key, failed, tuple(Touch(*touch) for touch in touches), call, file)
+    return TextSegment(
+        of, SegmentKind(kind), text, tool, key, failed, tuple(Touch(*touch) for touch in touches), call, file
+    )

@@ -24,10 +24,10 @@ from ctxkit.content.facts import (
     of_line,
     sentences,
 )
-from ctxkit.content.identifiers import Item, Sort, commands, named
-from ctxkit.content.text_segments import SHOWN, Kind, Piece
+from ctxkit.content.identifiers import Identifier, Sort, commands, named
+from ctxkit.content.text_segments import SHOWN, SegmentKind, TextSegment
 
-PROSE = frozenset({Kind.USER, Kind.ASSISTANT, Kind.SUMMARY, Kind.NOTICE})
+PROSE = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.SUMMARY, SegmentKind.NOTICE})
 CUT = re.compile(r".{1,240}(?:(?<=[\s,;)\]}>])|$)|.{240}", re.S)
 """A part of a line that is too long to stand whole and is no prose."""
 ALIKE = re.compile(r"\d+")
@@ -41,7 +41,7 @@ NOTHING = frozenset[str]()
 MOST = 32_768
 """Lines that are held at a time; of more the better half stays. A summary of so many has half a million tokens."""
 WHOLE = "whole"
-Whole = tuple[str, Item]
+Whole = tuple[str, Identifier]
 """That an item stands in a line as it was, by which alone it is understood."""
 
 
@@ -56,13 +56,13 @@ class Fragment(msgspec.Struct, gc=False):
     part: int
     text: str
     at: float
-    items: tuple[Item, ...] = ()
+    items: tuple[Identifier, ...] = ()
     facts: tuple[Fact, ...] = ()
     often: int = 1
     whole: bool = True
 
     @property
-    def keeps(self) -> tuple[Item | Fact | Whole, ...]:
+    def keeps(self) -> tuple[Identifier | Fact | Whole, ...]:
         """Items and facts, and that the items stand in a line as it was."""
         return *self.items, *self.facts, *((WHOLE, item) for item in self.items if self.whole)
 
@@ -79,11 +79,14 @@ class Fragments:
     """
 
     def __init__(
-        self, pieces: Sequence[Piece], best: Callable[[Fragments], Sequence[Fragment]] | None = None, most: int = MOST
+        self,
+        pieces: Sequence[TextSegment],
+        best: Callable[[Fragments], Sequence[Fragment]] | None = None,
+        most: int = MOST,
     ) -> None:
         """`best`: the better half of those that are held, where there are more than `most`; else all are held."""
         self._found: dict[str, Fragment] = {}
-        self.pieces: dict[int, Piece] = {}
+        self.pieces: dict[int, TextSegment] = {}
         self._read = 0
         self._total = 0
         tasks = newest_tasks(self._measured(pieces))
@@ -91,7 +94,7 @@ class Fragments:
             if piece.argument in OLD_TEXTS or (piece.is_task and tasks[piece.tool] != piece.name):
                 self._read += len(piece.text) + 1
                 continue
-            if piece.kind == Kind.INPUT and any(piece.text == touch.path for touch in piece.touches):
+            if piece.kind == SegmentKind.INPUT and any(piece.text == touch.path for touch in piece.touches):
                 self._read += len(piece.text) + 1
                 continue
             self.pieces[place] = piece._replace(text="")
@@ -108,7 +111,7 @@ class Fragments:
         """The lines that are held."""
         return sorted(self._found.values(), key=lambda one: one.place)
 
-    def _measured(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    def _measured(self, pieces: Iterable[TextSegment]) -> Iterator[TextSegment]:
         for piece in pieces:
             self._total += len(piece.text) + 1
             yield piece
@@ -118,7 +121,7 @@ class Fragments:
         self._found = {one.text.strip(): one for one in lines}
         self.pieces = {place: self.pieces[place] for place in (*(one.piece for one in lines), *places)}
 
-    def _cut(self, place: int, piece: Piece) -> Iterator[tuple[str, Fragment]]:
+    def _cut(self, place: int, piece: TextSegment) -> Iterator[tuple[str, Fragment]]:
         """The lines of a piece, each with its words."""
         begins, self._read = self._read, self._read + len(piece.text) + 1
         scripted = frozenset(commands(piece.text)) if piece.is_script else NOTHING
@@ -135,18 +138,18 @@ class Fragments:
                 known = self._found.pop(words, None)
                 items = known.items if known is not None else tuple(dict.fromkeys(named(text)))
                 if piece.is_script and facts:
-                    items = tuple(dict.fromkeys([*items, *(Item(Sort.COMMAND, one) for _, one in facts)]))
+                    items = tuple(dict.fromkeys([*items, *(Identifier(Sort.COMMAND, one) for _, one in facts)]))
                 often = known.often + 1 if known is not None else 1
                 at = 1 - begins / (self._total or 1)
                 yield words, Fragment(place, number, part, text, at, items, facts, often, whole)
 
 
-def fragments(pieces: Sequence[Piece]) -> list[Fragment]:
+def fragments(pieces: Sequence[TextSegment]) -> list[Fragment]:
     """All fragments of these pieces, in order."""
     return Fragments(pieces).lines
 
 
-def _parts(kind: Kind, line: str) -> Iterator[str]:
+def _parts(kind: SegmentKind, line: str) -> Iterator[str]:
     if not line.strip():
         return
     if len(line) <= LONGEST:
@@ -159,19 +162,19 @@ def _parts(kind: Kind, line: str) -> Iterator[str]:
             yield part.strip()
 
 
-def _facts(piece: Piece, text: str, scripted: frozenset[str]) -> Iterator[Fact]:
+def _facts(piece: TextSegment, text: str, scripted: frozenset[str]) -> Iterator[Fact]:
     """What is counted of it, and what tells of the course of things (`scoring.py`)."""
     counted = list(of_line(piece, text, scripted))
     words = text.strip()
-    if piece.kind == Kind.RESULT:
+    if piece.kind == SegmentKind.RESULT:
         counted = [(name, ALIKE.sub("0", fact)) for name, fact in counted]
     yield from counted
-    if piece.kind == Kind.USER:
+    if piece.kind == SegmentKind.USER:
         yield "asked", words
-    elif piece.kind in (Kind.ASSISTANT, Kind.SUMMARY) or piece.reports:
+    elif piece.kind in (SegmentKind.ASSISTANT, SegmentKind.SUMMARY) or piece.reports:
         told = "reported" if piece.reports else "said"
         yield from ((told, one) for one in sentences(text) if not one.endswith(":"))
-    if piece.kind in (Kind.RESULT, Kind.NOTICE):
+    if piece.kind in (SegmentKind.RESULT, SegmentKind.NOTICE):
         if not counted and len(words) >= SHORTEST and (piece.failed or FAILS.search(text)):
             yield "failures", ALIKE.sub("0", words)
         if defines(text):

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ctxkit.compact.shorten_text import abridged
-from ctxkit.content.text_segments import SPEAKS, Kind
+from ctxkit.content.text_segments import SPEAKS, SegmentKind
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import dumps
@@ -40,7 +40,7 @@ class _Leaf(NamedTuple):
     place: int
     turn: int
     text: str
-    kind: Kind
+    kind: SegmentKind
     tokens: float
     base: int
 
@@ -159,17 +159,17 @@ def _leaves(
 ) -> Iterator[_Leaf]:
     """The texts of messages; those that are `silent` have a stub for their words."""
     for name, content in messages.items():
-        said = Kind.ASSISTANT if content.role in SPEAKS else Kind.USER
+        said = SegmentKind.ASSISTANT if content.role in SPEAKS else SegmentKind.USER
         by_words = name in silent or _is_of_words(content, count)
-        found: list[tuple[int, int, str, Kind]] = []
+        found: list[tuple[int, int, str, SegmentKind]] = []
         for place, part in enumerate(content.parts):
             match part:
                 case Text(text=text) if by_words and text:
                     found.append((place, 0, text, said))
                 case Result():
-                    found.append((place, 0, "\n".join(words(Content("tool", [part]))), Kind.RESULT))
+                    found.append((place, 0, "\n".join(words(Content("tool", [part]))), SegmentKind.RESULT))
                 case Call(arguments=dict(arguments)) if not by_words:
-                    found += [(place, turn, text, Kind.INPUT) for turn, text in enumerate(_strings(arguments))]
+                    found += [(place, turn, text, SegmentKind.INPUT) for turn, text in enumerate(_strings(arguments))]
                 case _:
                     continue
         yield from _measured(name, found, rate, count)
@@ -178,17 +178,17 @@ def _leaves(
 def _thoughts(name: Name, content: Content, rate: Callable[[Name], float], count: Count) -> Iterator[_Leaf]:
     """The thinking of a message, where that is text as any other."""
     found = [
-        (place, 0, part.text, Kind.ASSISTANT)
+        (place, 0, part.text, SegmentKind.ASSISTANT)
         for place, part in enumerate(content.parts) if isinstance(part, Thinking) and is_plain(part)
     ]  # fmt: skip
     return _measured(name, found, rate, count)
 
 
 def _measured(
-    name: Name, found: Sequence[tuple[int, int, str, Kind]], rate: Callable[[Name], float], count: Count
+    name: Name, found: Sequence[tuple[int, int, str, SegmentKind]], rate: Callable[[Name], float], count: Count
 ) -> Iterator[_Leaf]:
     bases = count([text for *_, text, _ in found])
-    sizes = count([dumps(text)[1:-1] if kind == Kind.INPUT else text for *_, text, kind in found])
+    sizes = count([dumps(text)[1:-1] if kind == SegmentKind.INPUT else text for *_, text, kind in found])
     for (place, turn, text, kind), base, size in zip(found, bases, sizes, strict=True):
         yield _Leaf(name, place, turn, text, kind, size * rate(name), base)
 
@@ -222,7 +222,7 @@ def _silent(content: Content, count: Count) -> Content | None:
         return Content(content.role, rest) if any(isinstance(part, Text) and part.text for part in rest) else None
     if not all(map(is_plain, thinks)) or not _is_of_words(content, count):
         return None
-    brief = {part.text: abridged(part.text, LEAST, count, Kind.ASSISTANT) or part.text for part in thinks}
+    brief = {part.text: abridged(part.text, LEAST, count, SegmentKind.ASSISTANT) or part.text for part in thinks}
     return Content(
         content.role,
         [_thinking(brief[part.text]) if isinstance(part, Thinking) else part for part in content.parts],

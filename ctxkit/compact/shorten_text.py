@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctxkit.compact.coverage import Line, cover
-from ctxkit.compact.scoring import Course, Worth
+from ctxkit.compact.scoring import SessionCourse, Worth
 from ctxkit.compact.segments import fragments
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 HEAD, TAIL = 0.35, 0.25
@@ -28,7 +28,7 @@ FULL = 0.997
 """Of the tokens: so full a text is not made longer."""
 
 
-def abridged(text: str, tokens: int, count: Count, kind: Kind = Kind.USER) -> str | None:
+def abridged(text: str, tokens: int, count: Count, kind: SegmentKind = SegmentKind.USER) -> str | None:
     """The text in at most `tokens` tokens, by `count`; None where it has no more, or so few hold nothing of it."""
     [whole] = count([text])
     if whole <= tokens or not text:
@@ -91,14 +91,14 @@ def _worded(text: str, head: int, tail: int, lines: Sequence[tuple[int, int]]) -
     return "\n".join([text[:end], note, *middle, text[begin:]])
 
 
-def _best(text: str, begin: int, end: int, tokens: int, count: Count, kind: Kind) -> list[tuple[int, int]]:
+def _best(text: str, begin: int, end: int, tokens: int, count: Count, kind: SegmentKind) -> list[tuple[int, int]]:
     """The lines between two places that keep most for their tokens, each with where it begins and ends, in order."""
-    pieces = [Piece(1, kind, text[begin:end])]
+    pieces = [TextSegment(1, kind, text[begin:end])]
     found = fragments(pieces)
     if not found or tokens <= 0:
         return []
     sizes = count([one.text for one in found])
-    worth = Worth(dict(enumerate(pieces)), found, [], Course(pieces, []), tokens / (sum(sizes) or 1))
+    worth = Worth(dict(enumerate(pieces)), found, [], SessionCourse(pieces, []), tokens / (sum(sizes) or 1))
     lines = [
         Line(one.keeps, worth.words[place], size + LINE, 0)
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))

@@ -12,13 +12,13 @@ from ctxkit.core.context import entry
 from ctxkit.core.derive.files import Action, Touch, touches
 from ctxkit.core.messages import Call, Message
 from ctxkit.core.names import Name
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 
 
 class Calls:
     """Those of the messages `names` of a log. `whole`: as they were made, whatever an op shortened them to."""
 
-    def __init__(self, log: OpenedLog, names: Sequence[Name], *, whole: bool = False) -> None:
+    def __init__(self, log: OpenLog, names: Sequence[Name], *, whole: bool = False) -> None:
         self.log, self.state, self.names, self.whole = log, log.state(), names, whole
 
     @cached_property

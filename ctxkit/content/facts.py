@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from math import ceil
 
 from ctxkit.content.identifiers import commands, short
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.names import Name
 
 Fact = tuple[str, str]
@@ -64,7 +64,7 @@ PAGE = 1 << 20
 """Characters of a text that are looked through at a time."""
 
 
-def facts(pieces: Iterable[Piece]) -> dict[str, list[str]]:
+def facts(pieces: Iterable[TextSegment]) -> dict[str, list[str]]:
     """The facts of these pieces by class, each once, in order. They are read twice."""
     found: dict[str, dict[str, None]] = {name: {} for name in CLASSES}
     for piece in standing(pieces):
@@ -75,43 +75,43 @@ def facts(pieces: Iterable[Piece]) -> dict[str, list[str]]:
     return {name: list(some) for name, some in found.items()}
 
 
-def standing(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def standing(pieces: Iterable[TextSegment]) -> Iterator[TextSegment]:
     """The pieces but for lists of tasks that a newer one replaced."""
     newest = newest_tasks(pieces)
     return (piece for piece in pieces if not piece.is_task or newest[piece.tool] == piece.name)
 
 
-def newest_tasks(pieces: Iterable[Piece]) -> dict[str, Name]:
+def newest_tasks(pieces: Iterable[TextSegment]) -> dict[str, Name]:
     """Tool -> the message that holds its newest list of tasks."""
     return {piece.tool: piece.name for piece in pieces if piece.is_task}
 
 
-def _of(piece: Piece) -> Iterator[Fact]:
-    for touch in piece.touches if piece.kind == Kind.INPUT else ():
+def _of(piece: TextSegment) -> Iterator[Fact]:
+    for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
         yield ("files read" if touch.how == "read" else "files edited"), short(touch.path)
     scripted = frozenset(commands(piece.text)) if piece.is_script else frozenset()
     for line in piece.text.split("\n"):
         yield from of_line(piece, line, scripted)
 
 
-def of_line(piece: Piece, line: str, scripted: frozenset[str]) -> Iterator[Fact]:
+def of_line(piece: TextSegment, line: str, scripted: frozenset[str]) -> Iterator[Fact]:
     """The facts that a line of a piece keeps, or a part of a long one; files are told by calls, not by lines.
 
     `scripted`: the commands of the piece, where it is a script.
     """
     match piece.kind:
-        case Kind.INPUT if piece.is_task:
+        case SegmentKind.INPUT if piece.is_task:
             if OPEN.match(line):
                 yield "pending", line.strip()
-        case Kind.INPUT if piece.is_script:
+        case SegmentKind.INPUT if piece.is_script:
             yield from (("commands", one) for one in commands(line) if one in scripted)
-        case Kind.INPUT if piece.argument not in OLD_TEXTS and defines(line):
+        case SegmentKind.INPUT if piece.argument not in OLD_TEXTS and defines(line):
             yield "code", line.strip()
-        case Kind.RESULT if fails(piece, line):
+        case SegmentKind.RESULT if fails(piece, line):
             yield "errors", line.strip()
-        case Kind.USER:
+        case SegmentKind.USER:
             yield from (("user", one) for one in sentences(line) if len(WORD.findall(one)) >= FEWEST)
-        case Kind.ASSISTANT:
+        case SegmentKind.ASSISTANT:
             for one in sentences(line):
                 if DECIDES.search(one):
                     yield "decisions", one
@@ -129,7 +129,7 @@ def sentences(text: str) -> Iterator[str]:
             yield held
 
 
-def fails(piece: Piece, line: str) -> bool:
+def fails(piece: TextSegment, line: str) -> bool:
     """Whether a line of a result says what failed: of a command, or of a tool that says so itself. What a file holds
     that was read is no error.
     """

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ctxkit.content.facts import SENTENCE, WORD, facts
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 LONGEST = 600
 """Characters of a summary."""
@@ -24,10 +24,10 @@ _NAMED = 3
 """Files and commands that are named; the others are counted."""
 
 
-def gist(pieces: Sequence[Piece], count: int) -> str:
+def gist(pieces: Sequence[TextSegment], count: int) -> str:
     """The summary of a context of `count` messages, which say `pieces`."""
     found = facts(pieces)
-    said = [_done(found, count, summed=any(piece.kind == Kind.SUMMARY for piece in pieces))]
+    said = [_done(found, count, summed=any(piece.kind == SegmentKind.SUMMARY for piece in pieces))]
     left = found["pending"][-1:]
     decided = [one for one in found["decisions"] if one not in left]  # a line may say both: it is told once
     if decided:
@@ -35,7 +35,7 @@ def gist(pieces: Sequence[Piece], count: int) -> str:
     asked = _asked(pieces)
     if asked:
         said.append(_sentence("Asked last: ", asked, _ASKED))
-    waits = bool(pieces) and pieces[-1].kind == Kind.USER
+    waits = bool(pieces) and pieces[-1].kind == SegmentKind.USER
     if left:
         said.append(_sentence("Unfinished: ", left[0], _LEFT))
     else:
@@ -77,10 +77,10 @@ def _listed(names: Sequence[str]) -> str:
     )
 
 
-def _asked(pieces: Sequence[Piece]) -> str:
+def _asked(pieces: Sequence[TextSegment]) -> str:
     """The first sentence of the newest message of a person that says something; a word of thanks only if it is all."""
     for piece in reversed(pieces):
-        if piece.kind == Kind.USER:
+        if piece.kind == SegmentKind.USER:
             some = [one for one in SENTENCE.split(piece.text) if WORD.search(one)]
             if some:
                 return next((one for one in some if len(one.split()) > 2), some[0])

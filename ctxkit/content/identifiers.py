@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from ctxkit.content.text_segments import Piece
+from ctxkit.content.text_segments import TextSegment
 
 
 class Sort(IntEnum):
@@ -26,7 +26,7 @@ class Sort(IntEnum):
     IDENTIFIER = 5
 
 
-class Item(NamedTuple):
+class Identifier(NamedTuple):
     """One item, as it can be read in the text."""
 
     sort: Sort
@@ -82,15 +82,15 @@ SEGMENTS = 3
 """Last components of a path that name it."""
 
 
-def items(piece: Piece) -> set[Item]:
+def items(piece: TextSegment) -> set[Identifier]:
     """The items of one piece."""
     found = set(named(piece.text))
     if piece.is_script:
-        found.update(Item(Sort.COMMAND, one) for one in commands(piece.text))
+        found.update(Identifier(Sort.COMMAND, one) for one in commands(piece.text))
     return found
 
 
-def named(text: str) -> Iterator[Item]:
+def named(text: str) -> Iterator[Identifier]:
     """The items of a text, commands left out, as often as they stand there."""
     for match in PATTERN.finditer(text):
         group = match.lastgroup or ""
@@ -100,7 +100,7 @@ def named(text: str) -> Iterator[Item]:
         elif group == "url":
             held = held.rstrip(".,;:!?*")
         if SHORTEST <= len(held) <= LONGEST:
-            yield Item(SORTS[group], held)
+            yield Identifier(SORTS[group], held)
 
 
 def _is_path(held: str) -> bool:

@@ -21,10 +21,10 @@ from ctxkit.formats.targets import TARGETS
 from ctxkit.tokens.image_limits import image_limits, maker
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.commit import WritableLog
+    from ctxkit.logfile.open import OpenLog
 
-L = TypeVar("L", bound="CommittingLog")
+L = TypeVar("L", bound="WritableLog")
 
 SHAPES = (("source", "anthropic"), ("image_url", "openai"), ("inlineData", "gemini"), ("fileData", "gemini"))
 """Keys of a picture's record, and whose they are."""
@@ -36,7 +36,7 @@ def encoded(some: Iterable[Picture]) -> int:
     return sum(one.encoded for one in some)
 
 
-def wrong(log: OpenedLog) -> Iterator[tuple[Picture | None, str]]:
+def wrong(log: OpenLog) -> Iterator[tuple[Picture | None, str]]:
     """Why the provider of the log's own model would refuse its context for its pictures, with the first of them."""
     found = pictures(log)
     limits = own_limits(log, found)
@@ -45,7 +45,7 @@ def wrong(log: OpenedLog) -> Iterator[tuple[Picture | None, str]]:
             yield (one.pictures[0] if one.pictures else None), words(one, limits, found)
 
 
-def beyond(log: OpenedLog) -> list[Picture]:
+def beyond(log: OpenLog) -> list[Picture]:
     """The pictures to leave out so that the provider of the log's own model takes the others."""
     found = pictures(log)
     limits = own_limits(log, found) if found else None
@@ -55,14 +55,14 @@ def beyond(log: OpenedLog) -> list[Picture]:
     return too_many(found, limits, max(0, over))
 
 
-def own_limits(log: OpenedLog, found: Sequence[Picture]) -> ImageLimits | None:
+def own_limits(log: OpenLog, found: Sequence[Picture]) -> ImageLimits | None:
     """What the provider takes that the log's own program, or the model that it names, asks."""
     program = log.opening.format.name
     known = program in TARGETS and TARGETS[program].provider
     return limits_of(log, program if known else "", "", found)
 
 
-def limits_of(log: OpenedLog, to: str, model: str, found: Sequence[Picture]) -> ImageLimits | None:
+def limits_of(log: OpenLog, to: str, model: str, found: Sequence[Picture]) -> ImageLimits | None:
     """What the provider takes that this is written for: the target's, else the model's, else whose shape they have."""
     target = TARGETS.get(to)
     if target is not None and target.kind == "lines":
@@ -85,7 +85,7 @@ def words(one: Refusal, limits: ImageLimits, found: Sequence[Picture]) -> str:
     return f"{limits.provider} would refuse the request{f' for {some}' if count else ''}: {one.text}{where}"
 
 
-def pictures(log: OpenedLog) -> list[Picture]:
+def pictures(log: OpenLog) -> list[Picture]:
     """The pictures of a log's context that go out, in order."""
     state, found = log.state(), []
     for name in log.listed():
@@ -96,7 +96,7 @@ def pictures(log: OpenedLog) -> list[Picture]:
     return found
 
 
-def _sent(log: OpenedLog, name: Name) -> Iterator[tuple[Index | None, Image]]:
+def _sent(log: OpenLog, name: Name) -> Iterator[tuple[Index | None, Image]]:
     """The pictures of a message that a provider is sent, each with its place; None where it has none."""
     content = log.full(entry(log.state(), name))
     if speaker(content) != "user":

@@ -14,13 +14,13 @@ from ctxkit.core.names import Name
 from ctxkit.core.ops import Index
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.open import OpenLog
 
 _PICTURED = ("image", "input_image")
 """Kinds of what is carried unread, and is a picture."""
 
 
-def shown(log: OpenedLog, name: Name) -> Iterator[tuple[Index, Part]]:
+def shown(log: OpenLog, name: Name) -> Iterator[tuple[Index, Part]]:
     """The parts of a message that are shown as they were written, each with its place; those inside results too."""
     one = entry(log.state(), name)
     now = log.full(one).parts
@@ -41,7 +41,7 @@ def is_image(part: Part) -> bool:
     return isinstance(part, Image) or (isinstance(part, Other) and part.kind in _PICTURED)
 
 
-def may_hold_images(log: OpenedLog, name: Name) -> bool:
+def may_hold_images(log: OpenLog, name: Name) -> bool:
     """Whether a message may hold pictures: each format's record says so in a word. No record is decoded."""
     message = entry(log.state(), name).message
     if message is None:

@@ -32,7 +32,7 @@ CALLS = 10_000
 """Calls that are remembered, the newest ones: results come soon."""
 
 
-class Kind(IntEnum):
+class SegmentKind(IntEnum):
     """Who says it: a person, the model, the model to a tool, a tool; or it is a summary of what was said before."""
 
     USER = 0
@@ -44,7 +44,7 @@ class Kind(IntEnum):
     """What a program put into the user's role: reminders, instructions, what a command printed."""
 
 
-SHOWN = frozenset({Kind.RESULT, Kind.NOTICE})
+SHOWN = frozenset({SegmentKind.RESULT, SegmentKind.NOTICE})
 """Kinds of what shows files."""
 REPORTS = re.compile(r"(?:Task|Agent)(?:Output)?$|(?:dispatch|spawn|wait)_agent$", re.I)
 """Tools whose results are what another agent reports."""
@@ -54,14 +54,14 @@ REPORTED = "<task-notification>"
 """How such a report begins where the program brings it in."""
 
 
-class Piece(NamedTuple):
+class TextSegment(NamedTuple):
     """One text of one message. `tool`: whose call or result it is; `key`: the argument that it stands in, as
     `edits.0.new_string`; `failed`: a result that says that it is an error; `touches`: what the call does to files, on
     its first piece and on its result; `call`: its id; `file`: the first path that the call or its result names.
     """
 
     name: Name
-    kind: Kind
+    kind: SegmentKind
     text: str
     tool: str = ""
     key: str = ""
@@ -83,61 +83,63 @@ class Piece(NamedTuple):
     @property
     def reports(self) -> bool:
         """Whether it is what another agent reports."""
-        if self.kind == Kind.RESULT:
+        if self.kind == SegmentKind.RESULT:
             return REPORTS.match(self.tool) is not None
-        return self.kind == Kind.NOTICE and self.text.lstrip().startswith(REPORTED)
+        return self.kind == SegmentKind.NOTICE and self.text.lstrip().startswith(REPORTED)
 
     @property
     def is_task(self) -> bool:
         """Whether it is an entry of a list of tasks."""
-        return self.kind == Kind.INPUT and self.argument.isdigit() and self.text.startswith("[")
+        return self.kind == SegmentKind.INPUT and self.argument.isdigit() and self.text.startswith("[")
 
     @property
     def is_script(self) -> bool:
         """Whether it is what a shell is to run."""
-        return self.kind == Kind.INPUT and self.argument in SCRIPTS and self.runs
+        return self.kind == SegmentKind.INPUT and self.argument in SCRIPTS and self.runs
 
 
-class Reader:
+class SegmentReader:
     """Makes pieces of messages, in order: a result is told by the call that it answers."""
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, tuple[Touch, ...]]] = {}
 
-    def pieces(self, name: Name, content: Content) -> Iterator[Piece]:
+    def pieces(self, name: Name, content: Content) -> Iterator[TextSegment]:
         """What message `name` says."""
         words = self._words(content)
         for part in content.parts:
             match part:
                 case Text(text=text) if text.strip():
-                    yield Piece(name, words, _plain(text) if words in SHOWN else text)
+                    yield TextSegment(name, words, _plain(text) if words in SHOWN else text)
                 case Call():
                     yield from self._call(name, part)
                 case Result():
                     tool, touched = self._calls.get(part.id, ("", ()))
                     text = "\n".join(_texts(part.content))
                     if text.strip():
-                        kind = Kind.USER if ANSWERS.match(tool) else Kind.RESULT
-                        yield Piece(name, kind, _plain(text), tool, "", part.is_error, touched, part.id, _file(touched))
+                        kind = SegmentKind.USER if ANSWERS.match(tool) else SegmentKind.RESULT
+                        yield TextSegment(
+                            name, kind, _plain(text), tool, "", part.is_error, touched, part.id, _file(touched)
+                        )
                 case _:
                     continue
 
     @staticmethod
-    def _words(content: Content) -> Kind:
+    def _words(content: Content) -> SegmentKind:
         """Whose the texts of a message are."""
         if content.role in SPEAKS:
-            return Kind.ASSISTANT
+            return SegmentKind.ASSISTANT
         if content.role in ("tool", "function", "observation"):
-            return Kind.RESULT
+            return SegmentKind.RESULT
         kind = synthetic_messages.kind(content)
-        if kind == synthetic_messages.Kind.SUMMARY:
-            return Kind.SUMMARY
-        if kind == synthetic_messages.Kind.OBSERVATION:
-            return Kind.RESULT
+        if kind == synthetic_messages.SyntheticKind.SUMMARY:
+            return SegmentKind.SUMMARY
+        if kind == synthetic_messages.SyntheticKind.OBSERVATION:
+            return SegmentKind.RESULT
         typed = content.role == "user" and kind is None and not _is_slash(content)
-        return Kind.USER if typed else Kind.NOTICE
+        return SegmentKind.USER if typed else SegmentKind.NOTICE
 
-    def _call(self, name: Name, call: Call) -> Iterator[Piece]:
+    def _call(self, name: Name, call: Call) -> Iterator[TextSegment]:
         touched = tuple(touches(call))
         self._calls[call.id] = call.name, touched
         if len(self._calls) > CALLS:
@@ -145,7 +147,9 @@ class Reader:
         file = _file(touched)
         for key, text in _leaves(call.arguments):
             if text.strip():
-                yield Piece(name, Kind.INPUT, text, call.name, key, touches=touched, call=call.id, file=file)
+                yield TextSegment(
+                    name, SegmentKind.INPUT, text, call.name, key, touches=touched, call=call.id, file=file
+                )
                 touched = ()
 
 
@@ -161,14 +165,14 @@ def _is_slash(content: Content) -> bool:
     return first.lstrip().startswith(("<command-name>", "<command-message>", "Base directory for this skill:"))
 
 
-def all_pieces(messages: Iterable[tuple[Name, Content]]) -> list[Piece]:
+def all_pieces(messages: Iterable[tuple[Name, Content]]) -> list[TextSegment]:
     """What these messages say, in order."""
     return list(each_piece(messages))
 
 
-def each_piece(messages: Iterable[tuple[Name, Content]]) -> Iterator[Piece]:
+def each_piece(messages: Iterable[tuple[Name, Content]]) -> Iterator[TextSegment]:
     """The same, one after the other."""
-    reader = Reader()
+    reader = SegmentReader()
     return (piece for name, content in messages for piece in reader.pieces(name, content))
 
 

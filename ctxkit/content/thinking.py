@@ -17,11 +17,11 @@ import msgspec
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.names import Name
 from ctxkit.core.roles import SYSTEM
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.tokens.preserved import binds, reads
 
 
-class Change(msgspec.Struct, frozen=True):
+class FirstChange(msgspec.Struct, frozen=True):
     """Where a context stops to be what the log's thinking was made behind. `place`: in the context, from 0; `why`: what
     happened there, in words.
     """
@@ -30,7 +30,7 @@ class Change(msgspec.Struct, frozen=True):
     why: str
 
 
-def first_change(log: OpenedLog, shown: Sequence[Name] | None = None) -> Change | None:
+def first_change(log: OpenLog, shown: Sequence[Name] | None = None) -> FirstChange | None:
     """The first place at which the context of `log`, or the context `shown`, is not what its program had sent; None
     where it is.
 
@@ -44,14 +44,14 @@ def first_change(log: OpenedLog, shown: Sequence[Name] | None = None) -> Change 
         before = own[place] if place < len(own) else 0
         if before == name and name not in stubs:
             if name == kept:
-                return Change(place, f"its program changed what stands before message {state.label(name)}")
+                return FirstChange(place, f"its program changed what stands before message {state.label(name)}")
             continue
         gone = before and before not in frozenset(shown)
-        return Change(place, f"message {state.label(before if gone else name)} changed")
+        return FirstChange(place, f"message {state.label(before if gone else name)} changed")
     return None
 
 
-def _kept_by_program(log: OpenedLog, own: Sequence[int]) -> int:
+def _kept_by_program(log: OpenLog, own: Sequence[int]) -> int:
     """The first message of the `own` context before which the log's program changed something later; 0: none."""
     transcript = log.state().transcript
     if log.opening.format.edits:  # what a message was given later stands before those that came in between
@@ -106,7 +106,7 @@ class Unsent(msgspec.Struct, frozen=True):
         return told(self.count[name], f"left out: {self.why}") if name in self.count else None
 
 
-def unsent(log: OpenedLog) -> Unsent | None:
+def unsent(log: OpenLog) -> Unsent | None:
     """The thinking that a session of this context goes on without, in the log's own program; None for none.
 
     Only messages behind the first change are read, and only of logs whose model binds its thinking.

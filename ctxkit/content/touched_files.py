@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxkit.content.identifiers import Item, Sort, short
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.identifiers import Identifier, Sort, short
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.names import Name, Names
 
 NAMED = 3
@@ -32,9 +32,9 @@ class File(msgspec.Struct):
         return ("files edited" if self.edited else "files read"), short(self.text)
 
     @property
-    def keeps(self) -> tuple[Item | tuple[str, str], ...]:
+    def keeps(self) -> tuple[Identifier | tuple[str, str], ...]:
         """The same, and the path as what may be needed."""
-        return self.fact, Item(Sort.PATH, short(self.text))
+        return self.fact, Identifier(Sort.PATH, short(self.text))
 
     def told_by(self, told: Names) -> bool:
         """Whether the newest of its messages is one of these: else it stands in the context anyway."""
@@ -45,11 +45,11 @@ MOST = 8192
 """Files that are held, the newest ones; a summary has no room to list more."""
 
 
-def touched(pieces: Sequence[Piece]) -> list[File]:
+def touched(pieces: Sequence[TextSegment]) -> list[File]:
     """The files that these pieces' calls touch, the longest untouched ones first."""
     found: dict[str, File] = {}
     for place, piece in enumerate(pieces):
-        for touch in piece.touches if piece.kind == Kind.INPUT else ():
+        for touch in piece.touches if piece.kind == SegmentKind.INPUT else ():
             known = found.pop(touch.path, None) or File(touch.path, edited=False, names=[], at=1.0, often=0)
             known.names = [*(name for name in known.names if name != piece.name), piece.name][-NAMED:]
             known.edited, known.often = known.edited or touch.how != "read", known.often + 1

@@ -29,7 +29,7 @@ HIDING = frozenset({"compact", "trim"})
 """Reasons that hide a message without making it absent (replay 33)."""
 
 
-class Item(msgspec.Struct):
+class ContextItem(msgspec.Struct):
     """A message that an op brought in. `tells`: what it stands for, so that forgetting these concerns it.
 
     `source`: number of the op; `message`: a literal's record, or a summary's. `origin`: what it stems from; `ts`: its
@@ -81,8 +81,8 @@ class Board:
     """
 
     def __init__(self) -> None:
-        self.items: dict[ItemName, Item] = {}
-        self.telling: dict[ItemName, Item] = {}
+        self.items: dict[ItemName, ContextItem] = {}
+        self.telling: dict[ItemName, ContextItem] = {}
         """Those of the items that tell something."""
         self.keys: dict[Name, Key] = {}
         self.moved: set[int] = set()
@@ -119,7 +119,7 @@ class Board:
         found = [self._outs[number] for number in self._held.meeting(names)]
         return (out for out in found if out.names.meets(names))
 
-    def tellers(self, names: Names) -> list[Item]:
+    def tellers(self, names: Names) -> list[ContextItem]:
         """The items that tell any of `names`, in no order."""
         return [item for name in self._told.meeting(names) if (item := self.items[name]).tells.meets(names)]
 
@@ -151,7 +151,7 @@ class Board:
         self.moved.update(name for name in names if isinstance(name, int))
         self._update(self.keys, dict(zip(names, keys, strict=True)))
 
-    def bring(self, item: Item) -> None:
+    def bring(self, item: ContextItem) -> None:
         """A new item; `enter` gives it its place."""
         self._set_item(item.name, item, telling=bool(item.tells))
 
@@ -265,7 +265,7 @@ class Board:
             if out.kind == "compact":
                 self._compacts.pop(out.source, None)
 
-    def _set_item(self, name: ItemName, item: Item | None, *, telling: bool = False) -> None:
+    def _set_item(self, name: ItemName, item: ContextItem | None, *, telling: bool = False) -> None:
         """The item of this name, and whether it tells something, or ever did; None: it goes."""
         before, told = self.items.pop(name, None), self.telling.pop(name, None) is not None
         self._note(self._set_back, name, before, told)
@@ -285,7 +285,7 @@ class Board:
                 if not item.tells:
                     self._hollow.add(name)
 
-    def _set_back(self, name: ItemName, item: Item | None, telling: bool) -> None:
+    def _set_back(self, name: ItemName, item: ContextItem | None, telling: bool) -> None:
         journal, self.journal = self.journal, None
         self._set_item(name, item, telling=telling)
         self.journal = journal

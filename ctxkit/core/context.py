@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.board import Item
+from ctxkit.core.board import ContextItem
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name, Names
 from ctxkit.core.state import State
@@ -30,7 +30,7 @@ class Entry(msgspec.Struct):
     name: Name
     role: str
     message: Message | None
-    item: Item | None
+    item: ContextItem | None
     stub: Any
     protected: bool
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.board import Item, LeftOut, Out, shortening
+from ctxkit.core.board import ContextItem, LeftOut, Out, shortening
 from ctxkit.core.context import belongs, window_seconds
 from ctxkit.core.ended import fate
 from ctxkit.core.names import ItemName, Name, Names
@@ -57,7 +57,7 @@ class Reasons:
         self._lost = Holding((lost, lost.item.tells) for lost in self.state.dropped.values() if not lost.item.summary)
         self._present = self.state.present()
         self._away = self.state.away
-        self._changed: dict[Name, list[Item]] = {}
+        self._changed: dict[Name, list[ContextItem]] = {}
         for item in self.state.board.items.values():
             if item.origin is not None:
                 self._changed.setdefault(item.origin, []).append(item)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
-from ctxkit.core.board import HIDING, Item, Key, Out
+from ctxkit.core.board import HIDING, ContextItem, Key, Out
 from ctxkit.core.fit import check, dangling, faults
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
@@ -35,14 +35,14 @@ from ctxkit.core.ops import (
 )
 from ctxkit.core.ops import Item as WireItem
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.state import Boundary, Dropped, Ended, LiveMark, State
+from ctxkit.core.state import Boundary, DroppedItem, Ended, LiveMark, State
 from ctxkit.core.times import written
-from ctxkit.core.transcript import Cut, Transcript
+from ctxkit.core.transcript import ProgramCut, Transcript
 
 FOREIGN = -1
 """Sources of a program's own events: FOREIGN - index of the cut in `View.all_cuts`. Ops have sources from 1."""
 
-Event = tuple[When, int, LedgerEntry | Cut]
+Event = tuple[When, int, LedgerEntry | ProgramCut]
 """When, source, and what: an op, or a cut that the program made."""
 
 
@@ -103,7 +103,7 @@ def undone(state: State, events: list[Event], after_ops: int) -> dict[int, Ledge
     found: dict[int, LedgerEntry] = {}
     left = state.representation
     for when, source, what in events:
-        op = None if isinstance(what, Cut) else what.op
+        op = None if isinstance(what, ProgramCut) else what.op
         if represents(op):
             left.append((when, source))
         elif isinstance(what, LedgerEntry) and (since := goes_back_to(state, when, op, after_ops)) is not None:
@@ -163,7 +163,7 @@ class Fold:
     def play(self, event: Event) -> None:
         """Fold one op in force, or one cut."""
         _, source, what = event
-        if isinstance(what, Cut):
+        if isinstance(what, ProgramCut):
             self.cut(source, what)
         elif what.op is not None:
             self.op(what, what.op)
@@ -259,7 +259,7 @@ class Fold:
         while state.marks and state.marks[-1].number > target.number:
             state.ended[state.marks.pop().number] = Ended(f"ended by rewind {entry.number}", entry.number)
 
-    def _entered_after(self, item: Item, position: int) -> bool:
+    def _entered_after(self, item: ContextItem, position: int) -> bool:
         """Whether what an item was made from is above `position`, or nothing: it stays where that stays (replay 58)."""
         while not isinstance(item.origin, int):  # of an edit of an edit of …
             origin = None if item.origin is None else self.board.items.get(item.origin)
@@ -307,7 +307,7 @@ class Fold:
         if item.summary:
             words = str(by) if by > 0 else "the log's own program"
             self.state.ended[item.source] = Ended(f"superseded by {words}", max(by, 0))
-        self.state.dropped[name] = Dropped(item, by)
+        self.state.dropped[name] = DroppedItem(item, by)
         self.board.drop(name)
 
     def compact(self, entry: LedgerEntry, op: Compact) -> None:
@@ -330,7 +330,7 @@ class Fold:
             for name in ids.items & board.telling.keys():
                 tells = tells | board.telling[name].tells
             message = {"role": "user", "content": op.text}
-            board.bring(Item(ItemName(entry.id, 1), source, "user", message, tells=tells, summary=True))
+            board.bring(ContextItem(ItemName(entry.id, 1), source, "user", message, tells=tells, summary=True))
             board.enter([ItemName(entry.id, 1)], [(place, sub, index, offset - 1)], None)
 
     def leave_out(self, parts: dict[str, list[Index]], at: int) -> None:
@@ -348,7 +348,7 @@ class Fold:
         board, at = self.board, op.at.messages
         names: list[Name] = []
         flags: dict[bool, list[Name]] = {True: [], False: []}
-        brought: list[Item] = []
+        brought: list[ContextItem] = []
         for k, wire in enumerate(items, start=1):
             if wire.n is None:
                 brought.append(self._literal(entry, ItemName(entry.id, k), wire, at))
@@ -372,11 +372,11 @@ class Fold:
         keys: list[Key] = [(at, entry.number, k, 0) for k in place.values()]
         board.enter(list(place), keys, written(op.ts))
 
-    def _literal(self, entry: LedgerEntry, name: ItemName, wire: WireItem, at: int) -> Item:
+    def _literal(self, entry: LedgerEntry, name: ItemName, wire: WireItem, at: int) -> ContextItem:
         """A literal inherits the flags of its `from`, and goes on telling what a summary told (replay 29, 30)."""
         state, message = self.state, wire.message or {}
         role = message.get("role")
-        item = Item(name, entry.number, role if isinstance(role, str) else "user", message, ts=wire.ts)
+        item = ContextItem(name, entry.number, role if isinstance(role, str) else "user", message, ts=wire.ts)
         origin = Names.parse(str(wire.origin)).single if isinstance(wire.origin, int | str) else None
         item.tells = self._told(origin, entry.number)
         if origin in self.board.items or (isinstance(origin, int) and 0 < origin <= at):
@@ -402,7 +402,7 @@ class Fold:
             case _:  # it brought nothing in under this name
                 return NOTHING
 
-    def cut(self, source: int, cut: Cut) -> None:
+    def cut(self, source: int, cut: ProgramCut) -> None:
         """The program's own compaction or rollback, at its row (replay 26).
 
         What we put behind a message goes with it, a summary where all that it tells goes.

@@ -22,7 +22,7 @@ from ctxkit.core.state import State
 from ctxkit.errors import BadPattern, NoMark, NothingMatched, UnknownMessage, Usage
 
 
-class Limit(Protocol):
+class SearchLimit(Protocol):
     """Bounds each search of a --grep; the command line sets one, a program may."""
 
     def restart(self, size: int = 0) -> None:

@@ -2,8 +2,8 @@
 
 Pipeline: `snapshots/snapshot.py` makes one of a log's context, `store/snapshots.py` writes and reads its file,
 `snapshots/restore_rules.py` decides from it. The head says all that a list needs; the messages are chat records, and
-for each a `Held` says which message of its log it is. A checkpoint has a head alone: it refers to a point of its log
-(`Point`).
+for each a `SnapshotMessage` says which message of its log it is. A checkpoint has a head alone: it refers to a point of
+its log (`CheckpointPoint`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import SUM_DIGITS, At
-from ctxkit.core.sets.sequences import Made
+from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.text.json_text import canonical, digest, dumps
 
 VERSION = 1
@@ -35,7 +35,7 @@ class NewerVersion(ValueError):
     """What a newer ctxkit kept."""
 
 
-class Held(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True, frozen=True):
+class SnapshotMessage(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True, frozen=True):
     """Which message of its log one is: number `n` as it stands there, else what it was made from (`from`).
 
     `ts`: its time, ISO; `protected`: it was.
@@ -47,14 +47,14 @@ class Held(msgspec.Struct, rename={"origin": "from"}, omit_defaults=True, frozen
     protected: bool = False
 
 
-class Tokens(msgspec.Struct, frozen=True):
+class SnapshotTokens(msgspec.Struct, frozen=True):
     """How large a context is, and who says so."""
 
     count: int
     counter: str
 
 
-class Head(msgspec.Struct, kw_only=True):
+class SnapshotHead(msgspec.Struct, kw_only=True):
     """The metadata. `window`: seconds of the window for all that held (None: none, or none was looked through);
     `window_start`, `window_end`: times of the first and the last message; `log`: the log's file name; `at`, `prefix`:
     how far it reached, and the digest of its messages up to there; `digest`: of the messages that follow.
@@ -72,7 +72,7 @@ class Head(msgspec.Struct, kw_only=True):
     window: int | None = None
     tags: list[str] = []
     agents: list[str] = []
-    tokens: Tokens | None = None
+    tokens: SnapshotTokens | None = None
     model: str = ""
     log: str | None = None
     at: At
@@ -85,7 +85,7 @@ class Head(msgspec.Struct, kw_only=True):
         return self.session_id[:SHORT]
 
 
-class Point(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
+class CheckpointPoint(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     """What a checkpoint says of its point of the log, beside the head. `ops`: how many ops there were, and
     `ops_digest` the digest of them; `more`: how many further rows messages had, beside those that opened them, and
     `more_digest` the digest of those; `numbers`: the context, in order, as runs (`1-49,76-100`), where there is room
@@ -105,16 +105,16 @@ class Point(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     newest: int | None = None
 
 
-class Kept(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True):
     """A snapshot: its head, as its file has it too (`body`), its messages as chat records, and what each of them is."""
 
-    head: Head
+    head: SnapshotHead
     body: dict[str, Any]
     messages: Sequence[dict[str, Any]] = ()
-    held: Sequence[Held] = ()
+    held: Sequence[SnapshotMessage] = ()
 
 
-def digests(messages: Iterable[Mapping[str, Any]], held: Iterable[Held]) -> tuple[str, str]:
+def digests(messages: Iterable[Mapping[str, Any]], held: Iterable[SnapshotMessage]) -> tuple[str, str]:
     """SHA-256 of the messages alone, and of all that stands behind the head. Raises ValueError for what is no JSON."""
     words, whole = hashlib.sha256(), hashlib.sha256()
     for record, one in zip(messages, held, strict=True):
@@ -129,13 +129,13 @@ def identity(words: str, window: int | None, description: str) -> str:
     return digest({"messages": words, "window": window, "description": description}, ID_DIGITS)
 
 
-def sealed(head: Head, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def sealed(head: SnapshotHead, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The head as its file has it, with the `sum` that shows damage in it; `more`: further keys of it."""
     body = {**msgspec.to_builtins(head), **(more or {})}
     return {**body, "sum": digest(body, SUM_DIGITS)}
 
 
-def small(head: Head, point: Point) -> dict[str, Any]:
+def small(head: SnapshotHead, point: CheckpointPoint) -> dict[str, Any]:
     """A checkpoint as its file has it, in less than SMALL bytes: what is too large for that is left out, which costs
     no more than a look. Raises ValueError where its description alone is too long.
     """
@@ -174,7 +174,7 @@ def _run(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def head_of(body: Mapping[str, Any]) -> Head:
+def head_of(body: Mapping[str, Any]) -> SnapshotHead:
     """The head in a file's object. Raises ValueError, which says in words what is wrong with it; NewerVersion."""
     if not isinstance(body.get("session_id"), str) or not isinstance(v := body.get("v"), int):
         raise ValueError("it is no snapshot: it has no session_id, or no version")
@@ -184,24 +184,24 @@ def head_of(body: Mapping[str, Any]) -> Head:
     if body.get("sum") != digest(held, SUM_DIGITS):
         raise ValueError("it is damaged: the sum of its head does not match")
     try:
-        return msgspec.convert(held, Head)
+        return msgspec.convert(held, SnapshotHead)
     except msgspec.ValidationError as error:
         raise ValueError(f"its head cannot be read: {error}") from error
 
 
-def whole(body: Mapping[str, Any]) -> Kept:
+def whole(body: Mapping[str, Any]) -> Snapshot:
     """The snapshot in a file's object, proved by its digests. What its messages are may be made already, one by one.
     Raises ValueError as `head_of`.
     """
     head = head_of(body)
     rest = {key: value for key, value in body.items() if key not in ("messages", "held")}
     if "messages" not in body and head.kind == CHECKPOINT:
-        return Kept(head, rest)
+        return Snapshot(head, rest)
     records = body.get("messages")
     try:
         held = body.get("held")
-        if not isinstance(held, Made):
-            held = msgspec.convert(held, list[Held])
+        if not isinstance(held, LazySequence):
+            held = msgspec.convert(held, list[SnapshotMessage])
         for one in held:
             if (one.n is None) == (one.origin is None):
                 raise ValueError("an entry has either a number `n` or a `from`")
@@ -218,7 +218,7 @@ def whole(body: Mapping[str, Any]) -> Kept:
     words, found = digests(records, held)
     if found != head.digest or identity(words, head.window, head.description) != head.session_id:
         raise ValueError("it is damaged: its digest does not match")
-    return Kept(head, rest, records, held)
+    return Snapshot(head, rest, records, held)
 
 
 def is_message(record: Any) -> bool:

@@ -13,7 +13,7 @@ from itertools import chain
 
 import msgspec
 
-from ctxkit.core.board import HIDING, Board, Item, Key
+from ctxkit.core.board import HIDING, Board, ContextItem, Key
 from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
 from ctxkit.core.names import ItemName, Name, Names, column
@@ -57,10 +57,10 @@ class Boundary(msgspec.Struct, frozen=True):
     names: Names
 
 
-class Dropped(msgspec.Struct, frozen=True):
+class DroppedItem(msgspec.Struct, frozen=True):
     """An item that is there no longer, and the source because of which it went."""
 
-    item: Item
+    item: ContextItem
     source: int
 
 
@@ -78,7 +78,7 @@ class State:
         self.ended: dict[int, Ended] = {}
         """Op number -> what ended its effect, for ops that no undo voids; `core.ended` knows of more."""
         self.boundaries: list[Boundary] = []
-        self.dropped: dict[ItemName, Dropped] = {}
+        self.dropped: dict[ItemName, DroppedItem] = {}
         self.representation: list[tuple[When, int]] = []
         """When and by which source the context was only told in other words: what a rewind to before it would undo."""
         self.inactive: Ranges = EMPTY

@@ -29,7 +29,7 @@ class OpLine(msgspec.Struct):
     respelled: bool = False
 
 
-class Cut(msgspec.Struct):
+class ProgramCut(msgspec.Struct):
     """The program's own compaction, rollback or rewind at one row of its log: an event that `undo` cannot name.
 
     At row `row` (0-based ordinal among the non-op rows) the messages `out` left the program's context;
@@ -61,7 +61,7 @@ MAIN = "main"
 class View(msgspec.Struct):
     """Which messages of a foreign log its program would go on with, seen from its last row.
 
-    `order`: the numbers on the active path, earliest first, histories that a `Cut` took out included.
+    `order`: the numbers on the active path, earliest first, histories that a `ProgramCut` took out included.
     `inactive`: number -> reason ("branch", "sidechain", ...) for every other message.
     `cuts`: oldest first. `model`: that of the newest answer on the path, "" where none is named.
     `threads`: name -> the view of a sidechain, seen from its own last row; its `inactive` are messages of its own.
@@ -69,12 +69,12 @@ class View(msgspec.Struct):
 
     order: list[int]
     inactive: dict[int, str]
-    cuts: list[Cut] = []
+    cuts: list[ProgramCut] = []
     model: str = ""
     threads: dict[str, View] = {}
 
     @property
-    def all_cuts(self) -> list[Cut]:
+    def all_cuts(self) -> list[ProgramCut]:
         """The cuts of the main thread, then those of the sidechains: all that a replay plays."""
         return [*self.cuts, *(cut for thread in self.threads.values() for cut in thread.cuts)]
 
@@ -98,7 +98,7 @@ class Transcript(msgspec.Struct):
     compactions: list[Compaction] = []
 
 
-def standing(held: Sequence[int], cuts: Sequence[Cut], row_of: Sequence[int]) -> Iterator[int]:
+def standing(held: Sequence[int], cuts: Sequence[ProgramCut], row_of: Sequence[int]) -> Iterator[int]:
     """Places in `held`, a context, of the messages before which no cut has changed anything since, newest first.
 
     A compaction ends them; a cut that took out only what came after a message, a rewind, does not.

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ctxkit.core.board import Board, Item, Out
+from ctxkit.core.board import Board, ContextItem, Out
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.names import NOTHING, ItemName, Names
 from ctxkit.core.ops import Compact, Interrupted, Mark, Op, Rewind, Undo, Window
@@ -22,15 +22,15 @@ from ctxkit.core.replay import FOREIGN, Event, Fold, goes_back_to, represents, u
 from ctxkit.core.sets.dependencies import Bonds, joined
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import LiveMark, State
-from ctxkit.core.transcript import Cut, Transcript
+from ctxkit.core.transcript import ProgramCut, Transcript
 
 Journal = list[Callable[[], object]]
 
 
-class Dropped(NamedTuple):
+class Removal(NamedTuple):
     """An item that an op dropped, what stood in its words, and what brings both back."""
 
-    item: Item
+    item: ContextItem
     names: Names
     back: Journal
 
@@ -40,7 +40,7 @@ class Watched(Board):
 
     def __init__(self) -> None:
         super().__init__()
-        self.dropped: dict[ItemName, Dropped] = {}
+        self.dropped: dict[ItemName, Removal] = {}
         self.touched: list[Names] = []
         self.back = False
 
@@ -49,7 +49,7 @@ class Watched(Board):
         super().take_out(out)
         self.touched.append(out.names)
 
-    def bring(self, item: Item) -> None:
+    def bring(self, item: ContextItem) -> None:
         """A new item."""
         super().bring(item)
         self._came(Names(items=(item.name,)))
@@ -59,7 +59,7 @@ class Watched(Board):
         journal, self.journal = self.journal, []
         item, names = self.items[name], self.replaced(name)
         super().drop(name)
-        self.dropped[name] = Dropped(item, names, self.journal)
+        self.dropped[name] = Removal(item, names, self.journal)
         self.journal, self.back = journal, True
 
     def retell(self, name: ItemName, text: str, without: Names) -> None:
@@ -113,7 +113,7 @@ class Walk:
         """Take the next op. Names that are shown otherwise now, or may be."""
         return self._next((entry.when, entry.number, entry)) if entry.number in self._counts else NOTHING
 
-    def each(self) -> Iterator[tuple[LedgerEntry | Cut, Names]]:
+    def each(self) -> Iterator[tuple[LedgerEntry | ProgramCut, Names]]:
         """Play all ops that count, and the cuts of the program where they are `apart`, in order; what `play` says of
         each, once it is played: later undos did not count yet.
         """
@@ -179,7 +179,7 @@ class Walk:
     def _next(self, event: Event) -> Names:
         """Play what comes next."""
         _, source, what = event
-        op = None if isinstance(what, Cut) else what.op
+        op = None if isinstance(what, ProgramCut) else what.op
         if isinstance(op, Undo):
             target = self.ledger.by_id[op.op]
             self._voids.setdefault(target.number, []).append(source)
@@ -197,7 +197,7 @@ class Walk:
         """Play onto the state what came at `place`; what it touched."""
         board, state = self._board, self.state
         _, source, what = self._came[place]
-        op = None if isinstance(what, Cut) else what.op
+        op = None if isinstance(what, ProgramCut) else what.op
         journal: Journal = []
         board.journal = journal
         board.touched, board.dropped, board.back = [], {}, False
@@ -298,7 +298,7 @@ class Walk:
     def _turns(self, source: int) -> bool:
         """Whether it matters to what rewinds undo that this is void or not."""
         what = self._came[self._place[source]][2]
-        return isinstance(what, Cut) or represents(what.op) or isinstance(what.op, Rewind | Interrupted)
+        return isinstance(what, ProgramCut) or represents(what.op) or isinstance(what.op, Rewind | Interrupted)
 
     def _went_back(self, event: Event, op: Op | None) -> set[int]:
         """The sources that this one undoes, as a rewind."""
@@ -355,7 +355,7 @@ class _Played(NamedTuple):
     """What an op did: what takes it off the board again, what it dropped, and the names that it touched besides."""
 
     journal: Journal
-    dropped: dict[ItemName, Dropped]
+    dropped: dict[ItemName, Removal]
     touched: Names
 
     @property

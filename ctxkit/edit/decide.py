@@ -18,19 +18,19 @@ from ctxkit.core.ops import CONTEXT, At, Edit, Item
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import canonical
 from ctxkit.core.times import iso
-from ctxkit.edit.draft import ROLES, Block, Fold
+from ctxkit.edit.draft import ROLES, DraftBlock, FoldedPart
 from ctxkit.edit.parse import Mistake, Parsed
 from ctxkit.edit.spelling import SIGN
 
 UNCHANGED = "Nothing was changed: nothing appended."
 
 
-class Offer(msgspec.Struct, frozen=True):
+class EditOffer(msgspec.Struct, frozen=True):
     """What an edit is of. `blocks`: what was offered, by label, in order; `names`: their names; `context`: the names
     of the context in order, offered or not; `arranged`: these and all others that could be offered.
     """
 
-    blocks: dict[str, Block]
+    blocks: dict[str, DraftBlock]
     names: dict[str, Name]
     context: Sequence[Name]
     arranged: Sequence[Name]
@@ -53,11 +53,11 @@ def live(labels: Iterable[str]) -> str:
 
 DIGITS = 12
 """Of the digest of what is in the context."""
-Literal = Callable[[Name | None, Block | None], dict[str, Any]]
+Literal = Callable[[Name | None, DraftBlock | None], dict[str, Any]]
 """The record of a message: as it is shown (no block), as a block changes it, or (no name) a new one."""
 
 
-def mistakes(parsed: Parsed, offer: Mapping[str, Block]) -> list[Mistake]:
+def mistakes(parsed: Parsed, offer: Mapping[str, DraftBlock]) -> list[Mistake]:
     """What is wrong with a draft, in the order of its lines."""
     found = list(parsed.mistakes)
     places: dict[str, int] = {}
@@ -70,7 +70,7 @@ def mistakes(parsed: Parsed, offer: Mapping[str, Block]) -> list[Mistake]:
     return sorted(found, key=lambda mistake: mistake.line)
 
 
-def _wrong(block: Block, was: Block | None) -> Iterator[str]:
+def _wrong(block: DraftBlock, was: DraftBlock | None) -> Iterator[str]:
     if block.label and was is None:
         yield f"the draft has no message {block.label}: a new one has no number"
         return
@@ -81,8 +81,8 @@ def _wrong(block: Block, was: Block | None) -> Iterator[str]:
         return
     if block.time and (was is None or block.time != was.time):
         yield "the time of a message is not edited"
-    folds = [piece for piece in block.pieces if isinstance(piece, Fold)]
-    parts = {piece.part for piece in was.pieces if isinstance(piece, Fold)} if was is not None else set()
+    folds = [piece for piece in block.pieces if isinstance(piece, FoldedPart)]
+    parts = {piece.part for piece in was.pieces if isinstance(piece, FoldedPart)} if was is not None else set()
     for fold in folds:
         if fold.label != block.label or fold.part not in parts:
             yield f"part {fold.label}/{fold.part} is no part of this message"
@@ -92,7 +92,7 @@ def _wrong(block: Block, was: Block | None) -> Iterator[str]:
         yield "a new message without text"
 
 
-class Change(msgspec.Struct):
+class EditFigures(msgspec.Struct):
     """What an edit comes to, in figures."""
 
     left: int = 0
@@ -113,7 +113,9 @@ class Change(msgspec.Struct):
         return ", ".join([f"{count} {word}" for count, word in counted if count] + ["other order"] * self.moved)
 
 
-def decide(state: State, at: At, offer: Offer, blocks: Sequence[Block], literal: Literal, was: str = "") -> Decision:
+def decide(
+    state: State, at: At, offer: EditOffer, blocks: Sequence[DraftBlock], literal: Literal, was: str = ""
+) -> Decision:
     """The edit that makes the context what `blocks` say; no op where they change nothing.
 
     `was`: digest of what was in the context when the draft was made; a window may have slid since.
@@ -132,19 +134,19 @@ def decide(state: State, at: At, offer: Offer, blocks: Sequence[Block], literal:
     return Decision(op, said, [*told, *_notes(state, offer, numbers)], settled=True)
 
 
-def compared(offer: Offer, kept: Sequence[Block]) -> Change:
+def compared(offer: EditOffer, kept: Sequence[DraftBlock]) -> EditFigures:
     """What became of what was offered."""
     before = [label for label, block in offer.blocks.items() if not block.out]
     after = [block.label for block in kept if block.label]
     stay = set(before) & set(after)
-    return Change(
+    return EditFigures(
         left=len(before) - len(stay), back=len(after) - len(stay), new=len(kept) - len(after),
         changed=sum(_different(offer, block) is not None for block in kept if block.label),
         moved=[label for label in before if label in stay] != [label for label in after if label in stay],
     )  # fmt: skip
 
 
-def _different(offer: Offer, block: Block | None) -> Block | None:
+def _different(offer: EditOffer, block: DraftBlock | None) -> DraftBlock | None:
     """The block where it is new or says something else than what was offered."""
     if block is None:
         return None
@@ -153,12 +155,12 @@ def _different(offer: Offer, block: Block | None) -> Block | None:
     return None if same else block
 
 
-def said(block: Block) -> list[str | int]:
+def said(block: DraftBlock) -> list[str | int]:
     """Its pieces, whatever is told of those that are no text."""
-    return [piece.part if isinstance(piece, Fold) else piece for piece in block.pieces]
+    return [piece.part if isinstance(piece, FoldedPart) else piece for piece in block.pieces]
 
 
-def merged(offer: Offer, kept: Sequence[Block]) -> Iterator[tuple[Name | None, Block | None]]:
+def merged(offer: EditOffer, kept: Sequence[DraftBlock]) -> Iterator[tuple[Name | None, DraftBlock | None]]:
     """What is kept, and between it what was not offered, each before the first message that came after it."""
     offered = set(offer.names.values())
     waiting = [name for name in offer.context if name not in offered]
@@ -174,7 +176,7 @@ def merged(offer: Offer, kept: Sequence[Block]) -> Iterator[tuple[Name | None, B
     yield from ((name, None) for name in waiting[place:])
 
 
-def _item(state: State, name: Name | None, block: Block | None, literal: Literal) -> Item:
+def _item(state: State, name: Name | None, block: DraftBlock | None, literal: Literal) -> Item:
     if name is None:
         return Item(message=literal(None, block))
     if isinstance(name, int) and block is None and name not in state.board.stubs:
@@ -184,18 +186,18 @@ def _item(state: State, name: Name | None, block: Block | None, literal: Literal
     return Item(message=literal(name, block), origin=origin, ts=None if moment is None else iso(moment))
 
 
-def _told(offer: Offer, kept: Sequence[Block]) -> Iterator[str]:
+def _told(offer: EditOffer, kept: Sequence[DraftBlock]) -> Iterator[str]:
     """Lines of parts whose words were changed, which changes nothing."""
     for block in kept:
         was = offer.blocks.get(block.label)
-        words = {piece.part: piece.words for piece in was.pieces if isinstance(piece, Fold)} if was else {}
+        words = {piece.part: piece.words for piece in was.pieces if isinstance(piece, FoldedPart)} if was else {}
         for piece in block.pieces:
-            if isinstance(piece, Fold) and piece.words.split() != words.get(piece.part, "").split():
+            if isinstance(piece, FoldedPart) and piece.words.split() != words.get(piece.part, "").split():
                 line = f"{SIGN}> {piece.label}/{piece.part}"
                 yield f"the words of the line {line} only tell what it stands for: that part stays as it is"
 
 
-def _notes(state: State, offer: Offer, numbers: set[int]) -> Iterator[str]:
+def _notes(state: State, offer: EditOffer, numbers: set[int]) -> Iterator[str]:
     """Steps that the edit keeps a part of, and the context had whole."""
     now, before = Names.of(numbers), Names.of(offer.context)
     lost = (state.steps.close(now) - now) & before

@@ -26,7 +26,7 @@ ROLES = ("system", "developer", "user", "assistant")
 """Who a new message can be of: a tool's would answer no call."""
 
 
-class Fold(msgspec.Struct, frozen=True):
+class FoldedPart(msgspec.Struct, frozen=True):
     """A part that is no text: part `part` (from 1) of the message `label`. `words`: what is told of it."""
 
     label: str
@@ -34,10 +34,10 @@ class Fold(msgspec.Struct, frozen=True):
     words: str = ""
 
 
-Piece = str | Fold
+Piece = str | FoldedPart
 
 
-class Block(msgspec.Struct, frozen=True):
+class DraftBlock(msgspec.Struct, frozen=True):
     """One message: `label` as people name it ("" for a new one), its pieces in order.
 
     `out`: it is commented out, so it is not in the context. `time`: ISO, "" for none; `remark`: what else is told.
@@ -82,12 +82,12 @@ HEAD = """\
 """
 
 
-def draft(name: str, base: Base, blocks: Iterable[Block]) -> str:
+def draft(name: str, base: Base, blocks: Iterable[DraftBlock]) -> str:
     """The whole text for an editor."""
     return "".join(pieces(name, base, blocks))
 
 
-def pieces(name: str, base: Base, blocks: Iterable[Block]) -> Iterator[str]:
+def pieces(name: str, base: Base, blocks: Iterable[DraftBlock]) -> Iterator[str]:
     """The same bit by bit."""
     yield HEAD.format(name=line(name), nothing=r"\u{}", escape=r"\u{1b}")
     yield based(base)
@@ -101,7 +101,7 @@ def based(base: Base) -> str:
     return f"{SIGN}= " + " ".join(f"{key}={word(f'={value}')[1:]}" for key, value in told.items()) + "\n"
 
 
-def printed(block: Block) -> str:
+def printed(block: DraftBlock) -> str:
     """A blank line and the lines of one message."""
     remark = f"({line(block.remark)})" if block.remark else ""
     head = " ".join(filter(None, (SIGN, block.label, block.time, word(block.role), remark)))

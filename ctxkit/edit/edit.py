@@ -23,12 +23,12 @@ from ctxkit.core.text.json_text import spelled
 from ctxkit.core.times import iso
 from ctxkit.core.visibility import IN, Standings
 from ctxkit.edit.arrange import arranged
-from ctxkit.edit.decide import Offer, decide, live, mistakes
-from ctxkit.edit.draft import PREVIEW, Base, Block, Fold, Piece, pieces
+from ctxkit.edit.decide import EditOffer, decide, live, mistakes
+from ctxkit.edit.draft import PREVIEW, Base, DraftBlock, FoldedPart, Piece, pieces
 from ctxkit.edit.parse import Parsed, parse
 from ctxkit.errors import BadDraft, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
 from ctxkit.formats.chat_lines import lines
-from ctxkit.logfile.commit import CommittingLog
+from ctxkit.logfile.commit import WritableLog
 
 HARMLESS = frozenset({"mark", "protect", "unprotect", "window"})
 """Ops that leave what a draft shows as it is."""
@@ -39,7 +39,7 @@ CANCELLED = "no message is left in the draft: cancelled, nothing was changed"
 class Editing:
     """One edit of `log`: the `names` that are offered, as the log stood at `base`."""
 
-    def __init__(self, log: CommittingLog, names: Names, base: Base | None = None) -> None:
+    def __init__(self, log: WritableLog, names: Names, base: Base | None = None) -> None:
         self.log = log
         state, lens = log.state(), log.lens()
         self.state = state
@@ -51,7 +51,7 @@ class Editing:
         self._base = base
 
     @classmethod
-    def of(cls, log: CommittingLog, asked: Selection, *, only_context: bool) -> Self:
+    def of(cls, log: WritableLog, asked: Selection, *, only_context: bool) -> Self:
         """An edit of what was asked for. Raises NothingMatched, Usage, and what a selection raises."""
         state = log.state()
         if asked.thread in state.threads:
@@ -69,11 +69,11 @@ class Editing:
         return cls(log, names)
 
     @cached_property
-    def offer(self) -> Offer:
+    def offer(self) -> EditOffer:
         """What is offered, all of it at hand."""
         blocks = [(name, self._block(name)) for name in self._offered()]
         named = {block.label: name for name, block in blocks}
-        return Offer({block.label: block for _, block in blocks}, named, self._context, self._every)
+        return EditOffer({block.label: block for _, block in blocks}, named, self._context, self._every)
 
     def _offered(self) -> Iterator[Name]:
         return (name for name in self._every if name in self._chosen)
@@ -121,7 +121,7 @@ class Editing:
         require_same_ops(now, self.base)
         self.log.notes = [*(note for note in self.log.notes if not note.endswith(CAME)), *self._came(now)]
 
-    def _came(self, log: CommittingLog) -> list[str]:
+    def _came(self, log: WritableLog) -> list[str]:
         first, last = self.at.messages + 1, len(log.messages)
         if last < first:
             return []
@@ -131,7 +131,7 @@ class Editing:
     def _had(self, name: Name) -> bool:
         return not isinstance(name, int) or name <= self.at.messages
 
-    def _block(self, name: Name) -> Block:
+    def _block(self, name: Name) -> DraftBlock:
         state, label, found = self.state, self.state.label(name), entry(self.state, name)
         content, moment = self.log.full(found), self.state.original(name)
         remarks = [content.name or ""]
@@ -145,12 +145,12 @@ class Editing:
         standing = self._standings.of(name)
         if standing.kind != IN:
             remarks.append(standing.words)
-        return Block(
+        return DraftBlock(
             label, content.role, tuple(_pieces(label, content)), name not in self._shown,
             "" if moment is None else iso(moment), "; ".join(filter(None, remarks)),
         )  # fmt: skip
 
-    def _literal(self, name: Name | None, block: Block | None) -> dict[str, Any]:
+    def _literal(self, name: Name | None, block: DraftBlock | None) -> dict[str, Any]:
         """The record of a message: as it is shown, as the block changes it, or a new one."""
         if name is None:
             content = Content(block.role if block else "user", _parts(block, []) if block else [])
@@ -176,7 +176,7 @@ def editable(state: State) -> Iterator[Name]:
 class Applying:
     """A draft that comes back as a text, perhaps much later. `text`: all of it."""
 
-    def __init__(self, log: CommittingLog, text: str) -> None:
+    def __init__(self, log: WritableLog, text: str) -> None:
         self.log = log
         self._text = text
         self.editing: Editing | None = None
@@ -207,7 +207,7 @@ def _names(base: Base) -> Names:
         raise BadDraft(f"the draft's line %%= was changed: {error}: nothing was changed") from error
 
 
-def require_same_ops(log: CommittingLog, base: Base) -> None:
+def require_same_ops(log: WritableLog, base: Base) -> None:
     """Raises BadDraft where the draft is of another log, UpdatedElsewhere where ops were appended since that count."""
     name, ops = log.opening.name, log.ledger.entries
     known = 0 <= base.messages <= len(log.messages) and 0 <= base.ops <= len(ops) and base.rows >= 0
@@ -230,7 +230,7 @@ def require_same_ops(log: CommittingLog, base: Base) -> None:
 
 def _pieces(label: str, content: Content) -> Iterable[Piece]:
     for number, part in enumerate(content.parts, start=1):
-        yield part.text if isinstance(part, Text) else Fold(label, number, _words(part))
+        yield part.text if isinstance(part, Text) else FoldedPart(label, number, _words(part))
 
 
 def _words(part: Part) -> str:
@@ -257,10 +257,10 @@ def _told(parts: Iterable[Part]) -> Iterable[str]:
     return (part.text if isinstance(part, Text) else _words(part) for part in parts)
 
 
-def _parts(block: Block, was: list[Part]) -> list[Part]:
+def _parts(block: DraftBlock, was: list[Part]) -> list[Part]:
     """The parts of a message as a block has it; text in the place of a message's only result is what that says."""
     results = [part for part in was if isinstance(part, Result)]
-    folds = [piece.part for piece in block.pieces if isinstance(piece, Fold)]
+    folds = [piece.part for piece in block.pieces if isinstance(piece, FoldedPart)]
     if len(results) == len(was) == 1 and not folds and block.pieces:
         said = "\n".join(piece for piece in block.pieces if isinstance(piece, str))
         return [Result(results[0].id, said, results[0].is_error)]

@@ -18,7 +18,7 @@ from ctxkit.edit.edit import Editing
 from ctxkit.edit.parse import ended, parse
 from ctxkit.edit.spelling import SIGN
 from ctxkit.errors import BadDraft, CtxkitError, NothingChanges, UpdatedElsewhere, Usage
-from ctxkit.logfile.commit import CommittingLog
+from ctxkit.logfile.commit import WritableLog
 from ctxkit.store.drafts import Draft
 from ctxkit.store.sidecar import Sidecar
 
@@ -36,7 +36,7 @@ class Drafting:
     """One edit by an editor of what was `asked` for."""
 
     def __init__(
-        self, log: CommittingLog, asked: Selection, editor: Editor, again: Again, *, only_context: bool = False
+        self, log: WritableLog, asked: Selection, editor: Editor, again: Again, *, only_context: bool = False
     ) -> None:
         self.log = log
         self._asked, self._only_context = asked, only_context
@@ -113,14 +113,14 @@ class Drafting:
             self._draft.remove()
 
 
-def kept(log: CommittingLog, draft: Draft, error: CtxkitError) -> str:
+def kept(log: WritableLog, draft: Draft, error: CtxkitError) -> str:
     """What to do with a draft that was not applied."""
     if isinstance(error, UpdatedElsewhere):
         return f"{error.hint}; this one is kept: {shlex.quote(str(draft.path))}"
     return f"the draft is kept: {applying(log, draft.path)}"
 
 
-def applying(log: CommittingLog, path: Path) -> str:
+def applying(log: WritableLog, path: Path) -> str:
     """The call that takes up a draft."""
     opening = log.opening
     words = ["ctxkit", "edit", opening.name]

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from ctxkit.edit.draft import Base, Block, Fold, Piece
+from ctxkit.edit.draft import Base, DraftBlock, FoldedPart, Piece
 from ctxkit.edit.spelling import NOTHING, OWN, SIGN, read
 
 _HEADER = re.compile(
@@ -28,18 +28,18 @@ class Mistake(msgspec.Struct, frozen=True):
 class Parsed(msgspec.Struct):
     """What a draft says. `lines`: where each of the blocks begins; `base`: None where the draft does not say."""
 
-    blocks: list[Block] = []
+    blocks: list[DraftBlock] = []
     lines: list[int] = []
     base: Base | None = None
     mistakes: list[Mistake] = []
 
 
-class Reader:
+class DraftReader:
     """One line after the other."""
 
     def __init__(self) -> None:
         self.found = Parsed()
-        self._head: Block | None = None
+        self._head: DraftBlock | None = None
         self._pieces: list[Piece] = []
         self._text: list[str] = []
         self._stray = False
@@ -77,7 +77,7 @@ class Reader:
             self._stray = True
             return
         self._close()
-        self._head = Block(
+        self._head = DraftBlock(
             found["label"] or "", read(found["role"]), (), out, found["time"] or "", read(found["remark"] or "")
         )
         self.found.lines.append(number)
@@ -91,7 +91,7 @@ class Reader:
         if found is None:
             self._wrong(number, f"not a part of a message: {NOTHING} in front makes it text")
         elif found["label"] and not out:
-            self._pieces.append(Fold(found["label"], int(found["part"]), read(found["words"] or "")))
+            self._pieces.append(FoldedPart(found["label"], int(found["part"]), read(found["words"] or "")))
 
     def _base(self, number: int, rest: str, *, out: bool) -> None:
         if out:
@@ -129,7 +129,7 @@ def ended(text: str) -> str:
 
 def parse(text: str) -> Parsed:
     """The draft in `text`, whatever line ends an editor gave it."""
-    reader = Reader()
+    reader = DraftReader()
     for number, line in enumerate(ended(text.removeprefix("\ufeff")).split("\n"), start=1):
         reader.line(number, line.removesuffix("\r"))
     return reader.end()

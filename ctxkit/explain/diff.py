@@ -25,7 +25,7 @@ from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.visibility import WORDS, Standing
 from ctxkit.errors import UnknownAgent, Usage
 from ctxkit.explain.revisions import Side
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 
 LOOKED_AT = 20_000
 """Characters of a message that tell whether another one may have become of it."""
@@ -255,7 +255,7 @@ def _root(side: Side, name: Name) -> Name:
     return name
 
 
-def common_messages(a: OpenedLog, b: OpenedLog) -> int:
+def common_messages(a: OpenLog, b: OpenLog) -> int:
     """How many messages at the start of two logs are the same, byte for byte: a log, and what it grew to."""
     one, other = a.opening, b.opening
     if one.format.name != other.format.name:

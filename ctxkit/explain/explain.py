@@ -13,7 +13,7 @@ from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Name, Names
 from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.visibility import IN, Standing, Standings
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class Explained(msgspec.Struct, frozen=True):
         return self.standing.kind == IN
 
 
-def explained(log: OpenedLog, chosen: Names | None = None) -> Iterator[Explained]:
+def explained(log: OpenLog, chosen: Names | None = None) -> Iterator[Explained]:
     """All of `log`, or only the `chosen`, in the order of the context. Raises UnknownAgent, BadTime."""
     state = log.state()
     standings = Standings(state, log.lens())
@@ -63,7 +63,7 @@ def _of_look(reason: Reason, name: Name, fitted: LedgerEntry, budget: int) -> Re
     return Reason(reason.kind, None, text, "ctxkit show LOG --max-tokens off", f"{how} to fit ({told})")
 
 
-def everything(log: OpenedLog) -> list[Name]:
+def everything(log: OpenLog) -> list[Name]:
     """All numbers and items, each where it stands or would stand."""
     state = log.state()
     names = state.everything()

@@ -24,7 +24,7 @@ from ctxkit.core.ops import At, Op
 from ctxkit.core.state import State
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import CtxkitError
-from ctxkit.logfile.append import AppendingLog
+from ctxkit.logfile.append import AppendableLog
 
 MOST = 64
 """Commands of a list at most: a message behind more boundaries is hardly looked for."""
@@ -41,7 +41,7 @@ class Remedy(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Step(msgspec.Struct, frozen=True):
+class RemedyStep(msgspec.Struct, frozen=True):
     """A command: `kind`; `about`: the op to undo, or the agent whose window goes. A recall is of what is looked for."""
 
     kind: str
@@ -60,7 +60,7 @@ class Step(msgspec.Struct, frozen=True):
                 return "ctxkit window LOG off" + (f" --agent {quoted(str(self.about))}" if self.about else "")
 
 
-Steps = tuple[Step, ...]
+Steps = tuple[RemedyStep, ...]
 
 
 class Trial:
@@ -93,7 +93,7 @@ class Trial:
 class Remedies:
     """The remedy of each message and item of a log that is not in the context. Of a look at a past state: none."""
 
-    def __init__(self, log: AppendingLog) -> None:
+    def __init__(self, log: AppendableLog) -> None:
         self._log = log
         self._lens = log.lens()
         self._tried: dict[tuple[Steps, Names], Trial | None] = {}
@@ -201,25 +201,25 @@ class Remedies:
                 steps = fewer
         return steps
 
-    def _candidates(self, trial: Trial, name: Name) -> Iterator[Step]:
+    def _candidates(self, trial: Trial, name: Name) -> Iterator[RemedyStep]:
         """What may lift something that keeps `name` out: first what lets everything else be."""
         state = trial.state
         if isinstance(name, ItemName) and name not in state.board.items:
             if number := fate(state, name).undo:
-                yield Step(UNDO, number)
+                yield RemedyStep(UNDO, number)
             return
         outs = trial.outs(name)
         if any(not out.boundary for out in outs):
-            yield Step(RECALL)
+            yield RemedyStep(RECALL)
         for out in outs:
             if out.boundary:
-                yield Step(UNDO, out.source)
+                yield RemedyStep(UNDO, out.source)
         hidden = trial.standings.hidden(name)
         if "window" in hidden:
-            yield Step(WINDOW)
-            yield from (Step(WINDOW, agent) for agent in sorted(self._agents(state, name)))
+            yield RemedyStep(WINDOW)
+            yield from (RemedyStep(WINDOW, agent) for agent in sorted(self._agents(state, name)))
         if "newest" in hidden:  # what is protected is not counted
-            yield Step(PROTECT)
+            yield RemedyStep(PROTECT)
 
     @staticmethod
     def _agents(state: State, name: Name) -> set[str]:
@@ -248,7 +248,7 @@ class Remedies:
                 self._tried[key] = Trial(state, Standings(state, self._lens), ops)
         return self._tried[key]
 
-    def _decided(self, state: State, step: Step, names: Names) -> Op | None:
+    def _decided(self, state: State, step: RemedyStep, names: Names) -> Op | None:
         """The op that a command would append."""
         at = self._here
         try:

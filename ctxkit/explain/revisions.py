@@ -14,14 +14,14 @@ from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Content
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.sets.runs import Order, order
-from ctxkit.core.snapshot import Head, Kept
+from ctxkit.core.snapshot import Snapshot, SnapshotHead
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import NoSuchLog, NoSuchOp, NoSuchSnapshot, Usage
-from ctxkit.logfile.open import BEFORE, NOW, OpenedLog
+from ctxkit.logfile.open import BEFORE, NOW, OpenLog
 from ctxkit.snapshots.restore import as_log, is_own, loaded, plan
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
     from ctxkit.measure.size import Measuring
 
 MARK, SNAPSHOT = "mark:", "snapshot:"
@@ -33,7 +33,7 @@ class Side:
     `kept`: the snapshot of the log that it is.
     """
 
-    def __init__(self, log: OpenedLog, title: str, kept: Head | None = None) -> None:
+    def __init__(self, log: OpenLog, title: str, kept: SnapshotHead | None = None) -> None:
         self.log = log
         self.title = title
         self.kept = kept
@@ -97,7 +97,7 @@ class Side:
         return sum(self.measuring.entries([self.entry(place) for place in range(start, start + count)]))
 
 
-def side(log: CommittingLog, word: str = NOW) -> Side:
+def side(log: WritableLog, word: str = NOW) -> Side:
     """The state of `log` that `word` names: `now`, an op (number, id, prefix of one), a mark (LABEL or mark:LABEL),
     a snapshot (as `restore` takes it, or with snapshot: before that).
 
@@ -133,7 +133,7 @@ def side(log: CommittingLog, word: str = NOW) -> Side:
     return at_op(log, op, before=before)
 
 
-def at_op(log: OpenedLog, op: LedgerEntry, *, before: bool = False) -> Side:
+def at_op(log: OpenLog, op: LedgerEntry, *, before: bool = False) -> Side:
     """The state right after an op, or right before it."""
     label = op.body.get("label") if op.name == "mark" else None
     what = f"{op.name} {label}" if isinstance(label, str) and label else op.name
@@ -141,7 +141,7 @@ def at_op(log: OpenedLog, op: LedgerEntry, *, before: bool = False) -> Side:
     return Side(log.seen_at(f"{op.number}{BEFORE if before else ''}"), title)
 
 
-def of_snapshot(log: CommittingLog, kept: Kept) -> Side:
+def of_snapshot(log: WritableLog, kept: Snapshot) -> Side:
     """A snapshot, of this log or of another one. Raises Usage for one that holds no messages."""
     head = kept.head
     title = f"{head.kind} {head.short}" + (f" ({head.description})" if head.description else "")
@@ -151,13 +151,13 @@ def of_snapshot(log: CommittingLog, kept: Kept) -> Side:
     return Side(log if op is None else log.seen_at(log.state_with(log.stamp(op))), title, head)
 
 
-def newest_change(log: OpenedLog) -> LedgerEntry | None:
+def newest_change(log: OpenLog) -> LedgerEntry | None:
     """The newest op in force that can change a context: a mark cannot."""
     found = (op for op in reversed(log.ledger.entries) if op.op is not None and not op.void and op.name != "mark")
     return next(found, None)
 
 
-def _named(log: OpenedLog, word: str) -> LedgerEntry | None:
+def _named(log: OpenLog, word: str) -> LedgerEntry | None:
     """The op that `word` is the number, the id or the label of."""
     label = word.removeprefix(MARK)
     if label == word:
@@ -172,7 +172,7 @@ def _named(log: OpenedLog, word: str) -> LedgerEntry | None:
     return marks[-1] if marks else None
 
 
-def _choice(log: OpenedLog) -> str:
+def _choice(log: OpenLog) -> str:
     count = len(log.ledger.entries)
     labels = [op.body["label"] for op in log.ledger.entries if op.name == "mark" and op.body.get("label")]
     marks = f", and the marks {', '.join(map(str, dict.fromkeys(labels)))}" if labels else ""

@@ -18,17 +18,17 @@ from ctxkit.core.derive.usage import Figures
 from ctxkit.errors import DoesNotFit
 from ctxkit.export.request import Exported
 from ctxkit.formats.base import Written
-from ctxkit.logfile.commit import CommittingLog
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.commit import WritableLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read
 from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import tokens_of, tools_of
 from ctxkit.measure.size import measure
 from ctxkit.store.source import Source
 from ctxkit.trim.enforce import fit
-from ctxkit.trim.trim import Asked
+from ctxkit.trim.trim import TrimRequest
 
-L = TypeVar("L", bound=CommittingLog)
+L = TypeVar("L", bound=WritableLog)
 T = TypeVar("T", bound=Exported | Written)
 
 TRIES, NEAR = 8, 0.95
@@ -36,7 +36,7 @@ TRIES, NEAR = 8, 0.95
 
 
 def within(
-    log: L, asked: Asked, make: Callable[[L], T], origin: str = "flag", *, recounted: bool = False
+    log: L, asked: TrimRequest, make: Callable[[L], T], origin: str = "flag", *, recounted: bool = False
 ) -> tuple[L, T]:
     """What `make` writes of the context of `log`, cut as `asked`, and the log as it was looked at for that. `origin`:
     who asks for it; `recounted`: replies in what is written tell what their requests come to, which has to fit too.
@@ -88,20 +88,20 @@ def _held(made: T) -> T:
     return made
 
 
-def _size(log: OpenedLog, made: Exported | Written, *, recounted: bool) -> int:
+def _size(log: OpenLog, made: Exported | Written, *, recounted: bool) -> int:
     """Tokens of what is written, read as a file of its own: as its replies tell them, where they were told anew, else
     by the counter of `log`, with what is sent besides.
     """
     counting = Counting(log)
     opening = read(Source("export", b"".join(made.pieces)))
-    other = OpenedLog(opening, log.config.given({"model": counting.model}), clock=log.clock)
+    other = OpenLog(opening, log.config.given({"model": counting.model}), clock=log.clock)
     other.cache_folder, state = log.cache_folder, other.state()
     told = assembly.status(state, NO_LENS, other.text)  # chat lines have threads, of which a model is told
     counted = Counting(other).of(listed(state)) + counting.of_texts([told] if told else [])
     alone = counted + tokens_of(counting, tools_of(log)) + int(log.config["overhead"])
     if not recounted:
         return alone
-    own = OpenedLog(opening, log.config, clock=log.clock)
+    own = OpenLog(opening, log.config, clock=log.clock)
     own.cache_folder = log.cache_folder
     measured = measure(Counting(own), listed(own.state()))
     return measured.tokens if measured.is_counted else alone

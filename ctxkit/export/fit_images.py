@@ -17,10 +17,10 @@ from ctxkit.formats.base import Written
 from ctxkit.formats.targets import REQUESTS, TARGETS
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.commit import WritableLog
+    from ctxkit.logfile.open import OpenLog
 
-L = TypeVar("L", bound="CommittingLog")
+L = TypeVar("L", bound="WritableLog")
 T = TypeVar("T", bound=Exported | Written)
 
 REQUEST_OF = {TARGETS[name].provider: name for name in REQUESTS}
@@ -54,7 +54,7 @@ def fitted(log: L, to: str, model: str, make: Callable[[L], T], *, fit: bool) ->
     return made
 
 
-def _may_be_large(log: OpenedLog, limits: ImageLimits) -> bool:
+def _may_be_large(log: OpenLog, limits: ImageLimits) -> bool:
     """Whether the request may be larger than the provider takes, by the size of the rows alone."""
     if limits.request is None or log.opening.source.size * WIDEST < limits.request:
         return False
@@ -64,7 +64,7 @@ def _may_be_large(log: OpenedLog, limits: ImageLimits) -> bool:
 
 
 def _request(
-    log: CommittingLog, made: Exported | Written, model: str, limits: ImageLimits, found: Sequence[Picture]
+    log: WritableLog, made: Exported | Written, model: str, limits: ImageLimits, found: Sequence[Picture]
 ) -> int:
     """Bytes of the request; 0 where it is small in any case. Of a session: of what its program would send. Without
     pictures none can be left out, and what its messages say is near enough.

@@ -19,13 +19,13 @@ from ctxkit.core import integrity
 from ctxkit.core.context import windowed
 from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
-from ctxkit.core.sets.sequences import Again, Made
+from ctxkit.core.sets.sequences import Again, LazySequence
 from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend, Usage
 from ctxkit.formats import targets
 from ctxkit.formats.base import Noted, Prefix
 from ctxkit.formats.bodies import PIECE, BodyOptions, BodyWriter, batches, written
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import Progress, blocks_of
 from ctxkit.store.spool import Spool
 from ctxkit.tokens.preserved import binds
@@ -65,12 +65,12 @@ class Exported(msgspec.Struct):
         return map(json.loads, self.spool.lines())
 
 
-class Contents(Made[Content]):
+class ContextContents(LazySequence[Content]):
     """The messages of a context in full, each read when it is asked for. `progress` is told of each that is read
     the first time that all are.
     """
 
-    def __init__(self, log: OpenedLog, progress: Progress | None = None) -> None:
+    def __init__(self, log: OpenLog, progress: Progress | None = None) -> None:
         self._log, self._progress = log, progress
         self._names = log.listed()
         super().__init__(len(self._names), self._read)
@@ -88,7 +88,7 @@ class Contents(Made[Content]):
 
 
 def export(
-    log: OpenedLog, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
+    log: OpenLog, to: str, *, model: str = "", assembly: bool = True, status: str | None = None,
     keep_thinking: bool = False, with_tools: bool = False, tools: Container[str] = frozenset(),
     progress: Progress | None = None,
 ) -> Exported:  # fmt: skip
@@ -98,7 +98,7 @@ def export(
     are as of `Log.export`.
     """
     target = targets.no_session(to)
-    stands = Contents(log, progress)
+    stands = ContextContents(log, progress)
     if not stands:
         raise nothing(log)
     if target.kind == "lines":
@@ -143,7 +143,7 @@ def export(
     return Exported(spool, repairs, body.count, target.unit)
 
 
-def _lines(log: OpenedLog, contents: Sequence[Content]) -> Exported:
+def _lines(log: OpenLog, contents: Sequence[Content]) -> Exported:
     """The log's own messages as chat lines."""
     from ctxkit.formats.chat_lines import lines
 
@@ -187,7 +187,7 @@ PUT_IN = "what is put around the messages was not there"
 
 
 def _with_tools(
-    log: OpenedLog, write: BodyWriter, stood: Sequence[Content], contents: Iterable[Content], repairs: Repairs,
+    log: OpenLog, write: BodyWriter, stood: Sequence[Content], contents: Iterable[Content], repairs: Repairs,
     model: str, *, as_sent: bool, put_in: bool,
 ) -> Exported:  # fmt: skip
     """A request with the system prompt and the tools that the log notes, and the messages as they were sent.
@@ -214,7 +214,7 @@ def _with_tools(
     return Exported(spool, joined(repairs, more), len(messages))
 
 
-def _noted(log: OpenedLog, contents: Iterable[Content]) -> Prefix:
+def _noted(log: OpenLog, contents: Iterable[Content]) -> Prefix:
     """The newest request that one of `contents` answers, as the log notes it. Raises Usage where none is noted."""
     source = log.opening.laid_out
     found = log.opening.format.prefix(
@@ -258,7 +258,7 @@ def _thinned(message: dict[str, Any], kept: set[str]) -> dict[str, Any]:
 
 
 def _kept_thinking(
-    log: OpenedLog, write: BodyWriter, stood: Sequence[Content], contents: Iterable[Content], *, as_sent: bool
+    log: OpenLog, write: BodyWriter, stood: Sequence[Content], contents: Iterable[Content], *, as_sent: bool
 ) -> tuple[set[str], str]:
     """The signatures of the thinking that stands before the first change, and why the rest goes.
 
@@ -278,7 +278,7 @@ def _kept_thinking(
     return {thinking.signature(part) for content in stood[:end] for part in thinking.blocks(content)} - {""}, why
 
 
-def nothing(log: OpenedLog, why: str = "") -> NothingToSend:
+def nothing(log: OpenLog, why: str = "") -> NothingToSend:
     """The error of a log whose context is empty, or holds nothing that goes out (`why`)."""
     if why:
         return NothingToSend(f"nothing to send: {log.opening.name} {why}", "ctxkit why LOG N says why")
@@ -287,7 +287,7 @@ def nothing(log: OpenedLog, why: str = "") -> NothingToSend:
     return NothingToSend(f"nothing to send: {log.opening.name} {held}", "ctxkit why LOG N says why" if total else "")
 
 
-def untouched(log: OpenedLog) -> bool:
+def untouched(log: OpenLog) -> bool:
     """Whether the context is the log's own: no op and no parameter of the projection has a say in it."""
     ledger = log.state().ledger
     lens = log.lens()
@@ -296,7 +296,7 @@ def untouched(log: OpenedLog) -> bool:
     return not filtered and not windowed(log.state(), lens) and not any(changes)
 
 
-def outdated(log: OpenedLog, to: str) -> bool:
+def outdated(log: OpenLog, to: str) -> bool:
     """Whether a session of `log` for its own program has counts of a provider that are of another context: its newest
     reply was counted, and something was taken out or brought in.
     """

@@ -25,18 +25,18 @@ from ctxkit.core.replay import fold
 from ctxkit.core.sets.sequences import Again
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Usage
-from ctxkit.export.request import UNSENT, Contents, joined, nothing
+from ctxkit.export.request import UNSENT, ContextContents, joined, nothing
 from ctxkit.formats import registry
-from ctxkit.formats.base import Block, Edited, Format, Kept, NewSession, Row, SessionFormat, Written
+from ctxkit.formats.base import Block, Edited, Format, MessageToWrite, NewSession, Row, SessionFormat, Written
 from ctxkit.formats.bodies import batched, told
 from ctxkit.formats.targets import SESSIONS
 from ctxkit.logfile.read import blocks_of, limited
 from ctxkit.measure.rewrite_usage import recounted
-from ctxkit.store.source import Window
+from ctxkit.store.source import ReadWindow
 from ctxkit.store.spool import Spool
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.open import OpenLog
     from ctxkit.logfile.read import Progress
 
 IN_MEMORY = 8 << 20
@@ -48,7 +48,7 @@ def fresh() -> str:
 
 
 def session(
-    log: OpenedLog, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "",
+    log: OpenLog, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "",
     instructions: bool = False, unique: Callable[[], str] = fresh,
     progress: Progress | None = None,
 ) -> Written:  # fmt: skip
@@ -73,7 +73,7 @@ def session(
     stamp = iso(int(log.clock()))
     made = NewSession("" if keep_id else unique(), stamp, os.getcwd(), model or log.model, unique)
     if not own:
-        handed, repairs = log.opening.format.handed(Contents(log, progress), log.answered)
+        handed, repairs = log.opening.format.handed(ContextContents(log, progress), log.answered)
         context = _contents(log, handed, repairs, instructions=instructions)
         written = target.write(_foreign(context, made.model, repairs), made)
         written.pieces = Spool(batched(written.pieces))
@@ -91,23 +91,23 @@ def session(
     return written
 
 
-def _first_copy(log: OpenedLog, change: thinking.Change) -> thinking.Change:
+def _first_copy(log: OpenLog, change: thinking.FirstChange) -> thinking.FirstChange:
     """The first message before a `change` that makes a call again; the change itself where none does."""
     made: set[str] = set()
     for name in log.listed()[: change.place]:
         calls = log.messages[name - 1].calls if isinstance(name, int) else ()
         if not made.isdisjoint(calls):
             first = next(at for at, one in enumerate(log.listed()) if _makes(log, one, calls))
-            return thinking.Change(first, f"message {log.state().label(name)} makes a call again")
+            return thinking.FirstChange(first, f"message {log.state().label(name)} makes a call again")
         made.update(calls)
     return change
 
 
-def _makes(log: OpenedLog, name: Name, calls: tuple[str, ...]) -> bool:
+def _makes(log: OpenLog, name: Name, calls: tuple[str, ...]) -> bool:
     return isinstance(name, int) and not set(calls).isdisjoint(log.messages[name - 1].calls)
 
 
-def _bare(log: OpenedLog, edited: Edited, model: str, repairs: Repairs) -> None:
+def _bare(log: OpenLog, edited: Edited, model: str, repairs: Repairs) -> None:
     """Thinking that is bound to what stood before it goes from the first change on; what was nothing else is gone."""
     change = thinking.first_change(log)
     if change is None:
@@ -127,7 +127,7 @@ def _bare(log: OpenedLog, edited: Edited, model: str, repairs: Repairs) -> None:
         if len(found) == len(content.parts):
             gone.add(at)
         elif kept.content is not None or (log.messages[kept.n - 1].more and log.opening.format.edits):
-            edited.context[at] = Kept(kept.n, thinking.without(content), kept.ts)
+            edited.context[at] = MessageToWrite(kept.n, thinking.without(content), kept.ts)
         else:
             kept.bare = True
     if gone:
@@ -142,8 +142,8 @@ class _Timed(Content):
 
 
 def _contents(
-    log: OpenedLog, handed: Sequence[Content | None], repairs: Repairs, *, instructions: bool
-) -> Iterator[Kept]:
+    log: OpenLog, handed: Sequence[Content | None], repairs: Repairs, *, instructions: bool
+) -> Iterator[MessageToWrite]:
     """The context in full, pairs whole, each message with its time; what was made up has that of what it follows.
 
     `instructions`: what the log's program told its model goes along.
@@ -163,12 +163,12 @@ def _contents(
     content = None
     for content in integrity.Paired(Again(timed)).told(repairs):
         when = content.ts if isinstance(content, _Timed) else when
-        yield Kept(0, content, when)
+        yield MessageToWrite(0, content, when)
     if content is None:
         raise nothing(log, UNSENT)
 
 
-def _foreign(context: Iterable[Kept], model: str, repairs: Repairs) -> Iterator[Kept]:
+def _foreign(context: Iterable[MessageToWrite], model: str, repairs: Repairs) -> Iterator[MessageToWrite]:
     """Another program sends another system prompt and other tools: thinking that is bound goes."""
     for kept in context:
         found = thinking.blocks(kept.content) if kept.content is not None else []
@@ -189,13 +189,13 @@ def _own_words(program: Format, content: Content, repairs: Repairs) -> Content |
     return Content(content.role, rest, content.name) if rest else None
 
 
-def _time(log: OpenedLog, name: Name) -> str | None:
+def _time(log: OpenLog, name: Name) -> str | None:
     moment = log.state().original(name)
     return None if moment is None else iso(moment)
 
 
 def _proved(
-    log: OpenedLog, target: SessionFormat, edited: Edited, made: NewSession, written: Written, *, recount: bool
+    log: OpenLog, target: SessionFormat, edited: Edited, made: NewSession, written: Written, *, recount: bool
 ) -> Written:
     """`written`, read again; with a chain that is written anew where that is not what was asked for."""
     for attempt in (written, None):
@@ -227,10 +227,10 @@ def _again(stream: BinaryIO) -> Iterator[bytes]:
 
 def _reads_as(stream: BinaryIO, keys: list[list[str]], said: list[Content]) -> bool:
     """Whether a session holds messages with keys as listed; where none are, whether it tells the same."""
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.open import OpenLog
 
     stream.seek(0)
-    log = OpenedLog.open(stream, env={})
+    log = OpenLog.open(stream, env={})
     state = fold(log.transcript, build(log.transcript))
     found = [name for name in names(state) if isinstance(name, int)]
     if keys:
@@ -238,16 +238,16 @@ def _reads_as(stream: BinaryIO, keys: list[list[str]], said: list[Content]) -> b
     return [one for n in found for one in told(log.content(n))] == [one for content in said for one in told(content)]
 
 
-def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None) -> Edited:
+def edited_of(log: OpenLog, repairs: Repairs, progress: Progress | None = None) -> Edited:
     """What ops and parameters made of the log; pairs that they broke are made whole again, and counted."""
     state, lens = log.state(), log.lens()
     own = log.own()
     shown = list(log.listed())
-    context: list[Kept] = []
+    context: list[MessageToWrite] = []
     for place, entry in enumerate(log.entries(), start=1):
         n = entry.name if isinstance(entry.name, int) else 0
         stands = n and entry.stub is None
-        context.append(Kept(n, None if stands else log.full(entry), _time(log, entry.name)))
+        context.append(MessageToWrite(n, None if stands else log.full(entry), _time(log, entry.name)))
         if progress is not None:
             progress(place, len(shown))
     seen = {name for name in shown if isinstance(name, int)}
@@ -268,7 +268,7 @@ def edited_of(log: OpenedLog, repairs: Repairs, progress: Progress | None = None
     if rows is not None:
         ends = [block.offsets[-1] + block.sizes[-1] for block in blocks(Row) if block.rows]
         size = min(ends[-1] + 1, source.size) if ends else 0
-    return Edited(state.transcript, context, frozenset(gone), moved, size, Window(source).read, blocks)
+    return Edited(state.transcript, context, frozenset(gone), moved, size, ReadWindow(source).read, blocks)
 
 
 def _number(name: Name) -> int:
@@ -281,7 +281,7 @@ def _in_order(shown: list[int], own: Sequence[int]) -> bool:
     return all(n in rest for n in shown)
 
 
-def _rows_at(log: OpenedLog) -> int | None:
+def _rows_at(log: OpenLog) -> int | None:
     """How many rows the log had at the op that is looked back to; None: all it has."""
     if log.at is None:
         return None
@@ -289,18 +289,20 @@ def _rows_at(log: OpenedLog) -> int | None:
     return place if place < log.transcript.rows else None
 
 
-def _paired(log: OpenedLog, context: list[Kept], own: Sequence[int], gone: set[int], repairs: Repairs) -> list[Kept]:
+def _paired(
+    log: OpenLog, context: list[MessageToWrite], own: Sequence[int], gone: set[int], repairs: Repairs
+) -> list[MessageToWrite]:
     """`context` without results whose call is not in it, and with results for calls whose result is not.
 
     What was broken in the log's `own` context already is its program's affair.
     """
-    plain = [Kept(n) for n in own]
+    plain = [MessageToWrite(n) for n in own]
     if all(kept.content is None for kept in context) and [kept.n for kept in context] == [kept.n for kept in plain]:
         return context
     open_before, lost_before = _broken(log, plain)
     unanswered, _ = _broken(log, context)
     made: set[str] = set()
-    found: list[Kept | None] = list(context)
+    found: list[MessageToWrite | None] = list(context)
     last: dict[str, int] = {}
     for at, kept in enumerate(context):
         calls, results = _ids(log, kept)
@@ -315,15 +317,15 @@ def _paired(log: OpenedLog, context: list[Kept], own: Sequence[int], gone: set[i
         if call not in open_before or context[last[call]].content is not None:
             missing.setdefault(last[call], []).append(call)
             repairs.made += 1
-    done: list[Kept] = []
+    done: list[MessageToWrite] = []
     for at, one in enumerate(found):
         if one is not None:
             done.append(one)
-        done += [Kept(0, Content("tool", [Result(call, NO_RESULT, True)])) for call in missing.get(at, ())]
+        done += [MessageToWrite(0, Content("tool", [Result(call, NO_RESULT, True)])) for call in missing.get(at, ())]
     return done
 
 
-def _broken(log: OpenedLog, context: list[Kept]) -> tuple[list[str], set[str]]:
+def _broken(log: OpenLog, context: list[MessageToWrite]) -> tuple[list[str], set[str]]:
     """Ids of calls that no result answers, in order, and of results of calls that nothing before makes.
 
     A result that stands before its call, as a program may have written it, answers it.
@@ -341,7 +343,7 @@ def _broken(log: OpenedLog, context: list[Kept]) -> tuple[list[str], set[str]]:
     return list(waiting), lost
 
 
-def _behind_calls(log: OpenedLog, context: list[Kept]) -> list[Kept]:
+def _behind_calls(log: OpenLog, context: list[MessageToWrite]) -> list[MessageToWrite]:
     """`context` with results that an op put before their call behind it, as they are sent."""
     if all(kept.n for kept in context) and all(a.n < b.n for a, b in pairwise(context)):
         return context
@@ -349,8 +351,8 @@ def _behind_calls(log: OpenedLog, context: list[Kept]) -> list[Kept]:
     for at, kept in enumerate(context):
         for call in _ids(log, kept)[0]:
             made.setdefault(call, at)  # of two calls with one id the first may be what a result answers
-    behind: dict[int, list[Kept]] = {}
-    stay: list[tuple[int, Kept]] = []
+    behind: dict[int, list[MessageToWrite]] = {}
+    stay: list[tuple[int, MessageToWrite]] = []
     for at, kept in enumerate(context):
         calls, results = _ids(log, kept)
         places = [made.get(result, -1) for result in results]
@@ -361,7 +363,7 @@ def _behind_calls(log: OpenedLog, context: list[Kept]) -> list[Kept]:
     return [one for at, kept in stay for one in (kept, *behind.get(at, ()))]
 
 
-def _ids(log: OpenedLog, kept: Kept) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _ids(log: OpenLog, kept: MessageToWrite) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The calls that a message makes, and those that it answers."""
     if kept.content is None:
         message = log.messages[kept.n - 1]
@@ -373,12 +375,12 @@ def _ids(log: OpenedLog, kept: Kept) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
 
 
-def _without(log: OpenedLog, kept: Kept, orphans: set[str], gone: set[int]) -> Kept | None:
+def _without(log: OpenLog, kept: MessageToWrite, orphans: set[str], gone: set[int]) -> MessageToWrite | None:
     """The message without some of its results; None, and it is gone, where nothing is left."""
     content = kept.content or log.content(kept.n)
     rest = [part for part in content.parts if not (isinstance(part, Result) and part.id in orphans)]
     if rest:
-        return Kept(kept.n, Content(content.role, rest, content.name), kept.ts)
+        return MessageToWrite(kept.n, Content(content.role, rest, content.name), kept.ts)
     if kept.n:
         gone.add(kept.n)
     return None

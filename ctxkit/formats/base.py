@@ -229,7 +229,7 @@ class NewSession(msgspec.Struct):
     fresh: Callable[[], str]
 
 
-class Kept(msgspec.Struct):
+class MessageToWrite(msgspec.Struct):
     """A message of the context that is written.
 
     `n`: its number in the log, 0 for what ctxkit brought in (a summary, an edit's literal, a result that was made up).
@@ -253,7 +253,7 @@ class Edited(msgspec.Struct):
     """
 
     transcript: Transcript
-    context: list[Kept]
+    context: list[MessageToWrite]
     gone: frozenset[int]
     moved: bool
     size: int
@@ -289,7 +289,7 @@ class Written(msgspec.Struct):
 class SessionFormat(Format, Protocol):
     """A format whose files another program goes on with, and that ctxkit writes."""
 
-    def write(self, context: Iterable[Kept], session: NewSession) -> Written:
+    def write(self, context: Iterable[MessageToWrite], session: NewSession) -> Written:
         """A new session from contents of whatever format (`n` says nothing); calls and results are paired already."""
 
     def rewrite(self, edited: Edited, session: NewSession) -> Written:

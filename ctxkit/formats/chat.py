@@ -27,7 +27,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.chat_parts import parts_of
-from ctxkit.formats.columns import Columns, Function, Made
+from ctxkit.formats.columns import ColumnCall, Columns, Function
 from ctxkit.formats.foreign import is_message
 
 _ABSENT = msgspec.Raw(b"")
@@ -63,7 +63,7 @@ class ChatRow(Row, gc=False):
     name: Any = None
 
 
-class PartHead(msgspec.Struct, gc=False):
+class ChatPartHead(msgspec.Struct, gc=False):
     """A part of a content, as far as it is a link."""
 
     type: Any = None
@@ -114,8 +114,8 @@ FOREIGN = ChatFormat(native=False)
 """Chat messages a line in a file that carries another program's keys: ops go to the sidecar."""
 
 
-_decode_parts = msgspec.json.Decoder(list[PartHead | NoObject]).decode_lines
-_decode_calls = msgspec.json.Decoder(list[Made] | None).decode_lines
+_decode_parts = msgspec.json.Decoder(list[ChatPartHead | NoObject]).decode_lines
+_decode_calls = msgspec.json.Decoder(list[ColumnCall] | None).decode_lines
 
 
 class _Words(dict[str, str]):
@@ -223,7 +223,7 @@ class ChatReader:
 
     def _in_parts(
         self, columns: Table, roles: Sequence[str], numbers: range, first: Sequence[tuple[bytes]]
-    ) -> dict[int, tuple[list[Made], list[str]]] | None:
+    ) -> dict[int, tuple[list[ColumnCall], list[str]]] | None:
         """The calls and answers among the parts of contents that are lists, by message, where all of them have ids.
 
         None where one has none, or where the message calls or answers in another way too.
@@ -233,10 +233,10 @@ class ChatReader:
             contents = _decode_parts(b"\n".join(compress(columns["content"], lists)))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
-        found: dict[int, tuple[list[Made], list[str]]] = {}
+        found: dict[int, tuple[list[ColumnCall], list[str]]] = {}
         for at, parts in zip(compress(range(len(numbers)), lists), contents, strict=True):
             for part in parts:
-                if type(part) is not PartHead or part.type not in _LINKS:
+                if type(part) is not ChatPartHead or part.type not in _LINKS:
                     continue
                 key = part.tool_use_id if part.type == "tool_result" else part.id
                 if part.type == "tool_call" or not key or type(key) is not str:
@@ -247,7 +247,9 @@ class ChatReader:
                 if part.type == "tool_result":
                     results.append(key)
                 else:
-                    calls.append(Made(key, Function(self._words[part.name if isinstance(part.name, str) else ""])))
+                    calls.append(
+                        ColumnCall(key, Function(self._words[part.name if isinstance(part.name, str) else ""]))
+                    )
         return found
 
     def _rare(self, columns: Table, numbers: range) -> None:
@@ -290,7 +292,7 @@ class ChatReader:
                     record[key] = loads(raw)
                 except ValueError:
                     continue  # nested too deeply: the message still counts, and reading it in full says why it cannot
-        calls: list[Made] = []
+        calls: list[ColumnCall] = []
         results: list[str] = []
         for part in parts_of(record):
             if isinstance(part, Call):
@@ -299,12 +301,12 @@ class ChatReader:
                         self._open.clear()
                     part.id = f"ctxkit-{n}-{len(calls) + 1}"
                     self._open.append((part.id, part.name))
-                calls.append(Made(part.id, Function(self._words[part.name])))
+                calls.append(ColumnCall(part.id, Function(self._words[part.name])))
             elif isinstance(part, Result):
                 results.append(part.id or self._oldest_open(row.name))
         self._link_all(n, calls, results)
 
-    def _link_all(self, n: int, calls: Sequence[Made], results: Sequence[str]) -> None:
+    def _link_all(self, n: int, calls: Sequence[ColumnCall], results: Sequence[str]) -> None:
         """Message n makes these calls and answers the ones with the ids `results`."""
         self._messages.take([n] * len(calls), calls, [n] * len(results), results)
 

@@ -27,7 +27,7 @@ class Function(msgspec.Struct, gc=False):
     name: str
 
 
-class Made(msgspec.Struct, gc=False):
+class ColumnCall(msgspec.Struct, gc=False):
     """A call that a message makes: as much of OpenAI's `tool_calls` as is kept, decoded as it stands there."""
 
     id: str
@@ -66,7 +66,7 @@ class Packed:
         return values[place]
 
 
-class Links:
+class CallLinks:
     """Which messages make or answer calls, in ascending order, with their ids; several of one message in a row."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Columns(Sequence[Message]):
         self._sizes = array("q")
         self.roles: list[str] = []
         self._times = Packed()
-        self._calls, self._results = Links(), Links()
+        self._calls, self._results = CallLinks(), CallLinks()
         self._tools = Packed()
         """Of each call."""
         self.agents: dict[int, str] = {}
@@ -116,7 +116,7 @@ class Columns(Sequence[Message]):
         self._sizes += array("q", sizes)
 
     def take(
-        self, calling: Sequence[int], calls: Sequence[Made], answering: Sequence[int], answers: Sequence[str]
+        self, calling: Sequence[int], calls: Sequence[ColumnCall], answering: Sequence[int], answers: Sequence[str]
     ) -> None:
         """The messages `calling` make these calls, those `answering` answer the calls of these ids: all behind what was
         taken before, in ascending order, and as often as they make or answer some.

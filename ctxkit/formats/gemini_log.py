@@ -67,7 +67,7 @@ class ContentReader(RowReader):
         return ""
 
 
-class Contents(Format):
+class GeminiContents(Format):
     """A Format (formats/base.py)."""
 
     name: str = NAME
@@ -88,4 +88,4 @@ class Contents(Format):
         return Content(message.role, with_ids(parts, message), rows=rows)
 
 
-FORMAT = Contents()
+FORMAT = GeminiContents()

@@ -23,7 +23,7 @@ _NULS = re.compile(rb"\0+")
 _BLANK = b" \t\r\n"
 
 
-class Cut(NamedTuple):
+class BracketSpans(NamedTuple):
     """The spans of what a bracket holds, between its commas; where it ends; whether it is closed.
 
     Where it is not, the last span is what was being written.
@@ -34,7 +34,7 @@ class Cut(NamedTuple):
     closed: bool
 
 
-def cut(raw: bytes, start: int = 0) -> Cut:
+def cut(raw: bytes, start: int = 0) -> BracketSpans:
     """What the bracket at `start` holds."""
     spans: list[tuple[int, int]] = []
     depth, item = 0, start + 1
@@ -47,11 +47,11 @@ def cut(raw: bytes, start: int = 0) -> Cut:
             if not depth:
                 if raw[item : token.start()].strip(_BLANK):
                     spans.append((item, token.start()))
-                return Cut(spans, token.end(), True)
+                return BracketSpans(spans, token.end(), True)
         elif mark == b"," and depth == 1:
             spans.append((item, token.start()))
             item = token.end()
-    return Cut([*spans, (item, len(raw))], len(raw), False)
+    return BracketSpans([*spans, (item, len(raw))], len(raw), False)
 
 
 def items(raw: bytes) -> list[bytes] | None:
@@ -88,7 +88,7 @@ def sound(raw: bytes | msgspec.Raw) -> bool:
     return True
 
 
-class Piece(NamedTuple):
+class JsonPiece(NamedTuple):
     """An object or array of a file: where it stands, its bytes, and what is damaged right before it and in it."""
 
     offset: int
@@ -96,9 +96,9 @@ class Piece(NamedTuple):
     damage: list[Damage]
 
 
-def texts(raw: bytes) -> tuple[list[Piece], bytes, list[Damage]]:
+def texts(raw: bytes) -> tuple[list[JsonPiece], bytes, list[Damage]]:
     """The objects and arrays that follow one another in a file; what is none of them, and the damage before that."""
-    found: list[Piece] = []
+    found: list[JsonPiece] = []
     at = 0
     while True:
         begin, damage = at, list[Damage]()
@@ -118,7 +118,7 @@ def texts(raw: bytes) -> tuple[list[Piece], bytes, list[Damage]]:
             damage.append(_place(raw, len(raw.rstrip(_BLANK)), "torn-tail", words))
         elif broken := _broken_string(raw, at, one.end):
             damage.append(_place(raw, broken, "broken-line", "line ends in a string: read"))
-        found.append(Piece(at, raw[at : one.end], damage))
+        found.append(JsonPiece(at, raw[at : one.end], damage))
         at = one.end
 
 
@@ -128,7 +128,7 @@ def _broken_string(raw: bytes, start: int, end: int) -> int:
     return next((string.start() for string in strings if b"\n" in string[0]), 0)
 
 
-def around(raw: bytes, piece: Piece) -> Damage:
+def around(raw: bytes, piece: JsonPiece) -> Damage:
     """The report of a text that is not sound though its messages are."""
     words = "JSON with a mistake around its messages, such as a comma too many: all read"
     return _place(raw, piece.offset, "not-json", words)

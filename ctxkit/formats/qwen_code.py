@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Call, Content, Message, Part, Result, Span
-from ctxkit.core.transcript import Cut, Transcript, View
+from ctxkit.core.transcript import ProgramCut, Transcript, View
 from ctxkit.formats import heads
 from ctxkit.formats.base import Block, Format, Row, Ties
 from ctxkit.formats.foreign import Json, dialect
@@ -76,12 +76,12 @@ class QwenReader(RowReader):
             above = self._links[at].parent
             at = above if above < at else -1  # nothing hangs on what comes later
         order: list[int] = []
-        cuts: list[Cut] = []
+        cuts: list[ProgramCut] = []
         standing: list[int] = []
         for link in reversed(path):
             if link.cut is not None:
                 row, line = link.cut
-                cuts.append(Cut(row, standing, f"compacted by Qwen Code at line {line}"))
+                cuts.append(ProgramCut(row, standing, f"compacted by Qwen Code at line {line}"))
                 standing = []
             order += link.opened
             standing = standing + link.opened

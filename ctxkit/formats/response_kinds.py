@@ -14,7 +14,7 @@ WORDS = (str, list)
 """Text, or a list of `PIECES`."""
 
 
-class Kind(msgspec.Struct, frozen=True):
+class ItemKind(msgspec.Struct, frozen=True):
     """One kind of item.
 
     `keys`: what goes on with it, and of which type it must be; None = may be left out, or be anything. `side`: "call",
@@ -32,18 +32,20 @@ class Kind(msgspec.Struct, frozen=True):
     codex: bool = False
 
 
-def _call(keys: dict[str, Any], tool: str, input: str, answer: str, worded: bool = False, codex: bool = False) -> Kind:
-    return Kind("call", {"call_id": str, input: object, "id": None} | keys, tool, input, answer, worded, codex)
+def _call(
+    keys: dict[str, Any], tool: str, input: str, answer: str, worded: bool = False, codex: bool = False
+) -> ItemKind:
+    return ItemKind("call", {"call_id": str, input: object, "id": None} | keys, tool, input, answer, worded, codex)
 
 
-def _answer(keys: dict[str, Any], codex: bool = False) -> Kind:
-    return Kind("answer", {"call_id": str, "id": None} | keys, codex=codex)
+def _answer(keys: dict[str, Any], codex: bool = False) -> ItemKind:
+    return ItemKind("answer", {"call_id": str, "id": None} | keys, codex=codex)
 
 
 _DONE = {"id": str, "status": None}
-KINDS: dict[str, Kind] = {
-    "message": Kind("message", {"role": str, "content": WORDS, "id": None, "phase": None}, codex=True),
-    "reasoning": Kind(
+KINDS: dict[str, ItemKind] = {
+    "message": ItemKind("message", {"role": str, "content": WORDS, "id": None, "phase": None}, codex=True),
+    "reasoning": ItemKind(
         "said", {"summary": list, "id": None, "content": None, "encrypted_content": None}, codex=True
     ),
     "function_call": _call(
@@ -75,24 +77,24 @@ KINDS: dict[str, Kind] = {
         "computer_call_output",
     ),
     "computer_call_output": _answer({"output": dict, "acknowledged_safety_checks": None, "status": None}),
-    "web_search_call": Kind("said", {"action": dict, "status": str, "id": None}, codex=True),
-    "file_search_call": Kind("said", {"id": str, "queries": list, "status": str, "results": None}),
-    "code_interpreter_call": Kind("said", {"code": None, "container_id": str, "outputs": None} | _DONE),
-    "image_generation_call": Kind(
+    "web_search_call": ItemKind("said", {"action": dict, "status": str, "id": None}, codex=True),
+    "file_search_call": ItemKind("said", {"id": str, "queries": list, "status": str, "results": None}),
+    "code_interpreter_call": ItemKind("said", {"code": None, "container_id": str, "outputs": None} | _DONE),
+    "image_generation_call": ItemKind(
         "said", {"id": str, "result": str, "status": str, "revised_prompt": None}, codex=True
     ),
-    "mcp_list_tools": Kind("said", {"id": str, "server_label": str, "tools": list, "error": None}),
-    "mcp_call": Kind(
+    "mcp_list_tools": ItemKind("said", {"id": str, "server_label": str, "tools": list, "error": None}),
+    "mcp_call": ItemKind(
         "said",
         {"server_label": str, "name": str, "arguments": str, "output": None, "error": None, "approval_request_id": None}
         | _DONE,
     ),
-    "mcp_approval_request": Kind("said", {"id": str, "server_label": str, "name": str, "arguments": str}),
-    "mcp_approval_response": Kind(
+    "mcp_approval_request": ItemKind("said", {"id": str, "server_label": str, "name": str, "arguments": str}),
+    "mcp_approval_response": ItemKind(
         "asked", {"approval_request_id": str, "approve": bool, "id": None, "reason": None}
     ),
-    "item_reference": Kind("said", {"id": str}),
-    "compaction": Kind("said", {"encrypted_content": str, "id": None}, codex=True),
+    "item_reference": ItemKind("said", {"id": str}),
+    "compaction": ItemKind("said", {"encrypted_content": str, "id": None}, codex=True),
 }  # fmt: skip
 """Type of an item -> its kind. What else a program keeps with its items (`metadata`, ...) is no content."""
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 
-class Part(NamedTuple):
+class Chunk(NamedTuple):
     """What is sent together: a step, a message that stands alone, or a piece of one that is too large. `exchange`: the
     number of the exchange that it is of; `tokens`: for the model.
     """
@@ -20,11 +20,11 @@ class Part(NamedTuple):
     exchange: int
 
 
-def chunks(parts: Sequence[Part], room: int) -> list[list[Part]]:
+def chunks(parts: Sequence[Chunk], room: int) -> list[list[Chunk]]:
     """The parts as chunks of at most `room` tokens (at least 1). Whole exchanges stand together where they fit, else
     whole parts; a part that does not fit alone is cut into pieces, whose tokens are told by their length.
     """
-    found: list[list[Part]] = []
+    found: list[list[Chunk]] = []
     used = 0
     for _, some in groupby(parts, key=lambda part: part.exchange):
         exchange = list(some)
@@ -40,7 +40,7 @@ def chunks(parts: Sequence[Part], room: int) -> list[list[Part]]:
     return found
 
 
-def pieces(part: Part, room: int) -> Iterator[Part]:
+def pieces(part: Chunk, room: int) -> Iterator[Chunk]:
     """A part in pieces of at most `room` tokens, cut at line ends where one is near; a letter is never cut."""
     if part.tokens <= room or len(part.text) < 2:
         yield part
@@ -52,11 +52,11 @@ def pieces(part: Part, room: int) -> Iterator[Part]:
         if end < len(part.text):
             line = part.text.rfind("\n", start + size // 2, end)
             end = line + 1 if line >= 0 else end
-        yield Part(part.text[start:end], -(-part.tokens * (end - start) // len(part.text)), part.exchange)
+        yield Chunk(part.text[start:end], -(-part.tokens * (end - start) // len(part.text)), part.exchange)
         start = end
 
 
-def halved(chunk: Sequence[Part], rest: Iterable[Sequence[Part]]) -> list[list[Part]] | None:
+def halved(chunk: Sequence[Chunk], rest: Iterable[Sequence[Chunk]]) -> list[list[Chunk]] | None:
     """What a model did not take, in chunks of half its tokens, and what was to follow it in chunks no larger; None for
     what cannot be cut.
     """

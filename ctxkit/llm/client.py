@@ -45,7 +45,7 @@ NO_KEY = re.compile(r"api[ _-]?key|credential|_KEY\b|_TOKEN\b|authenticat", re.I
 Message = Mapping[str, Any]
 
 
-class Sending(NamedTuple):
+class PendingRequest(NamedTuple):
     """What is about to be sent; nothing left yet. `bytes`: of the request's body; `redactions`: secrets taken out."""
 
     model: str
@@ -97,7 +97,7 @@ def cleaned(messages: Sequence[Message]) -> tuple[list[dict[str, Any]], int]:
 def ask(
     model: str, messages: Sequence[Message], *, deadline: float, schema: Mapping[str, Any] | None = None,
     max_tokens: int = REPLY, check: Callable[[str], str | None] | None = None,
-    tell: Callable[[Sending], None] | None = None, tick: Callable[[], None] | None = None,
+    tell: Callable[[PendingRequest], None] | None = None, tick: Callable[[], None] | None = None,
     clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:  # fmt: skip
     """What `model` (a name as litellm has it) answers to `messages`: `role` and `content`, each a text.
@@ -125,7 +125,9 @@ def ask(
     def announce(host: str, size: int) -> None:
         if tell is not None and host not in told:
             told.add(host)
-            tell(Sending(model, host, max(size, least), redactions))  # some providers are asked for the model first
+            tell(
+                PendingRequest(model, host, max(size, least), redactions)
+            )  # some providers are asked for the model first
 
     def once() -> Answer:
         left = deadline - clock()

@@ -25,7 +25,7 @@ from ctxkit.core.transcript import OpLine
 from ctxkit.errors import BadMessage, ForeignLog, Usage
 from ctxkit.formats.base import Row
 from ctxkit.formats.chat import FOREIGN
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source, reread
 from ctxkit.store.append import append_line, make_durable
 from ctxkit.store.jsonl import BlockReader, read_blocks
@@ -37,7 +37,7 @@ class OpsCame(Exception):
     """Ops were appended since the log was read: what was decided on it may be wrong now."""
 
 
-class AppendingLog(OpenedLog):
+class AppendableLog(OpenLog):
     """A log that can be appended to. `args`: the command line, kept in the ops' `by`; `dry_run`: append nothing."""
 
     args: tuple[str, ...] = ()

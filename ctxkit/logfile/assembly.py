@@ -22,7 +22,7 @@ from ctxkit.errors import BadConfig, BadTools, CtxkitError, NoPermission, NoSuch
 from ctxkit.formats.columns import Columns
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.open import OpenLog
     from ctxkit.tokens.tools import Tool
 
 LARGEST = 1 << 20
@@ -38,7 +38,7 @@ HINT = "--no-assembly goes without"
 TOOLS_HINT = "a JSON list of definitions as a provider takes them, or an object with `tools`"
 
 
-def assemble(log: OpenedLog, own: str | None = None) -> Assembly:
+def assemble(log: OpenLog, own: str | None = None) -> Assembly:
     """What config puts around the context of `log`, and the status of its threads.
 
     `own`: the caller's words behind that status; None: those of the file `assembly.status`. Raises BadConfig for a file
@@ -62,13 +62,13 @@ def assemble(log: OpenedLog, own: str | None = None) -> Assembly:
     return Assembly(tuple(lead), Assembled("status", "user", text, source) if text else None)
 
 
-def _threaded(log: OpenedLog) -> bool:
+def _threaded(log: OpenLog) -> bool:
     """Whether there may be threads to tell of: columns know without a look at each message."""
     messages = log.messages
     return not isinstance(messages, Columns) or bool(messages.threads or log.state().board.items or log.lens_agent)
 
 
-def configured_tools(log: OpenedLog) -> list[Tool]:
+def configured_tools(log: OpenLog) -> list[Tool]:
     """The tool definitions in the file that config names; none where it names none. Raises as `assemble` does."""
     name = log.config["tools"]
     for _, text in _configured(log, "tools", name, TOOLS_HINT) if name else ():
@@ -99,7 +99,7 @@ def _definitions(text: str) -> list[Tool]:
     return definitions(value)
 
 
-def _configured(log: OpenedLog, key: str, name: str, hint: str = HINT) -> Iterator[tuple[str, str]]:
+def _configured(log: OpenLog, key: str, name: str, hint: str = HINT) -> Iterator[tuple[str, str]]:
     """The files that a value of config names, each with its text; none, and a notice, where one is empty or leads out.
 
     What cannot be read is raised, or, of a log that is only looked at, noticed and left out.
@@ -145,7 +145,7 @@ class ConfiguredFiles(NamedTuple):
     left_out: list[str]
 
 
-def folder_of(log: OpenedLog) -> Path:
+def folder_of(log: OpenLog) -> Path:
     """The folder that paths of a log's config are relative to."""
     return log.opening.path.resolve().parent if log.opening.path else Path.cwd()
 

@@ -21,7 +21,7 @@ from ctxkit.core.findings import Finding
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.errors import Usage
 from ctxkit.formats.base import Row
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.store.accepted import accepted
 from ctxkit.store.jsonl import read_blocks
 
@@ -32,7 +32,7 @@ SHORTEST = 16
 _HEAD = re.compile(rf"([0-9a-f]{{{SHORTEST},64}})-([0-9a-f]{{{SHORTEST},64}})")
 
 
-class Head(msgspec.Struct, frozen=True):
+class ChainHead(msgspec.Struct, frozen=True):
     """`op`: digest of the newest op, `records`: of the records up to its place; 64 hex digits each."""
 
     op: str
@@ -42,7 +42,7 @@ class Head(msgspec.Struct, frozen=True):
         return f"{self.op}-{self.records}"
 
 
-def head(log: OpenedLog) -> Head | None:
+def head(log: OpenLog) -> ChainHead | None:
     """The head of a log as it is; None where it has no ops that are chained. Reads the records up to the newest op.
 
     Across breaks it vouches for all ops where these are accepted, else for those behind the newest break alone.
@@ -53,10 +53,10 @@ def head(log: OpenedLog) -> Head | None:
     linked = chain.linked(entries)
     broken, known = [one.broken for one in linked if not one.holds], accepted(log.opening.sidecar)
     across = broken if all(one.key in known for one in broken) else []
-    return Head(chain.vouching(linked[-1].own, across), _records(log, linked[-1].entry))
+    return ChainHead(chain.vouching(linked[-1].own, across), _records(log, linked[-1].entry))
 
 
-def proved(log: OpenedLog, text: str) -> tuple[LedgerEntry | None, list[Finding]]:
+def proved(log: OpenLog, text: str) -> tuple[LedgerEntry | None, list[Finding]]:
     """The op that a head was taken after, and what speaks against the log going on from there. Raises Usage.
 
     What is noted as accepted is not asked for: whoever writes the log can write that, too.
@@ -91,7 +91,7 @@ def proved(log: OpenedLog, text: str) -> tuple[LedgerEntry | None, list[Finding]
     return last, found
 
 
-def findings(log: OpenedLog) -> Iterator[Finding]:
+def findings(log: OpenLog) -> Iterator[Finding]:
     """Breaks of the chain, accepted ones as notes; ops that are not chained, and a file of ops that holds none."""
     entries, opening = log.ledger.entries, log.opening
     known = accepted(opening.sidecar)
@@ -116,7 +116,7 @@ def findings(log: OpenedLog) -> Iterator[Finding]:
         yield Finding(beside.ops_path.name, "no-ops", "is there and holds no op: were they taken out?")
 
 
-def _reordered(log: OpenedLog) -> Iterator[Finding]:
+def _reordered(log: OpenLog) -> Iterator[Finding]:
     """Ops of a sidecar that stand behind one that was written later: the log's program dropped rows (replay 21)."""
     written = {id(line): k for k, line in enumerate(log.transcript.ops)}
     newest: LedgerEntry | None = None
@@ -130,7 +130,7 @@ def _reordered(log: OpenedLog) -> Iterator[Finding]:
             newest = entry
 
 
-def parting(one: OpenedLog, other: OpenedLog) -> str:
+def parting(one: OpenLog, other: OpenLog) -> str:
     """Up to which op two copies of a log are the same, in words; "" where they are, or where they share none."""
     ours, theirs = one.ledger.entries, other.ledger.entries
     pairs = zip(ours, theirs, strict=False)
@@ -141,7 +141,7 @@ def parting(one: OpenedLog, other: OpenedLog) -> str:
     return f"ops: the same up to op {last.number} ({last.name}); then {len(ours) - same} and {len(theirs) - same}"
 
 
-def _records(log: OpenedLog, entry: LedgerEntry) -> str:
+def _records(log: OpenLog, entry: LedgerEntry) -> str:
     """The digest of all bytes that are not ops, up to the row after which the op was written."""
     rows = entry.op.at.rows if entry.op is not None and entry.op.at.rows is not None else entry.place
     source, found = log.opening.laid_out, hashlib.sha256()

@@ -18,7 +18,7 @@ from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
 from ctxkit.errors import UpdatedElsewhere, Usage
-from ctxkit.logfile.append import AppendingLog, OpsCame
+from ctxkit.logfile.append import AppendableLog, OpsCame
 
 TRIES = 5
 """How often an op is decided, where others are appended meanwhile (replay 62)."""
@@ -27,7 +27,7 @@ ALSO = {"trim": "compact"}
 """Command -> the op that it may write besides its own (`trim.summarize`)."""
 
 
-class CommittingLog(AppendingLog):
+class WritableLog(AppendableLog):
     """A log that takes decisions. `op_id`: the id of the next op; `said`, `notes`: the words of the last decision."""
 
     op_id: str | None = None

@@ -24,7 +24,7 @@ from ctxkit.store.sidecar import Sidecar, user_config
 UNCHANGED = ": nothing was changed"
 
 
-class Change(NamedTuple):
+class ConfigChange(NamedTuple):
     """What a change does: the file, the key, what it was and is there (None: not set), and what is still wrong."""
 
     file: Path
@@ -85,7 +85,7 @@ class Configured:
             raise NothingChanges(f"{name} is not set", f"it is for: {key.comment}")
         return setting
 
-    def set(self, name: str, text: str, *, dry_run: bool = False) -> Change:
+    def set(self, name: str, text: str, *, dry_run: bool = False) -> ConfigChange:
         """Set a key to what was typed. Raises BadConfig, Usage, NoPermission, CannotCreate, Locked."""
         name, key, path = _named(name, UNCHANGED)
         try:
@@ -110,7 +110,7 @@ class Configured:
 
         return self._change(name, plan, dry_run=dry_run, pair=name)
 
-    def unset(self, name: str, *, dry_run: bool = False) -> Change:
+    def unset(self, name: str, *, dry_run: bool = False) -> ConfigChange:
         """Take a key out of the file, also one that is not known. Raises NothingChanges where it is not there."""
         key: Key | None = None
         unknown: BadConfig | None = None
@@ -150,7 +150,7 @@ class Configured:
 
     def _change(
         self, name: str, plan: Callable[[str, list[tuple[str, ...]]], str], *, dry_run: bool, pair: str
-    ) -> Change:
+    ) -> ConfigChange:
         target = self._target()
         made, change = self._planned(name, plan, pair)  # what is refused creates no folder
         if dry_run:
@@ -168,7 +168,7 @@ class Configured:
 
     def _planned(
         self, name: str, plan: Callable[[str, list[tuple[str, ...]]], str], pair: str
-    ) -> tuple[str | None, Change]:
+    ) -> tuple[str | None, ConfigChange]:
         """The new text (None: it is as wished already), and what that changes. Raises what the plan raises."""
         file = self._file()
         found = tomlread.read(file)
@@ -195,7 +195,7 @@ class Configured:
             raise BadConfig(f"{after.errors[0].message}{UNCHANGED}", after.errors[0].hint)
         values = dict(tomlread.flat(tomlread.parse(file, new), config.is_key))
         now = [value for path, value in values.items() if ".".join(path) == name]
-        change = Change(file, name, [*there.values(), None][0], [*now, None][0], left)
+        change = ConfigChange(file, name, [*there.values(), None][0], [*now, None][0], left)
         return (None if found and new == text else _as_it_was(file, new)), change
 
 

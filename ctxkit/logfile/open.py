@@ -19,13 +19,13 @@ import msgspec
 
 from ctxkit.core.chain import Break, breaks
 from ctxkit.core.context import Bounds, Entry, Lens, entries, entry, listed, shown_names
-from ctxkit.core.derive.usage import MARK, Figures, Fit, Usage, usage, window
+from ctxkit.core.derive.usage import MARK, Figures, Fit, RequestUsage, usage, window
 from ctxkit.core.ledger import Ledger, LedgerEntry, build
 from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
 from ctxkit.core.names import Name, Names
 from ctxkit.core.replay import fold
-from ctxkit.core.select import Limit, NoLimit, Planning, Rank, Ranked, Selection, resolve
-from ctxkit.core.sets.prefix import Head
+from ctxkit.core.select import NoLimit, Planning, Rank, Ranked, SearchLimit, Selection, resolve
+from ctxkit.core.sets.prefix import FirstMessages
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.times import iso, seconds
@@ -48,11 +48,11 @@ BEFORE = "^"
 """Behind an op: the state right before it."""
 
 
-Meter = Callable[["OpenedLog", Figures, "OpenedLog | None"], None]
+Meter = Callable[["OpenLog", Figures, "OpenLog | None"], None]
 """Takes the figures of a log, and the other log where two are compared."""
 
 
-class OpenedLog:
+class OpenLog:
     """What a log holds. `force`: fold ops that do not fit too; `now`: as typed.
 
     `at`: the op to look back to; with ^ behind it, to before it. The clock is injected:
@@ -66,7 +66,7 @@ class OpenedLog:
         self.force = False
         self.at: str | None = None
         self.now: str | None = None
-        self.limit: Limit = NoLimit()
+        self.limit: SearchLimit = NoLimit()
         self.ranked = Ranked()
         """What came of the last `--about`."""
         self.lens_agent: str | None = None
@@ -181,7 +181,7 @@ class OpenedLog:
         found.at, found._state = (self.at, at) if isinstance(at, State) else (at, None)
         return found
 
-    def tell(self, figures: Figures, other: OpenedLog | None = None) -> None:
+    def tell(self, figures: Figures, other: OpenLog | None = None) -> None:
         """These were counted, from this log to the `other` where two are compared."""
         self.figures = figures
         if self.meter is not None:
@@ -204,7 +204,7 @@ class OpenedLog:
         if transcript.view is not None:
             return back(self.opening, rows), ledger
         row_of = transcript.row_of[: bisect_left(transcript.row_of, rows)]
-        messages = Head(transcript.messages, len(row_of))
+        messages = FirstMessages(transcript.messages, len(row_of))
         return msgspec.structs.replace(transcript, messages=messages, row_of=row_of), ledger
 
     def agents(self) -> dict[str, Path]:
@@ -339,19 +339,19 @@ class OpenedLog:
         source = self.opening.laid_out
         return [row for offset, size in spans if isinstance(row := loads(source.read(offset, size)), dict)]
 
-    def usage(self, n: int) -> Usage | None:
+    def usage(self, n: int) -> RequestUsage | None:
         """What the provider counted of the request that message n answers, and of n; None where nothing is recorded."""
         message = self._held(n)
         beside = self.transcript.counts.get(n)
         return usage(self._rows([(message.offset, message.size), *message.more] if beside is None else [beside]))
 
-    def noted(self, n: int) -> Usage | None:
+    def noted(self, n: int) -> RequestUsage | None:
         """What an export noted in message n, which is no reply: tokens of the context up to there, itself included."""
         span = self._held(n).offset, self._held(n).size
         told = usage(self._rows([span])) if MARK.encode() in self.opening.laid_out.read(*span) else None
         return told if told is not None and told.estimated else None
 
-    def reply(self, n: int) -> tuple[Usage | None, str]:
+    def reply(self, n: int) -> tuple[RequestUsage | None, str]:
         """What the provider counted of reply n, and the model that its rows name, or ""."""
         message = self._held(n)
         rows = self._rows([(message.offset, message.size), *message.more])

@@ -15,10 +15,10 @@ from ctxkit.core.fit import faults
 from ctxkit.core.ops import Window
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
-from ctxkit.logfile.open import BEFORE, OpenedLog
+from ctxkit.logfile.open import BEFORE, OpenLog
 
 
-class Held(msgspec.Struct, frozen=True):
+class ValueWithOrigin(msgspec.Struct, frozen=True):
     """A value and its origin: `op 3`, `path:line` of a config, `CTXKIT_WINDOW_DEFAULT`, `default`.
 
     Of a window: seconds, 0 = off.
@@ -56,9 +56,9 @@ class Parameters(msgspec.Struct, frozen=True):
     """
 
     now: Now
-    window: Held
-    agents: dict[str, Held]
-    newest: Held
+    window: ValueWithOrigin
+    agents: dict[str, ValueWithOrigin]
+    newest: ValueWithOrigin
     agent: str | None
     thread: str | None
     at: int | None
@@ -67,10 +67,10 @@ class Parameters(msgspec.Struct, frozen=True):
     format: str
     forced: list[str]
     assembly: list[Around] | None = None
-    budget: Held | None = None
+    budget: ValueWithOrigin | None = None
 
 
-def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
+def parameters(log: OpenLog, assembly: Assembly | None = None) -> Parameters:
     """What the projection of `log` uses as it is set up now; `assembly` is what was put around it.
 
     Raises BadTime and what reading the state raises.
@@ -82,7 +82,7 @@ def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
         now=counted_from(log, state, lens),
         window=_window(log, state, ops, None),
         agents={agent: _window(log, state, ops, agent) for agent in own},
-        newest=Held(lens.newest, config.origin("window.messages")),
+        newest=ValueWithOrigin(lens.newest, config.origin("window.messages")),
         agent=lens.agent,
         thread=lens.thread,
         at=log.looked_at().number if log.at is not None else None,
@@ -91,11 +91,11 @@ def parameters(log: OpenedLog, assembly: Assembly | None = None) -> Parameters:
         format=log.opening.format.name,
         forced=_forced(log, state) if log.force else [],
         assembly=None if assembly is None else [Around(one.kind, one.source) for one in assembly],
-        budget=None if log.fitted is None else Held(log.fitted.budget, log.fitted.origin),
+        budget=None if log.fitted is None else ValueWithOrigin(log.fitted.budget, log.fitted.origin),
     )
 
 
-def counted_from(log: OpenedLog, state: State, lens: Lens) -> Now:
+def counted_from(log: OpenLog, state: State, lens: Lens) -> Now:
     """What windows count from. Raises BadTime."""
     asked = log.now or log.config["now"]
     moment = lens.now
@@ -104,21 +104,21 @@ def counted_from(log: OpenedLog, state: State, lens: Lens) -> Now:
     return Now(asked, None if moment is None else iso(moment), "flag" if log.now else log.config.origin("now"))
 
 
-def _window(log: OpenedLog, state: State, ops: Mapping[str | None, int], agent: str | None) -> Held:
+def _window(log: OpenLog, state: State, ops: Mapping[str | None, int], agent: str | None) -> ValueWithOrigin:
     """The window of one agent, or for all: ops first, the agent's own before the one for all (replay 40).
 
     `ops`: the number of the newest op that speaks of each.
     """
     for level in (agent, None):
         if level in state.windows:
-            return Held(state.windows[level], f"op {ops[level]}")
+            return ValueWithOrigin(state.windows[level], f"op {ops[level]}")
     own = log.config.agents.get(agent) if agent is not None else None
     if own is not None:
-        return Held(own.value, own.origin)
-    return Held(log.config["window.default"] or 0, log.config.origin("window.default"))
+        return ValueWithOrigin(own.value, own.origin)
+    return ValueWithOrigin(log.config["window.default"] or 0, log.config.origin("window.default"))
 
 
-def _forced(log: OpenedLog, state: State) -> list[str]:
+def _forced(log: OpenLog, state: State) -> list[str]:
     entries = [entry for entry in state.ledger.entries if not entry.void and entry.op is not None]
     found = [(entry, faults(entry, state.transcript, log.identity)) for entry in entries]
     return [f"op {entry.number} ({entry.name}) {fault[1]}" for entry, fault in found if fault is not None]

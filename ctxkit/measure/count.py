@@ -14,7 +14,7 @@ from typing import Any
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Thinking
 from ctxkit.core.names import Name
-from ctxkit.logfile.open import OpenedLog, words
+from ctxkit.logfile.open import OpenLog, words
 from ctxkit.measure.row_counts import RowCounts
 from ctxkit.tokens.cache import Cache, digest
 from ctxkit.tokens.counter import Counter, counter
@@ -49,7 +49,7 @@ WAY = b"4"
 class Counting:
     """The tokens of one log, for one model: `model`, else the config's, else the log's; "" where none is named."""
 
-    def __init__(self, log: OpenedLog, model: str | None = None) -> None:
+    def __init__(self, log: OpenLog, model: str | None = None) -> None:
         self.log = log
         self._model = model
         self._known: dict[bytes, int] = {}

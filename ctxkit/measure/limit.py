@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ctxkit.core.transcript import Compaction
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.tokens.models import PROGRAMS, bare, limit, windows
 
 REPLIES = 60
@@ -19,14 +19,16 @@ FAR = 0.7
 """Of a window: programs compact by themselves above that share of it, unless their user says otherwise."""
 
 
-class Limit(NamedTuple):
+class ContextLimit(NamedTuple):
     """Tokens that a context may have, None where nobody knows; `origin`: who says so, in words."""
 
     tokens: int | None
     origin: str
 
 
-def context_limit(log: OpenedLog, asked: int | None = None, *, refused: int | None = None, look: bool = True) -> Limit:
+def context_limit(
+    log: OpenLog, asked: int | None = None, *, refused: int | None = None, look: bool = True
+) -> ContextLimit:
     """The limit of a log's context. The first that is known counts:
 
     1. `asked`, by a flag or an argument; `refused`, where a provider named it as it refused the context.
@@ -39,31 +41,31 @@ def context_limit(log: OpenedLog, asked: int | None = None, *, refused: int | No
     the log.
     """
     if asked is not None:
-        return Limit(asked, "flag")
+        return ContextLimit(asked, "flag")
     if refused is not None:
-        return Limit(refused, "refusal")
+        return ContextLimit(refused, "refusal")
     config = log.config
-    stated = Limit(config["limit"], config.origin("limit"))
+    stated = ContextLimit(config["limit"], config.origin("limit"))
     if stated.tokens is not None or not look:
         return stated
     model = config["model"] or log.model
     own = bare(model) == bare(log.model)  # else what the log shows says nothing of it
     noted = log.noted_limit() if own else None
     if noted is not None:
-        return Limit(noted, f"the log, of model {model}")
+        return ContextLimit(noted, f"the log, of model {model}")
     program = log.opening.format.name if own else ""
     known = limit(model, program)
     if known is None:
         return stated
     said = f"model {model}" + (f" in {PROGRAMS[program][0]}" if program in PROGRAMS else "")
-    return _shown(log, known, said) if own else Limit(known, said)
+    return _shown(log, known, said) if own else ContextLimit(known, said)
 
 
-def _shown(log: OpenedLog, known: int, said: str) -> Limit:
+def _shown(log: OpenLog, known: int, said: str) -> ContextLimit:
     """What the log shows, where its model comes with several windows: the smallest that nothing is larger than."""
     sizes = windows(log.model)
     if len(sizes) < 2:  # nothing to choose
-        return Limit(known, said)
+        return ContextLimit(known, said)
     compactions = _compactions(log)
     automatic = [one.tokens for one in compactions if one.automatic]
     largest = max([*_requests(log), *(one.tokens for one in compactions)], default=0)
@@ -74,17 +76,17 @@ def _shown(log: OpenedLog, known: int, said: str) -> Limit:
         known, said = found, f"a request of {largest:,} tokens"
     if automatic and automatic[-1] < FAR * known:
         said += f"; it compacted at {automatic[-1]:,} by itself: a threshold of your own"
-    return Limit(known, said)
+    return ContextLimit(known, said)
 
 
-def _compactions(log: OpenedLog) -> Sequence[Compaction]:
+def _compactions(log: OpenLog) -> Sequence[Compaction]:
     """Those of the program, since the last change of model, oldest first."""
     transcript = log.state().transcript
     model = bare(log.model)
     return [one for one in transcript.compactions if one.row < transcript.rows and bare(one.model) == model]
 
 
-def _requests(log: OpenedLog) -> Iterator[int]:
+def _requests(log: OpenLog) -> Iterator[int]:
     """Tokens of the newest requests that were counted, since the last change of model."""
     messages, model = log.state().messages, bare(log.model)
     replies = (n for n in reversed(log.own()) if messages[n - 1].role == "assistant")

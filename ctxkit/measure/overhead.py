@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from ctxkit.core.assembly import Assembled
-from ctxkit.core.derive.usage import Beside, Measured
+from ctxkit.core.derive.usage import Measured, Overhead
 from ctxkit.errors import BadConfig, NoPermission, ReadFailed
 from ctxkit.logfile.assembly import assemble, configured_tools
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.tokens.models import named
 from ctxkit.tokens.tools import Tool, told
@@ -22,7 +22,7 @@ from ctxkit.tokens.tools import Tool, told
 
 def beside(
     counting: Counting, texts: Iterable[Assembled], tools: Sequence[Tool], measured: Measured, *, whole: bool = False
-) -> Beside:
+) -> Overhead:
     """What stands around messages of the size `measured`.
 
     Where a provider counted, tools and overhead are within its count, and assembled texts as far as what it counted
@@ -31,9 +31,9 @@ def beside(
     assembled = counting.of_texts(one.text for one in texts)
     defined, stated = tokens_of(counting, tools), int(counting.log.config["overhead"])
     if not measured.is_counted:
-        return Beside(assembled, defined, stated)
+        return Overhead(assembled, defined, stated)
     held = assembled if whole else min(assembled, measured.overhead or 0)
-    return Beside(assembled, defined, stated, defined + stated + held)
+    return Overhead(assembled, defined, stated, defined + stated + held)
 
 
 def added(counting: Counting, measured: Measured) -> int:
@@ -55,7 +55,7 @@ def tokens_of(counting: Counting, tools: Sequence[Tool]) -> int:
     return counting.of_texts(texts) + more
 
 
-def tools_of(log: OpenedLog) -> Sequence[Tool]:
+def tools_of(log: OpenLog) -> Sequence[Tool]:
     """The definitions that are sent with a log's context: the caller's, else those of the config.
 
     Raises BadConfig for a file of the config that is missing or holds none; NoPermission, ReadFailed.

@@ -22,7 +22,7 @@ from ctxkit.core.names import ItemName, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.walk import Walk
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import growing
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
@@ -31,32 +31,32 @@ from ctxkit.measure.size import Measuring, around
 UNKNOWN = float("-inf")
 
 
-class Size(NamedTuple):
+class ContextSize(NamedTuple):
     """Of a context."""
 
     messages: int
     tokens: int
 
 
-class Change(NamedTuple):
+class OpEffect(NamedTuple):
     """An op, and the context before and after it; None for an op that never counted, as it does not fit the log."""
 
     op: LedgerEntry
-    before: Size | None
-    after: Size | None
+    before: ContextSize | None
+    after: ContextSize | None
 
 
 class OpSizes:
     """The ops of a log in order, each with what it did. `counter`: the name of what counts."""
 
-    def __init__(self, log: OpenedLog) -> None:
+    def __init__(self, log: OpenLog) -> None:
         self.log = log
         self._state = log.state()
         self.measuring = Measuring(Counting(log))
         self.counter = self.measuring.name
         self.around = around(self.measuring)
 
-    def __iter__(self) -> Iterator[Change]:
+    def __iter__(self) -> Iterator[OpEffect]:
         """Another program's log is read once more, up to each place where ops stand, to know what its rows came to."""
         entries, transcript = self._state.ledger.entries, self._state.transcript
         skipped = set(self._unfit(entries))
@@ -76,10 +76,10 @@ class OpSizes:
                 sizes.grow(_count(walk.transcript, one))
             place, before = one.place, sizes.size
             if one.number in skipped:
-                yield Change(one, None, None)
+                yield OpEffect(one, None, None)
                 continue
             sizes.look(walk.play(one))
-            yield Change(one, before, sizes.size)
+            yield OpEffect(one, before, sizes.size)
         if walk is not None:
             limit = context_limit(self.log).tokens
             self.log.tell(Figures(sizes.size.tokens, sizes.size.tokens, self.counter, sizes.size.messages, limit=limit))
@@ -131,10 +131,10 @@ class Running:
         """Items as they were shown -> tokens."""
 
     @property
-    def size(self) -> Size:
+    def size(self) -> ContextSize:
         """Of the context."""
         beyond = self.measuring.beyond(self._shown, self.walk.state.board.stubs)
-        return Size(self._messages, whole(self._tokens + self.around + beyond))
+        return ContextSize(self._messages, whole(self._tokens + self.around + beyond))
 
     def foresee(self, count: int) -> None:
         """So many messages of a native log will be shown: counted at once, that costs less."""

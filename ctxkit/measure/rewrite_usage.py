@@ -13,21 +13,21 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ctxkit.core.compare.align import align
-from ctxkit.core.derive.usage import Usage, retell, usage, whole
+from ctxkit.core.derive.usage import RequestUsage, retell, usage, whole
 from ctxkit.core.messages import Span
 from ctxkit.core.text.json_text import dumps, loads
-from ctxkit.formats.base import Kept
+from ctxkit.formats.base import MessageToWrite
 from ctxkit.formats.bodies import told
 from ctxkit.tokens.calibration import PARTIAL
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.open import OpenLog
 
 COUNTED = b'"last_token_usage"'
 """In rows of Codex, which may say again what was counted of the newest reply, and goes by the last of them."""
 
 
-class Size(NamedTuple):
+class RequestSize(NamedTuple):
     """Tokens of the request before a message of a context; `thought`: of its thinking, which does not go along.
     `stands`: it is where it was counted.
     """
@@ -37,16 +37,16 @@ class Size(NamedTuple):
     stands: bool
 
 
-def recounted(log: OpenedLog, context: Sequence[Kept], stream: BinaryIO) -> Iterator[bytes]:
+def recounted(log: OpenLog, context: Sequence[MessageToWrite], stream: BinaryIO) -> Iterator[bytes]:
     """The lines of `stream`, a session that was written from `context`, with usages that fit it.
 
     Replies whose context is still what was counted keep their usage.
     """
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.open import OpenLog
 
     sizes = _sizes(log, context)
     stream.seek(0)
-    edits, again = _edits(log, context, sizes, OpenedLog.open(stream, env={})) if sizes else ({}, {})
+    edits, again = _edits(log, context, sizes, OpenLog.open(stream, env={})) if sizes else ({}, {})
     last = _last(stream) if again or edits else -1
     stream.seek(0)
     offset = 0
@@ -54,7 +54,9 @@ def recounted(log: OpenedLog, context: Sequence[Kept], stream: BinaryIO) -> Iter
         now = edits.get(offset)
         if now is None and sizes and COUNTED in line:
             had = usage([loads(line)])
-            now = again.get(had) if had in again else None if offset != last else Usage(whole(sizes[-1].before), 0)
+            now = (
+                again.get(had) if had in again else None if offset != last else RequestUsage(whole(sizes[-1].before), 0)
+            )
             now = None if now == had else now
         offset += len(line)
         if now is None:
@@ -75,7 +77,7 @@ def _last(stream: BinaryIO) -> int:
     return last
 
 
-def _sizes(log: OpenedLog, context: Sequence[Kept]) -> list[Size]:
+def _sizes(log: OpenLog, context: Sequence[MessageToWrite]) -> list[RequestSize]:
     """Of each message of a context, and of a next one; none where nothing is known of what a provider counted."""
     from ctxkit.measure.count import Counting  # brings sqlite3: only where a context was changed
     from ctxkit.measure.size import Measuring
@@ -85,24 +87,26 @@ def _sizes(log: OpenedLog, context: Sequence[Kept]) -> list[Size]:
     found = measuring.before_each([(kept.n or None, kept.content) for kept in context])
     gone = accumulate(thoughts, initial=0.0)
     return [
-        Size(before - left, thought, stands)
+        RequestSize(before - left, thought, stands)
         for (before, stands), thought, left in zip(found, [*thoughts, 0.0], gone, strict=False)
     ]
 
 
 def _edits(
-    log: OpenedLog, context: Sequence[Kept], sizes: Sequence[Size], made: OpenedLog
-) -> tuple[dict[int, Usage], dict[Usage, Usage]]:
+    log: OpenLog, context: Sequence[MessageToWrite], sizes: Sequence[RequestSize], made: OpenLog
+) -> tuple[dict[int, RequestUsage], dict[RequestUsage, RequestUsage]]:
     """Offset in the session -> the usage that the row there tells; and usages of replies -> what they are now."""
     numbers = [n for n in made.names() if isinstance(n, int)]
-    edits: dict[int, Usage] = {}
-    again: dict[Usage, Usage] = {}
+    edits: dict[int, RequestUsage] = {}
+    again: dict[RequestUsage, RequestUsage] = {}
     had = now = None
     for n, start, end in _places(log, context, made, numbers):
         message, beside = made.messages[n - 1], made.transcript.counts.get(n)
         had, size = made.usage(n) if message.role == "assistant" else None, sizes[start]
         request, after = whole(size.before), whole(sizes[end].before)
-        now = Usage(min(request, after), max(0, after - request))  # less than nothing: the program took old results out
+        now = RequestUsage(
+            min(request, after), max(0, after - request)
+        )  # less than nothing: the program took old results out
         if had is None:
             continue
         counted = log.usage(context[start].n) if size.stands else None
@@ -117,12 +121,12 @@ def _edits(
             edits.update((offset, now) for offset, _ in spans)
     if had is None and now is not None:  # no reply tells of the newest: it does so itself
         newest = made.messages[numbers[-1] - 1]
-        edits[newest.offset] = now if newest.role == "assistant" else Usage(now.request + now.reply, 0)
+        edits[newest.offset] = now if newest.role == "assistant" else RequestUsage(now.request + now.reply, 0)
     return edits, again
 
 
 def _places(
-    log: OpenedLog, context: Sequence[Kept], made: OpenedLog, numbers: Sequence[int]
+    log: OpenLog, context: Sequence[MessageToWrite], made: OpenLog, numbers: Sequence[int]
 ) -> Iterator[tuple[int, int, int]]:
     """Each message of the session, and the places in `context` of what it tells: the first, and behind the last.
 

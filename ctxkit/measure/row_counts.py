@@ -14,7 +14,7 @@ from itertools import islice
 
 from ctxkit.core.messages import Message
 from ctxkit.formats.columns import Columns
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.tokens.cache import Cache
 
 TOGETHER = 512
@@ -34,7 +34,7 @@ class RowCounts:
     """Tokens of a log's messages by the counter's base. `count`: counts messages one by one, and remembers each."""
 
     def __init__(
-        self, log: OpenedLog, way: bytes, cache: Callable[[], Cache], count: Callable[[Iterable[int]], Iterator[int]]
+        self, log: OpenLog, way: bytes, cache: Callable[[], Cache], count: Callable[[Iterable[int]], Iterator[int]]
     ) -> None:
         self._log = log
         self._way = way

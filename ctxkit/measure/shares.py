@@ -17,7 +17,7 @@ from ctxkit.core.context import belongs, entry
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.names import Name, Names
 from ctxkit.core.times import iso
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import Measuring
 
@@ -59,7 +59,7 @@ class Touched(msgspec.Struct, frozen=True):
 class Shares:
     """A context, its messages counted one by one."""
 
-    def __init__(self, log: OpenedLog) -> None:
+    def __init__(self, log: OpenLog) -> None:
         self.log, self.state = log, log.state()
         self.names = list(log.listed())
         self.calls = Calls(log, self.names)

@@ -19,12 +19,12 @@ from ctxkit.core.derive.usage import Figures, Measured, whole
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.state import State
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.increments import Kept
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import added
-from ctxkit.measure.usage import Session
+from ctxkit.measure.usage import RecordedUsage
 from ctxkit.tokens.models import named
 from ctxkit.tokens.preserved import binds
 
@@ -36,7 +36,7 @@ class Measuring:
 
     def __init__(self, counting: Counting) -> None:
         self.counting = counting
-        session = Session(counting) if counting.is_own else None
+        session = RecordedUsage(counting) if counting.is_own else None
         taught = session is not None and (session.steps or (session.earlier and session.overhead is not None))
         self._session = session if taught else None
         self._places = session.places if session is not None and taught else {}
@@ -69,7 +69,7 @@ class Measuring:
             retold=session.now.retold,
         )  # fmt: skip
 
-    def _tokens(self, session: Session, names: Sequence[Name]) -> float:
+    def _tokens(self, session: RecordedUsage, names: Sequence[Name]) -> float:
         """Tokens of the context `names`, with all that is sent besides."""
         places = list(self._in_place(names))
         came = self.each([name for name, place in zip(names, places, strict=True) if place < 0])
@@ -261,7 +261,7 @@ def measure(counting: Counting, names: Sequence[Name]) -> Measured:
     return Measuring(counting).of(names)
 
 
-def change(log: OpenedLog, after: State) -> Figures:
+def change(log: OpenLog, after: State) -> Figures:
     """The context of `log`, and what it is in the state `after`, by one counter, with what is sent besides; before
     windows and filters.
     """
@@ -279,7 +279,7 @@ def change(log: OpenedLog, after: State) -> Figures:
     )  # fmt: skip
 
 
-def _name(session: Session, moved: int) -> str:
+def _name(session: RecordedUsage, moved: int) -> str:
     known = f"the provider's count at message {session.known[-1]}" if session.steps else ""
     known += ", as an export told it anew" if session.now.retold else ""
     if known and not moved:
@@ -287,7 +287,7 @@ def _name(session: Session, moved: int) -> str:
     return f"{known}, then {_factor(session)}" if known else f"estimate, {_factor(session)}"
 
 
-def _factor(session: Session) -> str:
+def _factor(session: RecordedUsage) -> str:
     return f"{session.counting.counter.base} × {session.calibration.inwards:.2f} as this session has it"
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from ctxkit.content.thinking import unsent
 from ctxkit.core.assembly import NOTHING, Assembly
-from ctxkit.core.derive.usage import Beside, Figures, Measured
+from ctxkit.core.derive.usage import Figures, Measured, Overhead
 from ctxkit.core.ended import ended
 from ctxkit.core.messages import Damage, Message
 from ctxkit.core.names import Names
@@ -23,8 +23,8 @@ from ctxkit.core.transcript import MAIN
 from ctxkit.core.visibility import IN, Standings
 from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
-from ctxkit.logfile.open import OpenedLog
-from ctxkit.logfile.parameters import Held, Parameters, parameters
+from ctxkit.logfile.open import OpenLog
+from ctxkit.logfile.parameters import Parameters, ValueWithOrigin, parameters
 from ctxkit.measure.limit import context_limit
 
 Level = Literal["green", "yellow", "red"]
@@ -46,17 +46,17 @@ class Budget(msgspec.Struct, frozen=True):
 
     used: int | None
     counter: str | None
-    limit: Held
+    limit: ValueWithOrigin
     reserve: int
     available: int | None = None
     over: int | None = None
     percent: float | None = None
     level: Level | None = None
     measured: Measured | None = None
-    beside: Beside | None = None
+    beside: Overhead | None = None
 
 
-class LiveMark(msgspec.Struct, frozen=True):
+class MarkStatus(msgspec.Struct, frozen=True):
     """A mark that can be rewound to. `position`: messages before it; `since`: messages after it."""
 
     label: str | None
@@ -103,7 +103,7 @@ class Status(msgspec.Struct, frozen=True):
     items: int
     inside: int
     out: dict[str, int]
-    marks: list[LiveMark]
+    marks: list[MarkStatus]
     ops: int
     void: int
     agents: list[Named]
@@ -115,7 +115,7 @@ class Status(msgspec.Struct, frozen=True):
     thinking: Unthought | None = None
 
 
-def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
+def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
     """How `log` stands, through its lens. `tokens` False: nothing is counted, no content is read. `limit`: in tokens,
     before that of the config. `assembly`: what is put around the messages counts too.
 
@@ -142,7 +142,7 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
         items=len(state.board.items),
         inside=tally.pop(IN),
         out=tally,
-        marks=[LiveMark(m.label, m.number, m.op, m.position, state.count - m.position) for m in state.marks],
+        marks=[MarkStatus(m.label, m.number, m.op, m.position, state.count - m.position) for m in state.marks],
         ops=sum(not entry.void and entry.number not in over for entry in state.ledger.entries),
         void=sum(entry.void for entry in state.ledger.entries),
         agents=named(state, "agent", standings.visible),
@@ -155,7 +155,7 @@ def status(log: OpenedLog, *, tokens: bool = True, limit: int | None = None, ass
     )
 
 
-def _state(log: OpenedLog, trouble: list[str]) -> State:
+def _state(log: OpenLog, trouble: list[str]) -> State:
     """The state; with ops that do not fit, as --force-replay makes it."""
     try:
         return log.state()
@@ -165,7 +165,7 @@ def _state(log: OpenedLog, trouble: list[str]) -> State:
         return log.state()
 
 
-def _around(log: OpenedLog, trouble: list[str]) -> Assembly | None:
+def _around(log: OpenLog, trouble: list[str]) -> Assembly | None:
     """What is put around; None where a file that belongs to it is missing."""
     from ctxkit.logfile.assembly import assemble
 
@@ -177,7 +177,7 @@ def _around(log: OpenedLog, trouble: list[str]) -> Assembly | None:
 
 
 def budget(
-    log: OpenedLog, around: Assembly | None = None, limit: int | None = None, *, tokens: bool = True,
+    log: OpenLog, around: Assembly | None = None, limit: int | None = None, *, tokens: bool = True,
     trouble: list[str],
 ) -> Budget:  # fmt: skip
     """What the context, and all that is sent `around` it, are of the limit: `limit`, else the config's, else the
@@ -185,8 +185,8 @@ def budget(
     """
     config = log.config
     if not tokens:
-        return Budget(None, None, Held(*context_limit(log, limit, look=False)), config["reserve"])
-    held = Held(*context_limit(log, limit))
+        return Budget(None, None, ValueWithOrigin(*context_limit(log, limit, look=False)), config["reserve"])
+    held = ValueWithOrigin(*context_limit(log, limit))
     from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measure.overhead import beside, tools_of
     from ctxkit.measure.size import measure
@@ -260,7 +260,7 @@ def _names(messages: Sequence[Message], kind: Literal["agent", "thread"]) -> Map
     return {n: name for n, name in found if name is not None}
 
 
-def _damage(log: OpenedLog) -> Iterable[Place]:
+def _damage(log: OpenLog) -> Iterable[Place]:
     own: Iterable[Damage] = (*log.transcript.damage, *log.ledger.damage)
     for one in own:
         yield Place(f"line {one.line}", one.code, one.text)

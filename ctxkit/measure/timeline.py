@@ -12,18 +12,18 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-from ctxkit.core.compare.before_after import Contrast, Turn
-from ctxkit.core.compare.timeline import Anchor, Change, Course, Taking, course, own
+from ctxkit.core.compare.before_after import Contrast, Transition
+from ctxkit.core.compare.timeline import Anchor, Taking, Timeline, TimelineChange, course, own
 from ctxkit.core.compare.window_timeline import Slid, Stage, slid
 from ctxkit.core.context import Entry, belongs, window_seconds
-from ctxkit.core.derive.usage import Usage
+from ctxkit.core.derive.usage import RequestUsage
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.names import Name
 from ctxkit.core.ops import Mark, Window
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.state import State
-from ctxkit.core.transcript import Cut
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.core.transcript import ProgramCut
+from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.per_op import as_shown
 from ctxkit.measure.size import Measuring
@@ -37,12 +37,12 @@ CUT, HIDDEN = "cut", "hidden"
 class _Seen(NamedTuple):
     """A turn of the context's, and the tokens of what it shows behind that in words of ops."""
 
-    turn: Turn
+    turn: Transition
     written: float
     stage: Stage
 
 
-def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Course:
+def plotted(log: OpenLog, *, around: int = 0, limit: int | None = None) -> Timeline:
     """The course of the context of `log`, before filters; what these hide now is the last event.
 
     `around`: tokens that stand around the messages; `limit`: in tokens. Raises what `state` raises.
@@ -60,7 +60,7 @@ def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Cou
     order = {id(one): k for k, one in enumerate(cuts)}
     beside = accumulate(sum(map(of, one.more)) - sum(map(of, one.less)) for one in turns)
     changes = [
-        Change(one.turn.place, *_called(one.turn.what), delta + one.written, order.get(id(one.turn)), less)
+        TimelineChange(one.turn.place, *_called(one.turn.what), delta + one.written, order.get(id(one.turn)), less)
         for one, delta, less in zip(seen, beside, hidden.starts[1:] or [0.0] * len(seen), strict=True)
     ]  # fmt: skip
     end = own_course.values[-1] if own_course.values else 0.0
@@ -71,14 +71,14 @@ def plotted(log: OpenedLog, *, around: int = 0, limit: int | None = None) -> Cou
         left = plot.measured.tokens - end
         if not filtered:
             _settle(changes, len(plot.path), left)
-        changes.append(Change(len(plot.path), HIDDEN if filtered else "", "", None, left))
+        changes.append(TimelineChange(len(plot.path), HIDDEN if filtered else "", "", None, left))
     return course(
         plot.path, own_course, changes, plot.anchors, around=around, limit=limit, counter=plot.measured.counter,
         model=plot.counting.model, slid=hidden.behind,
     )  # fmt: skip
 
 
-def _settle(changes: list[Change], end: int, left: float) -> None:
+def _settle(changes: list[TimelineChange], end: int, left: float) -> None:
     """The newest op that changed the context, with what `status` says of it where nothing came since: the whole is not
     always the sum of its messages.
     """
@@ -90,7 +90,7 @@ def _settle(changes: list[Change], end: int, left: float) -> None:
         changes[first:] = [change._replace(delta=left) for change in changes[first:]]
 
 
-def _sets(turn: Turn) -> Iterable[Ranges]:
+def _sets(turn: Transition) -> Iterable[Ranges]:
     return *turn.more, *turn.less, turn.out or EMPTY, turn.left or EMPTY
 
 
@@ -118,7 +118,7 @@ class _Weights:
 class _Plot:
     """What is read off one log."""
 
-    def __init__(self, log: OpenedLog) -> None:
+    def __init__(self, log: OpenLog) -> None:
         self.log, self.state, self.counting = log, log.state(), Counting(log)
         self.measuring = Measuring(self.counting)
         self.measured = self.measuring.of(log.listed())
@@ -154,7 +154,7 @@ class _Plot:
         return slid(self.path, moments, agents, self.weigh(0, len(self.path)), [first, *stages], self.weights.of)
 
     @cached_property
-    def usages(self) -> dict[int, Usage]:
+    def usages(self) -> dict[int, RequestUsage]:
         """Place in the path -> what the provider counted; nothing where that says nothing of this context."""
         log, messages = self.log, self.state.messages
         if not self.measuring.is_taught:
@@ -220,9 +220,9 @@ def _path(state: State, thread: str | None) -> list[int]:
     return [n for n in path if belongs(state, n, None, thread)]
 
 
-def _called(what: LedgerEntry | Cut) -> tuple[str, str, int | None]:
+def _called(what: LedgerEntry | ProgramCut) -> tuple[str, str, int | None]:
     """Kind, label, and number of the op."""
-    if isinstance(what, Cut):
+    if isinstance(what, ProgramCut):
         return CUT, what.label, None
     label = what.op.label if isinstance(what.op, Mark) else None
     return what.name, label or "", what.number

@@ -17,8 +17,8 @@ from ctxkit.core.derive.usage import Figures
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.text.json_text import dumps
 from ctxkit.core.times import iso
-from ctxkit.logfile.commit import CommittingLog
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.commit import WritableLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.store import journal
 
 VARIABLE = "CTXKIT_LOG"
@@ -68,9 +68,9 @@ class Meter:
     def __init__(self, command: str) -> None:
         self.command = command
         self._began = time.monotonic()
-        self._told: tuple[OpenedLog, Figures, OpenedLog | None] | None = None
+        self._told: tuple[OpenLog, Figures, OpenLog | None] | None = None
 
-    def __call__(self, log: OpenedLog, figures: Figures, other: OpenedLog | None = None) -> None:
+    def __call__(self, log: OpenLog, figures: Figures, other: OpenLog | None = None) -> None:
         """These were counted in `log`, or from `log` to `other`."""
         self._told = log, figures, other
 
@@ -82,7 +82,7 @@ class Meter:
         model = log.config["model"] or log.model
         return TokenRecord(
             time=iso(int(log.clock())), command=self.command,
-            op=log.written if isinstance(log, CommittingLog) else None,
+            op=log.written if isinstance(log, WritableLog) else None,
             log=known_by(log), other=None if other is None else known_by(other), counter=found.counter,
             model=model if _MODEL.fullmatch(model) else None, before=found.before, after=found.after,
             budget=found.budget, limit=found.limit, reserve=log.config["reserve"], messages=found.messages,
@@ -95,11 +95,11 @@ class Meter:
         record = self.record(status)
         if record is None or self._told is None:
             return
-        never = [file for log in self._told[::2] if isinstance(log, OpenedLog) for file in _files(log)]
+        never = [file for log in self._told[::2] if isinstance(log, OpenLog) for file in _files(log)]
         journal.add(Path(path), dumps(msgspec.to_builtins(record)).encode("ascii"), BEGIN, never)
 
 
-def known_by(log: OpenedLog) -> str | None:
+def known_by(log: OpenLog) -> str | None:
     """What tells a log from others, however it grows and wherever it lies: 12 hex digits of the SHA-256 of its first
     messages, as they stand there, up to the first that is no system prompt. None for a log without messages.
     """
@@ -113,7 +113,7 @@ def known_by(log: OpenedLog) -> str | None:
     return digest.hexdigest()[:DIGITS] if found else None
 
 
-def _files(log: OpenedLog) -> list[Path]:
+def _files(log: OpenLog) -> list[Path]:
     """The files of a log, to which no record goes."""
     beside = log.opening.sidecar
     own = [] if log.opening.path is None else [log.opening.path]

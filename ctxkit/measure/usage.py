@@ -13,14 +13,14 @@ from itertools import chain, islice, zip_longest
 from math import floor
 from typing import NamedTuple
 
-from ctxkit.core.derive.usage import Usage
+from ctxkit.core.derive.usage import RequestUsage
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name
-from ctxkit.core.transcript import Cut, View, standing
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.core.transcript import ProgramCut, View, standing
+from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.increments import Increments
-from ctxkit.tokens.calibration import STEPS, Calibration, Step, calibrate
+from ctxkit.tokens.calibration import STEPS, Calibration, CountedRequest, calibrate
 
 TRIES, GAP = 8, 64
 """Replies without a recorded usage after which none is looked for: from the newest on, and in a row before one that has
@@ -31,7 +31,7 @@ REPLIES = 1000
 """Replies that are looked at to learn what of an exchange's reasoning will leave."""
 
 
-class Stretch(NamedTuple):
+class RequestRun(NamedTuple):
     """Requests without a compaction between them. `held`: their messages, in order; `places`: of the newest counted
     replies among these; `steps`: what was counted, a step a place. `after`: a compaction came before it, from which
     nothing was kept as it was. `retold`: the newest count is what an export made of it.
@@ -39,12 +39,12 @@ class Stretch(NamedTuple):
 
     held: Sequence[int]
     places: Sequence[int]
-    steps: Sequence[Step]
+    steps: Sequence[CountedRequest]
     after: bool
     retold: bool
 
 
-class Session:
+class RecordedUsage:
     """A log's usage: the newest requests of its own context that were counted, and what they say of the counter."""
 
     def __init__(self, counting: Counting) -> None:
@@ -55,7 +55,7 @@ class Session:
         """Since the newest compaction that the program made, and what was before it, newest first."""
         self.steps = self.now.steps
 
-    def _stretches(self) -> Iterator[Stretch]:
+    def _stretches(self) -> Iterator[RequestRun]:
         """The newest first, until STEPS requests were found."""
         log, rows, cuts = self.counting.log, self.counting.log.state().transcript.row_of, _cuts(self.counting.log)
         made = [cut.row for cut in cuts]
@@ -77,9 +77,9 @@ class Session:
                 return
             yield self._stretch(parts[part], found, part > 0 and not cuts[part - 1].moved)
 
-    def _stretch(self, held: Sequence[int], found: Sequence[tuple[int, Usage]], after: bool) -> Stretch:
+    def _stretch(self, held: Sequence[int], found: Sequence[tuple[int, RequestUsage]], after: bool) -> RequestRun:
         messages, places = self.counting.log.state().messages, [place for place, _ in found]
-        steps: list[Step] = []
+        steps: list[CountedRequest] = []
         if found:
             first, passing = places[0], 0
             base = list(self.counting.base_as_read(held[first:]))
@@ -92,8 +92,8 @@ class Session:
                 left = passing if shrank or _is_over(messages, held[place:end]) else 0
                 passing -= left
                 own = (base[place - first] - beside) * is_reply
-                steps.append(Step(usage.request, usage.reply, own, since + beside, left, beside))
-        return Stretch(held, places, steps, after, bool(found) and found[-1][1].estimated)
+                steps.append(CountedRequest(usage.request, usage.reply, own, since + beside, left, beside))
+        return RequestRun(held, places, steps, after, bool(found) and found[-1][1].estimated)
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -147,7 +147,7 @@ class Session:
         )
 
     @property
-    def counted(self) -> Iterator[tuple[int, Usage]]:
+    def counted(self) -> Iterator[tuple[int, RequestUsage]]:
         """Place in `own` and usage of each counted reply since the program's newest compaction, newest first."""
         return _counted(self.counting.log, self.own, _cuts(self.counting.log))
 
@@ -211,28 +211,28 @@ class Session:
         return self.own[: self.now.places[-1] + 1] if self.now.places else []
 
 
-def rate(log: OpenedLog, calibration: Calibration, name: Name) -> float:
+def rate(log: OpenLog, calibration: Calibration, name: Name) -> float:
     """Tokens to one of the base, in a message of `log`, as `calibration` has it."""
     replied = isinstance(name, int) and log.state().messages[name - 1].role == "assistant"
     return calibration.outwards if replied else calibration.inwards
 
 
-def _view(log: OpenedLog) -> View | None:
+def _view(log: OpenLog) -> View | None:
     view = log.state().transcript.view
     return view.threads.get(log.lens_thread or "", view) if view is not None else None
 
 
-def _cuts(log: OpenedLog) -> list[Cut]:
+def _cuts(log: OpenLog) -> list[ProgramCut]:
     view = _view(log)
     return view.cuts if view is not None else []
 
 
-def _path(log: OpenedLog) -> Sequence[int]:
+def _path(log: OpenLog) -> Sequence[int]:
     view = _view(log)
     return view.order if view is not None else ()
 
 
-def _first(log: OpenedLog, held: Sequence[int]) -> tuple[int, Usage] | None:
+def _first(log: OpenLog, held: Sequence[int]) -> tuple[int, RequestUsage] | None:
     """How many of `held` the first request had that was counted, and its usage."""
     replies = ((place, n) for place, n in enumerate(held) if log.state().messages[n - 1].role == "assistant")
     newest = zip(range(len(held) - 1, -1, -1), reversed(held[-TRIES:]), strict=False)
@@ -248,12 +248,12 @@ def _is_over(messages: Sequence[Message], some: Sequence[int]) -> bool:
     return not messages[some[0] - 1].calls and any(messages[n - 1].role == "user" for n in some[1:])
 
 
-def _recorded(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> list[tuple[int, Usage]]:
+def _recorded(log: OpenLog, held: Sequence[int], cuts: Sequence[ProgramCut]) -> list[tuple[int, RequestUsage]]:
     """Place in `held` and usage of the newest replies that have one, oldest first; none from before a compaction among
     `cuts`.
     """
     messages = log.state().messages
-    found: list[tuple[int, Usage]] = []
+    found: list[tuple[int, RequestUsage]] = []
     for place, usage in _counted(log, held, cuts):
         if len(found) >= REPLIES:
             break
@@ -266,7 +266,7 @@ def _recorded(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> list[
     return found[::-1]
 
 
-def _counted(log: OpenedLog, held: Sequence[int], cuts: Sequence[Cut]) -> Iterator[tuple[int, Usage]]:
+def _counted(log: OpenLog, held: Sequence[int], cuts: Sequence[ProgramCut]) -> Iterator[tuple[int, RequestUsage]]:
     """The same, newest first, as far as is asked for."""
     messages = log.state().messages
     bare, most, newest = 0, TRIES, 0

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from ctxkit.core.derive.conflict_copies import copy_of
 from ctxkit.core.findings import Finding
-from ctxkit.core.snapshot import CHECKPOINT, Head
+from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead
 from ctxkit.core.text.json_text import canonical, loads
 from ctxkit.core.unreadable import attempt
 from ctxkit.errors import CtxkitError, NoSuchLog
 from ctxkit.logfile.assembly import PATHS, folder_of, missing
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source
 from ctxkit.snapshots.snapshot import prefixes, shelf
 from ctxkit.store.copies import Parting, beside, parting, same_start
@@ -26,7 +26,7 @@ from ctxkit.store.drafts import FOLDER as DRAFTS
 from ctxkit.store.drafts import left
 from ctxkit.store.folder import SIDECAR, orphans
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.snapshots import Found, Snapshots, names_of, read
+from ctxkit.store.snapshots import SnapshotFile, Snapshots, names_of, read
 from ctxkit.store.source import Source, open_log
 
 ALIKE = 3
@@ -35,7 +35,7 @@ what was said first, many logs have in common.
 """
 
 
-def surroundings(log: OpenedLog) -> list[Finding]:
+def surroundings(log: OpenLog) -> list[Finding]:
     """What is wrong beside a log, and what is worth a note: config, snapshots, drafts, copies; nothing of a stream."""
     found = list(_config(log))
     sidecar = log.opening.sidecar
@@ -49,7 +49,7 @@ def surroundings(log: OpenedLog) -> list[Finding]:
     return [*found, *(one for one in _orphans(log) if one.where not in copies)]
 
 
-def _config(log: OpenedLog) -> Iterator[Finding]:
+def _config(log: OpenLog) -> Iterator[Finding]:
     """Mistakes of the files that config comes from, where the log was opened in spite of them."""
     sidecar = log.opening.sidecar
     own = f"{sidecar.config_path}" if sidecar is not None else ""
@@ -77,7 +77,7 @@ def _folders(sidecar: Sidecar) -> Iterator[Finding]:
             yield Finding(folder.name, "no-folder", "it is there, and no folder: nothing can be kept in it")
 
 
-def _snapshots(log: OpenedLog, sidecar: Sidecar) -> Iterator[Finding]:
+def _snapshots(log: OpenLog, sidecar: Sidecar) -> Iterator[Finding]:
     """Each by its head, its name, its messages, and the log that it says it was taken of; the oldest first."""
     files = shelf(log)
     try:
@@ -109,7 +109,7 @@ def _snapshots(log: OpenedLog, sidecar: Sidecar) -> Iterator[Finding]:
 
 
 def _misplaced(
-    one: Found, head: Head, where: str, there: list[Found], prefix: str | None, log: OpenedLog
+    one: SnapshotFile, head: SnapshotHead, where: str, there: list[SnapshotFile], prefix: str | None, log: OpenLog
 ) -> Iterator[Finding]:
     """A whole snapshot under another name than its own, or of another log than this one."""
     what = "checkpoint" if head.kind == CHECKPOINT else "snapshot"
@@ -137,7 +137,7 @@ def _drafts(sidecar: Sidecar) -> Iterator[Finding]:
         yield Finding(f"{path.relative_to(sidecar.folder)}", "draft-left", text, note=True)
 
 
-def _copies(log: OpenedLog, sidecar: Sidecar | None) -> Iterator[Finding]:
+def _copies(log: OpenLog, sidecar: Sidecar | None) -> Iterator[Finding]:
     """Versions of the log and of its files that stand beside them."""
     host = os.uname().nodename.partition(".")[0]
     path = log.opening.path
@@ -155,7 +155,7 @@ def _copies(log: OpenedLog, sidecar: Sidecar | None) -> Iterator[Finding]:
             yield Finding(copy.name, "conflict-copy", f"a copy of {sidecar.folder.name}: nothing in it is read")
 
 
-def _orphans(log: OpenedLog) -> Iterator[Finding]:
+def _orphans(log: OpenLog) -> Iterator[Finding]:
     """Sidecars in the log's folder whose own log is gone; they are named, and never touched."""
     if log.opening.path is None:
         return
@@ -165,7 +165,7 @@ def _orphans(log: OpenedLog) -> Iterator[Finding]:
         yield Finding(folder.name, "orphan-sidecar", text, note=True)
 
 
-def _copy(log: OpenedLog | None, original: Path, copy: Path, said: bool) -> Iterator[Finding]:
+def _copy(log: OpenLog | None, original: Path, copy: Path, said: bool) -> Iterator[Finding]:
     """What a copy has that its original has not; `log` where that is the log, which is open."""
     try:
         if log is not None:
@@ -185,7 +185,7 @@ def _copy(log: OpenedLog | None, original: Path, copy: Path, said: bool) -> Iter
     yield Finding(copy.name, "conflict-copy", f"a copy of {original.name}: {_words(found)}", note=not found.more)
 
 
-def _both(log: OpenedLog, copy: Path) -> tuple[Source, Source]:
+def _both(log: OpenLog, copy: Path) -> tuple[Source, Source]:
     """The records of a log and of its copy, a line each."""
     opening, source = log.opening, open_log(copy)
     if opening.laid_out is opening.source:

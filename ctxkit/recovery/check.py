@@ -18,14 +18,14 @@ from ctxkit.core.ops import odd_provenance
 from ctxkit.errors import DamagedOp, Misfit
 from ctxkit.formats.base import Noted, Proofs
 from ctxkit.logfile.chain import findings as chain
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import blocks_of
 from ctxkit.recovery.beside import surroundings
 from ctxkit.recovery.records import soundness
 from ctxkit.store.accepted import accepted
 
 
-def check(log: OpenedLog, proved: Proofs | None = None, *, notes: bool = False) -> list[Finding]:
+def check(log: OpenLog, proved: Proofs | None = None, *, notes: bool = False) -> list[Finding]:
     """Everything that is wrong, in the order: lines, ops, messages, requests, what stands beside the log. Reads every
     op, void ones too, and every snapshot.
 
@@ -39,25 +39,25 @@ def check(log: OpenedLog, proved: Proofs | None = None, *, notes: bool = False) 
     return [*_lines(log), *ops, *linked, *_pairs(log), *_images(log), *wrong, *beside]
 
 
-def damage(log: OpenedLog) -> list[Finding]:
+def damage(log: OpenLog) -> list[Finding]:
     """What of it is damage: of lines, and of ops in force. The list of sessions counts the same."""
     lines = [one for one in _lines(log, close=False)]
     return [*lines, *(one for one in _ops(log) if one.code in ("misfit", "damaged-op"))]
 
 
-def unanswered(log: OpenedLog) -> Iterator[Finding]:
+def unanswered(log: OpenLog) -> Iterator[Finding]:
     """The calls without a result, but for those of a last step."""
     return (one for one in _pairs(log) if one.code == "no-result")
 
 
-def proofs(log: OpenedLog) -> Proofs:
+def proofs(log: OpenLog) -> Proofs:
     """What the program's own notes of its requests prove of the log's own context, before any op."""
     source = log.opening.laid_out
     noted = Noted(source.size, source.read, lambda row: blocks_of(log.opening, row))
     return log.opening.format.proofs(noted) or Proofs()
 
 
-def _lines(log: OpenedLog, *, close: bool = True) -> Iterator[Finding]:
+def _lines(log: OpenLog, *, close: bool = True) -> Iterator[Finding]:
     """`close`: with what only a close look finds."""
     for one in (*log.transcript.damage, *log.ledger.damage, *(soundness(log) if close else ())):
         yield Finding(f"line {one.line}", one.code, one.text, one.line, one.offset)
@@ -65,7 +65,7 @@ def _lines(log: OpenedLog, *, close: bool = True) -> Iterator[Finding]:
         yield Finding(f"ops.jsonl line {one.line}", one.code, one.text, one.line, one.offset)
 
 
-def refused(log: OpenedLog) -> list[LedgerEntry]:
+def refused(log: OpenLog) -> list[LedgerEntry]:
     """The ops in force for which the log is refused: damaged, misfit, or of a target that is not there."""
     entries = log.ledger.entries
     astray = adrift(entries)
@@ -73,7 +73,7 @@ def refused(log: OpenedLog) -> list[LedgerEntry]:
     return [one for one in every if one.number in astray or faults(one, log.transcript, log.identity)]
 
 
-def undone_damage(log: OpenedLog) -> list[str]:
+def undone_damage(log: OpenLog) -> list[str]:
     """The keys of ops that are damaged or misfit, and undone: they do no harm, and nothing but accepting them helps."""
     every = [entry for entry in log.ledger.entries if entry.void and faults(entry, log.transcript, log.identity)]
     return [key for entry in every if (key := _void_key(entry))]
@@ -88,7 +88,7 @@ def _void_key(entry: LedgerEntry) -> str:
     return f"void:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
 
 
-def _ops(log: OpenedLog) -> Iterator[Finding]:
+def _ops(log: OpenLog) -> Iterator[Finding]:
     earlier: dict[str, LedgerEntry] = {}
     known = accepted(log.opening.sidecar)
     for entry in log.ledger.entries:
@@ -113,7 +113,7 @@ def _ops(log: OpenedLog) -> Iterator[Finding]:
             yield Finding(where, "odd-field", text, note=True)
 
 
-def _images(log: OpenedLog) -> Iterator[Finding]:
+def _images(log: OpenLog) -> Iterator[Finding]:
     """Pictures for which the provider would refuse a request of the context."""
     from ctxkit.content.images import wrong  # brings the writers
 
@@ -126,7 +126,7 @@ def _images(log: OpenedLog) -> Iterator[Finding]:
         yield Finding(where, "refused-images", text)
 
 
-def _pairs(log: OpenedLog) -> Iterator[Finding]:
+def _pairs(log: OpenLog) -> Iterator[Finding]:
     """Calls without a result (those of a last step may still be running) and results without a call."""
     messages = log.messages
     if not messages:

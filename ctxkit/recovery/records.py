@@ -15,7 +15,7 @@ import msgspec
 from ctxkit.core.messages import Damage
 from ctxkit.core.unreadable import is_unreadable
 from ctxkit.formats.base import Block, Row, Ties
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.store.jsonl import read_blocks
 
 _LONGEST = 60
@@ -35,7 +35,7 @@ class Record(msgspec.Struct, gc=False):
     sum: int
 
 
-def soundness(log: OpenedLog) -> list[Damage]:
+def soundness(log: OpenLog) -> list[Damage]:
     """What is wrong with records and their links, in the order of the lines, but for what reading reported."""
     known = {(one.line, one.code) for one in log.transcript.damage}
     look, ties_of = _Look(), log.opening.format.ties

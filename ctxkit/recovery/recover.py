@@ -24,9 +24,9 @@ from ctxkit.core.findings import Finding
 from ctxkit.core.messages import Message
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Op
-from ctxkit.core.snapshot import CHECKPOINT, Head
+from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead
 from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
-from ctxkit.logfile.commit import CommittingLog
+from ctxkit.logfile.commit import WritableLog
 from ctxkit.recovery.check import damage, unanswered
 from ctxkit.recovery.salvage import Range, salvage
 from ctxkit.snapshots.restore import restore
@@ -45,7 +45,7 @@ ENDS = {"step": "the last whole step", "exchange": "the last complete exchange",
 """What a point is the end of."""
 
 
-class Point(msgspec.Struct, frozen=True):
+class RecoveryPoint(msgspec.Struct, frozen=True):
     """A point to go back to: behind the newest whole `step`, or the newest `exchange` that came to its end, or, where
     there is neither, behind a `question` whose only answer is a call without a result.
 
@@ -67,7 +67,7 @@ class Open(msgspec.Struct, frozen=True):
     why: str
 
 
-class Left(msgspec.Struct, frozen=True):
+class LeftoverDraft(msgspec.Struct, frozen=True):
     """A draft that is there: of an editor that is open, or of an edit that failed. `apply`: how it is taken up."""
 
     path: Path
@@ -86,9 +86,9 @@ class Recovery(msgspec.Struct, frozen=True):
     lost: list[Range] = []
     unanswered: list[Finding] = []
     open: Open | None = None
-    points: list[Point] = []
-    drafts: list[Left] = []
-    checkpoint: Head | None = None
+    points: list[RecoveryPoint] = []
+    drafts: list[LeftoverDraft] = []
+    checkpoint: SnapshotHead | None = None
     unplayed: CtxkitError | None = None
 
     @property
@@ -97,12 +97,12 @@ class Recovery(msgspec.Struct, frozen=True):
         return self.state == "clean" and not self.drafts
 
     @property
-    def best(self) -> Point | None:
+    def best(self) -> RecoveryPoint | None:
         """The newest point at which everything before is whole; None where there is none, or no need of one."""
         return self.points[0] if self.points else None
 
 
-def recovery(log: CommittingLog) -> Recovery:
+def recovery(log: WritableLog) -> Recovery:
     """What a crash left of `log`, and where one can go on from. Nothing is changed.
 
     Raises ReadFailed, UpdatedElsewhere.
@@ -124,7 +124,7 @@ def recovery(log: CommittingLog) -> Recovery:
     return Recovery(state, rest, lost, waiting, open, points, _drafts(log), newest_checkpoint(log), unplayed)
 
 
-def recover(log: CommittingLog, to: To | None = None) -> Op | None:
+def recover(log: WritableLog, to: To | None = None) -> Op | None:
     """As `Log.recover`."""
     known = log.ledger.by_id.get(log.op_id) if log.op_id else None
     if to == "checkpoint" and known is None:
@@ -136,7 +136,7 @@ def recover(log: CommittingLog, to: To | None = None) -> Op | None:
     return log.commit(name, lambda: _plan(log, to), partial(_still, log, to))
 
 
-def newest_checkpoint(log: CommittingLog) -> Head | None:
+def newest_checkpoint(log: WritableLog) -> SnapshotHead | None:
     """The newest checkpoint of a log; None where none is kept, as of a stream."""
     from ctxkit.store.snapshots import Snapshots
 
@@ -152,7 +152,7 @@ def newest_checkpoint(log: CommittingLog) -> Head | None:
 class _Tail:
     """The end of a log's context."""
 
-    def __init__(self, log: CommittingLog) -> None:
+    def __init__(self, log: WritableLog) -> None:
         self.log = log
         self.names: list[Name] = []
         """The newest first, as far as they were looked at."""
@@ -173,7 +173,7 @@ class _Tail:
         first, last = self.names[self.found.size - 1], self.names[0]
         return Open(self.log.state().label(first), self.log.state().label(last), self.found.why)
 
-    def points(self) -> Iterator[Point]:
+    def points(self) -> Iterator[RecoveryPoint]:
         if self.found is None:
             return
         step, exchange = self.found.step, self.found.exchange
@@ -184,10 +184,10 @@ class _Tail:
         if self.found.question is not None:
             yield self._point("question", self.found.question)
 
-    def _point(self, to: To, size: int) -> Point:
+    def _point(self, to: To, size: int) -> RecoveryPoint:
         state = self.log.state()
         leaves = state.say(Names.of(self.names[:size]))
-        return Point(to, state.label(self.names[size]), leaves, size)
+        return RecoveryPoint(to, state.label(self.names[size]), leaves, size)
 
     def calls(self) -> Iterator[Finding]:
         for place, k in () if self.found is None else self.found.calls:
@@ -197,15 +197,15 @@ class _Tail:
                 yield Finding(f"message {name}", "no-result", f"call {message.calls[k]} has no result")
 
 
-def _interrupted(log: CommittingLog) -> bool:
+def _interrupted(log: WritableLog) -> bool:
     return interrupted(newest_first(log.transcript), partial(_stopped, log))
 
 
-def _stopped(log: CommittingLog, message: Message) -> bool:
+def _stopped(log: WritableLog, message: Message) -> bool:
     return not message.opens and message.n > 0 and stopped(log.content(message.n))
 
 
-def _plan(log: CommittingLog, to: To | None) -> Decision:
+def _plan(log: WritableLog, to: To | None) -> Decision:
     points = list(_Tail(log).points())
     point = next((one for one in points if to in (None, one.to)), None)
     if point is None and to is not None and points:
@@ -221,14 +221,14 @@ def _plan(log: CommittingLog, to: To | None) -> Decision:
     return made
 
 
-def _nothing(log: CommittingLog) -> str:
+def _nothing(log: WritableLog) -> str:
     if _Tail(log).found is not None:
         return "Nothing was answered yet: there is no exchange to go back to, and nothing has to leave."
     damaged = log.transcript.damage or log.opening.sidecar_damage
     return "The last exchange came to its end: nothing has to leave." if damaged else "Nothing to recover."
 
 
-def _still(log: CommittingLog, to: To | None, op: Op) -> None:
+def _still(log: WritableLog, to: To | None, op: Op) -> None:
     """Where the log has grown since it was read: raises UpdatedElsewhere where another point is right now."""
     again = _plan(log.afresh(), to).op
     if getattr(again, "ids", None) != getattr(op, "ids", ""):
@@ -236,7 +236,7 @@ def _still(log: CommittingLog, to: To | None, op: Op) -> None:
         raise UpdatedElsewhere(f"{text}: nothing was appended", "try again when it has ended")
 
 
-def _lost(log: CommittingLog) -> list[Range]:
+def _lost(log: WritableLog) -> list[Range]:
     """The ranges of bytes that no reader can take; none where the log is one damaged JSON text."""
     from ctxkit.errors import UnknownFormat
 
@@ -254,12 +254,12 @@ def _within(one: Finding, gap: Range) -> bool:
     return own and one.byte is not None and gap.offset <= one.byte < gap.offset + gap.size
 
 
-def _drafts(log: CommittingLog) -> list[Left]:
+def _drafts(log: WritableLog) -> list[LeftoverDraft]:
     from ctxkit.edit.editor import applying
     from ctxkit.store.drafts import left
 
     beside = log.opening.sidecar
-    return [] if beside is None else [Left(path, applying(log, path)) for path in left(beside)]
+    return [] if beside is None else [LeftoverDraft(path, applying(log, path)) for path in left(beside)]
 
 
 def _count(messages: int) -> str:

@@ -21,7 +21,7 @@ from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import CtxkitError, UnknownFormat
 from ctxkit.formats import containers
 from ctxkit.formats.base import Row
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.store.jsonl import read_blocks
 from ctxkit.store.source import Source
 
@@ -71,7 +71,7 @@ class Salvaged(msgspec.Struct):
         return sum(one.size for one in self.ranges if one.kind == "left")
 
 
-def salvage(log: OpenedLog) -> Salvaged:
+def salvage(log: OpenLog) -> Salvaged:
     """A clean copy of `log`, which reads as it does. Its own bytes alone: ops in a sidecar stay there.
 
     Raises UnknownFormat where it is one JSON text that is damaged: that has no records that could be copied one by one.
@@ -188,7 +188,7 @@ def _mends(codes: tuple[str, ...]) -> str:
     return "; ".join(MENDS[code] for code in codes)
 
 
-def _document(log: OpenedLog, made: Salvaged) -> Iterator[bytes]:
+def _document(log: OpenLog, made: Salvaged) -> Iterator[bytes]:
     """The copy of what holds messages in something bigger: as it stands, or in strict spelling, its brackets closed
     where it was cut off; of a conversation a line, the whole lines. Whatever was changed is read, and compared.
 
@@ -237,11 +237,11 @@ def _tell(made: Salvaged, raw: bytes, start: int, end: int, kind: str, *codes: s
         made.ranges.append(Range(start, end - start, raw.count(b"\n", 0, start) + 1, kind, codes[0], text))
 
 
-def _reads_alike(log: OpenedLog, copy: bytes) -> bool:
+def _reads_alike(log: OpenLog, copy: bytes) -> bool:
     """Whether a copy has no damage, and the messages of the log."""
     opening = log.opening
     try:
-        other = OpenedLog.open(BytesIO(copy), conversation=opening.conversation, format=opening.format.name)
+        other = OpenLog.open(BytesIO(copy), conversation=opening.conversation, format=opening.format.name)
     except CtxkitError:
         return False
     told, whole = other.transcript, log.transcript

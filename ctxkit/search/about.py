@@ -19,7 +19,7 @@ from ctxkit.store.relevance import ranked as relevance
 from ctxkit.store.words import available
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.open import OpenLog
 
 
 class About:
@@ -30,7 +30,7 @@ class About:
     """
 
     def __init__(
-        self, log: OpenedLog, asked: Selection, *, leaves: bool = False, request: Planning | None = None
+        self, log: OpenLog, asked: Selection, *, leaves: bool = False, request: Planning | None = None
     ) -> None:
         self.log = log
         self.asked = asked

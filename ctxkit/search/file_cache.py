@@ -30,14 +30,14 @@ _NOTHING = b""
 _glance = msgspec.json.Decoder(Glance).decode
 
 
-class Tokens(msgspec.Struct, frozen=True):
+class CachedTokens(msgspec.Struct, frozen=True):
     """What the context of a log came to when it was counted last, and by which counter."""
 
     count: int
     counter: str
 
 
-_tokens = msgspec.json.Decoder(Tokens).decode
+_tokens = msgspec.json.Decoder(CachedTokens).decode
 
 
 class Remembered:
@@ -76,7 +76,7 @@ class Remembered:
         if len(self._new) >= AT_ONCE:
             self._put()
 
-    def tokens(self, path: Path, known_as: str) -> Tokens | None:
+    def tokens(self, path: Path, known_as: str) -> CachedTokens | None:
         """What the file as it is now was counted to hold."""
         found = self._tokens.get(key(path))
         if found is None or found[0] != known_as:
@@ -91,7 +91,7 @@ class Remembered:
         unseen = (self._glances.keys() | self._tokens.keys()) - self._seen
         self._put([path for path in unseen if not os.path.lexists(path)])
 
-    def note(self, path: Path, known_as: str, tokens: Tokens) -> None:
+    def note(self, path: Path, known_as: str, tokens: CachedTokens) -> None:
         """So much the context of a log came to."""
         row = known_as, msgspec.json.encode(tokens)
         if self._index.get(TOKENS, key(path)) != row:

@@ -10,28 +10,28 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ctxkit.core.select import Limit, NoLimit
+from ctxkit.core.select import NoLimit, SearchLimit
 from ctxkit.core.text.search_pattern import Needle
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.search.prefilter import Lacking
 from ctxkit.search.recall import Search
 from ctxkit.search.sessions import Session
-from ctxkit.store.folder import SIDECAR, Entry
+from ctxkit.store.folder import SIDECAR, FolderEntry
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
 from ctxkit.store.source import open_log
-from ctxkit.store.words import Words
+from ctxkit.store.words import WordIndex
 
 
 class Mentioning:
     """Whether each of the sessions below `places` mentions a needle. `limit` bounds a regular expression."""
 
     def __init__(
-        self, needle: Needle, places: Iterable[Path], env: Mapping[str, str], limit: Limit | None = None
+        self, needle: Needle, places: Iterable[Path], env: Mapping[str, str], limit: SearchLimit | None = None
     ) -> None:
         self._needle = needle
         self._limit = limit
-        self._lacking = Lacking(needle, Words(user_cache(env)))
+        self._lacking = Lacking(needle, WordIndex(user_cache(env)))
         for place in places:
             self._lacking.enter(place)
 
@@ -46,20 +46,20 @@ class Mentioning:
         self._lacking.learn()
 
 
-def _entry(path: Path) -> Entry:
+def _entry(path: Path) -> FolderEntry:
     """The file as it is now, as a walk would find it."""
     try:
         found = os.stat(path)
     except OSError:
-        return Entry(path, None)
-    return Entry(path, found, alone=not (path.is_symlink() or os.path.lexists(f"{path}{SIDECAR}")))
+        return FolderEntry(path, None)
+    return FolderEntry(path, found, alone=not (path.is_symlink() or os.path.lexists(f"{path}{SIDECAR}")))
 
 
 def _named(session: Session, needle: Needle) -> bool:
     return needle.within(str(session.path)) or needle.within(session.glance.title)
 
 
-def mentions(session: Session, needle: Needle, limit: Limit | None = None) -> bool:
+def mentions(session: Session, needle: Needle, limit: SearchLimit | None = None) -> bool:
     """Whether the needle stands in the title, the path or a message, in the context or not, or in words of an op.
 
     `limit` bounds a regular expression. Raises what opening the log and replaying its ops raise, and BadPattern.
@@ -75,8 +75,8 @@ def mentions(session: Session, needle: Needle, limit: Limit | None = None) -> bo
     return any(_in(session, number, needle, scan, limit) for number in (range(1, many + 1) if many > 1 else (None,)))
 
 
-def _in(session: Session, conversation: int | None, needle: Needle, scan: Scan, limit: Limit | None) -> bool:
-    log = OpenedLog.open(session.path, conversation=conversation)
+def _in(session: Session, conversation: int | None, needle: Needle, scan: Scan, limit: SearchLimit | None) -> bool:
+    log = OpenLog.open(session.path, conversation=conversation)
     log.limit = limit or NoLimit()
     try:
         return next(Search(log, needle, scan).hits(), None) is not None

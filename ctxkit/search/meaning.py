@@ -18,12 +18,12 @@ from ctxkit.core.text.json_text import digest
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched
 from ctxkit.measure.limit import context_limit
 from ctxkit.search import meaning_prompt
-from ctxkit.search.meaning_prompt import Offer
+from ctxkit.search.meaning_prompt import OfferedMessage
 from ctxkit.tokens.models import room_of
 
 if TYPE_CHECKING:
-    from ctxkit.llm.client import Sending
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.llm.client import PendingRequest
+    from ctxkit.logfile.open import OpenLog
 
 SHARE = 0.6
 """Of what the model takes, what messages may fill: the rest is for the request around, the answer, wrong counts."""
@@ -34,7 +34,7 @@ CHARACTERS = 2
 class Meaning:
     """One model, asked about one log. `leaves`: what it chooses is to leave the context."""
 
-    def __init__(self, log: OpenedLog, asked: Selection, *, leaves: bool) -> None:
+    def __init__(self, log: OpenLog, asked: Selection, *, leaves: bool) -> None:
         self.log, self.text, self.model, self.leaves = log, asked.about or "", asked.model or "", leaves
         self.replies: list[str] = []
         self._announced = False
@@ -96,12 +96,12 @@ class Meaning:
         gone = sum(size for size, goes in zip(tokens, went, strict=True) if goes)
         return meaning_prompt.too_much(sum(went), len(shown), gone, sum(tokens))
 
-    def _offer(self, place: int, name: Name) -> Offer:
+    def _offer(self, place: int, name: Name) -> OfferedMessage:
         state = self.log.state()
         role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
-        return Offer(f"m{place}", name, role, meaning_prompt.shortened(self.log.text(name), self._hide))
+        return OfferedMessage(f"m{place}", name, role, meaning_prompt.shortened(self.log.text(name), self._hide))
 
-    def _parts(self, shown: Sequence[Name], offers: Sequence[Offer]) -> list[list[Offer]]:
+    def _parts(self, shown: Sequence[Name], offers: Sequence[OfferedMessage]) -> list[list[OfferedMessage]]:
         """The offers as they are sent: in more parts the fuller the context is, and as many as the model needs."""
         percent = self._percent(shown)
         count = meaning_prompt.how_many(percent)
@@ -130,7 +130,9 @@ class Meaning:
 
         return Measuring(Counting(self.log)).each(list(shown))
 
-    def _answers(self, waiting: list[list[Offer]], deadline: float) -> Iterator[tuple[Sequence[Offer], str]]:
+    def _answers(
+        self, waiting: list[list[OfferedMessage]], deadline: float
+    ) -> Iterator[tuple[Sequence[OfferedMessage], str]]:
         from ctxkit.llm import client
 
         done, announce = 0, partial(self._announce, waiting)
@@ -153,7 +155,7 @@ class Meaning:
             self.replies.append(str(reply))
             yield some, reply
 
-    def _announce(self, waiting: Sequence[Sequence[Offer]], sending: Sending) -> None:
+    def _announce(self, waiting: Sequence[Sequence[OfferedMessage]], sending: PendingRequest) -> None:
         """Once, before the first byte leaves: all that will, however many requests it takes."""
         if self._announced:
             return

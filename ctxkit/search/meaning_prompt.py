@@ -54,7 +54,7 @@ SCHEMA: dict[str, Any] = {
 _FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.S)
 
 
-class Offer(NamedTuple):
+class OfferedMessage(NamedTuple):
     """A message that a model may choose. `text`: what it is shown of it."""
 
     handle: str
@@ -115,14 +115,14 @@ def parts(groups: Sequence[Sequence[T]], sizes: Sequence[int], count: int) -> li
     return [part for part in found if part]
 
 
-def request(topic: str, offered: Sequence[Offer]) -> list[dict[str, str]]:
+def request(topic: str, offered: Sequence[OfferedMessage]) -> list[dict[str, str]]:
     """The messages of a request."""
     told = {"topic": topic, "messages": [{"handle": o.handle, "role": o.role, "text": o.text} for o in offered]}
     content = json.dumps(told, ensure_ascii=False)
     return [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": content}]
 
 
-def faulty(reply: str, offered: Sequence[Offer]) -> str | None:
+def faulty(reply: str, offered: Sequence[OfferedMessage]) -> str | None:
     """Why an answer cannot be taken; None where it can."""
     try:
         handles(reply, {one.handle for one in offered})
@@ -150,7 +150,7 @@ def handles(reply: str, known: Collection[str]) -> list[str]:
     return found
 
 
-def union(answers: Iterable[tuple[Sequence[Offer], str]]) -> list[Name]:
+def union(answers: Iterable[tuple[Sequence[OfferedMessage], str]]) -> list[Name]:
     """The messages that the answers name, each to what it was offered. Raises ValueError where one cannot be taken."""
     found: list[Name] = []
     for offered, reply in answers:

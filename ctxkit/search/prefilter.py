@@ -13,10 +13,10 @@ from pathlib import Path
 
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.search.file_cache import key, settled
-from ctxkit.store.folder import START, Entry, may_be_log
+from ctxkit.store.folder import START, FolderEntry, may_be_log
 from ctxkit.store.index import stamp
 from ctxkit.store.opening import FLAGS
-from ctxkit.store.words import NO_LOG, Words, available, looked_at
+from ctxkit.store.words import NO_LOG, WordIndex, available, looked_at
 
 BUDGET = 0.5
 """Seconds that a run spends on words of files that it did not know: the others are learnt the next time."""
@@ -27,7 +27,7 @@ AT_ONCE = 200
 class Lacking:
     """What is known of files for one search. `words`: the index; None: nothing is, and nothing is learnt."""
 
-    def __init__(self, needle: Needle, words: Words | None) -> None:
+    def __init__(self, needle: Needle, words: WordIndex | None) -> None:
         self._stems = needle.stems
         self._words = words if available() else None
         self._lacking: dict[bytes, tuple[str, int]] = {}
@@ -41,7 +41,7 @@ class Lacking:
             self._known |= self._words.known(key(folder))
             self._lacking |= {} if self._stems is None else self._words.lacking(key(folder), self._stems)
 
-    def of(self, entry: Entry) -> bool | None:
+    def of(self, entry: FolderEntry) -> bool | None:
         """True for a log that does not hold it, None for what is no log; False where it may hold it."""
         if self._words is None or entry.found is None or not entry.alone:
             return False

@@ -211,7 +211,7 @@ def _last(opening: Opening) -> Last | None:
 
 
 def _content(opening: Opening, message: Message) -> Content:
-    """The message in full, as `OpenedLog.content`; what cannot be read says nothing."""
+    """The message in full, as `OpenLog.content`; what cannot be read says nothing."""
     found = content_of(opening, message)
     return Content(message.role, []) if is_unreadable(found) else found
 

@@ -32,14 +32,14 @@ from ctxkit.core.ops import (
     Unprotect,
     Window,
 )
-from ctxkit.core.text.message_words import Words, texts
+from ctxkit.core.text.message_words import RecordedText, texts
 from ctxkit.core.text.search_pattern import Needle, Span
 from ctxkit.core.times import day, written
 from ctxkit.core.unreadable import is_unreadable
 from ctxkit.core.visibility import IN, WORDS, Standing, Standings
 from ctxkit.errors import Usage
 from ctxkit.formats.chat import content_of
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.store.scan import Scan
 
 EXCERPTS = 3
@@ -103,7 +103,7 @@ class Search:
     `unreadable`: numbers of messages that could not be searched.
     """
 
-    def __init__(self, log: OpenedLog, needle: Needle, scan: Scan | None = None) -> None:
+    def __init__(self, log: OpenLog, needle: Needle, scan: Scan | None = None) -> None:
         self.log = log
         self.needle = needle
         self.unreadable: list[int] = []
@@ -287,7 +287,7 @@ def _lines(text: str, spans: Iterable[Span]) -> Iterator[tuple[int, int, list[Sp
         yield start, end, held
 
 
-def _excerpt(words: Words, start: int, end: int, spans: list[Span]) -> Excerpt:
+def _excerpt(words: RecordedText, start: int, end: int, spans: list[Span]) -> Excerpt:
     """The line from `start` to `end`, cut to what stands around the first span."""
     first, last = spans[0]
     low, high = max(start, first - CONTEXT), min(end, max(last, first + 1) + CONTEXT)
@@ -297,7 +297,7 @@ def _excerpt(words: Words, start: int, end: int, spans: list[Span]) -> Excerpt:
     return Excerpt(words.part, words.label, number, text, kept, before=low > start, after=high < end)
 
 
-def chosen(log: OpenedLog, hits: Iterable[Hit]) -> Names:
+def chosen(log: OpenLog, hits: Iterable[Hit]) -> Names:
     """The names of hits that can be brought back: messages of the log, and items that are on the board."""
     board = log.state().board
     return Names.of(hit.name for hit in hits if isinstance(hit.name, int) or hit.name in board.items)

@@ -19,10 +19,10 @@ from ctxkit.errors import CtxkitError, ManyConversations, NothingMatched
 from ctxkit.formats import registry
 from ctxkit.logfile.read import read_source
 from ctxkit.logfile.tolerant import one_of_many
-from ctxkit.search.file_cache import Remembered, Tokens, known_as, settled
+from ctxkit.search.file_cache import CachedTokens, Remembered, known_as, settled
 from ctxkit.search.preview import Glance, glance
 from ctxkit.store.config import load
-from ctxkit.store.folder import SIDECAR, Entry, Known, walk
+from ctxkit.store.folder import SIDECAR, FolderEntry, Known, walk
 from ctxkit.store.index import Index
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
@@ -46,7 +46,7 @@ class Session(msgspec.Struct, frozen=True):
     size: int
     sidecar: Path | None = None
     checkpoints: int = 0
-    tokens: Tokens | None = None
+    tokens: CachedTokens | None = None
 
     @property
     def time(self) -> float:
@@ -144,7 +144,7 @@ class _Search:
         if self._remembered is not None:
             self._remembered.leave()
 
-    def _failed(self, entry: Entry) -> None:
+    def _failed(self, entry: FolderEntry) -> None:
         if entry.error is not None:
             self.found.failed.append((entry.path, cannot_open(entry.path, entry.error)))
 
@@ -153,7 +153,7 @@ class _Search:
         if not os.path.lexists(folder.with_name(folder.name.removesuffix(SIDECAR))):
             self.found.orphans.append(folder)
 
-    def _file(self, entry: Entry, found: os.stat_result, *, named: bool) -> None:
+    def _file(self, entry: FolderEntry, found: os.stat_result, *, named: bool) -> None:
         """A file that was `named`, and is no log, is told why; one that was come across is passed over."""
         path = entry.path
         try:
@@ -176,7 +176,7 @@ class _Search:
 
     def _told(
         self, path: Path, found: os.stat_result, beside: Sidecar | None, format: str, ops: os.stat_result | None
-    ) -> tuple[Glance | None, Tokens | None]:
+    ) -> tuple[Glance | None, CachedTokens | None]:
         """What is remembered of a file that is what it was, or what it says."""
         if self._remembered is None:
             return _read(path, beside, format), None

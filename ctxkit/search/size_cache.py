@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 
 from ctxkit.errors import CtxkitError
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.status import Budget
-from ctxkit.search.file_cache import Remembered, Tokens, known_as, settled
+from ctxkit.search.file_cache import CachedTokens, Remembered, known_as, settled
 from ctxkit.store.index import Index
 
 
-def note(log: OpenedLog, budget: Budget) -> None:
+def note(log: OpenLog, budget: Budget) -> None:
     """Note what was counted of a log as it is; of one in a stream, or one of many conversations, nothing is noted."""
     opening, seen = log.opening, log.opening.source.seen
     if opening.path is None or seen is None or opening.conversation is not None:
@@ -32,5 +32,5 @@ def note(log: OpenedLog, budget: Budget) -> None:
         return
     if ops is not None and (ops.st_size != opening.sidecar_size or not settled(ops)):
         return
-    tokens = Tokens(budget.used, budget.counter)
+    tokens = CachedTokens(budget.used, budget.counter)
     Remembered(Index(log.cache_folder)).note(opening.path, known_as(found, ops), tokens)

@@ -19,7 +19,16 @@ from ctxkit.core.context import Lens, listed, window_seconds, windowed
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.names import Name
-from ctxkit.core.snapshot import CHECKPOINT, ID_DIGITS, Head, Kept, Point, Tokens, runs, small
+from ctxkit.core.snapshot import (
+    CHECKPOINT,
+    ID_DIGITS,
+    CheckpointPoint,
+    Snapshot,
+    SnapshotHead,
+    SnapshotTokens,
+    runs,
+    small,
+)
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.times import iso, seconds, written
@@ -27,8 +36,8 @@ from ctxkit.errors import NothingChanges, Usage
 from ctxkit.formats.columns import Columns
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.append import AppendingLog
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.append import AppendableLog
+    from ctxkit.logfile.open import OpenLog
     from ctxkit.store.config import Config
 
 CHUNK = 1 << 20
@@ -42,8 +51,13 @@ def moment(config: Config, clock: Callable[[], float] = time.time) -> float:
 
 
 def reference(
-    log: AppendingLog, tag: str, description: str = "", *, tokens: Tokens | None = None, exchange: str | None = None
-) -> Kept:
+    log: AppendableLog,
+    tag: str,
+    description: str = "",
+    *,
+    tokens: SnapshotTokens | None = None,
+    exchange: str | None = None,
+) -> Snapshot:
     """The context as it is, as a checkpoint that `tag` triggered, in an `exchange`.
 
     Raises NothingChanges for an empty context, Usage for a description that is no line, or too long.
@@ -56,7 +70,7 @@ def reference(
         raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
     at, done, told, more = log.here(), ops_digest(log.ledger.entries), runs(names), further_rows(log.messages)
     opening, further = rows_digests(log, first_rows(log.messages), more)
-    head = Head(
+    head = SnapshotHead(
         kind=CHECKPOINT, session_id="", timestamp=iso(int(moment(log.config, log.clock))), description=description,
         message_count=len(names), window_start=_time(state, names[0]), window_end=_time(state, names[-1]),
         window=window_seconds(state, lens, None) or None, tags=[tag],
@@ -70,7 +84,7 @@ def reference(
         "description": description, "tag": tag,
     }  # fmt: skip
     head = msgspec.structs.replace(head, session_id=digest(key, ID_DIGITS))
-    point = Point(
+    point = CheckpointPoint(
         ops=len(log.ledger.entries), ops_digest=done, more=len(more), more_digest=more_digest, numbers=told,
         exchange=exchange,
     )  # fmt: skip
@@ -81,10 +95,10 @@ def reference(
         body = small(head, point)
     except ValueError as error:
         raise Usage("the label is too long for a checkpoint: nothing was kept", "ctxkit snapshot takes more") from error
-    return Kept(head, body)
+    return Snapshot(head, body)
 
 
-def rows_digests(log: OpenedLog, *parts: Iterable[Span]) -> list[str]:
+def rows_digests(log: OpenLog, *parts: Iterable[Span]) -> list[str]:
     """A digest of each part of a log's rows, in one pass: of the rows, a line end behind each run of them. Those that
     open messages have the digest that `keeping.prefixes` gives.
     """
@@ -149,7 +163,7 @@ def of_names(told: str) -> str:
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def lens_of(log: OpenedLog, now: float | None) -> Lens:
+def lens_of(log: OpenLog, now: float | None) -> Lens:
     """As the config has it now, all agents and threads."""
     return msgspec.structs.replace(log.lens(), agent=None, thread=None, now=now)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ctxkit.core.ops import Op
-from ctxkit.core.snapshot import HAND, Kept, Tokens
+from ctxkit.core.snapshot import HAND, Snapshot, SnapshotTokens
 from ctxkit.errors import CannotCreate, CtxkitError, Locked, NoPermission, NothingChanges, Usage, WriteFailed
 from ctxkit.snapshots.checkpoint import moment, reference
 from ctxkit.snapshots.retention import expired
@@ -24,8 +24,8 @@ from ctxkit.store.lock import DEADLINE
 from ctxkit.store.snapshots import Snapshots, pieces
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.append import AppendingLog
-    from ctxkit.logfile.open import OpenedLog
+    from ctxkit.logfile.append import AppendableLog
+    from ctxkit.logfile.open import OpenLog
 
 PAUSES = (0.1, 0.3)
 """Seconds between the tries to write one."""
@@ -34,10 +34,10 @@ PATIENCE = 0.4
 Done = TypeVar("Done")
 
 
-class Pinned(msgspec.Struct, frozen=True):
+class Checkpoint(msgspec.Struct, frozen=True):
     """A checkpoint that was made. `path`: its file; `new`: it was not there before."""
 
-    kept: Kept
+    kept: Snapshot
     path: Path
     new: bool
 
@@ -52,25 +52,25 @@ class Pinned(msgspec.Struct, frozen=True):
         return self.kept.head.session_id
 
 
-def shelf(log: OpenedLog, patience: float = DEADLINE) -> Snapshots:
+def shelf(log: OpenLog, patience: float = DEADLINE) -> Snapshots:
     """The snapshots beside a log. Raises Usage for a stream without --sidecar."""
     if log.opening.sidecar is None:
         raise Usage("a stream has no snapshots beside it", "name the log's file, or --sidecar DIR")
     return Snapshots(log.opening.sidecar, patience)
 
 
-def store(log: OpenedLog, kept: Kept, patience: float = DEADLINE) -> Pinned:
+def store(log: OpenLog, kept: Snapshot, patience: float = DEADLINE) -> Checkpoint:
     """Write a checkpoint beside its log, unless it is there, or one of its exchange. Raises CannotCreate, NoPermission,
     Locked, Usage.
     """
     path, new = shelf(log, patience).add(pieces(kept.body, kept), kept.head, kept.body.get("exchange"))
-    return Pinned(kept, path, new)
+    return Checkpoint(kept, path, new)
 
 
-def before_op(log: AppendingLog, op: Op) -> list[str]:
+def before_op(log: AppendableLog, op: Op) -> list[str]:
     """A checkpoint of the context that `op` is about to replace; what went wrong, in words. It never stops the op."""
     counted = log.figures if log.lens_agent is None and log.lens_thread is None else None
-    tokens = None if counted is None else Tokens(counted.before, counted.counter)
+    tokens = None if counted is None else SnapshotTokens(counted.before, counted.counter)
     try:
         kept = reference(log, op.name, f"before {op.name}", tokens=tokens)
         tried(partial(store, log, kept, PATIENCE))
@@ -81,7 +81,7 @@ def before_op(log: AppendingLog, op: Op) -> list[str]:
     return []
 
 
-def by_hand(log: AppendingLog, label: str) -> Pinned:
+def by_hand(log: AppendableLog, label: str) -> Checkpoint:
     """A checkpoint that a person asks for; retention leaves it alone."""
     shelf(log)
     return store(log, reference(log, HAND, label))
@@ -97,7 +97,7 @@ def tried(action: Callable[[], Done]) -> Done:
     return action()
 
 
-def prune(log: OpenedLog) -> list[str]:
+def prune(log: OpenLog) -> list[str]:
     """Remove the checkpoints that have outlived their time, as the config says; tells of it in a line. Raises as
     `Snapshots.remove`.
     """

@@ -9,14 +9,14 @@ import msgspec
 
 from ctxkit.core.context import Lens, listed
 from ctxkit.core.replay import fold
-from ctxkit.core.snapshot import Head, Kept, Point, runs
+from ctxkit.core.snapshot import CheckpointPoint, Snapshot, SnapshotHead, runs
 from ctxkit.errors import BadSnapshot
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.snapshots.checkpoint import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
 from ctxkit.snapshots.snapshot import Said, laid_out
 
 
-def rebuilt(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:
+def rebuilt(log: OpenLog, kept: Snapshot, *, summary: bool = False) -> Snapshot:
     """The context that a checkpoint refers to, proved by its digests; `summary`: with words that sum it up.
 
     Raises BadSnapshot where the log is not what it was.
@@ -45,17 +45,17 @@ def rebuilt(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:
     said = Said(state)
     records, held = laid_out(past, names, said.add if summary else None)
     words = said.summary(len(names)) if summary else ""
-    return Kept(msgspec.structs.replace(head, summary=words), kept.body, records, held)
+    return Snapshot(msgspec.structs.replace(head, summary=words), kept.body, records, held)
 
 
-def _point(kept: Kept) -> Point:
+def _point(kept: Snapshot) -> CheckpointPoint:
     """What a checkpoint's file says beside its head. Raises BadSnapshot."""
     try:
-        return msgspec.convert(kept.body, Point)
+        return msgspec.convert(kept.body, CheckpointPoint)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise BadSnapshot(f"checkpoint {kept.head.short} cannot be read: {error}: nothing was changed") from error
 
 
-def _changed(log: OpenedLog, head: Head) -> BadSnapshot:
+def _changed(log: OpenLog, head: SnapshotHead) -> BadSnapshot:
     text = f"checkpoint {head.short} does not fit {log.opening.name}, which was changed since, or is another log"
     return BadSnapshot(f"{text}: nothing was changed", "ctxkit snapshots LOG lists what there is")

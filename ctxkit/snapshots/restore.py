@@ -14,27 +14,27 @@ from ctxkit.core.context import Entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.ops import Op
-from ctxkit.core.sets.sequences import Made
-from ctxkit.core.snapshot import CHECKPOINT, Kept
+from ctxkit.core.sets.sequences import LazySequence
+from ctxkit.core.snapshot import CHECKPOINT, Snapshot
 from ctxkit.core.steps import Steps
 from ctxkit.core.text.json_text import canonical, dumps
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.formats.chat import content_of
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import NATIVE
 from ctxkit.snapshots.checkpoints import shelf
 from ctxkit.snapshots.rebuild import rebuilt
-from ctxkit.snapshots.restore_rules import Wish
+from ctxkit.snapshots.restore_rules import RestoreRequest
 from ctxkit.snapshots.restore_rules import restore as decided
 from ctxkit.snapshots.snapshot import find, model, prefix, records
 from ctxkit.store.snapshots import read
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 
-def loaded(log: OpenedLog, word: str, *, summary: bool = False) -> Kept:
+def loaded(log: OpenLog, word: str, *, summary: bool = False) -> Snapshot:
     """The snapshot that `word` names: of those beside the log (`keeping.find`), else the file of that path, proved.
     `summary`: with its summary, which a checkpoint is given then.
 
@@ -43,14 +43,14 @@ def loaded(log: OpenedLog, word: str, *, summary: bool = False) -> Kept:
     return there(log, _named(log, word), summary=summary)
 
 
-def there(log: OpenedLog, kept: Kept, *, summary: bool = False) -> Kept:
+def there(log: OpenLog, kept: Snapshot, *, summary: bool = False) -> Snapshot:
     """What was kept with its messages: those of a checkpoint are in the log that it is of. Raises BadSnapshot."""
     if kept.head.kind != CHECKPOINT or kept.messages:
         return kept
     return rebuilt(log, kept, summary=summary)
 
 
-def _named(log: OpenedLog, word: str) -> Kept:
+def _named(log: OpenLog, word: str) -> Snapshot:
     path = Path(word)
     if log.opening.sidecar is not None:
         try:
@@ -65,24 +65,24 @@ def _named(log: OpenedLog, word: str) -> Kept:
         raise NoSuchLog(f"{said}: nothing was changed", "ctxkit snapshot - <LOG >FILE writes one") from error
 
 
-def is_own(log: OpenedLog, kept: Kept) -> bool:
+def is_own(log: OpenLog, kept: Snapshot) -> bool:
     """Whether a snapshot was taken of this log, which may have grown since."""
     count = kept.head.at.messages
     return 0 < count <= len(log.messages) and prefix(log, count) == kept.head.prefix
 
 
-def as_log(kept: Kept) -> CommittingLog:
+def as_log(kept: Snapshot) -> WritableLog:
     """A snapshot as a log of its own, on which no window is: its messages, a line each."""
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
     lines = b"".join(dumps(record).encode("ascii") + b"\n" for record in kept.messages)
-    found = CommittingLog.open(Source(f"snapshot {kept.head.short}", lines), format=NATIVE, env={})
+    found = WritableLog.open(Source(f"snapshot {kept.head.short}", lines), format=NATIVE, env={})
     found.config = found.config.given({"window.default": "off"})
     found.config.agents.clear()
     return found
 
 
-def strange(log: OpenedLog, kept: Kept) -> Iterator[str]:
+def strange(log: OpenLog, kept: Snapshot) -> Iterator[str]:
     """What speaks against bringing it back here, in words: it is of another log, or for another model."""
     head = kept.head
     if not is_own(log, kept):
@@ -92,21 +92,21 @@ def strange(log: OpenedLog, kept: Kept) -> Iterator[str]:
         yield f"{head.kind} {head.short} was taken for {head.model}, and this log is for {here}"
 
 
-def restore(log: CommittingLog, snapshot: str | Kept, *, replace: bool = False, summary: bool = False) -> Op | None:
+def restore(log: WritableLog, snapshot: str | Snapshot, *, replace: bool = False, summary: bool = False) -> Op | None:
     """As `Log.restore`."""
-    kept = snapshot if isinstance(snapshot, Kept) else loaded(log, snapshot, summary=summary)
+    kept = snapshot if isinstance(snapshot, Snapshot) else loaded(log, snapshot, summary=summary)
     kept = there(log, kept, summary=summary)
     return log.commit("restore", lambda: plan(log, kept, replace=replace, summary=summary))
 
 
-def plan(log: CommittingLog, kept: Kept, *, replace: bool = False, summary: bool = False) -> Decision:
+def plan(log: WritableLog, kept: Snapshot, *, replace: bool = False, summary: bool = False) -> Decision:
     """What `restore` appends. Raises Usage where a snapshot holds no messages to bring back."""
     if not kept.messages and not summary:
         raise Usage(
             f"snapshot {kept.head.short} holds no messages: nothing was changed", "--summary brings its summary"
         )
     own = is_own(log, kept)
-    wish = Wish(
+    wish = RestoreRequest(
         kept, own, () if replace or summary else steps_of(kept), _as_it_is(log, kept) if own else b"",
         log.listed(), replace, summary
     )  # fmt: skip
@@ -118,7 +118,7 @@ def plan(log: CommittingLog, kept: Kept, *, replace: bool = False, summary: bool
     return found
 
 
-def steps_of(kept: Kept) -> Sequence[int]:
+def steps_of(kept: Snapshot) -> Sequence[int]:
     """For each message the place of the one that opens its step."""
 
     def light() -> Iterator[Message]:
@@ -129,10 +129,10 @@ def steps_of(kept: Kept) -> Sequence[int]:
             yield Message(n, 0, 0, record["role"], calls=calls, results=results)
 
     steps = Steps(light())
-    return Made(len(kept.messages), lambda place: steps.leader(place + 1) - 1)
+    return LazySequence(len(kept.messages), lambda place: steps.leader(place + 1) - 1)
 
 
-def _hidden(log: CommittingLog, op: Op) -> int:
+def _hidden(log: WritableLog, op: Op) -> int:
     """How many messages are seen now, and not when `op` is there: `window.messages` shows the newest of all."""
     if log.lens().newest is None:
         return 0
@@ -140,7 +140,7 @@ def _hidden(log: CommittingLog, op: Op) -> int:
     return sum(name not in then for name in log.names())
 
 
-def _as_it_is(log: OpenedLog, kept: Kept) -> bytes:
+def _as_it_is(log: OpenLog, kept: Snapshot) -> bytes:
     """For each message whether it stands in the log, by its number, just as the snapshot has it."""
     found = bytearray(len(kept.messages))
     for place, (held, record) in enumerate(zip(kept.held, kept.messages, strict=True)):

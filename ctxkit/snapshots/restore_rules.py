@@ -13,19 +13,19 @@ import msgspec
 from ctxkit.core.decision import Decision
 from ctxkit.core.names import ItemName, Name, Names
 from ctxkit.core.ops import At, Edit, Item, Restore
-from ctxkit.core.snapshot import Kept
+from ctxkit.core.snapshot import Snapshot
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import canonical
 from ctxkit.core.times import iso, seconds
 
 
-class Wish(msgspec.Struct, frozen=True):
+class RestoreRequest(msgspec.Struct, frozen=True):
     """What is asked for, and what is known of it. `own`: the snapshot is of this log; `steps`: for each message the
     step that it is part of, where not all come back; `as_it_is`: for each whether its number still says the same;
     `visible`: what is seen now.
     """
 
-    kept: Kept
+    kept: Snapshot
     own: bool
     steps: Sequence[int]
     as_it_is: bytes
@@ -34,7 +34,7 @@ class Wish(msgspec.Struct, frozen=True):
     summary: bool = False
 
 
-def restore(state: State, at: At, wish: Wish) -> Decision:
+def restore(state: State, at: At, wish: RestoreRequest) -> Decision:
     """The op that brings it back. None where all of it is visible already; with `replace` always one."""
     head = wish.kept.head
     called = f"{head.kind} {head.short}" + (f" ({head.description})" if head.description else "")
@@ -63,7 +63,7 @@ def restore(state: State, at: At, wish: Wish) -> Decision:
     return Decision(op, f"Restored {count} of {called}.", notes)
 
 
-def told(kept: Kept) -> Item:
+def told(kept: Snapshot) -> Item:
     """The summary alone, as a user message that says where it is from."""
     head = kept.head
     name = f' "{head.description}"' if head.description else ""
@@ -76,7 +76,7 @@ def told(kept: Kept) -> Item:
     return Item(message=message, origin={"snapshot": head.session_id})
 
 
-def _missing(state: State, wish: Wish) -> list[int]:
+def _missing(state: State, wish: RestoreRequest) -> list[int]:
     """The places of what is not visible now, steps whole."""
     numbers = {name for name in wish.visible if isinstance(name, int)}
     items = list(_brought(state, wish.visible))
@@ -96,7 +96,7 @@ def _missing(state: State, wish: Wish) -> list[int]:
     return [place for place in range(len(wish.kept.held)) if wish.steps[place] in steps]
 
 
-def _item(wish: Wish, place: int) -> Item:
+def _item(wish: RestoreRequest, place: int) -> Item:
     """One message as the op has it."""
     held, record = wish.kept.held[place], wish.kept.messages[place]
     if wish.own and wish.as_it_is[place]:
@@ -126,7 +126,7 @@ def _name(text: int | str | None) -> Name | None:
     return Names.parse(str(text)).single
 
 
-def _skipped(wish: Wish, places: Sequence[int]) -> Names:
+def _skipped(wish: RestoreRequest, places: Sequence[int]) -> Names:
     """The names in this log of what was left."""
     if not wish.own:
         return Names()
@@ -134,7 +134,7 @@ def _skipped(wish: Wish, places: Sequence[int]) -> Names:
     return Names.of(name for name in names if name is not None)
 
 
-def _notes(state: State, wish: Wish, items: Sequence[Item]) -> Iterator[str]:
+def _notes(state: State, wish: RestoreRequest, items: Sequence[Item]) -> Iterator[str]:
     copies = sum(item.n is None for item in items)
     if copies and wish.own:
         yield f"as copies, as they were shortened, told or written otherwise: {copies}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctxkit.core.snapshot import CHECKPOINT, HAND, Head
+from ctxkit.core.snapshot import CHECKPOINT, HAND, SnapshotHead
 from ctxkit.core.times import seconds
 
 DAY = 86400
 
 
-def expired(heads: Sequence[Head], now: float, keep: int, days: int) -> list[tuple[int, str]]:
+def expired(heads: Sequence[SnapshotHead], now: float, keep: int, days: int) -> list[tuple[int, str]]:
     """The places in `heads`, the newest first, of what is to go, each with the reason.
 
     `keep`: the newest so many checkpoints stay, `days`: none that is older; `now`: seconds since 1970.

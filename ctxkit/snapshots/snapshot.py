@@ -16,27 +16,36 @@ from typing import Any
 import msgspec
 
 from ctxkit.content.gist import FAILED, gist, shortened
-from ctxkit.content.text_segments import Kind, Piece, Reader, all_pieces
+from ctxkit.content.text_segments import SegmentKind, SegmentReader, TextSegment, all_pieces
 from ctxkit.core.context import Entry, entry, listed, shown_names, window_seconds
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
-from ctxkit.core.snapshot import SHORT, Head, Held, Kept, Tokens, digests, identity, sealed
+from ctxkit.core.snapshot import (
+    SHORT,
+    Snapshot,
+    SnapshotHead,
+    SnapshotMessage,
+    SnapshotTokens,
+    digests,
+    identity,
+    sealed,
+)
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.snapshots.checkpoints import shelf as shelf
 from ctxkit.snapshots.retention import expired
 from ctxkit.store.opening import require_file
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.snapshots import Found, Snapshots, pieces
+from ctxkit.store.snapshots import SnapshotFile, Snapshots, pieces
 from ctxkit.store.spool import Spooled
 
 LATEST = "latest"
 """What stands for the newest."""
 SHORTEST = 4
 """Digits that may stand for an id, as in git."""
-Teller = Callable[[Sequence[Name], Sequence[Piece]], str]
+Teller = Callable[[Sequence[Name], Sequence[TextSegment]], str]
 """Who is asked for a summary of messages that say these pieces; "" where that fails."""
 READ = 4_000_000
 """Characters of the newest messages that a summary is made of."""
@@ -45,7 +54,7 @@ READ = 4_000_000
 class Taken(msgspec.Struct, frozen=True):
     """A snapshot that was taken. `path`: its file, None where none was written; `new`: it was not there before."""
 
-    kept: Kept
+    kept: Snapshot
     path: Path | None = None
     new: bool = True
 
@@ -61,9 +70,9 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 def keep(
-    log: OpenedLog, description: str = "", *, tags: Iterable[str] = (), all: bool = False,
+    log: OpenLog, description: str = "", *, tags: Iterable[str] = (), all: bool = False,
     summary: str | Teller | None = None,
-) -> Kept:  # fmt: skip
+) -> Snapshot:  # fmt: skip
     """The visible context of all threads as a snapshot; `all`: without the window. Raises NothingChanges for an empty
     context, Usage for a description that is no line.
 
@@ -89,7 +98,7 @@ def keep(
         summary = (
             FAILED if known else summary(names, all_pieces((name, log.full(entry(state, name))) for name in names))
         )
-    head = Head(
+    head = SnapshotHead(
         session_id=name, timestamp=iso(int(log.clock())), description=description,
         summary=said.summary(len(names)) if summary is None else shortened(summary) or FAILED,
         message_count=len(messages), window_start=times[0], window_end=times[1],
@@ -97,12 +106,12 @@ def keep(
         log=None if log.opening.path is None else log.opening.path.name, at=at(log, state),
         prefix=prefix(log, state.count), digest=digest,
     )  # fmt: skip
-    return Kept(head, sealed(head), messages, held)
+    return Snapshot(head, sealed(head), messages, held)
 
 
 def laid_out(
-    log: OpenedLog, names: Iterable[Name], look: Callable[[Name, Content], None] | None = None
-) -> tuple[Sequence[dict[str, Any]], Sequence[Held]]:
+    log: OpenLog, names: Iterable[Name], look: Callable[[Name, Content], None] | None = None
+) -> tuple[Sequence[dict[str, Any]], Sequence[SnapshotMessage]]:
     """Messages of a context as chat records, and what each of them is. `look` is shown each.
 
     Raises WriteFailed where there is no room for them in a temporary file.
@@ -118,10 +127,10 @@ def laid_out(
             yield content, shown
 
     held = (msgspec.to_builtins(_held(state, entry(state, name))) for name in names)
-    return Spooled(records(contents()), dict), Spooled(held, lambda one: msgspec.convert(one, Held))
+    return Spooled(records(contents()), dict), Spooled(held, lambda one: msgspec.convert(one, SnapshotMessage))
 
 
-def take(log: OpenedLog, kept: Kept) -> Taken:
+def take(log: OpenLog, kept: Snapshot) -> Taken:
     """Store a snapshot beside its log, unless it is there already. Raises Usage for a stream, CannotCreate, Locked,
     NoPermission.
     """
@@ -151,7 +160,7 @@ def beside(log: str, sidecar: str | None = None, conversation: int | None = None
     return Snapshots(found), notices
 
 
-def find(some: Snapshots, word: str) -> Found:
+def find(some: Snapshots, word: str) -> SnapshotFile:
     """The file that `word` names: an id, `latest`, a description, or the beginning of an id, SHORTEST at least.
 
     Raises NoSuchSnapshot, which names the nearest.
@@ -182,7 +191,7 @@ def find(some: Snapshots, word: str) -> Found:
     )
 
 
-def prune(there: Iterable[Found], now: float, keep: int, days: int) -> list[tuple[Found, str]]:
+def prune(there: Iterable[SnapshotFile], now: float, keep: int, days: int) -> list[tuple[SnapshotFile, str]]:
     """The checkpoints of these, the newest first, that have outlived their time, each with the reason; nothing is
     removed yet.
     """
@@ -201,12 +210,12 @@ def records(contents: Iterable[tuple[Content, Entry]]) -> Iterator[dict[str, Any
         yield record
 
 
-def model(log: OpenedLog) -> str:
+def model(log: OpenLog) -> str:
     """The model that a log's context is for: the one it names, else the config's."""
     return log.model or str(log.config["model"])
 
 
-def at(log: OpenedLog, state: State) -> Any:
+def at(log: OpenLog, state: State) -> Any:
     """How far the log reached in `state`."""
     from ctxkit.core.ops import At
 
@@ -214,12 +223,12 @@ def at(log: OpenedLog, state: State) -> Any:
     return At(messages=state.count, last=log.identity(state.count) if state.count else "", rows=rows)
 
 
-def prefix(log: OpenedLog, count: int) -> str:
+def prefix(log: OpenLog, count: int) -> str:
     """Digest of the rows that open the first `count` messages: a log that only grew has the same."""
     return prefixes(log, [count])[count]
 
 
-def prefixes(log: OpenedLog, counts: Iterable[int]) -> dict[int, str]:
+def prefixes(log: OpenLog, counts: Iterable[int]) -> dict[int, str]:
     """The same for several `counts`, which rise, in one pass over the log."""
     running, source = hashlib.sha256(), log.opening.laid_out
     rows = iter(log.messages)
@@ -251,12 +260,14 @@ def _take(running: Any, source: Any, start: int, end: int, *, closed: bool = Fal
             running.update(b"\n")
 
 
-def _held(state: State, one: Entry) -> Held:
+def _held(state: State, one: Entry) -> SnapshotMessage:
     moment = state.original(one.name)
     stamp = None if moment is None else iso(moment)
     if isinstance(one.name, int) and one.stub is None:
-        return Held(n=one.name, ts=stamp, protected=one.protected)
-    return Held(origin=one.name if isinstance(one.name, int) else str(one.name), ts=stamp, protected=one.protected)
+        return SnapshotMessage(n=one.name, ts=stamp, protected=one.protected)
+    return SnapshotMessage(
+        origin=one.name if isinstance(one.name, int) else str(one.name), ts=stamp, protected=one.protected
+    )
 
 
 def _ends(times: Iterable[str]) -> tuple[str | None, str | None]:
@@ -271,25 +282,25 @@ def _agents(messages: Iterable[dict[str, Any]]) -> list[str]:
     return sorted({agent for record in messages if isinstance(agent := record.get("agent"), str)})
 
 
-def _tokens(log: OpenedLog, names: Sequence[Name]) -> Tokens:
+def _tokens(log: OpenLog, names: Sequence[Name]) -> SnapshotTokens:
     from ctxkit.measure.count import Counting  # brings sqlite3: only where tokens are counted
     from ctxkit.measure.size import Measuring
 
     measured = Measuring(Counting(log)).of(names)
-    return Tokens(measured.tokens, measured.counter)
+    return SnapshotTokens(measured.tokens, measured.counter)
 
 
 class Said:
     """What messages of a context say, gone through in order: of it the newest, for a few sentences."""
 
     def __init__(self, state: State) -> None:
-        self._reader, self._pieces, self._size = Reader(), deque[Piece](), 0
+        self._reader, self._pieces, self._size = SegmentReader(), deque[TextSegment](), 0
         self._told = state.board.telling.keys()  # what tells others is nobody's words
 
     def add(self, name: Name, content: Content) -> None:
         """The next message."""
         for piece in self._reader.pieces(name, content):
-            self._pieces.append(piece._replace(kind=Kind.SUMMARY) if name in self._told else piece)
+            self._pieces.append(piece._replace(kind=SegmentKind.SUMMARY) if name in self._told else piece)
             self._size += len(piece.text)
         while self._size > READ and len(self._pieces) > 1:
             self._size -= len(self._pieces.popleft().text)
@@ -299,7 +310,7 @@ class Said:
         return gist(self._pieces, count)
 
 
-def _nearest(word: str, heads: Sequence[Head]) -> str:
+def _nearest(word: str, heads: Sequence[SnapshotHead]) -> str:
     """What may have been meant, in words."""
     from difflib import get_close_matches
 

@@ -53,7 +53,7 @@ WORDS, NAME = 60, 40
 """Characters of what is told of an event, and of a command or a file in it."""
 
 
-class Event(NamedTuple):
+class TriggerEvent(NamedTuple):
     """What triggers a checkpoint: its `tag`, and what it was, in words."""
 
     tag: str
@@ -116,18 +116,18 @@ SPOKEN = frozenset(tag for tag, (on, _) in TRIGGERS.items() if not on)
 """Tags that need what the model says."""
 
 
-def newest_event(contents: Sequence[Content], tags: Collection[str] = USUAL, first: int = 0) -> Event | None:
+def newest_event(contents: Sequence[Content], tags: Collection[str] = USUAL, first: int = 0) -> TriggerEvent | None:
     """The newest event in the messages of an exchange that triggers a checkpoint with one of `tags`.
 
     The messages before place `first` are those of an earlier one: what failed there may succeed in this.
     """
     happened = list(_happened(contents))
     start = sum(1 for _ in _happened(contents[:first]))
-    found: tuple[int, Event] | None = None
+    found: tuple[int, TriggerEvent] | None = None
     for tag in TRIGGERS:
         for place, said in TRIGGERS[tag][1](happened) if tag in tags else ():
             if place >= (start if found is None else found[0]):
-                found = place, Event(tag, _clipped(said, WORDS))
+                found = place, TriggerEvent(tag, _clipped(said, WORDS))
     return None if found is None else found[1]
 
 

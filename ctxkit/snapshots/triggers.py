@@ -14,11 +14,11 @@ from ctxkit.core.messages import Content
 from ctxkit.core.names import Name
 from ctxkit.core.select import opens
 from ctxkit.core.state import State
-from ctxkit.logfile.append import AppendingLog
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.append import AppendableLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.snapshots.checkpoint import reference
-from ctxkit.snapshots.checkpoints import PATIENCE, Pinned, shelf, store, tried
-from ctxkit.snapshots.trigger_rules import SPOKEN, USUAL, Event, matters, newest_event
+from ctxkit.snapshots.checkpoints import PATIENCE, Checkpoint, shelf, store, tried
+from ctxkit.snapshots.trigger_rules import SPOKEN, USUAL, TriggerEvent, matters, newest_event
 
 LOOKED_BACK = 2
 """Exchanges of which one may be worth a checkpoint."""
@@ -26,7 +26,7 @@ READ, MOST = 8 << 20, 50_000
 """Bytes, and messages, of an exchange that are looked at, the newest ones: a hook waits for it."""
 
 
-def by_itself(log: AppendingLog, label: str, also: Collection[str] = ()) -> Pinned | None:
+def by_itself(log: AppendableLog, label: str, also: Collection[str] = ()) -> Checkpoint | None:
     """A checkpoint of the newest exchange, or of the one that it follows, where that is worth one (`trigger_rules`):
     None where it is not, or has one already. `also`: tags that count besides the usual ones.
     """
@@ -44,7 +44,7 @@ def by_itself(log: AppendingLog, label: str, also: Collection[str] = ()) -> Pinn
     return None
 
 
-def _event(log: OpenedLog, before: list[Name], names: list[Name], tags: Collection[str]) -> Event | None:
+def _event(log: OpenLog, before: list[Name], names: list[Name], tags: Collection[str]) -> TriggerEvent | None:
     """What happened in an exchange; what failed in the one `before` may have succeeded in it."""
     new, found = frozenset(names), list(_that_matters(log, [*before, *names][-MOST:], tags))
     contents = [content for _, content in found]
@@ -66,7 +66,7 @@ def _newest_exchanges(state: State) -> Iterator[tuple[str, list[Name]]]:
         yield "0", found[::-1]
 
 
-def _that_matters(log: OpenedLog, names: Iterable[Name], tags: Collection[str]) -> Iterator[tuple[Name, Content]]:
+def _that_matters(log: OpenLog, names: Iterable[Name], tags: Collection[str]) -> Iterator[tuple[Name, Content]]:
     """The contents that may trigger one: what reads is most of a log, and is not read again. Of a very long exchange
     the newest READ bytes.
     """

@@ -17,7 +17,7 @@ START = 1 << 16
 """Bytes of a file in which a line begins that is a JSON object or array, if it is a log."""
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """Something below a folder. `found` is None where it cannot be looked at; `error` says why.
 
     `sidecar`: a folder of ctxkit's, which holds no logs; else a regular file. `alone`: it is no link, and there is no
@@ -40,7 +40,7 @@ def is_sidecar(name: str) -> bool:
     return name.endswith(SIDECAR) and name != SIDECAR
 
 
-def walk(folder: Path, known: Known | None = None) -> Iterator[Entry]:
+def walk(folder: Path, known: Known | None = None) -> Iterator[FolderEntry]:
     """Everything below `folder` that counts, by name, each once, however many links lead to it. Raises OSError for it.
 
     `known`: what is left out, to which all of it is added, so that several folders may overlap. `folder` may be a file.
@@ -57,16 +57,16 @@ def walk(folder: Path, known: Known | None = None) -> Iterator[Entry]:
                 continue
             seen.add(key)
             if stat.S_ISREG(found.st_mode):
-                yield Entry(Path(path), found, alone=alone)
+                yield FolderEntry(Path(path), found, alone=alone)
             elif stat.S_ISDIR(found.st_mode):
                 if is_sidecar(os.path.basename(path)) and not first:
-                    yield Entry(Path(path), found, sidecar=True)
+                    yield FolderEntry(Path(path), found, sidecar=True)
                 else:
                     waiting.extend(_listed(path))
         except OSError as error:
             if first:
                 raise
-            yield Entry(Path(path), None, error=error)
+            yield FolderEntry(Path(path), None, error=error)
         first = False
 
 

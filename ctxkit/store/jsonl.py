@@ -22,7 +22,7 @@ from ctxkit.formats.base import Block, Row
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
-    from ctxkit.store.recover import Recovery
+    from ctxkit.store.recover import PieceRecovery
 
 CHUNK = 256 << 10
 """A piece: with its rows it fits into a processor's own memory, and what one needed the next can use again."""
@@ -112,11 +112,11 @@ class BlockReader:
             size = CHUNK if recovered.consumed == len(piece) else JOINED + CHUNK
 
     @cached_property
-    def _recovery(self) -> Recovery:
+    def _recovery(self) -> PieceRecovery:
         """What goes through the pieces that are refused; most logs have none."""
-        from ctxkit.store.recover import Recovery
+        from ctxkit.store.recover import PieceRecovery
 
-        return Recovery(self._row_type, self._damage)
+        return PieceRecovery(self._row_type, self._damage)
 
     def _whole(self, piece: bytes, end: int) -> Block | None:
         """The rows of the lines of `piece` up to `end`, or None where it is not certain that each is one object.

@@ -14,7 +14,7 @@ _CONTROL = re.compile("[\x00-\x1f]")
 _NULS = re.compile("\x00{2,}")
 
 
-class Found(NamedTuple):
+class LenientValue(NamedTuple):
     """The JSON value at a place of a text. `end`: where it ends, in characters."""
 
     value: Any
@@ -40,7 +40,7 @@ class Lenient:
         )
         self._strict = json.JSONDecoder(parse_int=self._int)
 
-    def decode(self, text: str, start: int) -> Found | Broken:
+    def decode(self, text: str, start: int) -> LenientValue | Broken:
         """The value that begins at character `start`."""
         self._notes.clear()
         try:
@@ -56,7 +56,7 @@ class Lenient:
             self._notes.add("control-char")
         if not _encodable(part):
             self._notes.add("bad-utf8")
-        return Found(value, end, tuple(sorted(self._notes)))
+        return LenientValue(value, end, tuple(sorted(self._notes)))
 
     def _refused(self, part: str) -> bool:
         """Whether a control character stands inside a string: between tokens, tab and CR are allowed."""

@@ -15,7 +15,7 @@ import msgspec
 from ctxkit.core.messages import Damage
 from ctxkit.core.text.json_structs import shaped
 from ctxkit.formats.base import Block, Row
-from ctxkit.store.lenient import Broken, Found, Lenient
+from ctxkit.store.lenient import Broken, Lenient, LenientValue
 
 JOIN_LINES = 64
 JOIN_BYTES = 8 << 20
@@ -54,7 +54,7 @@ class _Undecided(Exception):
     """A record may go on in the lines after this piece."""
 
 
-class Recovery:
+class PieceRecovery:
     """Goes through the damaged pieces of one log."""
 
     def __init__(self, row_type: type[Row], damage: list[Damage]) -> None:
@@ -132,7 +132,7 @@ class Recovery:
             if at == len(text):
                 break
             found = self._decode(text, at)
-            if isinstance(found, Found) and isinstance(found.value, dict):
+            if isinstance(found, LenientValue) and isinstance(found.value, dict):
                 after = _skip(text, found.end)
                 # after damage, an object counts only where nothing but records follows: else it is a part of something
                 if junk < 0 or after == len(text) or text[after] == "{":
@@ -147,7 +147,7 @@ class Recovery:
                 else:
                     at = _next_record(text, found.end)
                 continue
-            if isinstance(found, Found):
+            if isinstance(found, LenientValue):
                 if junk < 0 and not records and _skip(text, found.end) == len(text):
                     self.report(start + at, line, "not-an-object", "JSON, but not an object: no record")
                     return lines, end, True
@@ -186,7 +186,7 @@ class Recovery:
             found = self._decode(text, candidate) if candidate < len(text) else Broken(candidate)
             if candidate == len(text):
                 break
-            if isinstance(found, Found) and isinstance(found.value, dict) and self._known(found.value):
+            if isinstance(found, LenientValue) and isinstance(found.value, dict) and self._known(found.value):
                 return candidate
         return len(text)
 
@@ -206,7 +206,7 @@ class Recovery:
             if b'"' not in data[begin:stop]:
                 continue
             found = self._decode(data[at:stop].decode("latin-1"), 0)
-            if isinstance(found, Found):
+            if isinstance(found, LenientValue):
                 return count, stop
             if not found.open:
                 return None

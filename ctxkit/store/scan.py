@@ -28,7 +28,7 @@ Find = Callable[[bytearray, bytes, int, int], int]
 """Where the literal first stands in the bytes from one place to another; -1 for nowhere."""
 
 
-class Trace(Protocol):
+class TracePattern(Protocol):
     """What is looked for (`core/text/search_pattern.py`)."""
 
     @property
@@ -43,7 +43,7 @@ class Trace(Protocol):
 class Scan:
     """Stretches of bytes, from a trace to the end of its line (or of a piece of it), in no order."""
 
-    def __init__(self, traces: Sequence[Trace], *, fold: bool = False) -> None:
+    def __init__(self, traces: Sequence[TracePattern], *, fold: bool = False) -> None:
         """`fold`: the bytes are compared in lower case."""
         self._traces = traces
         self._fold = fold

@@ -16,7 +16,16 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.snapshot import CHECKPOINT, SMALL, Head, Held, Kept, NewerVersion, head_of, whole
+from ctxkit.core.snapshot import (
+    CHECKPOINT,
+    SMALL,
+    NewerVersion,
+    Snapshot,
+    SnapshotHead,
+    SnapshotMessage,
+    head_of,
+    whole,
+)
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import BadSnapshot, CannotCreate, CtxkitError, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
@@ -40,14 +49,14 @@ REWRITTEN = 1 << 26
 """The same of one whose head does not stand alone, since another program laid it out anew."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class SnapshotFile(msgspec.Struct, frozen=True):
     """A file of the folder: its head, as the file has it too (`body`), or what is wrong with it (`fault`).
 
     `written`: when, nanoseconds since 1970; it decides which is newer of two that were taken within a second.
     """
 
     path: Path
-    head: Head | None = None
+    head: SnapshotHead | None = None
     body: dict[str, Any] = {}
     fault: str = ""
     size: int = 0
@@ -67,11 +76,11 @@ class Snapshots:
         name = FOLDER if sidecar.conversation is None else f"{FOLDER}.{sidecar.conversation}"
         self.folder = sidecar.folder / name
 
-    def checkpoints(self) -> list[Found]:
+    def checkpoints(self) -> list[SnapshotFile]:
         """The checkpoints, the newest first: each has a `head`. Snapshots are not read. Raises as `found`."""
         return [one for one in self.found(SMALL) if one.head is not None and one.head.kind == CHECKPOINT]
 
-    def found(self, largest: int | None = None, named: str = "") -> list[Found]:
+    def found(self, largest: int | None = None, named: str = "") -> list[SnapshotFile]:
         """All of them, the newest first, or those with so many bytes at most and these letters in their names; of each
         its head is read.
 
@@ -105,7 +114,7 @@ class Snapshots:
         others = sorted((name, status) for name, status in there if not stat.S_ISREG(status.st_mode))
         return [(name, "a link" if stat.S_ISLNK(status.st_mode) else kind_of(status)) for name, status in others]
 
-    def add(self, pieces: Iterable[bytes], head: Head, exchange: str | None = None) -> tuple[Path, bool]:
+    def add(self, pieces: Iterable[bytes], head: SnapshotHead, exchange: str | None = None) -> tuple[Path, bool]:
         """Write a new file; its path, and whether it is new: one with the same id and kind is there already, else, or
         a checkpoint of the same `exchange`.
 
@@ -168,13 +177,13 @@ class Snapshots:
             raise NoPermission(text, "remove the link, or name the folder with --sidecar DIR")
 
 
-def names_of(head: Head) -> tuple[str, str]:
+def names_of(head: SnapshotHead) -> tuple[str, str]:
     """The names that the file of a snapshot may have: the one it gets, and the one where that is taken."""
     stamp = _stamp(head)
     return f"{stamp}-{head.short}.json", f"{stamp}-{head.session_id}.json"
 
 
-def pieces(body: Mapping[str, Any], kept: Kept) -> Iterator[bytes]:
+def pieces(body: Mapping[str, Any], kept: Snapshot) -> Iterator[bytes]:
     """The file: its head `body`, then its messages and what they are; a head alone for what holds no messages."""
     start = dumps(body).encode("ascii")[:-1]
     if not kept.messages:
@@ -207,18 +216,18 @@ def is_snapshot(path: Path) -> bool:
     return start.lstrip().startswith(b"{") and b'"session_id"' in start and b'"message_count"' in start
 
 
-def looked_at(path: Path) -> Found:
+def looked_at(path: Path) -> SnapshotFile:
     """A file's head, without its messages, where it was written by ctxkit."""
     try:
         with _opened(path) as source:
             return msgspec.structs.replace(_head(path, source), written=os.stat(path).st_mtime_ns)
     except OSError as error:
-        return Found(path, fault=f"cannot read: {_reason(error)}")
+        return SnapshotFile(path, fault=f"cannot read: {_reason(error)}")
     except CtxkitError as error:
-        return Found(path, fault=error.message.removeprefix(f"{path}: "))
+        return SnapshotFile(path, fault=error.message.removeprefix(f"{path}: "))
 
 
-def read(path: Path) -> Kept:
+def read(path: Path) -> Snapshot:
     """A snapshot, proved by its digests. Raises BadSnapshot, NoSuchLog, NoPermission, ReadFailed."""
     with _opened(path) as source:
         if source.size > LARGEST:
@@ -226,7 +235,7 @@ def read(path: Path) -> Kept:
         return _streamed(source) or parsed(source.read(0, source.size), str(path))
 
 
-def _streamed(source: Source) -> Kept | None:
+def _streamed(source: Source) -> Snapshot | None:
     """A snapshot that stands as it was written, line by line; its messages wait in a spool. None for any other file:
     `parsed` says what is wrong with it, or takes it. Raises WriteFailed.
     """
@@ -238,7 +247,9 @@ def _streamed(source: Source) -> Kept | None:
         body = loads(start[:-1] + b"}")
         end = _Sizes(lines)
         messages = Spooled(_messages(end), dict)
-        held = Spooled(_held(source, len(start) + len(SPLIT) + end.size), lambda one: msgspec.convert(one, Held))
+        held = Spooled(
+            _held(source, len(start) + len(SPLIT) + end.size), lambda one: msgspec.convert(one, SnapshotMessage)
+        )
         return whole({**body, "messages": messages, "held": held})
     except (ValueError, TypeError, RecursionError):
         return None
@@ -286,7 +297,7 @@ def _messages(lines: Iterator[bytes]) -> Iterator[Any]:
     raise ValueError("it is no snapshot: its messages have no end")
 
 
-def parsed(raw: bytes, name: str) -> Kept:
+def parsed(raw: bytes, name: str) -> Snapshot:
     """The snapshot in the bytes of a file. Raises BadSnapshot."""
     try:
         body = loads(raw)
@@ -298,25 +309,27 @@ def parsed(raw: bytes, name: str) -> Kept:
         raise BadSnapshot(f"{name}: {said}: nothing was changed", "ctxkit snapshots LOG lists what there is") from error
 
 
-def _head(path: Path, source: Source) -> Found:
+def _head(path: Path, source: Source) -> SnapshotFile:
     size, start = FIRST, b""
     while SPLIT not in start and len(start) < source.size and size <= LONGEST_HEAD:
         start, size = source.read(0, size), size * 16
     head, split, _ = start.partition(SPLIT)
     if not split and source.size > REWRITTEN:
-        return Found(path, fault=f"it has {source.size:,} bytes, and no head that stands alone", size=source.size)
+        return SnapshotFile(
+            path, fault=f"it has {source.size:,} bytes, and no head that stands alone", size=source.size
+        )
     try:
         body = loads(head + b"}" if split else source.read(0, source.size))
         if not isinstance(body, dict):
             raise ValueError("it is no snapshot: it is no JSON object")
         made = head_of(body)
     except NewerVersion as error:
-        return Found(path, fault=str(error), size=source.size, newer=True)
+        return SnapshotFile(path, fault=str(error), size=source.size, newer=True)
     except (ValueError, RecursionError) as error:
         said = str(error) if str(error).startswith(("it ", "its ")) else "it is no snapshot: it is no JSON"
-        return Found(path, fault=said, size=source.size)
+        return SnapshotFile(path, fault=said, size=source.size)
     rest = {key: value for key, value in body.items() if key not in ("messages", "held")}
-    return Found(path, made, rest, size=source.size)
+    return SnapshotFile(path, made, rest, size=source.size)
 
 
 def _opened(path: Path) -> Source:
@@ -338,13 +351,13 @@ def _fits(entry: os.DirEntry[str], largest: int | None) -> bool:
         return False  # another process was faster
 
 
-def _age(found: Found) -> tuple[str, int, str]:
+def _age(found: SnapshotFile) -> tuple[str, int, str]:
     """Sort key: by time, else by what the name says of it."""
     stamp = found.path.name.partition("-")[0] if found.head is None else _stamp(found.head)
     return stamp, found.written, found.path.name
 
 
-def _stamp(head: Head) -> str:
+def _stamp(head: SnapshotHead) -> str:
     """When it was taken, as a name of a file has it: 20260212T143000Z."""
     return re.sub("[^0-9TZ]", "", head.timestamp)
 

@@ -143,7 +143,7 @@ class Source:
         self.close()
 
 
-class Window:
+class ReadWindow:
     """Small reads near each other, out of one larger read: a record at a time costs no call of the system each."""
 
     def __init__(self, source: Source) -> None:

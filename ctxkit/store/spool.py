@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeVar, cast
 
-from ctxkit.core.sets.sequences import Made
+from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import WriteFailed
 
@@ -92,7 +92,7 @@ def parted(pieces: Iterable[bytes], between: bytes) -> Iterator[bytes]:
     yield rest
 
 
-class Spooled(Made[T]):
+class Spooled(LazySequence[T]):
     """JSON values in a spool, each on a line of its own; a value is read when it is asked for."""
 
     def __init__(self, values: Iterable[Any], made: Callable[[Any], T]) -> None:

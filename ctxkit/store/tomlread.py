@@ -21,14 +21,14 @@ LARGEST = 1 << 20
 _HEADER = re.compile(r"""\s*\[{1,2}((?:"[^"]*"|'[^']*'|[^\]"'])+)\]""")
 
 
-class Text(NamedTuple):
+class TomlText(NamedTuple):
     """The text of a file (line ends as `\\n`, no BOM), and who owns it."""
 
     text: str
     owner: int
 
 
-def read(file: Path) -> Text | None:
+def read(file: Path) -> TomlText | None:
     """What `file` holds; None where there is none.
 
     A pipe or a device is refused before it is opened. Raises BadConfig, NoPermission, ReadFailed.
@@ -41,7 +41,7 @@ def read(file: Path) -> Text | None:
             raw = stream.read(LARGEST + 1)
         if len(raw) > LARGEST:
             raise BadConfig(f"{file}: larger than {LARGEST:,} bytes", "a config file is small")
-        return Text(raw.decode("utf-8-sig").replace("\r\n", "\n"), found.st_uid)
+        return TomlText(raw.decode("utf-8-sig").replace("\r\n", "\n"), found.st_uid)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:

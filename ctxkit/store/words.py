@@ -46,7 +46,7 @@ def words(raw: bytes) -> bytes | None:
     return b" ".join(sorted(set(_WORD.findall(low))))
 
 
-class Words(Index):
+class WordIndex(Index):
     """The words of one user's files."""
 
     name = "words"

@@ -20,7 +20,7 @@ PARTIAL = 0.4
 """A reply recorded below this share of what its words come to was written while it streamed."""
 
 
-class Step(NamedTuple):
+class CountedRequest(NamedTuple):
     """A request that a provider counted. `request`, `reply`: its tokens (`core/derive/usage.py`).
 
     By the counter's base: `own`, the reply as the log has it; `since`: what came between it and the next step, or the
@@ -46,20 +46,20 @@ class Calibration(NamedTuple):
     outwards: float
     error: float | None = None
 
-    def whole(self, step: Step) -> bool:
+    def whole(self, step: CountedRequest) -> bool:
         """Whether the reply was counted as it is, not while it was still written."""
         return step.reply >= PARTIAL * step.own * self.inwards
 
-    def after(self, step: Step) -> float:
+    def after(self, step: CountedRequest) -> float:
         """Tokens of the context right after a reply."""
         return step.request + (step.reply if self.whole(step) else step.own * self.outwards)
 
-    def next(self, step: Step) -> float:
+    def next(self, step: CountedRequest) -> float:
         """Tokens of the request that follows a step."""
         return self.after(step) - step.left + step.since * self.inwards
 
 
-def calibrate(runs: Sequence[Sequence[Step]], factor: float) -> Calibration:
+def calibrate(runs: Sequence[Sequence[CountedRequest]], factor: float) -> Calibration:
     """What the newest STEPS of all runs say, oldest first; `factor` is that of the model's family.
 
     What lies between two runs, a compaction, teaches nothing.

@@ -16,16 +16,16 @@ from ctxkit.core.derive.usage import Figures, Fit
 from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
 from ctxkit.formats.chat import content_of
 from ctxkit.measure.limit import context_limit
-from ctxkit.trim.trim import Asked, Trimming, look
+from ctxkit.trim.trim import Trimming, TrimRequest, look
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 LIMIT = "`limit` or `model` in the config (CTXKIT_LIMIT=N)"
 """What to do where no limit is known."""
 
 
-def fit(log: CommittingLog, asked: Asked, origin: str, budget: int | None = None) -> Figures:
+def fit(log: WritableLog, asked: TrimRequest, origin: str, budget: int | None = None) -> Figures:
     """What `Log.fit` does, and what was counted; `budget`: the one that was asked for, where less room is left to fit.
 
     Raises DoesNotFit, BadConfig where no limit is known.
@@ -51,7 +51,7 @@ def fit(log: CommittingLog, asked: Asked, origin: str, budget: int | None = None
     return figures
 
 
-def require_room(log: CommittingLog, records: Sequence[Mapping[str, Any]]) -> None:
+def require_room(log: WritableLog, records: Sequence[Mapping[str, Any]]) -> None:
     """Raises ContextFull where what the user says in `records`, with all before it, does not fit behind the context.
 
     What others say is not held back: a model has answered already, and a call needs its result. Raises BadConfig where
@@ -60,7 +60,7 @@ def require_room(log: CommittingLog, records: Sequence[Mapping[str, Any]]) -> No
     said = max((place for place, one in enumerate(records, start=1) if one.get("role") == "user"), default=0)
     if not said:
         return
-    found = Trimming(log, Asked())
+    found = Trimming(log, TrimRequest())
     if found.limit is None:
         text = "no limit is known to enforce: neither the config nor the log's model names one: nothing was added"
         raise BadConfig(text, f"{LIMIT}; or without --enforce")

@@ -52,7 +52,7 @@ REASONS = {
 TOO_LARGE = "too large for the room that is left"
 
 
-class Unit(NamedTuple):
+class TrimUnit(NamedTuple):
     """What leaves together: a step, or a message that stands alone.
 
     `tokens`: as it stands; `exchange`: a number for the exchange that it is of; `opens`: whether it starts it.
@@ -65,7 +65,7 @@ class Unit(NamedTuple):
     opens: bool = False
 
 
-class Cut(NamedTuple):
+class Truncation(NamedTuple):
     """A message that can be shortened to `stub`: `saves` tokens. `unit`: the place of its unit."""
 
     name: Name
@@ -78,19 +78,19 @@ class Cut(NamedTuple):
 class Cuts(Protocol):
     """What can be shortened; content is read as far as it is asked for."""
 
-    def old(self) -> Iterable[Cut]:
+    def old(self) -> Iterable[Truncation]:
         """Old results and arguments, in the order in which they are shortened."""
 
-    def large(self, place: int) -> Iterable[Cut]:
+    def large(self, place: int) -> Iterable[Truncation]:
         """Whatever can be shortened in the unit at `place`, however new it is; of what never leaves the first message
         alone.
         """
 
-    def wider(self, cut: Cut, tokens: int) -> Cut | None:
+    def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """The same cut, which saves less by up to `tokens`; None where there is none."""
 
 
-class Plan(NamedTuple):
+class TrimPlan(NamedTuple):
     """What fits: `tokens` of it. `dropped`, `stubs`, `reasons` by name."""
 
     tokens: int
@@ -99,7 +99,7 @@ class Plan(NamedTuple):
     reasons: dict[Name, str]
 
 
-def plan(units: Sequence[Unit], cuts: Cuts, budget: int, *, least: int = 0) -> Plan | None:
+def plan(units: Sequence[TrimUnit], cuts: Cuts, budget: int, *, least: int = 0) -> TrimPlan | None:
     """The plan that makes `units` fit into `budget` tokens; None where what is never given up is larger alone, or
     nothing that fits would be left.
 
@@ -108,7 +108,7 @@ def plan(units: Sequence[Unit], cuts: Cuts, budget: int, *, least: int = 0) -> P
     """
     tokens = sum(unit.tokens for unit in units)
     if tokens <= budget:
-        return Plan(tokens, [], {}, {})
+        return TrimPlan(tokens, [], {}, {})
     found = _Room(units, cuts, budget)
     if not found.shorten(least) and not found.fill():
         return None
@@ -121,13 +121,13 @@ class _Room:
     places of the units that stay; `left`: tokens that are free; `made`: the cuts by the message that they shorten.
     """
 
-    def __init__(self, units: Sequence[Unit], cuts: Cuts, budget: int) -> None:
+    def __init__(self, units: Sequence[TrimUnit], cuts: Cuts, budget: int) -> None:
         self.units, self.cuts, self.budget = units, cuts, budget
         self.sizes = [unit.tokens for unit in units]
         self.total = sum(self.sizes)
         self.stays = set(range(len(units)))
         self.left = budget - self.total
-        self.made: dict[Name, Cut] = {}
+        self.made: dict[Name, Truncation] = {}
         self.old: set[Name] = set()
         """What was shortened for its age; all else was so for its size."""
         self.large: list[int] = []
@@ -185,7 +185,7 @@ class _Room:
             self._only(oldest)
             self._keep_what_fits()
 
-    def plan(self) -> Plan:
+    def plan(self) -> TrimPlan:
         """What was decided."""
         units = self.units
         gone = [place for place in range(len(units)) if place not in self.stays]
@@ -200,7 +200,7 @@ class _Room:
                 why = REASONS[Rank.LATEST]
             dropped.update(dict.fromkeys(unit.names, why))
         reasons = {**dropped, **{cut.name: cut.reason for cut in cuts}}
-        return Plan(self.used, list(dropped), {cut.name: cut.stub for cut in cuts}, reasons)
+        return TrimPlan(self.used, list(dropped), {cut.name: cut.stub for cut in cuts}, reasons)
 
     @property
     def used(self) -> int:
@@ -277,11 +277,11 @@ class _Room:
             if cut.name not in self.made:
                 self._make(cut)
 
-    def _make(self, cut: Cut) -> None:
+    def _make(self, cut: Truncation) -> None:
         self.made[cut.name] = cut
         self._grow(cut.unit, -cut.saves)
 
-    def _unmake(self, cut: Cut) -> None:
+    def _unmake(self, cut: Truncation) -> None:
         del self.made[cut.name]
         self._grow(cut.unit, cut.saves)
 
@@ -290,7 +290,7 @@ class _Room:
         if place in self.stays:
             self.left -= tokens
 
-    def _by_worth(self) -> list[Cut]:
+    def _by_worth(self) -> list[Truncation]:
         """The cuts of what stays, the last that should be one first: those for size by rank, those for age as made."""
         found = [cut for cut in self.made.values() if cut.unit in self.stays]
         old = [cut for cut in found if cut.name in self.old]

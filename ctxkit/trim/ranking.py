@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 from ctxkit.content.calls import Calls
 from ctxkit.core.context import entry
 from ctxkit.core.derive import synthetic_messages
-from ctxkit.core.derive.synthetic_messages import Kind
+from ctxkit.core.derive.synthetic_messages import SyntheticKind
 from ctxkit.core.messages import Call, Content, Message, Result, Text
 from ctxkit.core.names import Name, Names
 from ctxkit.core.roles import ASSISTANT as SPEAKS
 from ctxkit.core.select import opens
-from ctxkit.core.sets.sequences import Made
+from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.formats.columns import Columns
-from ctxkit.trim.plan import Rank, Unit
+from ctxkit.trim.plan import Rank, TrimUnit
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 EXCHANGES, STEPS = 5, 30
 """A file is being edited that was written in the newest so many exchanges or steps."""
@@ -37,12 +37,12 @@ LINKED, OPENS = 1, 2
 class Ranking:
     """One context. `keep`: newest exchanges that are given up step by step, after all older ones."""
 
-    def __init__(self, log: CommittingLog, calls: Calls, keep: int) -> None:
+    def __init__(self, log: WritableLog, calls: Calls, keep: int) -> None:
         self.log, self.calls, self.keep = log, calls, keep
         self.state, self.names = log.state(), calls.names
         self.messages = self.state.messages
 
-    def units(self, tokens: Mapping[Name, int]) -> list[Unit]:
+    def units(self, tokens: Mapping[Name, int]) -> list[TrimUnit]:
         """The units in order. `tokens`: of each message."""
         groups, exchanges, asks, special = self.groups, self.exchanges, self._asks, self._special
         newest = exchanges[-1] if exchanges else 0
@@ -61,7 +61,7 @@ class Ranking:
             if rank < Rank.PROTECTED and not self.whole(group):
                 rank = Rank.PROTECTED
             size = sum([tokens[name] for name in group])
-            found.append(Unit(tuple(group), size, rank, exchange, bool(asks[place])))
+            found.append(TrimUnit(tuple(group), size, rank, exchange, bool(asks[place])))
         return found
 
     def _newest_said(self) -> dict[int, Rank]:
@@ -90,14 +90,14 @@ class Ranking:
         state, found = self.state, dict[Name, Rank]()
         items = state.board.items
         found.update((name, Rank.SUMMARY) for name in self.names if not isinstance(name, int) and items[name].summary)
-        found.update((name, Rank.SUMMARY) for name, kind in self.kinds.items() if kind == Kind.SUMMARY)
+        found.update((name, Rank.SUMMARY) for name, kind in self.kinds.items() if kind == SyntheticKind.SUMMARY)
         found.update(dict.fromkeys(self._edited, Rank.EDITED))
         first = state.preamble + 1
         plain = not (items or state.board.protected or state.board.unprotected)  # then these alone are guarded
         near = [name for name in self.names if not plain or (isinstance(name, int) and name <= first)]
         found.update((name, Rank.PROTECTED) for name in near if state.guarded(name))
         found.update((name, Rank.INSTRUCTION) for name in self.names if self.role(name) in PREAMBLE_ROLES)
-        found.update((name, Rank.INSTRUCTION) for name, kind in self.kinds.items() if kind == Kind.INSTRUCTION)
+        found.update((name, Rank.INSTRUCTION) for name, kind in self.kinds.items() if kind == SyntheticKind.INSTRUCTION)
         found.update((name, Rank.SYSTEM) for name in near if state.is_preamble(name))
         return found
 
@@ -128,7 +128,7 @@ class Ranking:
             step = self.state.steps.leader(name) if isinstance(name, int) and (calls or results) else 0
             held = [leads.pop(one) for one in results if one in leads] + ([steps[step] - 1] if steps[step] else [])
             units = sorted({_first(joined, one) for one in held})
-            if not units and kinds.get(name) == Kind.OBSERVATION and self.role(names[place - 1]) in SPEAKS:
+            if not units and kinds.get(name) == SyntheticKind.OBSERVATION and self.role(names[place - 1]) in SPEAKS:
                 units = [last]
             last = units[0] if units else place
             for other in units[1:]:
@@ -151,7 +151,7 @@ class Ranking:
                 place = after[place]
             return found
 
-        return Made(len(begins), made)
+        return LazySequence(len(begins), made)
 
     def links(self, name: Name) -> tuple[Sequence[str], Sequence[str]]:
         """Ids of the calls that a message makes, and of those that it answers."""
@@ -163,9 +163,9 @@ class Ranking:
         return calls, [part.id for part in parts if isinstance(part, Result)]
 
     @cached_property
-    def kinds(self) -> dict[Name, Kind]:
+    def kinds(self) -> dict[Name, SyntheticKind]:
         """What those messages in the user's role are that nobody typed; read from the log where one may be it."""
-        found: dict[Name, Kind] = {}
+        found: dict[Name, SyntheticKind] = {}
         before: Name | None = None
         for name in self.names:
             message = self.messages[name - 1] if isinstance(name, int) and self.role(name) == "user" else None
@@ -176,13 +176,13 @@ class Ranking:
             before = name
         return found
 
-    def _kind(self, name: Name, message: Message | None, before: Message | None) -> Kind | None:
+    def _kind(self, name: Name, message: Message | None, before: Message | None) -> SyntheticKind | None:
         kind = None
         if message is None or synthetic_messages.may_be(self._raw(message)):
             one = entry(self.state, name)
             kind = synthetic_messages.kind(self.log.full(one)) if one.role == "user" else None
         ran = kind is None and before is not None and self._ran(before)
-        return Kind.OBSERVATION if ran else kind
+        return SyntheticKind.OBSERVATION if ran else kind
 
     def _ran(self, message: Message) -> bool:
         """Whether a model's words are an action that was run, as SWE-agent records it: its output follows."""

@@ -17,10 +17,10 @@ from ctxkit.core.messages import Call, Content, Image, Message, Result
 from ctxkit.core.names import Name
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_call, of_result, of_words, stubbed
-from ctxkit.trim.plan import LONG, Cut, Rank, Unit
+from ctxkit.trim.plan import LONG, Rank, TrimUnit, Truncation
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 
 class Ends(NamedTuple):
@@ -64,7 +64,7 @@ class Shortening:
     """
 
     def __init__(
-        self, log: CommittingLog, units: Sequence[Unit], calls: Calls, saves: Callable[[Name, Content], int], *,
+        self, log: WritableLog, units: Sequence[TrimUnit], calls: Calls, saves: Callable[[Name, Content], int], *,
         results: int, exclude: set[str], inputs: bool, printed: Callable[[Name], bool],
     ) -> None:  # fmt: skip
         self.log, self.units, self.calls, self.saves = log, units, calls, saves
@@ -72,7 +72,7 @@ class Shortening:
         self.state = log.state()
         self.places = {name: place for place, unit in enumerate(units) for name in unit.names}
 
-    def old(self) -> Iterator[Cut]:
+    def old(self) -> Iterator[Truncation]:
         """What can be shortened for its age, in the order in which it is; content is read as far as it is asked for."""
         held = [name for name in self.calls.names if (one := self._message(name)) is not None and one.results]
         open_ = [name for name in held if self._may(name, Rank.EDITED)]
@@ -86,7 +86,7 @@ class Shortening:
         if self.inputs:
             yield from self._old_inputs()
 
-    def large(self, place: int) -> Iterator[Cut]:
+    def large(self, place: int) -> Iterator[Truncation]:
         """The results and arguments of a unit; of what never leaves the first message alone, unless it was protected by
         hand.
         """
@@ -104,7 +104,7 @@ class Shortening:
             elif one.calls and self._answered(name, one):
                 yield from self._cut(name, LARGE_INPUT, OLD)
 
-    def wider(self, cut: Cut, tokens: int) -> Cut | None:
+    def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """The same cut with more of each text, by up to `tokens`: as much of it as a few tries find."""
         content = self.log.full(entry(self.state, cut.name))
         ends = STALE if cut.reason in (OLD_RESULT, LARGE_RESULT, LONG_FIRST) else OLD
@@ -124,7 +124,7 @@ class Shortening:
                     break
         return found
 
-    def _old_inputs(self) -> Iterator[Cut]:
+    def _old_inputs(self) -> Iterator[Truncation]:
         held = [name for name in self.calls.names if (one := self._message(name)) is not None and one.calls]
         for name in held[: len(held) - self.results]:
             one = self._message(name)
@@ -153,18 +153,18 @@ class Shortening:
         alone = state.is_first(name) and not state.protected(name) and shortening(state.board.stubs.get(name)) is None
         return alone and tokens > FIRST
 
-    def _first(self, name: Name, tokens: int) -> Iterator[Cut]:
+    def _first(self, name: Name, tokens: int) -> Iterator[Truncation]:
         """The first message, cut down to FIRST tokens."""
         for cut in self._cut(name, LONG_FIRST, STALE):
             room = FIRST - (tokens - cut.saves)
             yield (self.wider(cut, room) or cut) if room > 0 else cut
 
-    def _cut(self, name: Name, reason: str, ends: Ends) -> Iterator[Cut]:
+    def _cut(self, name: Name, reason: str, ends: Ends) -> Iterator[Truncation]:
         content = self.log.full(entry(self.state, name))
         stub = self._stub(name, content, reason, ends)
         saves = 0 if stub is None else self.saves(name, stubbed(content, stub))
         if saves > 0:
-            yield Cut(name, stub, saves, reason, self.places[name])
+            yield Truncation(name, stub, saves, reason, self.places[name])
 
     def _stub(self, name: Name, content: Content, reason: str, ends: Ends) -> Any:
         """What stands for a message that is cut for this reason; None where nothing of it is long enough."""

@@ -18,8 +18,8 @@ from ctxkit.content.calls import Calls
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import names as through
 from ctxkit.core.decision import Decision
-from ctxkit.core.derive.synthetic_messages import Kind
-from ctxkit.core.derive.usage import Beside, Figures
+from ctxkit.core.derive.synthetic_messages import SyntheticKind
+from ctxkit.core.derive.usage import Figures, Overhead
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names, Sizes
 from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Compact, Index, Trim
@@ -31,12 +31,12 @@ from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import Measuring
 from ctxkit.store.keys import percent
 from ctxkit.tokens.overflow import Overflow, overflow
-from ctxkit.trim.plan import Plan, Rank, Unit, plan
+from ctxkit.trim.plan import Rank, TrimPlan, TrimUnit, plan
 from ctxkit.trim.ranking import Ranking
 from ctxkit.trim.shortening import Shortening
 
 if TYPE_CHECKING:
-    from ctxkit.logfile.commit import CommittingLog
+    from ctxkit.logfile.commit import WritableLog
 
 ROOM = {
     Rank.SYSTEM: "the system prompt", Rank.INSTRUCTION: "instructions", Rank.PROTECTED: "protected messages",
@@ -59,7 +59,7 @@ class TrimSummary(NamedTuple):
     figures: Figures
 
 
-class Asked(msgspec.Struct, frozen=True):
+class TrimRequest(msgspec.Struct, frozen=True):
     """What a trim was asked for. `budget`: tokens, or percent of the limit (`"30%"`), None = limit less reserve.
     `keep`: newest exchanges that are given up step by step, after all older ones; `results`: newest results that
     stay whole; `exclude`: tools whose calls and results do; `least`: tokens that shortening saves at least, once it
@@ -94,7 +94,7 @@ class Asked(msgspec.Struct, frozen=True):
 class Trimming:
     """One log's context, measured and ranked."""
 
-    def __init__(self, log: CommittingLog, asked: Asked) -> None:
+    def __init__(self, log: WritableLog, asked: TrimRequest) -> None:
         self.log, self.asked = log, asked
         self.state = log.state()
         self.names = self.shown = log.listed()
@@ -141,7 +141,7 @@ class Trimming:
             return told.sent
         return limit + told.over if told.over else max(limit + 1, self.measured.tokens)
 
-    def _beside(self) -> Beside:
+    def _beside(self) -> Overhead:
         """What is sent besides the messages. Raises BadConfig, NoPermission, ReadFailed for files of the config."""
         try:
             self.assembly = assemble(self.log, self.asked.status) if self.asked.assembly else NOTHING
@@ -190,10 +190,10 @@ class Trimming:
         """Tokens that the model takes, where that is known."""
         return context_limit(self.log, refused=self.told.limit or None).tokens
 
-    def plan(self) -> Plan:
+    def plan(self) -> TrimPlan:
         """What fits, with what stands around it then. Raises DoesNotFit where nothing does."""
         if self.total <= self.budget:
-            return Plan(self.total - self.fixed, [], {}, {})
+            return TrimPlan(self.total - self.fixed, [], {}, {})
         lens = self.log.lens()
         if lens.newest is not None:  # what it hides would come in for what leaves, so that has to fit, too
             self.names = list(through(self.state, structs.replace(lens, newest=None)))
@@ -213,7 +213,7 @@ class Trimming:
                 return found._replace(tokens=tokens)
             room -= tokens + self.fixed - self.budget
 
-    def _exactly(self, found: Plan, tokens: int) -> int:
+    def _exactly(self, found: TrimPlan, tokens: int) -> int:
         """Tokens that a plan leaves of the messages that are shown then, to the token where shares of the provider's
         count are not whole ones: a plan adds up whole ones, so that it never takes too few for what leaves.
         """
@@ -231,12 +231,12 @@ class Trimming:
             self.left = self.hidden - (self.tokens.total - shown) + tokens - exact
         return exact
 
-    def _dropped(self, made: Plan) -> list[Name]:
+    def _dropped(self, made: TrimPlan) -> list[Name]:
         """What is shown and leaves."""
         shown = set(self.shown)
         return [name for name in made.dropped if name in shown]
 
-    def _after(self, found: Plan) -> CommittingLog | None:
+    def _after(self, found: TrimPlan) -> WritableLog | None:
         """The log as it is once a plan is carried out; None where that changes nothing."""
         op = as_op(self, found)
         if op is None:
@@ -245,7 +245,7 @@ class Trimming:
         after.noticed = []
         return after
 
-    def _grown(self, found: Plan) -> int:
+    def _grown(self, found: TrimPlan) -> int:
         """Tokens that what stands around the context has more once a plan is carried out: it may tell of messages."""
         after = self._after(found) if self.assembly.status is not None else None
         if after is None:
@@ -266,11 +266,11 @@ class Trimming:
         """The reason of a plan as the op has it: a summary is named by what it tells."""
         return f"a summary of {self.state.brief(self.tells(name))}, {reason}" if self.tells(name) else reason
 
-    def after(self, made: Plan) -> int:
+    def after(self, made: TrimPlan) -> int:
         """Tokens of what a plan leaves."""
         return made.tokens + self.fixed
 
-    def figures(self, made: Plan | None = None) -> Figures:
+    def figures(self, made: TrimPlan | None = None) -> Figures:
         """What was counted, and what `made` makes of it; without it the context as it is."""
         return Figures(
             self.before, self.before if made is None else self.after(made), self.then.counter,
@@ -287,7 +287,7 @@ class Trimming:
             return 0
         return int(self.scale * sum(self.measuring.each(list(shown - Names.of(self.shown)))))
 
-    def lost(self, made: Plan) -> tuple[Name, int] | None:
+    def lost(self, made: TrimPlan) -> tuple[Name, int] | None:
         """The first message that a plan changes, and the cached tokens behind it that are lost; None for no change.
 
         What a provider caches is a prefix: what stays as it is behind the first change is read from no cache any more.
@@ -298,7 +298,7 @@ class Trimming:
         return self.shown[first], sum(self.tokens[name] for name in self.shown[first:] if name not in made.reasons)
 
     @cached_property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[TrimUnit]:
         """The context as steps and messages that stand alone, in order."""
         keep = self.log.config["trim.keep_last"] if self.asked.keep is None else self.asked.keep
         self._ranking = Ranking(self.log, self._calls, keep)
@@ -316,16 +316,16 @@ class Trimming:
             results=config["trim.keep_results"] if asked.results is None else asked.results,
             exclude={*config["trim.exclude_tools"], *asked.exclude},
             inputs=config["trim.clear_inputs"] if asked.inputs is None else asked.inputs,
-            printed=lambda name: self._ranking.kinds.get(name) == Kind.OBSERVATION,
+            printed=lambda name: self._ranking.kinds.get(name) == SyntheticKind.OBSERVATION,
         )  # fmt: skip
 
 
-def trim(log: CommittingLog, asked: Asked) -> Decision:
+def trim(log: WritableLog, asked: TrimRequest) -> Decision:
     """The op that makes the context fit. Raises DoesNotFit, BadConfig where no limit is known, NoRefusal."""
     return look(log, asked)[0]
 
 
-def look(log: CommittingLog, asked: Asked) -> tuple[Decision, Figures]:
+def look(log: WritableLog, asked: TrimRequest) -> tuple[Decision, Figures]:
     """The same, and what was counted."""
     found = _without_images(log, asked)
     log.tell(found.figures())  # whether or not it can be made to fit
@@ -337,7 +337,7 @@ def look(log: CommittingLog, asked: Asked) -> tuple[Decision, Figures]:
     return told(found, made, as_op(found, made)), figures
 
 
-def _without_images(log: CommittingLog, asked: Asked) -> Trimming:
+def _without_images(log: WritableLog, asked: TrimRequest) -> Trimming:
     """The context to trim: without the pictures for which the provider would refuse it, where that is asked.
 
     A summary of what is dropped is an op that takes no parts: `export` leaves these pictures out.
@@ -352,7 +352,7 @@ def _without_images(log: CommittingLog, asked: Asked) -> Trimming:
     return found
 
 
-def _summarized(found: Trimming, made: Plan, one: TrimSummary | None) -> tuple[Decision, Figures]:
+def _summarized(found: Trimming, made: TrimPlan, one: TrimSummary | None) -> tuple[Decision, Figures]:
     """The same with a summary of what is dropped, where one fits."""
     if one is None:
         figures = found.figures(made)
@@ -366,7 +366,7 @@ def _summarized(found: Trimming, made: Plan, one: TrimSummary | None) -> tuple[D
     return Decision(one.op, said, found.notes()), one.figures
 
 
-def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
+def told(found: Trimming, made: TrimPlan, op: Trim | None) -> Decision:
     """A plan in words, with its op."""
     total, counter, lost = found.before, found.then.counter, found.lost(made)
     out = sum(map(len, found.parts.values()))
@@ -385,7 +385,7 @@ def told(found: Trimming, made: Plan, op: Trim | None) -> Decision:
     return Decision(op, said, [*found.notes(), *_summaries(found, made), note])
 
 
-def _summaries(found: Trimming, made: Plan) -> list[str]:
+def _summaries(found: Trimming, made: TrimPlan) -> list[str]:
     """What is said of the summaries that a plan drops: with them goes all that they tell."""
     state = found.state
     gone = [name for name in made.dropped if found.tells(name)]
@@ -395,7 +395,7 @@ def _summaries(found: Trimming, made: Plan) -> list[str]:
     return [f"dropped: {named}; `ctxkit recall LOG {state.label(gone[0])} --apply` brings it back"]
 
 
-def as_op(found: Trimming, made: Plan) -> Trim | None:
+def as_op(found: Trimming, made: TrimPlan) -> Trim | None:
     """The op that does what a plan says; None where it changes nothing. Looking back, one that is never appended."""
     if not made.reasons and not found.parts:
         return None

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxkit.store.folder import walk
-from ctxkit.store.words import Words
+from ctxkit.store.words import WordIndex
 from tests.bench.__main__ import ROOT
 from tests.cli.runner import PYTHON
 
@@ -80,7 +80,7 @@ def calls(place: str) -> dict[str, list[str]]:
 
 def known(place: Path, words: list[str], cache: Path) -> None:
     """Search until the words of all files are known: a search learns those of some thousands."""
-    index, count = Words(cache / "ctxkit"), sum(not entry.sidecar for entry in walk(place))
+    index, count = WordIndex(cache / "ctxkit"), sum(not entry.sidecar for entry in walk(place))
     while len(index.known(os.fsencode(place))) < count:
         timed(words, cache)
 

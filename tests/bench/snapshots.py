@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ctxkit import Log
-from ctxkit.core.snapshot import Kept, identity, sealed
+from ctxkit.core.snapshot import Snapshot, identity, sealed
 from ctxkit.core.times import iso
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import Snapshots, pieces
@@ -69,7 +69,7 @@ def listed(folder: Path, times: int) -> Iterator[str]:
             head = kept.head
             head.timestamp, head.description = iso(1_770_000_000 + 60 * k), f"the snapshot number {k}"
             head.session_id = identity(str(k), None, head.description)
-            first = next(pieces(sealed(head), Kept(head, {}, kept.messages, kept.held)))
+            first = next(pieces(sealed(head), Snapshot(head, {}, kept.messages, kept.held)))
             (some.folder / f"{k:06}.json").write_bytes(first + raw)
         done = count
         wall, processor = timed(["snapshots", str(path), "-q"], folder / "cache", times)

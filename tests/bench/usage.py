@@ -25,14 +25,14 @@ from typing import NamedTuple
 
 from ctxkit.api.log import Log
 from ctxkit.core.context import entry
-from ctxkit.core.derive.usage import Measured, Usage
+from ctxkit.core.derive.usage import Measured, RequestUsage
 from ctxkit.core.messages import Message
 from ctxkit.errors import DoesNotFit
 from ctxkit.formats.base import SessionFormat
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import measure
-from ctxkit.measure.usage import Session
+from ctxkit.measure.usage import RecordedUsage
 from ctxkit.tokens.calibration import Calibration
 from tests.shared import HERE, SHARED
 from tests.test_figures import after_forgetting, counted, pairs
@@ -59,7 +59,7 @@ class Call(NamedTuple):
 
     session: str
     model: str
-    usage: Usage
+    usage: RequestUsage
     told: Measured
     calibration: Calibration
     factor: float
@@ -142,12 +142,12 @@ def _row(name: str, cuts: str, found: Sequence[float], hidden: Sequence[float], 
 @contextmanager
 def _hidden(some: set[int]) -> Iterator[None]:
     """Nothing is said of what was counted of these replies, as long as it lasts."""
-    real = OpenedLog.usage
-    OpenedLog.usage = lambda log, n: None if n in some else real(log, n)  # type: ignore[method-assign]  # put back below
+    real = OpenLog.usage
+    OpenLog.usage = lambda log, n: None if n in some else real(log, n)  # type: ignore[method-assign]  # put back below
     try:
         yield
     finally:
-        OpenedLog.usage = real  # type: ignore[method-assign]  # as it was
+        OpenLog.usage = real  # type: ignore[method-assign]  # as it was
 
 
 def _trims(path: Path, log: Log, now: int) -> tuple[int, int]:
@@ -184,7 +184,7 @@ def calls(path: Path) -> Iterator[Call]:
         if view is not None and message.thread in view.threads:
             then.lens_thread = message.thread
         names = [name for name in then.names() if isinstance(name, int)]
-        session = Session(Counting(then))
+        session = RecordedUsage(Counting(then))
         new = [n for n in names if n not in before]
         mine = sum(base[n - 1] for n in new if messages[n - 1].role == "assistant")
         yield Call(

@@ -22,7 +22,7 @@ def uses(state: State, name: Name) -> bool | None:
     return None if not names else all(one.startswith("f") for one in names)
 
 
-def rest(spec: str) -> tuple[State, cleanup_rules.Left]:
+def rest(spec: str) -> tuple[State, cleanup_rules.Remainder]:
     """What is left after the first forget of a log."""
     state = build.state(spec)
     op = next(entry.op for entry in state.ledger.entries if isinstance(entry.op, Forget))

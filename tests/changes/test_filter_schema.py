@@ -16,14 +16,23 @@ from openai.lib._pydantic import _ensure_strict_json_schema
 from openai.types.chat import ChatCompletionToolParam
 from pydantic import TypeAdapter
 
-from ctxkit.changes.filter_schema import ARGUMENTS, LARGEST, NAME, PROVIDERS, Refused, Request, definition, request
+from ctxkit.changes.filter_schema import (
+    ARGUMENTS,
+    LARGEST,
+    NAME,
+    PROVIDERS,
+    FilterRequest,
+    Refused,
+    definition,
+    request,
+)
 from ctxkit.tokens.tools import definitions
 
 PREVIEW = {"action": "preview", "mode": "forget", "criteria": "database schema"}
 APPLY = {"action": "apply", "mode": "remember", "message_ids": ["3", "5-7"], "planning_conversation_ids": ["9-"]}
 
 
-def read(value: Any) -> Request:
+def read(value: Any) -> FilterRequest:
     """Of a JSON value."""
     return request(json.dumps(value).encode())
 
@@ -69,7 +78,7 @@ def test_what_strict_modes_send() -> None:
 
 def test_arguments_are_those_that_are_read() -> None:
     """Nothing is offered that is not read, or read that is not offered."""
-    assert set(ARGUMENTS) == set(Request.__struct_fields__) - {"key"}
+    assert set(ARGUMENTS) == set(FilterRequest.__struct_fields__) - {"key"}
 
 
 SHAPES: dict[str, Any] = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.changes.forget import Wish, forget, leaving, remember
+from ctxkit.changes.forget import ForgetRequest, forget, leaving, remember
 from ctxkit.core.names import Names
 from ctxkit.core.ops import Forget, Remember
 from ctxkit.errors import NothingChanges
@@ -31,7 +31,7 @@ def test_what_is_forgotten_is_gone_and_nothing_else(spec: str, chosen: Names, in
     """What was asked leaves, steps whole; protected steps stay, unless included; no summary tells any of it."""
     records, state = build.log(spec), build.state(spec)
     try:
-        decision = forget(state, build.here(records), Wish(chosen, include_protected=include))
+        decision = forget(state, build.here(records), ForgetRequest(chosen, include_protected=include))
     except NothingChanges:
         return
     assert isinstance(decision.op, Forget)
@@ -52,7 +52,7 @@ def test_what_is_remembered_stays_and_nothing_else(spec: str, chosen: Names) -> 
     """What was asked stays in sight, with the system's and protected messages; the rest leaves."""
     records, state = build.log(spec), build.state(spec)
     try:
-        decision = remember(state, build.here(records), Wish(chosen))
+        decision = remember(state, build.here(records), ForgetRequest(chosen))
     except NothingChanges:
         return
     assert isinstance(decision.op, Remember)
@@ -73,14 +73,14 @@ def test_remembering_what_is_out_already() -> None:
     """Nothing would be left, so nothing is done."""
     spec = "1-4 | forget 2"
     with pytest.raises(NothingChanges, match="2 is out of the context already"):
-        remember(build.state(spec), build.here(build.log(spec)), Wish(names("2")))
+        remember(build.state(spec), build.here(build.log(spec)), ForgetRequest(names("2")))
 
 
 def test_long_lists_are_cut_in_the_report() -> None:
     """The op holds all of them."""
     spec = "1-99"
     odd = ",".join(map(str, range(1, 99, 2)))
-    decision = forget(build.state(spec), build.here(build.log(spec)), Wish(names(odd)))
+    decision = forget(build.state(spec), build.here(build.log(spec)), ForgetRequest(names(odd)))
     assert decision.said.endswith(",… (49 messages).")
     assert len(decision.said) < 100
     assert decision.op is not None and str(names(odd)) == decision.op.ids
@@ -90,7 +90,7 @@ def test_long_lists_are_cut_in_the_report() -> None:
 def test_words(decide: object) -> None:
     """What was asked is recorded as typed, and said."""
     spec = "1-4"
-    wish = Wish(names("2"), criteria="--grep x")
+    wish = ForgetRequest(names("2"), criteria="--grep x")
     decision = decide(build.state(spec), build.here(build.log(spec)), wish)
     assert decision.op.criteria == "--grep x"
     assert decision.said in (
@@ -102,6 +102,6 @@ def test_words(decide: object) -> None:
 def test_leaving() -> None:
     """The parts of a plan, for a preview."""
     state = build.state("1 | 2 call=x | 3 result=x | 4-6 | protect 5 | forget 4")
-    plan = leaving(state, Wish(names("3-5"), planning=names("6")))
+    plan = leaving(state, ForgetRequest(names("3-5"), planning=names("6")))
     parts = (plan.asked, plan.closed, plan.skipped, plan.planning, plan.now)
     assert tuple(map(str, parts)) == ("2-4", "2", "5", "6", "2-3,6")

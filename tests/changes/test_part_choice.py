@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.changes.part_choice import Size, chosen
+from ctxkit.changes.part_choice import PartSize, chosen
 from ctxkit.content.parts import shown
 from ctxkit.core import ops
 from ctxkit.core.ledger import build
@@ -83,7 +83,7 @@ def test_size(tmp_path: Path) -> None:
     names = list(log.names())
 
     def places(larger: str | None, images: bool = False) -> list[tuple[str, str]]:
-        size = None if larger is None else Size.of(larger)
+        size = None if larger is None else PartSize.of(larger)
         return [(str(one.place), one.kind) for one in chosen(log, names, images=images, larger=size)]
 
     assert places("10kB", images=True) == places("10 KB") == [("(0, 1)", "image")]
@@ -92,7 +92,7 @@ def test_size(tmp_path: Path) -> None:
     assert [kind for _, kind in places("3")] == ["text", "text", "image", "text", "image"]
     for wrong in ("2XB", "", "-5", "many", "1.5"):
         with pytest.raises(Usage):
-            Size.of(wrong)
+            PartSize.of(wrong)
 
 
 def test_protected_messages_are_skipped(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ctxkit import Log, summarize_context
 from ctxkit.compact.ask_model import Asking, model_of
-from ctxkit.compact.plan import Condensing, Wish, whole
+from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
 from ctxkit.compact.prompt import LONGEST
 from ctxkit.core.ops import Compact
 from ctxkit.errors import BadConfig, ModelFailed, Usage
@@ -176,7 +176,7 @@ def source(text: str) -> str:
 def whole_text(path: Path, ids: str) -> str:
     """All that a model is to be told of these messages."""
     log = opened(path)
-    found = Condensing(log, whole(log), Wish(40))
+    found = CompactionPlan(log, whole(log), CompactGoal(40))
     assert str(found.ids) == ids
     return "".join(part.text for part in Asking("x", 9, Hooks()).parts(log, found.ids, found.pieces))
 
@@ -187,7 +187,7 @@ def test_union(tmp_path_factory: pytest.TempPathFactory, room: int, most: int, s
     """Whatever the chunks, and whatever the model does not take: all of it is told once, in order."""
     path = log_of(tmp_path_factory.mktemp("log"), exchanges=3, steps=2, words=12)
     log = opened(path)
-    found = Condensing(log, whole(log), Wish(40, keep=Wish(0).keep))
+    found = CompactionPlan(log, whole(log), CompactGoal(40, keep=CompactGoal(0).keep))
     taken: list[str] = []
 
     def answer(model: str, messages: Any, **_: Any) -> Answer:
@@ -307,7 +307,7 @@ def test_time(tmp_path: Path) -> None:
     """The deadline holds for all requests together."""
     path = log_of(tmp_path)
     log = opened(path)
-    found = Condensing(log, whole(log), Wish(40))
+    found = CompactionPlan(log, whole(log), CompactGoal(40))
     seen: list[float] = []
     asking = Asking("x", 5.0, Hooks(clock=lambda: 100.0))
     with pytest.MonkeyPatch.context() as patch:

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.compact.candidates import LONG, Keep, Unit, Units, candidates, guarded, originals, rooms
+from ctxkit.compact.candidates import LONG, CompactUnit, Keep, Units, candidates, guarded, originals, rooms
 from ctxkit.core.names import Names
 from tests import build
 
 
-def units(spec: str) -> list[Unit]:
+def units(spec: str) -> list[CompactUnit]:
     """`u10 s30! t5`: user messages, steps and summaries with their tokens; `!` stays, `*` but for its length, `-` was
     not chosen.
     """
-    found: list[Unit] = []
+    found: list[CompactUnit] = []
     exchange = 0
     for place, word in enumerate(spec.split(), start=1):
         exchange += word[0] == "u"
         size = int(word[1:].rstrip("!*-"))
         found.append(
-            Unit((place,), size, exchange, step=word[0] == "s", stays="!" in word or "*" in word,
+            CompactUnit((place,), size, exchange, step=word[0] == "s", stays="!" in word or "*" in word,
                  chosen="-" not in word, told=word[0] == "t", shrinks="*" in word)
         )  # fmt: skip
     return found
@@ -126,12 +126,14 @@ def test_originals(spec: str, seen: str, told: str) -> None:
 
 FLAG = st.booleans()
 UNITS = st.lists(
-    st.builds(Unit, st.tuples(st.integers(1, 9)), st.integers(0, 99), st.integers(0, 9), FLAG, FLAG, FLAG, FLAG, FLAG)
+    st.builds(
+        CompactUnit, st.tuples(st.integers(1, 9)), st.integers(0, 99), st.integers(0, 9), FLAG, FLAG, FLAG, FLAG, FLAG
+    )
 )
 
 
 @given(UNITS, st.data())
-def test_units_in_columns_are_the_units(some: list[Unit], data: st.DataObject) -> None:
+def test_units_in_columns_are_the_units(some: list[CompactUnit], data: st.DataObject) -> None:
     """And one may be put in the place of another, of the same names and exchange."""
     found = Units([unit.names for unit in some], some)
     assert list(found) == some and found[1:] == some[1:]

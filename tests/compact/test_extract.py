@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from ctxkit.compact.extract import Extraction, extract
 from ctxkit.content.facts import facts, kept
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.names import Names
 from tests.content.test_facts import SAID
 
 NOISE = [
-    Piece(n, Kind.RESULT, "\n".join(f"line {n} {k} of plain output" for k in range(20)), "Bash") for n in range(9, 60)
+    TextSegment(n, SegmentKind.RESULT, "\n".join(f"line {n} {k} of plain output" for k in range(20)), "Bash")
+    for n in range(9, 60)
 ]
 
 
@@ -44,7 +45,10 @@ def test_messages_are_named_as_the_caller_says() -> None:
 
 
 def test_what_stays_beside_it_is_not_said_again() -> None:
-    said = [Piece(1, Kind.USER, "set max_depth in the config"), Piece(2, Kind.USER, "then max_depth is as it is")]
+    said = [
+        TextSegment(1, SegmentKind.USER, "set max_depth in the config"),
+        TextSegment(2, SegmentKind.USER, "then max_depth is as it is"),
+    ]
     alone, beside = (extract(said, 100, count, told=Names.of(told)) for told in ({1, 2}, {1}))
     assert alone is not None
     assert beside is not None
@@ -59,8 +63,8 @@ def test_nothing_fits_nothing() -> None:
 
 
 def test_a_path_that_is_both_read_and_edited_is_listed_once() -> None:
-    call = Piece(1, Kind.INPUT, "a/b.py", "Edit", "file_path", touches=(Touch("a/b.py", "edit"),))
-    read = Piece(2, Kind.INPUT, "a/b.py", "Read", "file_path", touches=(Touch("a/b.py", "read"),))
+    call = TextSegment(1, SegmentKind.INPUT, "a/b.py", "Edit", "file_path", touches=(Touch("a/b.py", "edit"),))
+    read = TextSegment(2, SegmentKind.INPUT, "a/b.py", "Read", "file_path", touches=(Touch("a/b.py", "read"),))
     text = extract([call, read, *NOISE], 200, count)
     assert text is not None
     assert text.count("a/b.py") == 1
@@ -69,19 +73,20 @@ def test_a_path_that_is_both_read_and_edited_is_listed_once() -> None:
 
 texts = st.text(st.sampled_from("abc /._-\n:é\t😀"), max_size=400)
 some_pieces = st.lists(
-    st.builds(Piece, st.integers(1, 30), st.sampled_from(Kind), texts, st.sampled_from(["", "Bash", "Edit"]),
+    st.builds(TextSegment, st.integers(1, 30), st.sampled_from(SegmentKind), texts,
+              st.sampled_from(["", "Bash", "Edit"]),
               st.sampled_from(["", "command", "new_string"]), st.booleans()),
     max_size=12,
 )  # fmt: skip
 
 
 @given(some_pieces, st.integers(0, 500))
-def test_never_more_than_its_budget(pieces: list[Piece], budget: int) -> None:
+def test_never_more_than_its_budget(pieces: list[TextSegment], budget: int) -> None:
     text = extract(sorted(pieces, key=lambda one: str(one.name)), budget, count)
     assert text is None or count([text])[0] <= budget
 
 
-class Read(Sequence[Piece]):
+class Read(Sequence[TextSegment]):
     """Pieces that are made when they are asked for, each of 40 lines that no other has."""
 
     def __init__(self, many: int) -> None:
@@ -94,7 +99,7 @@ class Read(Sequence[Piece]):
         if not 0 <= place < self.many:
             raise IndexError
         words = "\n".join(f"I decided to use mod_{place}_{k}.py rather than the other one of them" for k in range(40))
-        return Piece(place + 1, Kind.ASSISTANT, words)
+        return TextSegment(place + 1, SegmentKind.ASSISTANT, words)
 
 
 def test_memory_does_not_grow_with_the_lines() -> None:

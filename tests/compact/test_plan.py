@@ -12,7 +12,7 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.compact.candidates import Keep
-from ctxkit.compact.plan import Condensing, Wish, whole
+from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
 from ctxkit.core.names import Names
 from ctxkit.core.select import Selection
 from ctxkit.core.strategies import OFFLINE
@@ -26,8 +26,8 @@ def opened(raw: bytes) -> Log:
     return Log.open(io.BytesIO(raw), env={})
 
 
-def condensing(log: Log, **wish: Any) -> Condensing:
-    return Condensing(log, whole(log), Wish(**{"percent": 30, "strategy": "truncate", **wish}))
+def condensing(log: Log, **wish: Any) -> CompactionPlan:
+    return CompactionPlan(log, whole(log), CompactGoal(**{"percent": 30, "strategy": "truncate", **wish}))
 
 
 def test_a_run_with_one_user_message_is_cut_at_steps() -> None:

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.compact import prompt
-from ctxkit.compact.layout import Words
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.compact.layout import SummaryLayout
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.names import Names
 from ctxkit.tokens import pieces as shapes
 from tests.effort import examples
 
 PIECES = [
-    Piece(2, Kind.USER, "The cart is wrong by a cent."),
-    Piece(3, Kind.INPUT, "pytest -q", "Bash", "command"),
-    Piece(4, Kind.RESULT, "E   AssertionError: 1.19 != 1.2\n1 failed", "Bash", failed=True),
-    Piece(5, Kind.ASSISTANT, "I decided to use Decimal instead of float, as the root cause is rounding."),
+    TextSegment(2, SegmentKind.USER, "The cart is wrong by a cent."),
+    TextSegment(3, SegmentKind.INPUT, "pytest -q", "Bash", "command"),
+    TextSegment(4, SegmentKind.RESULT, "E   AssertionError: 1.19 != 1.2\n1 failed", "Bash", failed=True),
+    TextSegment(5, SegmentKind.ASSISTANT, "I decided to use Decimal instead of float, as the root cause is rounding."),
 ]
 TOLD = Names.parse("2-5")
 
@@ -109,10 +109,10 @@ def test_request() -> None:
 
 def test_long_results_are_shortened() -> None:
     """Both ends are sent, and how much is not; what people say is longer before that."""
-    words = Words(PIECES, str, TOLD)
-    text = prompt.rendered([Piece(4, Kind.RESULT, "a" * 3000 + "z" * 3000, "Bash")], words, str)
+    words = SummaryLayout(PIECES, str, TOLD)
+    text = prompt.rendered([TextSegment(4, SegmentKind.RESULT, "a" * 3000 + "z" * 3000, "Bash")], words, str)
     assert text.startswith("#4 Bash →\naaa") and text.endswith("zzz\n\n") and "[… 4,400 characters left out …]" in text
-    assert prompt.rendered([Piece(2, Kind.USER, "a" * 6000)], words, str) == f"#2 user:\n{'a' * 6000}\n\n"
+    assert prompt.rendered([TextSegment(2, SegmentKind.USER, "a" * 6000)], words, str) == f"#2 user:\n{'a' * 6000}\n\n"
 
 
 def test_cut() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctxkit.compact.scoring import CLASSES, EASE, Course, Worth, again
+from ctxkit.compact.scoring import CLASSES, EASE, SessionCourse, Worth, again
 from ctxkit.compact.segments import Fragment, fragments
-from ctxkit.content.identifiers import Item, Sort
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.identifiers import Identifier, Sort
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File, touched
 from ctxkit.core.derive.files import Touch
 
@@ -19,57 +19,58 @@ def line(text: str, at: float) -> Fragment:
 CODE = "    return compute_the_sum(of, these)"
 
 
-def weighed(said: Sequence[Piece], files: Sequence[File] = (), share: float = EASE) -> Worth:
+def weighed(said: Sequence[TextSegment], files: Sequence[File] = (), share: float = EASE) -> Worth:
     """All lines of these pieces."""
-    return Worth(dict(enumerate(said)), fragments(said), files, Course(said, files), share)
+    return Worth(dict(enumerate(said)), fragments(said), files, SessionCourse(said, files), share)
 
 
 def test_code_that_was_written_lately_is_written_again_sooner_than_what_was_printed() -> None:
-    edit = Piece(1, Kind.INPUT, CODE, "Edit", "new_string")
-    read = Piece(1, Kind.RESULT, CODE, "Read", touches=(Touch("a.py", "read"),))
-    printed = Piece(1, Kind.RESULT, CODE, "Bash")
+    edit = TextSegment(1, SegmentKind.INPUT, CODE, "Edit", "new_string")
+    read = TextSegment(1, SegmentKind.RESULT, CODE, "Read", touches=(Touch("a.py", "read"),))
+    printed = TextSegment(1, SegmentKind.RESULT, CODE, "Bash")
     new, old = line(CODE, 0), line(CODE, 0.9)
     assert again(edit, new) > again(edit, old) > again(read, old) > again(printed, old) > 0
     assert again(edit, line("}", 0)) == 0
 
 
 def test_a_file_that_was_touched_lately_counts_more() -> None:
-    def edit(name: int, path: str, words: str) -> list[Piece]:
+    def edit(name: int, path: str, words: str) -> list[TextSegment]:
         touch = Touch(path, "edit")
         return [
-            Piece(name, Kind.INPUT, path, "Edit", "file_path", touches=(touch,), call=f"c{name}"),
-            Piece(name, Kind.INPUT, words, "Edit", "new_string", call=f"c{name}"),
+            TextSegment(name, SegmentKind.INPUT, path, "Edit", "file_path", touches=(touch,), call=f"c{name}"),
+            TextSegment(name, SegmentKind.INPUT, words, "Edit", "new_string", call=f"c{name}"),
         ]
 
-    rest = [Piece(n, Kind.RESULT, "words") for n in range(3, 9)]
+    rest = [TextSegment(n, SegmentKind.RESULT, "words") for n in range(3, 9)]
     said = [*edit(1, "one.py", "one_name"), *edit(2, "two.py", "two_name"), *rest, *edit(9, "one.py", "x")]
     worth = weighed(said, touched(said))
-    assert worth.of(Item(Sort.IDENTIFIER, "one_name")) > worth.of(Item(Sort.IDENTIFIER, "two_name"))
+    assert worth.of(Identifier(Sort.IDENTIFIER, "one_name")) > worth.of(Identifier(Sort.IDENTIFIER, "two_name"))
 
 
 def test_a_class_of_few_facts_is_worth_as_much_as_one_of_many() -> None:
-    said = [Piece(1, Kind.INPUT, "def a():\ndef b():\ndef c():", "Write", "content"),
-            Piece(2, Kind.ASSISTANT, "I decided it."),]  # fmt: skip
+    said = [TextSegment(1, SegmentKind.INPUT, "def a():\ndef b():\ndef c():", "Write", "content"),
+            TextSegment(2, SegmentKind.ASSISTANT, "I decided it."),]  # fmt: skip
     worth = weighed(said)
     assert worth.of(("decisions", "I decided it.")) == CLASSES["decisions"]
     assert worth.of(("code", "def a():")) == CLASSES["code"] / 3
 
 
 def test_an_item_that_a_person_named_is_worth_more_than_one_that_was_printed() -> None:
-    said = [Piece(1, Kind.RESULT, "see printed_name"), Piece(2, Kind.USER, "use typed_name")]
+    said = [TextSegment(1, SegmentKind.RESULT, "see printed_name"), TextSegment(2, SegmentKind.USER, "use typed_name")]
     worth = weighed(said)
-    typed, printed = (worth.of(Item(Sort.IDENTIFIER, name)) for name in ("typed_name", "printed_name"))
+    typed, printed = (worth.of(Identifier(Sort.IDENTIFIER, name)) for name in ("typed_name", "printed_name"))
     assert typed > printed > 0
     assert worth.of("nothing") == 0
 
 
 def test_a_shorter_summary_tells_what_happened_first() -> None:
-    said = [Piece(1, Kind.ASSISTANT, "I look at it."), Piece(2, Kind.RESULT, "see printed_name", "Bash"),
-            Piece(3, Kind.INPUT, "use called_name", "Edit", "new_string")]  # fmt: skip
+    said = [TextSegment(1, SegmentKind.ASSISTANT, "I look at it."),
+            TextSegment(2, SegmentKind.RESULT, "see printed_name", "Bash"),
+            TextSegment(3, SegmentKind.INPUT, "use called_name", "Edit", "new_string")]  # fmt: skip
     short, long = (weighed(said, share=share) for share in (0.05, 0.5))
     words, printed, called = (
         ("said", "I look at it."),
-        *(Item(Sort.IDENTIFIER, f"{one}_name") for one in ("printed", "called")),
+        *(Identifier(Sort.IDENTIFIER, f"{one}_name") for one in ("printed", "called")),
     )
     assert short.of(words) > long.of(words)
     assert short.of(printed) / short.of(called) < long.of(printed) / long.of(called)
@@ -78,15 +79,15 @@ def test_a_shorter_summary_tells_what_happened_first() -> None:
 
 def test_what_was_asked_last_counts_most() -> None:
     said = [
-        Piece(1, Kind.USER, "First do this."),
-        Piece(2, Kind.USER, "And then that."),
-        Piece(3, Kind.ASSISTANT, "Done."),
-        Piece(4, Kind.USER, "Now do more."),
-        Piece(5, Kind.ASSISTANT, "I do it now."),
-        Piece(6, Kind.ASSISTANT, "Well."),
+        TextSegment(1, SegmentKind.USER, "First do this."),
+        TextSegment(2, SegmentKind.USER, "And then that."),
+        TextSegment(3, SegmentKind.ASSISTANT, "Done."),
+        TextSegment(4, SegmentKind.USER, "Now do more."),
+        TextSegment(5, SegmentKind.ASSISTANT, "I do it now."),
+        TextSegment(6, SegmentKind.ASSISTANT, "Well."),
     ]
     worth = weighed(said)
-    first, then, last = (worth.of(("asked", one.text)) for one in said if one.kind == Kind.USER)
+    first, then, last = (worth.of(("asked", one.text)) for one in said if one.kind == SegmentKind.USER)
     assert last > first > then > 0
     done, now = (worth.of(("said", one)) / len(one) for one in ("Done.", "I do it now."))
     assert done > now  # the last words before somebody asks again
@@ -94,14 +95,23 @@ def test_what_was_asked_last_counts_most() -> None:
 
 def test_a_name_in_a_long_list_that_was_printed_counts_less() -> None:
     names = "\n".join(f"listed_name_{n}" for n in range(200))
-    said = [Piece(1, Kind.RESULT, names, "Bash"), Piece(2, Kind.RESULT, "printed_name", "Bash")]
+    said = [
+        TextSegment(1, SegmentKind.RESULT, names, "Bash"),
+        TextSegment(2, SegmentKind.RESULT, "printed_name", "Bash"),
+    ]
     worth = weighed(said)
-    listed, printed = (worth.of(Item(Sort.IDENTIFIER, name)) for name in ("listed_name_199", "printed_name"))
+    listed, printed = (worth.of(Identifier(Sort.IDENTIFIER, name)) for name in ("listed_name_199", "printed_name"))
     assert printed > 1.5 * listed > 0
 
 
 def test_a_line_of_what_is_spoken_of_counts_more() -> None:
-    printed = Piece(1, Kind.RESULT, "value of spoken_name is 1 here\nvalue of other_name is 1 here", "Bash")
-    said = [printed, Piece(2, Kind.USER, "x" * 200), Piece(3, Kind.USER, "what is spoken_name?")]
+    printed = TextSegment(
+        1, SegmentKind.RESULT, "value of spoken_name is 1 here\nvalue of other_name is 1 here", "Bash"
+    )
+    said = [
+        printed,
+        TextSegment(2, SegmentKind.USER, "x" * 200),
+        TextSegment(3, SegmentKind.USER, "what is spoken_name?"),
+    ]
     spoken, other, *_ = weighed(said).words
     assert spoken > 1.5 * other

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ctxkit.compact.segments import Fragment, Fragments, fragments
 from ctxkit.content.facts import CLASSES, facts
-from ctxkit.content.identifiers import Item, Sort
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.identifiers import Identifier, Sort
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.derive.files import Touch
 from tests.content.test_facts import SAID
 
@@ -17,34 +17,40 @@ def test_lines_know_their_facts_as_they_are_counted() -> None:
 
 
 def test_a_line_that_stands_twice_is_one_where_it_stands_last() -> None:
-    found = fragments([Piece(1, Kind.RESULT, "same line\nother"), Piece(2, Kind.RESULT, "  same line")])
+    found = fragments(
+        [TextSegment(1, SegmentKind.RESULT, "same line\nother"), TextSegment(2, SegmentKind.RESULT, "  same line")]
+    )
     assert [(one.piece, one.text.strip(), one.often) for one in found] == [(0, "other", 1), (1, "same line", 2)]
     assert found[0].at > found[1].at
 
 
 def test_a_long_line_of_prose_is_its_sentences_and_another_one_is_cut() -> None:
     prose = "This is one sentence of many. " * 12
-    assert [one.part for one in fragments([Piece(1, Kind.USER, prose + "The end.")])] == [11, 12]
+    assert [one.part for one in fragments([TextSegment(1, SegmentKind.USER, prose + "The end.")])] == [11, 12]
     dump = "".join(f"{n:04}" for n in range(200))
-    assert "".join(one.text for one in fragments([Piece(1, Kind.RESULT, dump)])) == dump
+    assert "".join(one.text for one in fragments([TextSegment(1, SegmentKind.RESULT, dump)])) == dump
 
 
 def test_a_path_that_a_call_names_is_no_line_of_its_own() -> None:
     touch = Touch("src/a.py", "edit")
-    found = fragments([Piece(1, Kind.INPUT, "src/a.py", "Edit", "file_path", touches=(touch,))])
+    found = fragments([TextSegment(1, SegmentKind.INPUT, "src/a.py", "Edit", "file_path", touches=(touch,))])
     assert found == []
 
 
 def test_a_command_is_an_item_too() -> None:
-    [one] = fragments([Piece(1, Kind.INPUT, "make test", "Bash", "command")])
-    assert one.items == (Item(Sort.COMMAND, "make test"),)
+    [one] = fragments([TextSegment(1, SegmentKind.INPUT, "make test", "Bash", "command")])
+    assert one.items == (Identifier(Sort.COMMAND, "make test"),)
 
 
 def test_what_an_edit_took_away_and_old_lists_of_tasks_are_left_out() -> None:
-    def task(name: int, text: str) -> Piece:
-        return Piece(name, Kind.INPUT, text, "TodoWrite", "todos.0")
+    def task(name: int, text: str) -> TextSegment:
+        return TextSegment(name, SegmentKind.INPUT, text, "TodoWrite", "todos.0")
 
-    said = [Piece(1, Kind.INPUT, "x = 1", "Edit", "old_string"), task(2, "[pending] a"), task(3, "[completed] a")]
+    said = [
+        TextSegment(1, SegmentKind.INPUT, "x = 1", "Edit", "old_string"),
+        task(2, "[pending] a"),
+        task(3, "[completed] a"),
+    ]
     assert [one.text for one in fragments(said)] == ["[completed] a"]
 
 
@@ -52,19 +58,19 @@ def test_what_stands_around_output_is_no_line() -> None:
     printed = (
         "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n}\n| --- |\n3 passed\nProcess exited with code 1"
     )
-    assert [one.text for one in fragments([Piece(1, Kind.RESULT, printed, "exec_command")])] == [
+    assert [one.text for one in fragments([TextSegment(1, SegmentKind.RESULT, printed, "exec_command")])] == [
         "3 passed", "Process exited with code 1",
     ]  # fmt: skip
 
 
 def test_lines_of_output_that_differ_in_numbers_alone_keep_the_same() -> None:
-    one, two = fragments([Piece(1, Kind.RESULT, "error: a.c:12 is bad\nerror: a.c:34 is bad", "Bash")])
+    one, two = fragments([TextSegment(1, SegmentKind.RESULT, "error: a.c:12 is bad\nerror: a.c:34 is bad", "Bash")])
     assert one.facts == two.facts
 
 
 def test_of_too_many_lines_the_better_half_is_held() -> None:
     """Each time that there are more; what is held knows its place among all."""
-    said = [Piece(n, Kind.RESULT, "\n".join(f"line {n} {k}" for k in range(30))) for n in range(1, 40)]
+    said = [TextSegment(n, SegmentKind.RESULT, "\n".join(f"line {n} {k}" for k in range(30))) for n in range(1, 40)]
     most = 0
 
     def newest(held: Fragments) -> list[Fragment]:
@@ -81,5 +87,5 @@ def test_of_too_many_lines_the_better_half_is_held() -> None:
 
 
 def test_lines_that_stand_again_hold_no_piece_that_was_left() -> None:
-    said = [Piece(n, Kind.RESULT, "same") for n in range(500)]
+    said = [TextSegment(n, SegmentKind.RESULT, "same") for n in range(500)]
     assert Fragments(said, lambda held: held.lines, 10).pieces.keys() == {499}

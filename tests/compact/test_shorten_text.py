@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.compact.shorten_text import GAP, LEFT_OUT, NOTE, abridged
-from ctxkit.content.text_segments import Kind
+from ctxkit.content.text_segments import SegmentKind
 
 
 def count(texts: Sequence[str]) -> list[int]:
@@ -44,7 +44,7 @@ def test_the_lines_that_keep_most() -> None:
     """What is worth more than its neighbours is kept from between."""
     same = "\n".join(f"nothing new here, says step {n}" for n in range(400))
     text = f"{same}\nValueError: the port 8080 is taken, see /etc/shop/ports.yaml\n{same} once more"
-    made = abridged(text, 400, count, Kind.RESULT)
+    made = abridged(text, 400, count, SegmentKind.RESULT)
     assert made is not None and "the port 8080 is taken" in made
 
 

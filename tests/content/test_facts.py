@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 
 from ctxkit.content import facts as facts_
 from ctxkit.content.facts import CLASSES, SHARE, WORD, facts, kept
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.derive.files import Touch
 from ctxkit.core.sets.sequences import Again
 
 EDIT = Touch("/work/app/src/a.py", "edit")
 READ = Touch("/work/app/src/b.py", "read")
 SAID = [
-    Piece(1, Kind.USER, "Please fix the login. Thanks."),
-    Piece(2, Kind.ASSISTANT, "I decided to use a lock here. Then I look on. The tests still need work."),
-    Piece(2, Kind.INPUT, "/work/app/src/a.py", "Edit", "file_path", touches=(EDIT,)),
-    Piece(2, Kind.INPUT, "def old(): ...", "Edit", "old_string"),
-    Piece(2, Kind.INPUT, "def login(user):\n    return 1", "Edit", "new_string"),
-    Piece(3, Kind.INPUT, "b.py", "Read", "file_path", touches=(READ,)),
-    Piece(4, Kind.RESULT, "raise KeyError: a file says it", "Read", touches=(READ,)),
-    Piece(5, Kind.INPUT, "make test", "Bash", "command"),
-    Piece(6, Kind.RESULT, "running\nKeyError: 'user' in login\nok", "Bash"),
+    TextSegment(1, SegmentKind.USER, "Please fix the login. Thanks."),
+    TextSegment(2, SegmentKind.ASSISTANT, "I decided to use a lock here. Then I look on. The tests still need work."),
+    TextSegment(2, SegmentKind.INPUT, "/work/app/src/a.py", "Edit", "file_path", touches=(EDIT,)),
+    TextSegment(2, SegmentKind.INPUT, "def old(): ...", "Edit", "old_string"),
+    TextSegment(2, SegmentKind.INPUT, "def login(user):\n    return 1", "Edit", "new_string"),
+    TextSegment(3, SegmentKind.INPUT, "b.py", "Read", "file_path", touches=(READ,)),
+    TextSegment(4, SegmentKind.RESULT, "raise KeyError: a file says it", "Read", touches=(READ,)),
+    TextSegment(5, SegmentKind.INPUT, "make test", "Bash", "command"),
+    TextSegment(6, SegmentKind.RESULT, "running\nKeyError: 'user' in login\nok", "Bash"),
 ]
 
 
@@ -53,15 +53,17 @@ def test_a_fact_is_kept_as_it_is_or_by_most_of_its_words_in_one_line() -> None:
 
 
 def test_a_task_that_is_not_done_is_pending_as_the_newest_list_has_it() -> None:
-    def tasks(name: int, *texts: str) -> list[Piece]:
-        return [Piece(name, Kind.INPUT, text, "TodoWrite", f"todos.{n}") for n, text in enumerate(texts)]
+    def tasks(name: int, *texts: str) -> list[TextSegment]:
+        return [TextSegment(name, SegmentKind.INPUT, text, "TodoWrite", f"todos.{n}") for n, text in enumerate(texts)]
 
     said = [*tasks(1, "[pending] build", "[pending] test"), *tasks(2, "[completed] build", "[in_progress] test")]
     assert facts(said)["pending"] == ["[in_progress] test"]
 
 
 def test_a_name_in_a_list_is_no_error() -> None:
-    printed = Piece(1, Kind.RESULT, "    TemplateNotFoundError,\nAssertionError\nerror: it broke\nall is well", "Bash")
+    printed = TextSegment(
+        1, SegmentKind.RESULT, "    TemplateNotFoundError,\nAssertionError\nerror: it broke\nall is well", "Bash"
+    )
     assert facts([printed])["errors"] == ["AssertionError", "error: it broke"]
 
 

@@ -9,15 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.content.gist import LONGEST, gist, shortened
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.derive.files import Touch
 
 WORK = [
-    Piece(1, Kind.USER, "Users are logged out. Find out why!"),
-    Piece(2, Kind.INPUT, "auth/session.py", "Edit", "path", touches=(Touch("auth/session.py", "edited"),)),
-    Piece(3, Kind.INPUT, "pytest -q tests/auth", "Bash", "command"),
-    Piece(4, Kind.ASSISTANT, "I decided to go with minutes, as the settings do. Still open: the clock is a TODO."),
-    Piece(5, Kind.USER, "Thanks! What is next?"),
+    TextSegment(1, SegmentKind.USER, "Users are logged out. Find out why!"),
+    TextSegment(2, SegmentKind.INPUT, "auth/session.py", "Edit", "path", touches=(Touch("auth/session.py", "edited"),)),
+    TextSegment(3, SegmentKind.INPUT, "pytest -q tests/auth", "Bash", "command"),
+    TextSegment(
+        4, SegmentKind.ASSISTANT, "I decided to go with minutes, as the settings do. Still open: the clock is a TODO."
+    ),
+    TextSegment(5, SegmentKind.USER, "Thanks! What is next?"),
 ]
 
 
@@ -31,7 +33,9 @@ def test_work() -> None:
 
 def test_a_line_is_told_once_and_without_its_marks() -> None:
     """What is decided and unfinished at once is unfinished; Markdown is for pages; a name keeps its underscores."""
-    said = gist([Piece(1, Kind.ASSISTANT, "- **Decided**: `__init__` stays; still open: the TODO in it.")], 1)
+    said = gist(
+        [TextSegment(1, SegmentKind.ASSISTANT, "- **Decided**: `__init__` stays; still open: the TODO in it.")], 1
+    )
     assert (
         said.endswith("Unfinished: Decided: `__init__` stays; still open: the TODO in it.") and said.count("TODO") == 1
     )
@@ -39,19 +43,19 @@ def test_a_line_is_told_once_and_without_its_marks() -> None:
 
 def test_talk() -> None:
     """Nothing is made up where nothing was done."""
-    talk = [Piece(1, Kind.USER, "hello"), Piece(2, Kind.ASSISTANT, "hi there")]
+    talk = [TextSegment(1, SegmentKind.USER, "hello"), TextSegment(2, SegmentKind.ASSISTANT, "hi there")]
     said = "2 messages: a conversation without tools. Asked last: hello. Nothing is noted as unfinished."
     assert gist(talk, 2) == said
     assert gist(talk[:1], 1).endswith("The last message has no answer yet.")
-    summed = gist([Piece("a.1", Kind.SUMMARY, "They spoke.")], 1)  # type: ignore[arg-type]
+    summed = gist([TextSegment("a.1", SegmentKind.SUMMARY, "They spoke.")], 1)  # type: ignore[arg-type]
     assert summed == "1 message: a summary of what came before. Nothing is noted as unfinished."
     assert gist([], 1) == "1 message: a conversation without tools. Nothing is noted as unfinished."
 
 
-@given(st.lists(st.tuples(st.sampled_from(Kind), st.text(max_size=400)), max_size=8))
-def test_short(said: list[tuple[Kind, str]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from(SegmentKind), st.text(max_size=400)), max_size=8))
+def test_short(said: list[tuple[SegmentKind, str]]) -> None:
     """Two to four sentences, 600 characters, one line."""
-    found = gist([Piece(n, kind, text) for n, (kind, text) in enumerate(said, 1)], len(said))
+    found = gist([TextSegment(n, kind, text) for n, (kind, text) in enumerate(said, 1)], len(said))
     assert len(found) <= LONGEST and "\n" not in found
     assert 2 <= len(re.findall(r"[.!?](?=\s|$)", found)) <= 4, found
 

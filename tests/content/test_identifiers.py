@@ -7,32 +7,32 @@ from typing import Any
 
 import pytest
 
-from ctxkit.content.identifiers import Item, Sort, commands, items, named
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.identifiers import Identifier, Sort, commands, items, named
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("see /home/me/work/src/core/a.py now", {Item(Sort.PATH, "src/core/a.py")}),
+        ("see /home/me/work/src/core/a.py now", {Identifier(Sort.PATH, "src/core/a.py")}),
         ("read/write of upload/refresh", set()),
-        ("open main.rs, not e.g. this.", {Item(Sort.PATH, "main.rs")}),
-        ("at https://example.org/a?b=1.", {Item(Sort.URL, "https://example.org/a?b=1")}),
+        ("open main.rs, not e.g. this.", {Identifier(Sort.PATH, "main.rs")}),
+        ("at https://example.org/a?b=1.", {Identifier(Sort.URL, "https://example.org/a?b=1")}),
         ("fixed in 4fc8f30 by #123 (ABC-12), v1.2.3", {
-            Item(Sort.NUMBER, "4fc8f30"), Item(Sort.NUMBER, "#123"), Item(Sort.NUMBER, "ABC-12"),
-            Item(Sort.NUMBER, "v1.2.3"),
+            Identifier(Sort.NUMBER, "4fc8f30"), Identifier(Sort.NUMBER, "#123"), Identifier(Sort.NUMBER, "ABC-12"),
+            Identifier(Sort.NUMBER, "v1.2.3"),
         }),
         ("KeyError, ENOENT and TS2345", {
-            Item(Sort.ERROR, "KeyError"), Item(Sort.ERROR, "ENOENT"), Item(Sort.ERROR, "TS2345"),
+            Identifier(Sort.ERROR, "KeyError"), Identifier(Sort.ERROR, "ENOENT"), Identifier(Sort.ERROR, "TS2345"),
         }),
         ("set max_tokens, maxTokens, MaxTokens and MAX_TOKENS by --max-tokens", {
-            Item(Sort.IDENTIFIER, one)
+            Identifier(Sort.IDENTIFIER, one)
             for one in ("max_tokens", "maxTokens", "MaxTokens", "MAX_TOKENS", "--max-tokens")
         }),
         ("plain words of 2026 say nothing, and 12345 neither", set()),
     ],
 )  # fmt: skip
-def test_items_of_a_text(text: str, found: set[Item]) -> None:
+def test_items_of_a_text(text: str, found: set[Identifier]) -> None:
     assert set(named(text)) == found
 
 
@@ -42,8 +42,8 @@ def test_commands_are_pieces_of_a_script_without_bare_looks_and_documents() -> N
 
 
 def test_only_a_shell_has_commands() -> None:
-    shell = Piece(1, Kind.INPUT, "make test", "Bash", "command")
-    assert Item(Sort.COMMAND, "make test") in items(shell)
+    shell = TextSegment(1, SegmentKind.INPUT, "make test", "Bash", "command")
+    assert Identifier(Sort.COMMAND, "make test") in items(shell)
     assert items(shell._replace(tool="Write", key="content")) == set()
     assert items(shell._replace(key="description")) == set()
 

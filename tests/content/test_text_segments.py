@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.content.text_segments import Kind, Piece, all_pieces
+from ctxkit.content.text_segments import SegmentKind, TextSegment, all_pieces
 from ctxkit.core.messages import Call, Content, Result, Text, Thinking
 
 
-def pieces(name: int, content: Content) -> list[Piece]:
+def pieces(name: int, content: Content) -> list[TextSegment]:
     return all_pieces([(name, content)])
 
 
@@ -18,9 +18,9 @@ def test_a_call_says_its_arguments_as_they_are_and_its_result_knows_it() -> None
     found = all_pieces([(1, call), (2, Content("tool", [Result("c1", "done", is_error=True)]))])
     said = [(piece.name, piece.kind, piece.text, piece.key) for piece in found]
     assert said == [
-        (1, Kind.ASSISTANT, "I edit.", ""), (1, Kind.INPUT, "src/a.py", "file_path"),
-        (1, Kind.INPUT, "x = 1", "old_string"), (1, Kind.INPUT, "x = 2\ny = 3", "new_string"),
-        (2, Kind.RESULT, "done", ""),
+        (1, SegmentKind.ASSISTANT, "I edit.", ""), (1, SegmentKind.INPUT, "src/a.py", "file_path"),
+        (1, SegmentKind.INPUT, "x = 1", "old_string"), (1, SegmentKind.INPUT, "x = 2\ny = 3", "new_string"),
+        (2, SegmentKind.RESULT, "done", ""),
     ]  # fmt: skip
     assert [touch.path for touch in found[1].touches] == ["src/a.py"]
     assert found[-1].tool == "Edit"
@@ -30,17 +30,17 @@ def test_a_call_says_its_arguments_as_they_are_and_its_result_knows_it() -> None
 
 def test_who_says_it() -> None:
     kinds = {
-        "fix it": Kind.USER,
-        "<system-reminder>be nice</system-reminder>": Kind.NOTICE,
-        "<command-name>/clear</command-name>": Kind.NOTICE,
-        "This session is being continued from a previous conversation that ran out of context": Kind.SUMMARY,
-        "OBSERVATION:\nfile.py": Kind.RESULT,
-        "Base directory for this skill: /home/me/skills/plan": Kind.NOTICE,
+        "fix it": SegmentKind.USER,
+        "<system-reminder>be nice</system-reminder>": SegmentKind.NOTICE,
+        "<command-name>/clear</command-name>": SegmentKind.NOTICE,
+        "This session is being continued from a previous conversation that ran out of context": SegmentKind.SUMMARY,
+        "OBSERVATION:\nfile.py": SegmentKind.RESULT,
+        "Base directory for this skill: /home/me/skills/plan": SegmentKind.NOTICE,
     }
     found = {text: pieces(1, Content("user", [Text(text)]))[0].kind for text in kinds}
     assert found == kinds
-    assert pieces(1, Content("assistant", [Text("done")]))[0].kind == Kind.ASSISTANT
-    assert pieces(1, Content("system", [Text("you are")]))[0].kind == Kind.NOTICE
+    assert pieces(1, Content("assistant", [Text("done")]))[0].kind == SegmentKind.ASSISTANT
+    assert pieces(1, Content("system", [Text("you are")]))[0].kind == SegmentKind.NOTICE
 
 
 def test_a_file_stands_without_the_numbers_that_a_tool_put_in_front() -> None:
@@ -78,19 +78,19 @@ def test_an_entry_of_a_list_of_tasks_is_one_line() -> None:
 
 def test_what_another_agent_reports() -> None:
     reports = [
-        Piece(1, Kind.RESULT, "I found it.", "Task"),
-        Piece(1, Kind.NOTICE, "<task-notification>done</task-notification>"),
-        Piece(1, Kind.RESULT, "I found it.", "TaskUpdate"),
-        Piece(1, Kind.RESULT, "x", "Bash"),
+        TextSegment(1, SegmentKind.RESULT, "I found it.", "Task"),
+        TextSegment(1, SegmentKind.NOTICE, "<task-notification>done</task-notification>"),
+        TextSegment(1, SegmentKind.RESULT, "I found it.", "TaskUpdate"),
+        TextSegment(1, SegmentKind.RESULT, "x", "Bash"),
     ]
     assert [piece.reports for piece in reports] == [True, True, False, False]
 
 
 def test_what_a_person_answers_to_a_question_of_the_model_is_what_a_person_says() -> None:
     asks = Content("assistant", [Call("c", "AskUserQuestion", {"question": "Which?"})])
-    assert all_pieces([(1, asks), (2, Content("user", [Result("c", "The first one.")]))])[-1].kind == Kind.USER
+    assert all_pieces([(1, asks), (2, Content("user", [Result("c", "The first one.")]))])[-1].kind == SegmentKind.USER
 
 
 def test_what_a_program_brings_in_for_a_command_is_typed_by_nobody() -> None:
     brought = Content("user", [Text("Review the code.")], rows=[{"type": "user", "isMeta": True}])
-    assert pieces(1, brought)[0].kind == Kind.NOTICE
+    assert pieces(1, brought)[0].kind == SegmentKind.NOTICE

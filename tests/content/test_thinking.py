@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Log, build_final_prompt
-from ctxkit.content.thinking import Change, first_change, unsent
+from ctxkit.content.thinking import FirstChange, first_change, unsent
 from ctxkit.core.messages import Thinking
 from ctxkit.core.text.json_text import dumps
 from ctxkit.edit.draft import draft
@@ -241,7 +241,7 @@ def test_windows_and_filters_are_changes() -> None:
     log = opened(talk())
     log.config.set_flags({"window.messages": "6"})
     change = first_change(log)
-    assert change == Change(0, "message 1 changed")
+    assert change == FirstChange(0, "message 1 changed")
     assert not thoughts_of_body(body_of(log, keep_thinking=True)[0])
 
 

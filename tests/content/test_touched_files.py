@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import touched
 from ctxkit.core.derive.files import How, Touch
 
 
-def piece(name: int, path: str, how: How) -> Piece:
-    return Piece(name, Kind.INPUT, path, "Edit", "file_path", touches=(Touch(path, how),))
+def piece(name: int, path: str, how: How) -> TextSegment:
+    return TextSegment(name, SegmentKind.INPUT, path, "Edit", "file_path", touches=(Touch(path, how),))
 
 
 def test_a_file_has_its_newest_messages_and_what_was_done() -> None:
@@ -20,5 +20,5 @@ def test_a_file_has_its_newest_messages_and_what_was_done() -> None:
 
 
 def test_a_result_touches_nothing_again() -> None:
-    answer = piece(2, "a.py", "read")._replace(kind=Kind.RESULT)
+    answer = piece(2, "a.py", "read")._replace(kind=SegmentKind.RESULT)
     assert [one.names for one in touched([piece(1, "a.py", "read"), answer])] == [[1]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.board import HIDING, Item, Key, Out
+from ctxkit.core.board import HIDING, ContextItem, Key, Out
 from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 
@@ -18,8 +18,8 @@ class PlainBoard:
 
     def __init__(self) -> None:
         self.outs: list[Out] = []
-        self.items: dict[ItemName, Item] = {}
-        self.telling: dict[ItemName, Item] = {}
+        self.items: dict[ItemName, ContextItem] = {}
+        self.telling: dict[ItemName, ContextItem] = {}
         """Those of the items that tell something: few, so that every op can look at them."""
         self.keys: dict[Name, Key] = {}
         self.effective: dict[Name, float | None] = {}
@@ -44,7 +44,7 @@ class PlainBoard:
         """`names` stand at `keys`, but are in or out as before (a program's preserved messages)."""
         self.keys.update(zip(names, keys, strict=True))
 
-    def bring(self, item: Item) -> None:
+    def bring(self, item: ContextItem) -> None:
         """A new item; `enter` gives it its place."""
         self.items[item.name] = item
         if item.tells:
@@ -116,7 +116,7 @@ class PlainBoard:
         """What keeps any of `names` out."""
         return [out for out in self.outs if out.names.meets(names)]
 
-    def tellers(self, names: Names) -> list[Item]:
+    def tellers(self, names: Names) -> list[ContextItem]:
         """The items that tell any of `names`."""
         return [item for item in self.telling.values() if item.tells.meets(names)]
 

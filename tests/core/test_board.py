@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.board import Board, Item, Out
+from ctxkit.core.board import Board, ContextItem, Out
 from ctxkit.core.names import ItemName, Names
 
 S = ItemName("c1", 1)
@@ -16,9 +16,9 @@ def names(text: str) -> Names:
     return Names.parse(text)
 
 
-def summary(tells: str) -> Item:
+def summary(tells: str) -> ContextItem:
     """A summary of op 1."""
-    return Item(S, 1, "user", {"role": "user", "content": "old"}, tells=names(tells), summary=True)
+    return ContextItem(S, 1, "user", {"role": "user", "content": "old"}, tells=names(tells), summary=True)
 
 
 def test_out_and_recall() -> None:
@@ -68,7 +68,7 @@ def test_a_literal_that_is_dropped_brings_nothing_back() -> None:
     """Only a compact's own summary stands for what the compact replaced."""
     board = Board()
     board.take_out(Out(1, "compact", names("2-4")))
-    board.bring(Item(S, 1, "user", {}, tells=names("2")))
+    board.bring(ContextItem(S, 1, "user", {}, tells=names("2")))
     board.drop(S)
     assert str(board.hidden()) == "2-4"
 

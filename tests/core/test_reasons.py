@@ -7,7 +7,7 @@ import pytest
 from ctxkit.core.context import Lens
 from ctxkit.core.names import Names
 from ctxkit.core.reasons import Reasons
-from ctxkit.core.transcript import Cut, View
+from ctxkit.core.transcript import ProgramCut, View
 from ctxkit.core.visibility import Standings
 from tests import build
 
@@ -126,10 +126,10 @@ def test_brief(spec: str, expected: str) -> None:
 
 def test_programs() -> None:
     """A program's own compaction and branches."""
-    view = View([1, 2, 3, 4], {5: "sidechain"}, [Cut(3, [1, 2], "compacted at line 9")])
+    view = View([1, 2, 3, 4], {5: "sidechain"}, [ProgramCut(3, [1, 2], "compacted at line 9")])
     state = build.state("1-6", view)
     (reason,) = [r for r in Reasons(Standings(state)).of(2) if r.kind == "program"]
     assert (reason.text, reason.back) == ("compacted at line 9", "ctxkit recall LOG 2 --apply")
     assert [r.kind for r in Reasons(Standings(state)).of(5)] == ["sidechain"]
-    state = build.state("1-4", View([1, 2, 3, 4], {}, [Cut(3, [1], "compacted", [2, 3], 4)]))
+    state = build.state("1-4", View([1, 2, 3, 4], {}, [ProgramCut(3, [1], "compacted", [2, 3], 4)]))
     assert [r.text for r in Reasons(Standings(state)).of(2)] == ["it stands where the log's own program put it"]

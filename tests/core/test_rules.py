@@ -23,7 +23,7 @@ from ctxkit.core.select import Selection, parse_ids, resolve
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.times import written as seconds
-from ctxkit.core.transcript import Cut, View
+from ctxkit.core.transcript import ProgramCut, View
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import CtxkitError
 from tests import build
@@ -121,7 +121,7 @@ class Checked:
         moved = [n for part in fields.get("moved", "").split(",") for n in told(part).numbers]
         out = list(told(fields["out"]).numbers)
         self.view.cuts.append(
-            Cut(int(fields["row"]), out, "compacted by its program", moved, int(fields.get("after", 0)))
+            ProgramCut(int(fields["row"]), out, "compacted by its program", moved, int(fields.get("after", 0)))
         )
 
     def at(self, text: str) -> None:
@@ -282,9 +282,9 @@ def decided(case: Checked, words: list[str]) -> Decision:
     )
     match command:
         case "forget":
-            return forget.forget(state, at, forget.Wish(case.chosen, **flags), by_rule(state))
+            return forget.forget(state, at, forget.ForgetRequest(case.chosen, **flags), by_rule(state))
         case "remember":
-            return forget.remember(state, at, forget.Wish(case.chosen, **flags), by_rule(state))
+            return forget.remember(state, at, forget.ForgetRequest(case.chosen, **flags), by_rule(state))
         case "protect":
             return protect.protect(state, at, case.chosen)
         case "unprotect":

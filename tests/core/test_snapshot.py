@@ -8,16 +8,27 @@ from typing import Any
 import pytest
 
 from ctxkit.core.ops import At
-from ctxkit.core.snapshot import CHECKPOINT, VERSION, Head, Held, digests, head_of, identity, is_message, sealed, whole
+from ctxkit.core.snapshot import (
+    CHECKPOINT,
+    VERSION,
+    SnapshotHead,
+    SnapshotMessage,
+    digests,
+    head_of,
+    identity,
+    is_message,
+    sealed,
+    whole,
+)
 
 MESSAGES = [{"role": "user", "content": "hi", "n": 1.5}, {"role": "assistant", "content": "\ud800"}]
-HELD = [Held(n=3, ts="2026-02-01T10:00:00Z"), Held(origin="a4.1", protected=True)]
+HELD = [SnapshotMessage(n=3, ts="2026-02-01T10:00:00Z"), SnapshotMessage(origin="a4.1", protected=True)]
 
 
 def body(**more: Any) -> dict[str, Any]:
     """The object of a file with two messages."""
     words, digest = digests(MESSAGES, HELD)
-    head = Head(
+    head = SnapshotHead(
         session_id=identity(words, None, ""), timestamp="2026-02-02T10:00:00Z", message_count=2, at=At(messages=3),
         digest=digest,
     )  # fmt: skip
@@ -35,7 +46,7 @@ def test_there_and_back() -> None:
 def test_an_id_is_of_messages_window_and_description() -> None:
     """Not of when it was taken, nor of the numbers."""
     words, _ = digests(MESSAGES, HELD)
-    assert words == digests(MESSAGES, [Held(n=1), Held(n=2)])[0]
+    assert words == digests(MESSAGES, [SnapshotMessage(n=1), SnapshotMessage(n=2)])[0]
     ids = {identity(words, None, ""), identity(words, 3600, ""), identity(words, None, "x"), identity("", None, "")}
     assert len(ids) == 4
 
@@ -70,17 +81,17 @@ def test_damage(change: dict[str, Any], said: str) -> None:
 
 def test_a_head_of_odd_types() -> None:
     """A sum that fits does not make a head of it."""
-    head = Head(session_id="0" * 16, timestamp="t", at=At(messages=0))
+    head = SnapshotHead(session_id="0" * 16, timestamp="t", at=At(messages=0))
     with pytest.raises(ValueError, match="head cannot be read"):
         head_of(sealed(head, {"message_count": "many"}))
 
 
 def test_a_checkpoint_has_a_head_alone() -> None:
     """It points into its log."""
-    head = Head(kind=CHECKPOINT, session_id="0" * 16, timestamp="t", at=At(messages=0))
+    head = SnapshotHead(kind=CHECKPOINT, session_id="0" * 16, timestamp="t", at=At(messages=0))
     assert list(whole(sealed(head)).messages) == []
     with pytest.raises(ValueError, match="held"):
-        whole(sealed(Head(session_id="0" * 16, timestamp="t", at=At(messages=0))))
+        whole(sealed(SnapshotHead(session_id="0" * 16, timestamp="t", at=At(messages=0))))
 
 
 @pytest.mark.parametrize("record", [None, [], {}, {"role": 1}, {"role": "user", "ctxkit": "clear"}])

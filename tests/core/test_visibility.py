@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ctxkit.core.context import Lens
 from ctxkit.core.names import ItemName
 from ctxkit.core.reasons import Reasons
-from ctxkit.core.transcript import Cut, View
+from ctxkit.core.transcript import ProgramCut, View
 from ctxkit.core.visibility import Standing, Standings
 from tests import build
 
@@ -67,7 +67,7 @@ def test_items_in_a_sidechain() -> None:
 
 def test_a_programs_own_history() -> None:
     """What a foreign program took out or left on a branch is counted by its own words."""
-    view = View([1, 2, 4], {3: "branch"}, [Cut(3, [1], "compacted")])
+    view = View([1, 2, 4], {3: "branch"}, [ProgramCut(3, [1], "compacted")])
     state = build.state("1-4", view=view)
     standings = Standings(state)
     assert standings.tally() == {"in": 2, "program": 1, "branch": 1}

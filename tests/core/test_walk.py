@@ -20,7 +20,7 @@ from ctxkit.core.names import Names
 from ctxkit.core.replay import Fold, fold
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
-from ctxkit.core.transcript import Cut, Transcript
+from ctxkit.core.transcript import ProgramCut, Transcript
 from ctxkit.core.walk import Walk
 from tests.cli.runner import SMALL, lines
 from tests.effort import examples
@@ -266,7 +266,7 @@ def test_cuts_of_real_sessions(path: Path) -> None:
     found = Walk(log.transcript, log.ledger, apart=True)
     watched = [what for what, _ in found.each()]
     view = log.transcript.view
-    assert view is not None and [what for what in watched if isinstance(what, Cut)] == sorted(
+    assert view is not None and [what for what in watched if isinstance(what, ProgramCut)] == sorted(
         view.all_cuts, key=lambda cut: cut.row
     )
     assert found.state.shown() == log.state().shown()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from ctxkit.edit.draft import Block, Fold
+from ctxkit.edit.draft import DraftBlock, FoldedPart
 
 SUSPECTS = (
     "%%", "%% 3 user", "#%% 3 2026-01-01T00:00:00Z user (x)", " \t# %%", "%%> 3/1 call", "%%> text", "%%= messages=1",
@@ -19,7 +19,7 @@ TEXTS = st.one_of(
 )  # fmt: skip
 ITEMS = st.tuples(st.integers(1, 99), st.integers(1, 99)).map("{0[0]}.{0[1]}".format)
 LABELS = st.one_of(st.integers(1, 10**6).map(str), ITEMS)
-FOLDS = st.builds(Fold, LABELS, st.integers(1, 999), TEXTS)
+FOLDS = st.builds(FoldedPart, LABELS, st.integers(1, 999), TEXTS)
 TIMES = st.one_of(st.just(""), st.datetimes().map(lambda moment: moment.isoformat() + "Z"))
 PIECES = st.lists(st.one_of(TEXTS, FOLDS), max_size=4).map(tuple)
-BLOCKS = st.builds(Block, st.one_of(st.just(""), LABELS), TEXTS, PIECES, st.booleans(), TIMES, TEXTS)
+BLOCKS = st.builds(DraftBlock, st.one_of(st.just(""), LABELS), TEXTS, PIECES, st.booleans(), TIMES, TEXTS)

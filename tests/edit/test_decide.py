@@ -10,26 +10,26 @@ import pytest
 
 from ctxkit.core.names import ItemName, Name
 from ctxkit.core.ops import At, Edit
-from ctxkit.edit.decide import UNCHANGED, Offer, compared, decide, live, mistakes
-from ctxkit.edit.draft import Block, Fold
+from ctxkit.edit.decide import UNCHANGED, EditOffer, compared, decide, live, mistakes
+from ctxkit.edit.draft import DraftBlock, FoldedPart
 from ctxkit.edit.parse import Parsed
 from tests import build
 
-NEW = Block("", "user", ("new",))
+NEW = DraftBlock("", "user", ("new",))
 
 
-def offer(shown: Sequence[int], context: Sequence[int] = range(1, 7)) -> Offer:
+def offer(shown: Sequence[int], context: Sequence[int] = range(1, 7)) -> EditOffer:
     """Messages 1 to 6, of which `context` are in and `shown` are offered."""
-    blocks = {str(n): Block(str(n), "user", (f"m{n}",), n not in context) for n in shown}
-    return Offer(blocks, {str(n): n for n in shown}, context, range(1, 7))
+    blocks = {str(n): DraftBlock(str(n), "user", (f"m{n}",), n not in context) for n in shown}
+    return EditOffer(blocks, {str(n): n for n in shown}, context, range(1, 7))
 
 
-def literal(name: Name | None, block: Block | None) -> dict[str, Any]:
+def literal(name: Name | None, block: DraftBlock | None) -> dict[str, Any]:
     """What a block says, as a record."""
     return {"role": "user", "content": "".join(map(str, block.pieces)) if block else f"as it was: {name}"}
 
 
-def blocks(found: Offer, words: str) -> list[Block]:
+def blocks(found: EditOffer, words: str) -> list[DraftBlock]:
     """`3 1 new 2=changed`: the blocks of the offer in this order, none of them commented out."""
     made = []
     for word in words.split():
@@ -62,10 +62,10 @@ def test_items(shown: str, context: str, kept: str, items: str) -> None:
 def test_words_of_a_part() -> None:
     """They tell what it stands for; whoever changes them is told that nothing becomes of it, blanks apart."""
     state, at = build.state("1-6"), At(messages=6)
-    block = Block("2", "user", (Fold("2", 1, "result (4 characters) a  b"),))
-    found = Offer({"2": block}, {"2": 2}, range(1, 7), range(1, 7))
+    block = DraftBlock("2", "user", (FoldedPart("2", 1, "result (4 characters) a  b"),))
+    found = EditOffer({"2": block}, {"2": 2}, range(1, 7), range(1, 7))
     for words, notes in (("result (4 characters) a b", 0), ("result (4 characters) c", 1), ("", 1)):
-        made = decide(state, at, found, [Block("2", "user", (Fold("2", 1, words),))], literal)
+        made = decide(state, at, found, [DraftBlock("2", "user", (FoldedPart("2", 1, words),))], literal)
         assert made.op is None and len(made.notes) == notes and all("%%> 2/1" in note for note in made.notes)
 
 
@@ -101,9 +101,9 @@ def test_original_times() -> None:
     state = build.state("1-6 | compact 2-3 text=told")
     names: list[Name] = [1, ItemName("a1", 1), 6]
     labels = {state.label(name): name for name in names}
-    shown = {label: Block(label, "user", (label,)) for label in labels}
+    shown = {label: DraftBlock(label, "user", (label,)) for label in labels}
     kept = [msgspec.structs.replace(block, pieces=("x",)) for block in shown.values()]
-    op = decide(state, At(messages=6), Offer(shown, labels, names, names), kept, literal).op
+    op = decide(state, At(messages=6), EditOffer(shown, labels, names, names), kept, literal).op
     assert isinstance(op, Edit)
     assert [item.ts for item in op.items] == ["2026-02-01T10:01:00Z", None, "2026-02-01T10:06:00Z"]
 

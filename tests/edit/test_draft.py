@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ctxkit.edit.draft import Base, Block, Fold, based, draft, printed
+from ctxkit.edit.draft import Base, DraftBlock, FoldedPart, based, draft, printed
 from ctxkit.edit.parse import parse
 
 
 def test_a_message() -> None:
     """Number, time, role, remark; then its text, and a line for what is no text."""
-    block = Block(
-        "3", "assistant", ("I look.", Fold("3", 2, 'call read {"a":1}')), False, "2026-01-01T10:00:00Z", "x; y"
+    block = DraftBlock(
+        "3", "assistant", ("I look.", FoldedPart("3", 2, 'call read {"a":1}')), False, "2026-01-01T10:00:00Z", "x; y"
     )
     text = '\n%% 3 2026-01-01T10:00:00Z assistant (x; y)\nI look.\n%%> 3/2 call read {"a":1}\n'
     assert printed(block) == text
@@ -17,9 +17,9 @@ def test_a_message() -> None:
 
 def test_two_texts_and_none() -> None:
     """Texts that follow each other stay two; an empty one is one."""
-    assert printed(Block("1", "user", ("a", "b"))) == "\n%% 1 user\na\n%%> text\nb\n"
-    assert printed(Block("1", "user", ("",), True)) == "\n#%% 1 user\n\\u{}\n"
-    assert printed(Block("1", "user")) == "\n%% 1 user\n"
+    assert printed(DraftBlock("1", "user", ("a", "b"))) == "\n%% 1 user\na\n%%> text\nb\n"
+    assert printed(DraftBlock("1", "user", ("",), True)) == "\n#%% 1 user\n\\u{}\n"
+    assert printed(DraftBlock("1", "user")) == "\n%% 1 user\n"
 
 
 def test_the_head_is_no_message() -> None:

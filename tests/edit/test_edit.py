@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ctxkit.api.log import Log
 from ctxkit.core.names import ItemName, Names
 from ctxkit.core.ops import Edit, sealed
-from ctxkit.edit.draft import Block, draft
+from ctxkit.edit.draft import DraftBlock, draft
 from ctxkit.edit.parse import Parsed, parse
 from ctxkit.errors import BadDraft, CtxkitError, Misfit, NothingChanges, NothingMatched, UpdatedElsewhere, Usage
 from tests import build
@@ -53,7 +53,7 @@ def written(tmp_path: Path, raw: bytes = SMALL) -> Path:
     return path
 
 
-def reprint(found: Parsed, blocks: list[Block]) -> str:
+def reprint(found: Parsed, blocks: list[DraftBlock]) -> str:
     """The draft with these blocks."""
     assert found.base is not None
     return draft("x", found.base, blocks)
@@ -111,7 +111,7 @@ def test_after_any_ops(spec: str, data: st.DataObject) -> None:
     assert live == numbers(log)
     words = {log.state().label(name): log.text(name) for name in log.state().everything()}
     chosen = data.draw(st.lists(st.sampled_from(found.blocks), min_size=1, unique_by=lambda block: block.label))
-    back = [Block(block.label, block.role, block.pieces, False, block.time) for block in chosen]
+    back = [DraftBlock(block.label, block.role, block.pieces, False, block.time) for block in chosen]
     op = log.edit(reprint(found, back))
     assert [text for _, text in said(log)] == [words[block.label] for block in back]
     if op is not None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.edit.draft import Base, Block, Fold, draft
+from ctxkit.edit.draft import Base, DraftBlock, FoldedPart, draft
 from ctxkit.edit.parse import Mistake, parse
 from tests.edit.blocks import BLOCKS, TEXTS
 
@@ -16,7 +16,7 @@ BASES = st.builds(Base, COUNTS, COUNTS, COUNTS, TEXTS, TEXTS, TEXTS, TEXTS)
 
 
 @given(TEXTS, BASES, st.lists(BLOCKS, max_size=6))
-def test_print_then_parse_is_the_identity(name: str, base: Base, blocks: list[Block]) -> None:
+def test_print_then_parse_is_the_identity(name: str, base: Base, blocks: list[DraftBlock]) -> None:
     """For any messages, and any name of a log; also with what editors do to ends of lines and files."""
     text = draft(name, base, blocks)
     ends = (text.replace("\n", "\r\n"), text.replace("\n", "\r"))
@@ -26,7 +26,7 @@ def test_print_then_parse_is_the_identity(name: str, base: Base, blocks: list[Bl
 
 
 @given(st.lists(BLOCKS, min_size=1, max_size=4))
-def test_lines(blocks: list[Block]) -> None:
+def test_lines(blocks: list[DraftBlock]) -> None:
     """Each block's line is told."""
     text = draft("chat.jsonl", BASE, blocks)
     found = parse(text)
@@ -37,7 +37,7 @@ def test_lines(blocks: list[Block]) -> None:
 def test_a_line_of_a_megabyte(size: int) -> None:
     """Text, role, remark and what is told of a part."""
     long = "שx" * (size // 2)
-    blocks = [Block("1", "user", (long, Fold("1", 2, long)), False, "", long)]
+    blocks = [DraftBlock("1", "user", (long, FoldedPart("1", 2, long)), False, "", long)]
     assert parse(draft("x", BASE, blocks)).blocks == blocks
 
 

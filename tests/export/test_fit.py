@@ -18,7 +18,7 @@ from ctxkit.export.fit import within
 from ctxkit.export.request import Exported
 from ctxkit.formats.base import Written
 from ctxkit.measure.count import Counting
-from ctxkit.trim.trim import Asked
+from ctxkit.trim.trim import TrimRequest
 from tests.cli.runner import ctxkit, good, lines
 from tests.effort import examples, one_of
 from tests.lawful import as_bytes, conversations
@@ -70,7 +70,7 @@ def test_every_budget(tmp_path: Path, to: str, raw: bytes) -> None:
     for budget in (*range(100, 900, 90 * one_of(2)), 1200, 1600, 2400, 5000):
         log = Log.open(path, env={})
         try:
-            _, made = within(log, Asked(budget, assembly=to in REQUESTS), writer(to))
+            _, made = within(log, TrimRequest(budget, assembly=to in REQUESTS), writer(to))
         except (DoesNotFit, NothingToSend):
             assert budget < 900, budget
             continue
@@ -92,12 +92,12 @@ def test_it_keeps_what_it_can(tmp_path: Path) -> None:
         made.append(one)
         return one.export("openai")
 
-    seen, _ = within(log, Asked(1400), make)
+    seen, _ = within(log, TrimRequest(1400), make)
     assert 1 < len(made) < 10 and seen in made
     assert log.figures is not None and log.figures.budget == 1400
     whole = len(log.names())
     made.clear()
-    assert len(within(log, Asked(100_000), make)[0].names()) == whole and len(made) == 1
+    assert len(within(log, TrimRequest(100_000), make)[0].names()) == whole and len(made) == 1
 
 
 def test_what_does_not_fit_as_it_is_written(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_any_log(raw: bytes, budget: int, to: str) -> None:
         assert told is None or told.before == before
     fresh = Log.open(io.BytesIO(raw), env=ENV)
     try:
-        _, made = within(fresh, Asked(budget, assembly=to in REQUESTS), writer(to))
+        _, made = within(fresh, TrimRequest(budget, assembly=to in REQUESTS), writer(to))
     except (DoesNotFit, NothingToSend):
         return
     read = Log.open(io.BytesIO(b"".join(made.pieces)), env={"CTXKIT_MODEL": "unknown"})
@@ -171,7 +171,7 @@ def test_real_sessions(path: Path, tmp_path: Path) -> None:
         for share in (0.9, 0.4):
             log, out = Log.open(path, conversation=chosen, env={}), tmp_path / f"{to}{share}.jsonl"
             try:
-                _, made = within(log, Asked(int(used * share), assembly=False), writer(to))
+                _, made = within(log, TrimRequest(int(used * share), assembly=False), writer(to))
             except (DoesNotFit, NothingToSend):
                 continue
             out.write_bytes(b"".join(made.pieces))
@@ -191,7 +191,10 @@ def test_what_replies_tell_of_it(path: Path, tmp_path: Path) -> None:
         log, out = Log.open(path, env={}), tmp_path / f"{share}.jsonl"
         try:
             _, made = within(
-                log, Asked(int(used * share), assembly=False), lambda one: one.session(to, recount=True), recounted=True
+                log,
+                TrimRequest(int(used * share), assembly=False),
+                lambda one: one.session(to, recount=True),
+                recounted=True,
             )
         except (DoesNotFit, NothingToSend):
             continue

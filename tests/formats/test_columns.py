@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ctxkit.core.messages import Message
 from ctxkit.formats import columns as columns_
 from ctxkit.formats.chat import FORMAT
-from ctxkit.formats.columns import Columns, Function, Made, Packed
+from ctxkit.formats.columns import ColumnCall, Columns, Function, Packed
 from tests.formats.reading import read
 
 ROLES = ["user", "assistant", "tool", "assistant"] * 100
@@ -22,7 +22,7 @@ ROLES = ["user", "assistant", "tool", "assistant"] * 100
 def three() -> Columns:
     columns = Columns()
     columns.extend(["user", "assistant", "tool"], ["t1", None, 3], [0, 10, 30], [9, 19, 29])
-    columns.take([2, 2], [Made("a", Function("Read")), Made("b", Function("Bash"))], [3], ["a"])
+    columns.take([2, 2], [ColumnCall("a", Function("Read")), ColumnCall("b", Function("Bash"))], [3], ["a"])
     columns.assign(2, "frodo", None)
     return columns
 
@@ -54,7 +54,7 @@ def test_links_come_behind_each_other() -> None:
     """Several answers in one message, too."""
     columns = three()
     columns.extend(["user", "assistant"], ["", None], [60, 70], [9, 9])
-    columns.take([5], [Made("c", Function("f"))], [4, 4], ["x", "y"])
+    columns.take([5], [ColumnCall("c", Function("f"))], [4, 4], ["x", "y"])
     assert (columns[3].results, columns[3].opens) == (("x", "y"), False)
     assert (columns[4].calls, columns[4].tools, columns[4].results) == (("c",), ("f",), ())
 
@@ -85,7 +85,7 @@ def test_memory_is_some_numbers_a_message() -> None:
             times = [f"2026-01-01T00:00:{n % 60:02}.{k:03}Z" for k in range(400)]
             ids = [f"call_{n + k}" for k in range(100)]
             columns.extend(ROLES, times, range(n, n + 400), range(n, n + 400))
-            made = [Made(one, Function("Re" + "ad")) for one in ids]
+            made = [ColumnCall(one, Function("Re" + "ad")) for one in ids]
             columns.take(range(n + 2, n + 401, 4), made, range(n + 3, n + 401, 4), ids)
         peaks.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()

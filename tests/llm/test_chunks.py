@@ -7,22 +7,22 @@ from itertools import groupby
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit.llm.chunks import Part, chunks, halved, pieces
+from ctxkit.llm.chunks import Chunk, chunks, halved, pieces
 from tests.effort import examples
 
 TEXTS = st.text(st.characters(exclude_categories=[]), max_size=60)
 PARTS = st.lists(st.tuples(TEXTS, st.integers(1, 90), st.booleans()), max_size=14)
 
 
-def made(rows: list[tuple[str, int, bool]]) -> list[Part]:
+def made(rows: list[tuple[str, int, bool]]) -> list[Chunk]:
     """Parts, each of the exchange before it or of one more."""
-    found: list[Part] = []
+    found: list[Chunk] = []
     for text, tokens, more in rows:
-        found.append(Part(text, tokens, (found[-1].exchange if found else 0) + more))
+        found.append(Chunk(text, tokens, (found[-1].exchange if found else 0) + more))
     return found
 
 
-def whole(found: list[list[Part]]) -> str:
+def whole(found: list[list[Chunk]]) -> str:
     """All that is told."""
     return "".join(part.text for chunk in found for part in chunk)
 
@@ -74,7 +74,7 @@ def test_halved(rows: list[tuple[str, int, bool]], room: int) -> None:
 
 def test_cut_at_lines() -> None:
     """Where a line ends near."""
-    part = Part("".join(f"line {n} of the text\n" for n in range(40)), 400, 1)
+    part = Chunk("".join(f"line {n} of the text\n" for n in range(40)), 400, 1)
     found = list(pieces(part, 100))
     assert (
         len(found) in (4, 5)

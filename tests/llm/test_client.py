@@ -14,7 +14,7 @@ import pytest
 
 from ctxkit.errors import ExitCode, ModelFailed
 from ctxkit.llm import client
-from ctxkit.llm.client import Answer, Sending, ask
+from ctxkit.llm.client import Answer, PendingRequest, ask
 from tests.stub import KEY, Says, Script, Stub, asked, pointed, stub
 
 OPENAI, ANTHROPIC = "openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"
@@ -65,7 +65,7 @@ def failed(monkeypatch: pytest.MonkeyPatch, model: str, *answers: Script, **opti
 @both
 def test_good(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     """The answer's text; what is sent was announced before it left, with its size, and holds the caller's words."""
-    seen: list[tuple[Sending, int]] = []
+    seen: list[tuple[PendingRequest, int]] = []
     with stub(Says("We fixed it.")) as made:
         pointed(made, monkeypatch)
         found = ask(
@@ -73,7 +73,7 @@ def test_good(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
         )
         assert found == "We fixed it." and isinstance(found, str) and not found.cut
         [(sending, before)] = seen
-        assert sending == Sending(model, made.host, sending.bytes, 0) and before == 0 and sending.bytes > 50
+        assert sending == PendingRequest(model, made.host, sending.bytes, 0) and before == 0 and sending.bytes > 50
         [body] = made.requests
         assert asked(body) == "CANARY of the transcript" and KEY in made.keys[0]
         assert not body.get("tools") and not body.get("stream") and body["max_tokens"] == client.REPLY
@@ -84,7 +84,7 @@ def test_secrets_do_not_leave(monkeypatch: pytest.MonkeyPatch, model: str) -> No
     """Neither those that look like one, nor what the environment calls one."""
     monkeypatch.setenv("SHOP_TOKEN", "plainwordsonly")
     words = f"ghp_{'a1' * 18} and plainwordsonly and {KEY}"
-    seen: list[Sending] = []
+    seen: list[PendingRequest] = []
     found, made = tried(
         monkeypatch, model, Says("done"), messages=[{"role": "user", "content": words}], tell=seen.append
     )
@@ -261,7 +261,7 @@ def test_no_key_at_all(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
 
 def test_what_is_told_is_what_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some providers are asked for the model first, in a few bytes: told is what the messages have all the same."""
-    seen: list[Sending] = []
+    seen: list[PendingRequest] = []
     with stub(Says("BOOM", 404)) as made:
         monkeypatch.setenv("OLLAMA_API_BASE", made.url)
         messages = [{"role": "user", "content": "word " * 400}]

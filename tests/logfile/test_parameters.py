@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.logfile.parameters import Held, Now, parameters
+from ctxkit.logfile.parameters import Now, ValueWithOrigin, parameters
 from tests.cli.runner import SMALL, good, lines, message, small
 
 
@@ -40,18 +40,18 @@ def test_windows(tmp_path: Path) -> None:
     sidecar.mkdir()
     config = sidecar / "config.toml"
     config.write_text('[window]\ndefault = "8h"\n[agents.sam]\nwindow = "3h"\n')
-    assert parameters(Log.open(path)).window == Held(28800, f"{config}:2")
-    assert parameters(Log.open(path)).agents == {"sam": Held(10800, f"{config}:4")}
+    assert parameters(Log.open(path)).window == ValueWithOrigin(28800, f"{config}:2")
+    assert parameters(Log.open(path)).agents == {"sam": ValueWithOrigin(10800, f"{config}:4")}
     good("window", path, "24h")
     good("window", path, "2h", "--agent", "frodo")
     good("window", path, "12h")
     found = parameters(Log.open(path))
-    assert found.window == Held(43200, "op 3")
-    assert found.agents == {"frodo": Held(7200, "op 2"), "sam": Held(43200, "op 3")}
+    assert found.window == ValueWithOrigin(43200, "op 3")
+    assert found.agents == {"frodo": ValueWithOrigin(7200, "op 2"), "sam": ValueWithOrigin(43200, "op 3")}
     good("undo", path)
-    assert parameters(Log.open(path)).window == Held(86400, "op 1")
+    assert parameters(Log.open(path)).window == ValueWithOrigin(86400, "op 1")
     good("window", path, "reset")
-    assert parameters(Log.open(path)).window == Held(28800, f"{config}:2")
+    assert parameters(Log.open(path)).window == ValueWithOrigin(28800, f"{config}:2")
 
 
 def test_the_rest() -> None:
@@ -61,7 +61,7 @@ def test_the_rest() -> None:
     log.lens_agent, log.at = "a", "op1"
     found = parameters(log)
     assert (found.agent, found.thread, found.at, found.conversation, found.format) == ("a", None, 1, None, "chat")
-    assert found.newest == Held(5, "CTXKIT_WINDOW_MESSAGES")
+    assert found.newest == ValueWithOrigin(5, "CTXKIT_WINDOW_MESSAGES")
     assert (found.forced, found.assembly) == ([], None)
 
 

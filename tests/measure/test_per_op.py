@@ -15,7 +15,7 @@ from ctxkit import Log
 from ctxkit.core.context import entry, shown_names
 from ctxkit.core.derive.usage import whole
 from ctxkit.measure.count import Counting
-from ctxkit.measure.per_op import OpSizes, Size
+from ctxkit.measure.per_op import ContextSize, OpSizes
 from ctxkit.measure.size import Measuring, around
 from tests.cli.runner import SMALL, lines
 from tests.lawful import COMMANDS, ROOT, TO_COME, Command, Records, as_bytes, conversations, opened, tried, turns
@@ -25,11 +25,11 @@ UNDOS = st.builds(Command, st.sampled_from(["undo", "undo", "redo", "mark", "rew
 STEPS = st.lists(st.one_of(COMMANDS, TO_COME, UNDOS, turns(1)), max_size=14)
 
 
-def looked_back(log: Log, at: str) -> Size:
+def looked_back(log: Log, at: str) -> ContextSize:
     """The whole context as it was, each message counted."""
     state, measuring = log.seen_at(at).state(), Measuring(Counting(log))
     held = [entry(state, name) for name in shown_names(state)]
-    return Size(len(held), whole(sum(measuring.entries(held)) + around(measuring)))
+    return ContextSize(len(held), whole(sum(measuring.entries(held)) + around(measuring)))
 
 
 def agree(log: Log) -> None:
@@ -113,7 +113,7 @@ def test_ops_that_nobody_knows() -> None:
     """They change nothing here."""
     at = {"messages": 11}
     raw = SMALL + lines({"ctxkit": "frobnicate", "id": "z", "at": at}, {"ctxkit": "mark", "v": 9, "id": "y", "at": at})
-    assert [change.before == change.after != Size(0, 0) for change in OpSizes(opened(raw))] == [True, True]
+    assert [change.before == change.after != ContextSize(0, 0) for change in OpSizes(opened(raw))] == [True, True]
     assert list(OpSizes(opened(SMALL))) == []
 
 

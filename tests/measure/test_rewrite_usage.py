@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.derive.usage import Usage
+from ctxkit.core.derive.usage import RequestUsage
 from ctxkit.edit.draft import draft
 from ctxkit.edit.parse import parse
 from ctxkit.errors import DoesNotFit
@@ -44,7 +44,7 @@ def opened(raw: bytes) -> Log:
     return Log.open(io.BytesIO(raw), env={}, clock=lambda: 1_780_000_000.0)
 
 
-def usages(log: Log) -> list[Usage | None]:
+def usages(log: Log) -> list[RequestUsage | None]:
     return [log.usage(n) for n in log.names() if isinstance(n, int) and log.messages[n - 1].role == "assistant"]
 
 
@@ -55,7 +55,7 @@ def test_what_was_forgotten_is_taken_off() -> None:
     log.forget(["3-4"])
     made = b"".join(log.session("claude-code", keep_id=True, recount=True).pieces)
     first, second, third = usages(opened(made))
-    assert first == Usage(20_000, 45) and second is not None and third is not None
+    assert first == RequestUsage(20_000, 45) and second is not None and third is not None
     assert second.estimated and abs(second.request - 22_000) < 100 and third.request - second.request == 2_000
     assert made.splitlines()[:2] == raw.splitlines()[:2]
     status = opened(made).status().tokens
@@ -118,7 +118,7 @@ def test_what_a_compaction_counts() -> None:
     """Codex notes an estimate then, of no request: it is not what the reply before came to."""
     words: list[str | int] = ["meta", "user:q1", "say:a1", 9000, "legacy:s", 0, "user:q2", "say:a2", 700]
     log = opened(lines(*[count(one) if isinstance(one, int) else codex.row(one) for one in words]))
-    assert [log.usage(n) for n in (2, 5)] == [Usage(9000, 7), Usage(700, 7)]
+    assert [log.usage(n) for n in (2, 5)] == [RequestUsage(9000, 7), RequestUsage(700, 7)]
 
 
 @pytest.mark.parametrize("left", ["1", "1,3", "1-2,5"])

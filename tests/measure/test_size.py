@@ -15,7 +15,7 @@ from ctxkit.explain.revisions import Side
 from ctxkit.measure.count import Counting
 from ctxkit.measure.shares import Shares
 from ctxkit.measure.size import Measuring, change, measure
-from ctxkit.measure.usage import Session
+from ctxkit.measure.usage import RecordedUsage
 from tests.cli.runner import SMALL, lines
 from tests.shared import transcripts
 
@@ -190,7 +190,7 @@ def test_looking_back() -> None:
     log = Log.open(io.BytesIO(b"".join(then.copy_out()) + chat((1700, 22), (2000, 23))), env={})
     log.at = op.id
     assert measure(Counting(log), log.names()) == measure(Counting(then), then.names())
-    assert Session(Counting(log)).own == Session(Counting(then)).own
+    assert RecordedUsage(Counting(log)).own == RecordedUsage(Counting(then)).own
 
 
 def opencode(*sizes: int) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.errors import Usage
 from ctxkit.formats.columns import Columns
-from ctxkit.logfile.parameters import Held
+from ctxkit.logfile.parameters import ValueWithOrigin
 from ctxkit.measure.status import Named, Place, Status, as_json, level, status
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small
 from tests.shared import SHARED
@@ -127,7 +127,7 @@ def test_filter_and_window() -> None:
     log.lens_agent = "sam"
     found = status(log)
     assert (found.inside, found.out) == (1, {"window": 3, "filter": 1})
-    assert (found.parameters.agent, found.parameters.window) == ("sam", Held(3600, "CTXKIT_WINDOW_DEFAULT"))
+    assert (found.parameters.agent, found.parameters.window) == ("sam", ValueWithOrigin(3600, "CTXKIT_WINDOW_DEFAULT"))
 
 
 def test_damage_and_warnings() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.core.board import Board
-from ctxkit.core.compare.timeline import Course
+from ctxkit.core.compare.timeline import Timeline
 from ctxkit.core.replay import Fold
 from ctxkit.measure.count import Counting
 from ctxkit.measure.timeline import plotted
@@ -25,7 +25,7 @@ KINDS = ("claude-code", "codex", "pi", "mini-swe-agent", "copilot-cli", "derived
 REAL = [path for kind in KINDS for path in sorted((SHARED / "transcripts" / kind).glob("*.json*"))]
 
 
-def of(raw: bytes, **env: str) -> Course:
+def of(raw: bytes, **env: str) -> Timeline:
     return plotted(Log.open(io.BytesIO(raw), env=env))
 
 

@@ -12,7 +12,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import measure
-from ctxkit.measure.usage import Session
+from ctxkit.measure.usage import RecordedUsage
 from tests.cli.runner import lines
 from tests.formats.codex import logs as codex
 from tests.measure.test_size import chat, of
@@ -84,7 +84,7 @@ def test_few_replies_are_looked_at() -> None:
     log = Log.open(io.BytesIO(chat(*[(1, 1)] * 5, *[None] * 200)), env={})
     looked: list[int] = []
     log.usage = lambda n: looked.append(n)  # type: ignore[method-assign]  # counts the calls
-    assert Session(Counting(log)).steps == [] and len(looked) == 8
+    assert RecordedUsage(Counting(log)).steps == [] and len(looked) == 8
 
 
 @pytest.mark.parametrize(("gap", "found", "looks"), [(63, 2, 1 + 63 + 1 + 64), (64, 1, 1 + 64)])
@@ -94,7 +94,7 @@ def test_few_replies_are_looked_at_before_one_that_was_counted(gap: int, found: 
     looked: list[int] = []
     real = log.usage
     log.usage = lambda n: looked.append(n) or real(n)  # type: ignore[method-assign,func-returns-value]  # counts the calls
-    session = Session(Counting(log))
+    session = RecordedUsage(Counting(log))
     assert len(session.steps) == found and len(looked) == looks
 
 
@@ -123,12 +123,12 @@ def test_what_is_shortened_now_was_sent_whole(tmp_path: Path) -> None:
     """The steps of the past are told by the rows, whatever an op made of them since."""
     path = tmp_path / "x.jsonl"
     path.write_bytes(chat(*[(1000 + 300 * n, 20) for n in range(6)]))
-    before = Session(Counting(Log.open(path))).steps
+    before = RecordedUsage(Counting(Log.open(path))).steps
     stub = {"ctxkit": "trim", "v": 1, "id": "t", "at": {"messages": 12}, "ids": "", "stubs": {"3": "[cut]"}}
     with path.open("ab") as file:
         file.write(lines(stub))
     log = Log.open(path)
-    assert Session(Counting(log)).steps == before
+    assert RecordedUsage(Counting(log)).steps == before
     found = measure(Counting(log), log.names())
     assert found.known == 2520 and found.estimated < -100
 
@@ -163,7 +163,7 @@ def test_a_sidechain_has_an_overhead_of_its_own() -> None:
             rows.append({"type": role, "uuid": f"{role}{n}", "parentUuid": parent, "isSidechain": aside,
                          "sessionId": "s", "timestamp": f"2026-02-01T10:0{n}:00Z", "message": held})  # fmt: skip
     log = Log.open(io.BytesIO(lines(*rows)), env={})
-    assert 14_000 < (Session(Counting(log)).overhead or 0) < 15_000
+    assert 14_000 < (RecordedUsage(Counting(log)).overhead or 0) < 15_000
     [log.lens_thread] = log.state().threads
-    session = Session(Counting(log))
+    session = RecordedUsage(Counting(log))
     assert 800 < (session.overhead or 0) < 1000

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.search import sessions
-from ctxkit.search.file_cache import GLANCE, Remembered, Tokens, key, known_as, settled
+from ctxkit.search.file_cache import GLANCE, CachedTokens, Remembered, key, known_as, settled
 from ctxkit.search.preview import Glance, Last
 from ctxkit.search.sessions import find_sessions
 from ctxkit.store.index import Index
@@ -81,10 +81,10 @@ def test_notes(tmp_path: Path) -> None:
     """Tokens, of one state of a file."""
     index = Index(tmp_path / "cache")
     path = old(tmp_path / "a")
-    Remembered(index).note(path, "1", Tokens(7, "pieces"))
+    Remembered(index).note(path, "1", CachedTokens(7, "pieces"))
     one = Remembered(index)
     one.enter(tmp_path)
-    assert one.tokens(path, "1") == Tokens(7, "pieces") and one.tokens(path, "2") is None
+    assert one.tokens(path, "1") == CachedTokens(7, "pieces") and one.tokens(path, "2") is None
 
 
 def test_a_second_look_reads_nothing(tmp_path: Path, read: list[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched, Usage
 from ctxkit.llm import client
-from ctxkit.llm.client import Answer, Sending
+from ctxkit.llm.client import Answer, PendingRequest
 from ctxkit.measure.count import Counting
 from ctxkit.measure.size import Measuring
 from tests.cli.runner import call, ctxkit, good, lines, message, ops, shown
@@ -50,7 +50,7 @@ def model(monkeypatch: pytest.MonkeyPatch, answer: Callable[[list[dict[str, str]
 
     def ask(name: str, messages: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
         told = json.loads(messages[1]["content"])["messages"]
-        options["tell"](Sending(name, "api.example", 99, 0))
+        options["tell"](PendingRequest(name, "api.example", 99, 0))
         seen.append(told)
         reply = Answer(answer(told))
         why = options["check"](reply)

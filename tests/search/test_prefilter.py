@@ -13,7 +13,7 @@ from ctxkit.core.text.search_pattern import Needle
 from ctxkit.search import prefilter
 from ctxkit.search.prefilter import Lacking
 from ctxkit.store.folder import walk
-from ctxkit.store.words import Words, available
+from ctxkit.store.words import WordIndex, available
 from tests.cli.runner import SMALL, Ran, ctxkit, good, lines, message
 from tests.damage.sessions import ALL
 
@@ -120,7 +120,7 @@ def test_a_little_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Learning ends where its time is over, and goes on the next time; what may change unseen is not learnt."""
     for n in range(5):
         (tmp_path / f"{n}").write_bytes(SMALL)
-    index = Words(tmp_path / "cache")
+    index = WordIndex(tmp_path / "cache")
     (tmp_path / "logs").mkdir()
     for n in range(5):
         os.replace(tmp_path / f"{n}", tmp_path / "logs" / f"{n}")
@@ -145,7 +145,7 @@ def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).write_bytes(SMALL)
     good("recall", tmp_path, "question", "-l")
-    index = Words(Path(os.environ["XDG_CACHE_HOME"]) / "ctxkit")
+    index = WordIndex(Path(os.environ["XDG_CACHE_HOME"]) / "ctxkit")
     place = os.fsencode(tmp_path)
     assert len(index.known(place)) == 2
     (tmp_path / "a").unlink()

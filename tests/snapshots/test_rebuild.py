@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.core.snapshot import HAND, SMALL, Kept
+from ctxkit.core.snapshot import HAND, SMALL, Snapshot
 from ctxkit.errors import BadSnapshot
 from ctxkit.snapshots.checkpoint import reference
 from ctxkit.snapshots.restore import loaded, there
@@ -59,7 +59,7 @@ def test_replace_gives_exactly_the_context_of_then(
     point = reference(log, HAND)
     assert len(json.dumps(point.body, separators=(",", ":"))) < SMALL
     if not whole:  # as where there was no room for the numbers
-        point = Kept(point.head, {key: value for key, value in point.body.items() if key != "numbers"})
+        point = Snapshot(point.head, {key: value for key, value in point.body.items() if key != "numbers"})
     log = opened(copied(log))
     for command in since:
         done(log, command)
@@ -118,6 +118,6 @@ def test_a_file_that_is_no_checkpoint(tmp_path: Path) -> None:
     point = log.checkpoint("x")
     assert point is not None
     with pytest.raises(BadSnapshot, match="cannot be read"):
-        there(log, Kept(point.kept.head, {"ops": "?"}))
+        there(log, Snapshot(point.kept.head, {"ops": "?"}))
     with pytest.raises(BadSnapshot, match="cannot be read"):
-        there(log, Kept(point.kept.head, {"ops": "\ud800"}))  # half a character, as JSON can write it
+        there(log, Snapshot(point.kept.head, {"ops": "\ud800"}))  # half a character, as JSON can write it

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log
-from ctxkit.core.snapshot import Kept
+from ctxkit.core.snapshot import Snapshot
 from ctxkit.core.times import iso
 from ctxkit.errors import BadSnapshot, NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.snapshots.restore import is_own, loaded, steps_of, strange
@@ -212,7 +212,7 @@ def test_steps_of() -> None:
     """A call and its results, in whatever form they are written."""
     kept = opened(SMALL).snapshot().kept
     assert list(steps_of(kept)) == [0, 1, 2, 2, 4, 5, 6, 6, 8, 9, 10]
-    split = Kept(kept.head, kept.body, list(reversed(kept.messages)), list(reversed(kept.held)))
+    split = Snapshot(kept.head, kept.body, list(reversed(kept.messages)), list(reversed(kept.held)))
     assert len(set(steps_of(split))) == 11
 
 
@@ -220,7 +220,7 @@ def test_a_head_alone(tmp_path: Path) -> None:
     """What holds no messages has none to bring."""
     kept = file(tmp_path).snapshot().kept
     with pytest.raises(Usage, match="holds no messages"):
-        file(tmp_path).restore(Kept(kept.head, kept.body))
+        file(tmp_path).restore(Snapshot(kept.head, kept.body))
 
 
 def test_a_stream_gets_the_same_op(tmp_path: Path) -> None:

@@ -8,24 +8,27 @@ import pytest
 
 from ctxkit.core.context import shown_names
 from ctxkit.core.ops import At, Restore
-from ctxkit.core.snapshot import Head, Held, Kept, sealed
+from ctxkit.core.snapshot import Snapshot, SnapshotHead, SnapshotMessage, sealed
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import dumps
-from ctxkit.snapshots.restore_rules import Wish, restore, told
+from ctxkit.snapshots.restore_rules import RestoreRequest, restore, told
 from tests import build
 
 HERE = At(messages=8)
 
 
-def kept(*held: int | str, summary: str = "", description: str = "", log: str | None = "old.jsonl") -> Kept:
+def kept(*held: int | str, summary: str = "", description: str = "", log: str | None = "old.jsonl") -> Snapshot:
     """A snapshot of these messages: numbers, or what copies were made from."""
-    head = Head(
+    head = SnapshotHead(
         session_id="0123456789abcdef", timestamp="2026-02-01T12:30:00Z", message_count=len(held), at=At(messages=8),
         summary=summary, description=description, log=log,
     )  # fmt: skip
     records = [{"role": "user", "content": f"words of {one}"} for one in held]
-    made = [Held(n=one) if isinstance(one, int) else Held(origin=one, ts="2026-02-01T10:00:00Z") for one in held]
-    return Kept(head, sealed(head), records, made)
+    made = [
+        SnapshotMessage(n=one) if isinstance(one, int) else SnapshotMessage(origin=one, ts="2026-02-01T10:00:00Z")
+        for one in held
+    ]
+    return Snapshot(head, sealed(head), records, made)
 
 
 def state(spec: str) -> State:
@@ -33,11 +36,11 @@ def state(spec: str) -> State:
     return build.state(f"1-8 | {spec}" if spec else "1-8")
 
 
-def decided(spec: str, some: Kept, *, own: bool = True, steps: list[int] | None = None, **more: Any) -> Any:
+def decided(spec: str, some: Snapshot, *, own: bool = True, steps: list[int] | None = None, **more: Any) -> Any:
     """The decision, and its items in short: numbers, and `copy of`."""
     found = state(spec)
     places = bytes(one.n is not None for one in some.held)
-    wish = Wish(
+    wish = RestoreRequest(
         some, own, steps or list(range(len(some.held))), more.pop("as_it_is", places), list(shown_names(found)), **more
     )
     return restore(found, HERE, wish)
@@ -111,8 +114,8 @@ def test_beside_a_summary() -> None:
 def test_into_another_log() -> None:
     """Copies, with where they are from; protection goes along."""
     some = kept(2, "a1.1")
-    held = [Held(n=2, ts="2026-02-01T10:01:00Z", protected=True), some.held[1]]
-    some = Kept(some.head, some.body, some.messages, held)
+    held = [SnapshotMessage(n=2, ts="2026-02-01T10:01:00Z", protected=True), some.held[1]]
+    some = Snapshot(some.head, some.body, some.messages, held)
     found = decided("", some, own=False)
     assert items(found) == [{"log": "old.jsonl", "n": 2}, {"log": "old.jsonl", "n": "a1.1"}]
     assert [(one.ts, one.protected) for one in found.op.items] == [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.core.snapshot import Head
+from ctxkit.core.snapshot import SnapshotHead
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.snapshots.snapshot import at, beside, find, keep, prefix, shelf
 from ctxkit.store.snapshots import read
@@ -214,7 +214,7 @@ def test_without_the_log(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.unlink()
     some, notices = beside(str(path))
-    heads: list[Head | None] = [one.head for one in some.found()]
+    heads: list[SnapshotHead | None] = [one.head for one in some.found()]
     assert [head and head.description for head in heads] == ["x"] and "gone" in notices[0]
     with pytest.raises(NoSuchLog):
         beside(str(tmp_path / "other.jsonl"))

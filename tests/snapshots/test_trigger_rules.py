@@ -13,7 +13,7 @@ from ctxkit.snapshots.trigger_rules import (
     SPOKEN,
     TRIGGERS,
     USUAL,
-    Event,
+    TriggerEvent,
     commands,
     failed,
     matters,
@@ -60,7 +60,7 @@ def test_tools_that_write(name: str) -> None:
     """Those of all programs; a call that failed wrote nothing."""
     tool, arguments = WRITES[name]
     assert matters(tool) and [path.rpartition("/")[2] for path in written(Call("1", tool, arguments))] == ["a.py"]
-    assert newest_event(ran(tool, arguments)) == Event("code", "a.py written")
+    assert newest_event(ran(tool, arguments)) == TriggerEvent("code", "a.py written")
     assert newest_event(ran(tool, arguments, "no such file", error=True)) is None
     assert newest_event(ran(tool, arguments)[:1]) is None
 
@@ -123,7 +123,7 @@ def test_error_resolution() -> None:
     """A command that failed and later succeeded, by itself or among others; another one is none."""
     red = ran("Bash", {"command": "cd /x && pytest -q 2>&1"}, "Exit code 1")
     green = ran("Bash", {"command": "pytest -q 2>&1 && make lint"}, "Exit code 0")
-    assert newest_event([*red, *green]) == Event("error_resolution", "pytest -q succeeds again")
+    assert newest_event([*red, *green]) == TriggerEvent("error_resolution", "pytest -q succeeds again")
     assert newest_event([*green, *red]) is None and newest_event(green) is None
     assert newest_event([*red, *ran("Bash", {"command": "pytest tests"}, "")]) is None
     assert newest_event([*red, *ran("Bash", {"command": "pytest -q | tail"}, "1 failed")]) is None
@@ -131,8 +131,8 @@ def test_error_resolution() -> None:
     assert newest_event([*stopped, *green]) is None
     assert newest_event([*red, *green], ("code",)) is None
     write = ran("Write", {"file_path": "a.py"})
-    assert newest_event([*red, *green, *write]) == Event("code", "a.py written")
-    assert newest_event([*red, *write, *green]) == Event("error_resolution", "pytest -q succeeds again")
+    assert newest_event([*red, *green, *write]) == TriggerEvent("code", "a.py written")
+    assert newest_event([*red, *write, *green]) == TriggerEvent("error_resolution", "pytest -q succeeds again")
 
 
 def test_words() -> None:
@@ -140,7 +140,7 @@ def test_words() -> None:
     said = [Content("assistant", [Text("Well.\nI decided to use SQLite.")])]
     reached = [Content("assistant", [Text("All tests pass now, and it has been merged.")])]
     assert newest_event([*said, *reached]) is None and {"decision", "milestone"} == SPOKEN
-    assert newest_event(said, [*USUAL, "decision"]) == Event("decision", "I decided to use SQLite.")
+    assert newest_event(said, [*USUAL, "decision"]) == TriggerEvent("decision", "I decided to use SQLite.")
     found = newest_event([*said, *reached], TRIGGERS)
     assert found is not None and found.tag == "milestone"
     assert newest_event([Content("user", [Text("I decided to use SQLite.")])], TRIGGERS) is None

@@ -16,7 +16,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.formats.chat import ChatRow
 from ctxkit.store import jsonl
 from ctxkit.store.jsonl import BlockReader, read_blocks
-from ctxkit.store.recover import Recovered, Recovery
+from ctxkit.store.recover import PieceRecovery, Recovered
 from ctxkit.store.source import Source, open_log
 from tests.shared import shared
 
@@ -52,7 +52,7 @@ def no_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any, **__: Any) -> Recovered:
         raise AssertionError("the fast path refused this")
 
-    monkeypatch.setattr(Recovery, "piece", refused)
+    monkeypatch.setattr(PieceRecovery, "piece", refused)
 
 
 @pytest.mark.usefixtures("no_recovery")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.store.lenient import Broken, Found, Lenient
+from ctxkit.store.lenient import Broken, Lenient, LenientValue
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from ctxkit.store.lenient import Broken, Found, Lenient
 def test_notes(text: str, notes: tuple[str, ...]) -> None:
     """What was tolerated is noted, and only that."""
     found = Lenient().decode(text, 0)
-    assert isinstance(found, Found)
+    assert isinstance(found, LenientValue)
     assert (found.end, found.notes) == (len(text), notes)
 
 
@@ -44,4 +44,4 @@ def test_broken(text: str, broken: Broken) -> None:
 
 def test_a_value_is_found_in_its_place() -> None:
     """Decoding begins at a place and tells where the value ends."""
-    assert Lenient().decode('xx{"a":1}{"b":2}', 2) == Found({"a": 1}, 9, ())
+    assert Lenient().decode('xx{"a":1}{"b":2}', 2) == LenientValue({"a": 1}, 9, ())

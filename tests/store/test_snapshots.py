@@ -13,22 +13,22 @@ import msgspec
 import pytest
 
 from ctxkit.core.ops import At
-from ctxkit.core.snapshot import Head, Held, Kept, digests, identity, sealed
+from ctxkit.core.snapshot import Snapshot, SnapshotHead, SnapshotMessage, digests, identity, sealed
 from ctxkit.errors import BadSnapshot, CannotCreate, NoPermission, WriteFailed
 from ctxkit.store import snapshots
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import FIRST, SPLIT, Snapshots, looked_at, parsed, pieces, read
 
 
-def made(text: str = "hi", minute: int = 0, description: str = "") -> Kept:
+def made(text: str = "hi", minute: int = 0, description: str = "") -> Snapshot:
     """A snapshot of one message."""
-    messages, held = [{"role": "user", "content": text}], [Held(n=1)]
+    messages, held = [{"role": "user", "content": text}], [SnapshotMessage(n=1)]
     words, digest = digests(messages, held)
-    head = Head(
+    head = SnapshotHead(
         session_id=identity(words, None, description), timestamp=f"2026-02-12T14:{minute:02}:00Z", message_count=1,
         at=At(messages=1), digest=digest, description=description,
     )  # fmt: skip
-    return Kept(head, sealed(head), messages, held)
+    return Snapshot(head, sealed(head), messages, held)
 
 
 def shelf(folder: Path, conversation: int | None = None) -> Snapshots:
@@ -39,7 +39,7 @@ def shelf(folder: Path, conversation: int | None = None) -> Snapshots:
     return Snapshots(sidecar)
 
 
-def add(some: Snapshots, kept: Kept) -> tuple[Path, bool]:
+def add(some: Snapshots, kept: Snapshot) -> tuple[Path, bool]:
     """Store it."""
     return some.add(pieces(kept.body, kept), kept.head)
 
@@ -59,12 +59,15 @@ def test_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("byte", [b" ", b",", b"\n", b""])
 def test_line_by_line_is_read_what_the_whole_says(tmp_path: Path, byte: bytes) -> None:
     """Whatever single byte is another one, or gone: the same snapshot, or the same words for what is wrong."""
-    messages, held = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], [Held(n=1), Held(n=2)]
+    messages, held = (
+        [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}],
+        [SnapshotMessage(n=1), SnapshotMessage(n=2)],
+    )
     words, digest = digests(messages, held)
     head = msgspec.structs.replace(
         made().head, session_id=identity(words, None, ""), at=At(messages=2), message_count=2, digest=digest
     )
-    kept = Kept(head, sealed(head), messages, held)
+    kept = Snapshot(head, sealed(head), messages, held)
     whole, path = b"".join(pieces(kept.body, kept)), tmp_path / "kept.json"
     for place in range(whole.index(SPLIT), len(whole)):
         raw = whole[:place] + byte + whole[place + 1 :]
@@ -153,7 +156,7 @@ def test_removed_while_it_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path, _ = add(some, made("two", 1))
     looking = snapshots.looked_at
 
-    def late(one: Path) -> snapshots.Found:
+    def late(one: Path) -> snapshots.SnapshotFile:
         if one == path:
             path.unlink()
         return looking(one)
@@ -270,8 +273,8 @@ def test_a_file_in_the_folders_place(tmp_path: Path) -> None:
 
 def test_a_head_alone() -> None:
     """A checkpoint is one line."""
-    head = Head(kind="checkpoint", session_id="0" * 16, timestamp="t", at=At(messages=0))
-    kept = Kept(head, sealed(head))
+    head = SnapshotHead(kind="checkpoint", session_id="0" * 16, timestamp="t", at=At(messages=0))
+    kept = Snapshot(head, sealed(head))
     raw = b"".join(pieces(kept.body, kept))
     assert raw.count(b"\n") == 1 and parsed(raw, "x") == kept
     found: dict[str, Any] = json.loads(raw)
@@ -280,10 +283,10 @@ def test_a_head_alone() -> None:
 
 def test_what_messages_are_is_read_one_by_one(tmp_path: Path) -> None:
     """Also where a text in it looks like the place between two: the file is taken as a whole then."""
-    messages, held = [{"role": "user", "content": "a"}] * 2, [Held(n=1, ts='},{"n":1'), Held(n=2)]
+    messages, held = [{"role": "user", "content": "a"}] * 2, [SnapshotMessage(n=1, ts='},{"n":1'), SnapshotMessage(n=2)]
     words, digest = digests(messages, held)
     head = msgspec.structs.replace(
         made().head, session_id=identity(words, None, ""), at=At(messages=2), message_count=2, digest=digest
     )
-    path, _ = add(shelf(tmp_path), Kept(head, sealed(head), messages, held))
+    path, _ = add(shelf(tmp_path), Snapshot(head, sealed(head), messages, held))
     assert list(read(path).held) == held

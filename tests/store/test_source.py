@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ctxkit.errors import NoSuchLog, ReadFailed, UpdatedElsewhere, WriteFailed
 from ctxkit.store import source as module
-from ctxkit.store.source import TAIL, Source, Window, open_log, spool
+from ctxkit.store.source import TAIL, ReadWindow, Source, open_log, spool
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -198,7 +198,7 @@ def test_progress_of_a_stream() -> None:
 def test_a_window_gives_what_the_source_gives(reads: list[tuple[int, int]]) -> None:
     """In any order, of any size, over the end too."""
     source = Source("log", bytes(range(256)) * 1000)
-    window = Window(source)
+    window = ReadWindow(source)
     for offset, size in reads:
         assert window.read(offset, size) == source.read(offset, size)
 
@@ -209,6 +209,6 @@ def test_a_window_reads_neighbours_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     seen: list[int] = []
     plain = source.read
     monkeypatch.setattr(source, "read", lambda offset, size: seen.append(offset) or plain(offset, size))
-    window = Window(source)
+    window = ReadWindow(source)
     assert b"".join(window.read(at, 10) for at in range(0, source.size, 10)) == plain(0, source.size)
     assert len(seen) < 5

@@ -15,7 +15,7 @@ from ctxkit.core.text.message_words import texts
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.formats.chat import content_of
 from ctxkit.store import words
-from ctxkit.store.words import NO_LOG, ODD, PLAIN, Words, available, looked_at
+from ctxkit.store.words import NO_LOG, ODD, PLAIN, WordIndex, available, looked_at
 from tests.core.text.test_search_pattern import records
 from tests.effort import examples
 
@@ -53,7 +53,7 @@ def test_no_text_is_without_its_words(data: st.DataObject, raw: bytes, ignore_ca
             assert any(stem in word for word in kept.decode().split()), (needle, kept)
 
 
-def learn(index: Words, files: dict[bytes, bytes]) -> None:
+def learn(index: WordIndex, files: dict[bytes, bytes]) -> None:
     """Put files in whose bytes are these."""
     index.learn({path: ("s", PLAIN, words.words(raw) or b"") for path, raw in files.items()})
 
@@ -70,7 +70,7 @@ FILES = {b"/a/1": b"the lifetime of a fox", b"/a/2": b"lifetimes", b"/a/3": b"ti
 )  # fmt: skip
 def test_lacking(tmp_path: Path, stems: list[list[str]], holding: str) -> None:
     """A word with each stem of one of the texts: all others lack them; only below the folder."""
-    index = Words(tmp_path)
+    index = WordIndex(tmp_path)
     learn(index, FILES)
     found = index.lacking(b"/a", stems)
     assert set(found) == {b"/a/%d" % n for n in (1, 2, 3) if str(n) not in holding}
@@ -79,14 +79,14 @@ def test_lacking(tmp_path: Path, stems: list[list[str]], holding: str) -> None:
 
 def test_odd_files_and_no_logs(tmp_path: Path) -> None:
     """One may hold anything, the other nothing."""
-    index = Words(tmp_path)
+    index = WordIndex(tmp_path)
     index.learn({b"/a/odd": ("s", ODD, b""), b"/a/no": ("s", NO_LOG, b"")})
     assert index.lacking(b"/a", [["fox"]]) == {b"/a/no": ("s", NO_LOG)}
 
 
 def test_changes(tmp_path: Path) -> None:
     """What a file has now counts, and what is gone is gone."""
-    index = Words(tmp_path)
+    index = WordIndex(tmp_path)
     learn(index, FILES)
     index.learn({b"/a/1": ("t", PLAIN, b"zebra")}, [b"/a/2"])
     assert index.known(b"/a") == {b"/a/1": "t", b"/a/3": "s"}
@@ -96,7 +96,7 @@ def test_changes(tmp_path: Path) -> None:
 
 def test_many_words_with_a_stem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tell nothing from so many on; up to there all of them are looked for."""
-    index = Words(tmp_path)
+    index = WordIndex(tmp_path)
     learn(index, {b"/a/%d" % n: b"x%dabc" % n for n in range(words.MANY)} | {b"/a/none": b"zebra"})
     assert set(index.lacking(b"/a", [["abc"]])) == {b"/a/none"}
     learn(index, {b"/a/more": b"yabc"})
@@ -106,7 +106,7 @@ def test_many_words_with_a_stem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_is_stale_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of what changed are not kept for ever."""
     monkeypatch.setattr(words, "MANY", 5)
-    index = Words(tmp_path)
+    index = WordIndex(tmp_path)
     for _ in range(12):
         learn(index, {b"/a/1": b"fox"})
     assert index.known(b"/a") in ({}, {b"/a/1": "s"})
@@ -118,7 +118,7 @@ def test_what_is_stale_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_damaged(tmp_path: Path) -> None:
     """It is made anew."""
-    index = Words(tmp_path)
+    index = WordIndex(tmp_path)
     learn(index, FILES)
     index.path.write_bytes(b"broken" * 1000)
     assert index.known(b"/a") == {} == index.lacking(b"/a", [["fox"]])

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.trim.plan import LARGE, NEAR, Cut, Plan, Rank, Unit, plan
+from ctxkit.trim.plan import LARGE, NEAR, Rank, TrimPlan, TrimUnit, Truncation, plan
 
 E, L, Y, X, N, A, T, P, I, S = Rank  # noqa: E741  # the order in which they are given up, and what never is
 RANKS = [*[rank for rank in Rank if rank not in (N, A, T)], E, E, L, L, L]
 UNITS = st.lists(
     st.tuples(st.integers(1, 500), st.sampled_from(RANKS), st.booleans()), min_size=1, max_size=30
 ).map(
-    lambda found: [Unit((n,), tokens, rank, n // 4, opens) for n, (tokens, rank, opens) in enumerate(found, 1)]
+    lambda found: [TrimUnit((n,), tokens, rank, n // 4, opens) for n, (tokens, rank, opens) in enumerate(found, 1)]
 )  # fmt: skip
 NEWEST = st.lists(st.integers(1, 500), min_size=0, max_size=3)
 SHARES = st.lists(st.floats(0, 1), min_size=34, max_size=34)
@@ -25,21 +25,21 @@ BUDGETS = st.integers(0, 9000)
 class Cuts:
     """What can be shortened of `units`, by a share of each: every second one for its age, every third for its size."""
 
-    def __init__(self, units: Sequence[Unit], shares: Sequence[float] = (), *, stiff: bool = False) -> None:
+    def __init__(self, units: Sequence[TrimUnit], shares: Sequence[float] = (), *, stiff: bool = False) -> None:
         self.units, self.shares, self.stiff = units, shares, stiff
 
-    def _cut(self, place: int, reason: str) -> Iterator[Cut]:
+    def _cut(self, place: int, reason: str) -> Iterator[Truncation]:
         saves = int(self.units[place].tokens * self.shares[place]) if self.shares else 0
         if saves:
-            yield Cut(self.units[place].names[0], f"{saves} less", saves, reason, place)
+            yield Truncation(self.units[place].names[0], f"{saves} less", saves, reason, place)
 
-    def old(self) -> Iterator[Cut]:
+    def old(self) -> Iterator[Truncation]:
         """As `trim.plan.Cuts` has it."""
         for place, unit in enumerate(self.units):
             if place % 2 and unit.rank < X:
                 yield from self._cut(place, "stale result")
 
-    def large(self, place: int) -> Iterator[Cut]:
+    def large(self, place: int) -> Iterator[Truncation]:
         """The same."""
         if (place % 3 == 0 and self.units[place].rank < T) or self.is_first(place):
             yield from self._cut(place, "large result")
@@ -48,16 +48,16 @@ class Cuts:
         """Whether it is the message that never goes, but may be shortened."""
         return self.units[place].rank == P and place == 0
 
-    def wider(self, cut: Cut, tokens: int) -> Cut | None:
+    def wider(self, cut: Truncation, tokens: int) -> Truncation | None:
         """The same."""
         saves = max(1, cut.saves - tokens)
         return None if self.stiff or saves == cut.saves else cut._replace(saves=saves, stub=f"{saves} less")
 
 
-def context(units: list[Unit], newest: list[int]) -> list[Unit]:
+def context(units: list[TrimUnit], newest: list[int]) -> list[TrimUnit]:
     """With a task, an answer and a step behind, as many as there are sizes."""
     more = zip(newest, (T, A, N), strict=False)
-    return [*units, *(Unit((40 + n,), size, rank, 10, rank == T) for n, (size, rank) in enumerate(more))]
+    return [*units, *(TrimUnit((40 + n,), size, rank, 10, rank == T) for n, (size, rank) in enumerate(more))]
 
 
 CASES = st.tuples(
@@ -65,18 +65,18 @@ CASES = st.tuples(
 ).map(lambda one: (one[0], Cuts(one[0], one[1], stiff=one[3]), _budget(one[0], one[2])))  # fmt: skip
 
 
-def _budget(units: list[Unit], asked: float) -> int:
+def _budget(units: list[TrimUnit], asked: float) -> int:
     return asked if isinstance(asked, int) else int(asked * sum(unit.tokens for unit in units))
 
 
-Case = tuple[list[Unit], Cuts, int]
+Case = tuple[list[TrimUnit], Cuts, int]
 
 
-def made(*units: tuple[int, Rank]) -> list[Unit]:
-    return [Unit((n,), tokens, rank, n) for n, (tokens, rank) in enumerate(units, 1)]
+def made(*units: tuple[int, Rank]) -> list[TrimUnit]:
+    return [TrimUnit((n,), tokens, rank, n) for n, (tokens, rank) in enumerate(units, 1)]
 
 
-def kept(units: Sequence[Unit], found: Plan) -> dict[int, int]:
+def kept(units: Sequence[TrimUnit], found: TrimPlan) -> dict[int, int]:
     """What a plan leaves, by place, counted anew."""
     saved = {name: int(stub.split()[0]) for name, stub in found.stubs.items()}
     return {
@@ -85,7 +85,7 @@ def kept(units: Sequence[Unit], found: Plan) -> dict[int, int]:
     }  # fmt: skip
 
 
-def oldest_first(units: Sequence[Unit], budget: int, stays: set[int]) -> int | None:
+def oldest_first(units: Sequence[TrimUnit], budget: int, stays: set[int]) -> int | None:
     """The judge: drop the oldest of what may go, one by one, until it fits; tokens that are left, None for no fit."""
     left = {place: unit.tokens for place, unit in enumerate(units)}
     for place in range(len(units)):
@@ -195,7 +195,7 @@ def test_where_nothing_must_stay() -> None:
 
 def test_a_question_alone_before_nothing() -> None:
     """Where nothing must stay, and not even what opens an exchange fits with a step of it."""
-    units = [Unit((1,), 10, L, 1, True), Unit((2,), 10, L, 1)]
+    units = [TrimUnit((1,), 10, L, 1, True), TrimUnit((2,), 10, L, 1)]
     found = plan(units, Cuts(units), 10)
     assert found is not None and found.dropped == [1]
 
@@ -203,8 +203,8 @@ def test_a_question_alone_before_nothing() -> None:
 def test_what_fits_is_left_alone() -> None:
     """To the token."""
     units = made((10, E), (5, T))
-    assert plan(units, Cuts(units), 15) == Plan(15, [], {}, {})
-    assert plan(units, Cuts(units), 14) == Plan(5, [1], {}, {1: "too large for the room that is left"})
+    assert plan(units, Cuts(units), 15) == TrimPlan(15, [], {}, {})
+    assert plan(units, Cuts(units), 14) == TrimPlan(5, [1], {}, {1: "too large for the room that is left"})
     assert plan(units, Cuts(units), 4) is None
 
 
@@ -212,7 +212,7 @@ def test_results_are_shortened_first() -> None:
     """As many as it takes, in the order they come; `least` takes more, so that the lost cache pays."""
     units = made((100, L), (100, L), (100, L), (100, L), (10, T))
     cuts = Cuts(units, [0.5] * 5)
-    assert plan(units, cuts, 400) == Plan(360, [], {2: "50 less"}, {2: "stale result"})
+    assert plan(units, cuts, 400) == TrimPlan(360, [], {2: "50 less"}, {2: "stale result"})
     found = plan(units, cuts, 400, least=100)
     assert found is not None and list(found.stubs) == [2, 4]
 
@@ -227,7 +227,7 @@ def test_what_cannot_fit_takes_nothing_along() -> None:
 def test_what_is_large_is_shortened_before_anything_newer_leaves() -> None:
     """And no more than it takes."""
     units = made((10, P), (20, L), (10, L), (3800, X), (20, L), (20, A), (10, T))
-    units.insert(0, Unit((0,), 5, S, 0))  # so that the large one has a third place
+    units.insert(0, TrimUnit((0,), 5, S, 0))  # so that the large one has a third place
     cuts = Cuts(units, [0.9] * 8)
     cuts.large = lambda place: cuts._cut(place, "large result") if place == 4 else iter(())  # type: ignore[method-assign]
     found = plan(units, cuts, 3000)
@@ -252,7 +252,7 @@ def test_a_first_message_that_stands_in_the_way() -> None:
 @pytest.mark.parametrize(("budget", "gone"), [(65, [4]), (55, [3, 4]), (44, [3, 4, 5]), (33, [3, 4, 5, 7])])
 def test_the_oldest_steps_go_first(budget: int, gone: list[int]) -> None:
     """What opened an exchange comes with the newest step of it, where both fit: no question is left alone."""
-    units = [Unit((n,), 10, L, n // 3, n % 3 == 0) for n in range(3, 9)] + [Unit((9,), 10, T, 3, True)]
+    units = [TrimUnit((n,), 10, L, n // 3, n % 3 == 0) for n in range(3, 9)] + [TrimUnit((9,), 10, T, 3, True)]
     found = plan(units, Cuts(units), budget)
     assert found is not None and found.dropped == gone
 
@@ -268,7 +268,7 @@ def test_what_comes_back() -> None:
 
 def test_an_exchange_that_leaves_in_part() -> None:
     """Its steps are said to be the oldest steps."""
-    units = [Unit((n,), 10, E, n // 3, n % 3 == 0) for n in range(3, 9)] + [Unit((9,), 10, T, 3, True)]
+    units = [TrimUnit((n,), 10, E, n // 3, n % 3 == 0) for n in range(3, 9)] + [TrimUnit((9,), 10, T, 3, True)]
     found = plan(units, Cuts(units), 65)
     assert found is not None and found.reasons == {4: "oldest step"}
     found = plan(units, Cuts(units), 40)

@@ -16,7 +16,7 @@ from ctxkit.core.names import Names
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
 from ctxkit.measure.count import Counting
 from ctxkit.trim.plan import Rank
-from ctxkit.trim.trim import Asked, Trimming
+from ctxkit.trim.trim import Trimming, TrimRequest
 from tests.cli.runner import lines
 from tests.shared import SHARED, transcripts
 
@@ -336,7 +336,7 @@ def test_real_sessions(path: Path) -> None:
         try:
             log.fit(budget)
         except DoesNotFit:
-            units = Trimming(log, Asked(budget)).units
+            units = Trimming(log, TrimRequest(budget)).units
             assert sum(unit.tokens for unit in units if unit.rank >= Rank.TASK) > budget
             continue
         assert size(log) <= budget

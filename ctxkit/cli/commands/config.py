@@ -13,7 +13,7 @@ from ctxkit.cli.options import JsonOption, LogArgument, QuietOption, SidecarOpti
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.config_view import listed, near
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
-from ctxkit.logfile.config import Change, Configured, as_typed, overridden
+from ctxkit.logfile.config import ConfigChange, Configured, as_typed, overridden
 from ctxkit.store.config import Setting
 from ctxkit.store.keys import written
 
@@ -129,7 +129,7 @@ def _plain(value: Any) -> Any:
     return value if plain else written(value)
 
 
-def _say(change: Change, *, dry_run: bool, json: bool) -> None:
+def _say(change: ConfigChange, *, dry_run: bool, json: bool) -> None:
     said = (
         f"{change.key} = {written(change.after)}" if change.after is not None else f"{change.key} is not set any more"
     )

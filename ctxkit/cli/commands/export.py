@@ -141,9 +141,9 @@ def command(
     else:
         from ctxkit.api.log import summarize_dropped
         from ctxkit.export.fit import within
-        from ctxkit.trim.trim import Asked
+        from ctxkit.trim.trim import TrimRequest
 
-        asked = Asked(
+        asked = TrimRequest(
             room[0], assembly=assembly and aim.takes_system, status=status, summarize=summarize_dropped
         )  # fmt: skip
         target, found = within(target, asked, made, room[1], recounted=recount is not False and own)

@@ -12,7 +12,7 @@ from ctxkit.cli.log_access import write
 from ctxkit.cli.options import LogArgument, Reading, Writing, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.core.ops import Op
-from ctxkit.core.snapshot import Kept
+from ctxkit.core.snapshot import Snapshot
 from ctxkit.errors import BadSnapshot, NothingChanges, Usage
 from ctxkit.snapshots.restore import loaded, strange, there
 from ctxkit.store.snapshots import LARGEST, parsed
@@ -57,7 +57,7 @@ def command(
     write(log, reading, writing, "restore", action)
 
 
-def _consent(log: Log, kept: Kept, *, yes: bool) -> None:
+def _consent(log: Log, kept: Snapshot, *, yes: bool) -> None:
     """Say what is strange about it; in a file, ask. Raises Usage where nobody can be asked."""
     reasons = list(strange(log, kept))
     asks = bool(reasons) and not (yes or log.dry_run or log.opening.path is None)
@@ -74,7 +74,7 @@ def _consent(log: Log, kept: Kept, *, yes: bool) -> None:
         raise NothingChanges("not confirmed: nothing was changed")
 
 
-def _given(log: Log) -> Kept:
+def _given(log: Log) -> Snapshot:
     """The snapshot on standard input."""
     if log.opening.path is None:
         raise Usage("standard input cannot be both the log and the snapshot: nothing was changed", "a file for ID")

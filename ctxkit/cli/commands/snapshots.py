@@ -13,12 +13,12 @@ from ctxkit.cli.log_access import zoned, zoned_alone
 from ctxkit.cli.options import JsonOption, QuietOption, SidecarOption, UtcOption
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import Styled
-from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, Head
+from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, SnapshotHead
 from ctxkit.core.times import seconds
 from ctxkit.errors import BadSnapshot, NoSuchSnapshot, Usage
 from ctxkit.snapshots.checkpoint import moment
 from ctxkit.snapshots.snapshot import beside, find, prune
-from ctxkit.store.snapshots import Found, Snapshots
+from ctxkit.store.snapshots import SnapshotFile, Snapshots
 
 SHOWN = 50
 """How many are listed unless --limit says."""
@@ -77,11 +77,11 @@ def command(
     streams.say(f"{', '.join(counts)}{more}")
 
 
-def _has(head: Head, agent: str | None) -> bool:
+def _has(head: SnapshotHead, agent: str | None) -> bool:
     return agent is None or agent in head.agents
 
 
-def _print(one: Found, head: Head, *, json: bool) -> None:
+def _print(one: SnapshotFile, head: SnapshotHead, *, json: bool) -> None:
     if json:
         streams.out_json({**one.body, "path": str(one.path), "bytes": one.size})
         return
@@ -139,5 +139,5 @@ def _remove(
     streams.say(f"{done} {layout.count(len(paths), 'file')}." if paths else "Nothing is to be removed.")
 
 
-def _name(one: Found) -> Styled:
+def _name(one: SnapshotFile) -> Styled:
     return Styled(one.path.name if one.head is None else one.head.short, "bold")

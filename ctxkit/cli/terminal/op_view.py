@@ -16,7 +16,7 @@ from ctxkit.core.state import Ended, State
 from ctxkit.core.times import written
 
 if TYPE_CHECKING:
-    from ctxkit.measure.per_op import Change
+    from ctxkit.measure.per_op import OpEffect
 
 WIDE_IDS = 40
 """Characters of a list of numbers that a line shows."""
@@ -27,7 +27,7 @@ Ends = Mapping[int, Ended]
 """Op number -> what ended its effect."""
 
 
-def table(state: State, changes: Sequence[Change], width: int) -> Iterator[list[str | Styled]]:
+def table(state: State, changes: Sequence[OpEffect], width: int) -> Iterator[list[str | Styled]]:
     """A line for each op: tokens before and after, what they differ by; below 80 columns without the time, below 40
     without columns.
     """

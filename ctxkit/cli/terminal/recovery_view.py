@@ -11,9 +11,9 @@ import msgspec
 from ctxkit.api.log import Log
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import Styled
-from ctxkit.core.snapshot import Head
+from ctxkit.core.snapshot import SnapshotHead
 from ctxkit.core.times import seconds
-from ctxkit.recovery.recover import ENDS, TORN, WHYS, Point, Recovery
+from ctxkit.recovery.recover import ENDS, TORN, WHYS, Recovery, RecoveryPoint
 
 Line = list[str | Styled]
 NAMED = 10
@@ -58,7 +58,7 @@ def _some(found: list[Line]) -> Iterator[Line]:
         yield [f"… {len(found) - NAMED:,} more (--json names all)"]
 
 
-def told(point: Point) -> str:
+def told(point: RecoveryPoint) -> str:
     """`message 47 ends the last whole step: 48-50 would leave (3 messages)`."""
     then = f"{short(point.leaves)} would leave ({layout.count(point.count, 'message')})"
     return f"message {point.message} ends {ENDS[point.to]}: {then if point.count else 'nothing has to leave'}"
@@ -69,7 +69,7 @@ def short(names: str) -> str:
     return names if len(names) <= 60 else f"{names[:60].rpartition(',')[0]},…"
 
 
-def named(head: Head) -> str:
+def named(head: SnapshotHead) -> str:
     """`[2026-02-12 14:30] - [before the refactor]`: how a question names a checkpoint."""
     label = head.description or ", ".join(head.tags) or head.short
     moment = seconds(head.timestamp)

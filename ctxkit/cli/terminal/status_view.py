@@ -12,8 +12,8 @@ from ctxkit.cli.terminal.safe_text import cells, clip, safe
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.times import spoken, written
 from ctxkit.core.visibility import WORDS
-from ctxkit.logfile.parameters import Around, Held, Parameters
-from ctxkit.measure.status import Budget, LiveMark, Named, Status, Unthought
+from ctxkit.logfile.parameters import Around, Parameters, ValueWithOrigin
+from ctxkit.measure.status import Budget, MarkStatus, Named, Status, Unthought
 
 WIDEST = 40
 """Cells of the bar at most."""
@@ -171,7 +171,7 @@ def _beside(tokens: Budget) -> Iterator[list[Span]]:
     yield [f"besides messages {' · '.join(words)}{within}"]
 
 
-def _from(held: Held) -> str:
+def _from(held: ValueWithOrigin) -> str:
     return "--limit" if held.origin == "flag" else held.origin
 
 
@@ -192,7 +192,7 @@ def windows(used: Parameters) -> Iterator[list[Span]]:
         yield [f"newest {count(used.newest.value, 'message')} ({used.newest.origin})"]
 
 
-def _held(held: Held) -> str:
+def _held(held: ValueWithOrigin) -> str:
     return f"{spoken(held.value) if held.value else 'off'} ({held.origin})"
 
 
@@ -210,7 +210,7 @@ def around(one: Around) -> str:
     return f"{one.kind} ({one.source})" if one.source else one.kind
 
 
-def _mark(mark: LiveMark) -> str:
+def _mark(mark: MarkStatus) -> str:
     place = f"op {mark.op}, after message {mark.position:,}, {mark.since:,} since"
     return place if mark.label is None else f"{mark.label}: {place}"
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ctxkit.core.board import Item
+from ctxkit.core.board import ContextItem
 from ctxkit.core.ops import Compact
 from ctxkit.core.state import State
 
@@ -20,7 +20,7 @@ NOUNS = {
 """What `outline` counts, in the order in which it is told -> the word for one, and for more."""
 
 
-def line(state: State, item: Item) -> str:
+def line(state: State, item: ContextItem) -> str:
     """`summary of 2-140 (extract): 12 files edited, 8 commands, 31 messages quoted`."""
     entry = state.ledger.by_id.get(item.name.op)
     strategy = entry.op.strategy if entry is not None and isinstance(entry.op, Compact) else None

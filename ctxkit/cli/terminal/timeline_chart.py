@@ -14,7 +14,7 @@ from ctxkit.cli.terminal.safe_text import clip, safe
 from ctxkit.cli.terminal.status_view import brief
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
-from ctxkit.core.compare.timeline import Course, Event
+from ctxkit.core.compare.timeline import Timeline, TimelineEvent
 
 Span = str | Styled
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -36,20 +36,20 @@ class Column(NamedTuple):
 
     tokens: int
     counted: bool
-    event: Event | None
+    event: TimelineEvent | None
 
 
-def top(course: Course) -> int:
+def top(course: Timeline) -> int:
     """The tokens at the upper end of the scale."""
     return max(1, course.peak, course.limit if course.limit is not None and limited(course) else 0)
 
 
-def limited(course: Course) -> bool:
+def limited(course: Timeline) -> bool:
     """Whether the limit is near enough to be limited."""
     return course.limit is not None and course.limit <= FAR * max(1, course.peak)
 
 
-def lines(course: Course, width: int, *, yellow: float, red: float) -> Iterator[Sequence[Span]]:
+def lines(course: Timeline, width: int, *, yellow: float, red: float) -> Iterator[Sequence[Span]]:
     """All of it, no line of the drawing wider than `width`; `yellow`, `red`: percent of the limit."""
     if not course.points:
         yield ["no messages"]
@@ -73,7 +73,7 @@ def lines(course: Course, width: int, *, yellow: float, red: float) -> Iterator[
         yield from wrapped([text], width, HANG, hard=True)
 
 
-def bucketed(course: Course, count: int) -> list[Column]:
+def bucketed(course: Timeline, count: int) -> list[Column]:
     """The course as `count` columns, each as wide as the others; the last one has what is there now."""
     found = [Column(0, False, None)] * count
     total = len(course.points)
@@ -123,16 +123,16 @@ def _joined(inked: Sequence[tuple[str, str]]) -> Iterator[Span]:
         yield Styled(text, style) if style else text
 
 
-def sign(event: Event) -> str:
+def sign(event: TimelineEvent) -> str:
     """What stands for an event."""
     return MARK if event.kind == "mark" else FALLS if event.after < event.before else RISES
 
 
-def _sign(event: Event | None) -> tuple[str, str]:
+def _sign(event: TimelineEvent | None) -> tuple[str, str]:
     return (" ", "") if event is None else (sign(event), "cyan" if event.kind == "mark" else "bold")
 
 
-def _ends(course: Course, room: int) -> str:
+def _ends(course: Timeline, room: int) -> str:
     first, last = f"{course.points[0].n:,}", f"{course.points[-1].n:,}"
     middle = "message" if room >= len(first) + len(last) + 9 and first != last else ""
     if first == last or len(first) + len(last) >= room:
@@ -140,7 +140,7 @@ def _ends(course: Course, room: int) -> str:
     return f"{first}{middle:^{room - len(first) - len(last)}}{last}"
 
 
-def summary(course: Course) -> str:
+def summary(course: Timeline) -> str:
     """`62,842 tokens now · peak 155,129 at message 277 · limit 200,000`."""
     highest = next(point for point in course.points if point.tokens == course.peak)
     said = [f"{course.points[-1].tokens:,} tokens now", f"peak {course.peak:,} at message {highest.n:,}"]
@@ -148,7 +148,7 @@ def summary(course: Course) -> str:
     return " · ".join(said)
 
 
-def told(event: Event) -> str:
+def told(event: TimelineEvent) -> str:
     """`116  compacted by Claude Code at line 299: 154,492 → 63,421`, safe."""
     what = WORDS.get(event.kind) or (event.label if event.kind == "cut" else f"{event.kind} {event.label}".strip())
     what += f" (op {event.op})" if event.op is not None else ""
@@ -156,7 +156,7 @@ def told(event: Event) -> str:
     return safe(f"{event.n:,}  {what}{figures}", keep_newlines=False)
 
 
-def _legend(course: Course) -> Iterator[str]:
+def _legend(course: Timeline) -> Iterator[str]:
     if len(course.events) > TOLD:
         yield f"{len(course.events) - TOLD} earlier events: --json"
     for event in course.events[-TOLD:]:

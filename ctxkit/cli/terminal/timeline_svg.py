@@ -12,7 +12,7 @@ from itertools import groupby
 from ctxkit.cli.terminal.safe_text import clip, safe
 from ctxkit.cli.terminal.status_view import brief
 from ctxkit.cli.terminal.timeline_chart import limited, summary, told, top
-from ctxkit.core.compare.timeline import Course, Event
+from ctxkit.core.compare.timeline import Timeline, TimelineEvent
 
 WIDTH, HEIGHT = 880, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 64, 56
@@ -51,7 +51,7 @@ text{fill:#f0f6fc}
 """
 
 
-def drawn(course: Course, name: str) -> str:
+def drawn(course: Timeline, name: str) -> str:
     """The whole document. `name`: of the log, without its folder."""
     title = safe(f"{name}: tokens over the session", keep_newlines=False)
     text = summary(course) if course.points else "no messages"
@@ -79,7 +79,7 @@ def _escaped(text: str) -> str:
 class _Scale:
     """From points and tokens to pixels: each point is a step of the same width."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: Timeline) -> None:
         self.steps = len(course.points)
         self.top = top(course)
 
@@ -90,7 +90,7 @@ class _Scale:
         return HEIGHT - BOTTOM - tokens * (HEIGHT - TOP - BOTTOM) / self.top
 
 
-def _drawing(course: Course) -> Iterator[str]:
+def _drawing(course: Timeline) -> Iterator[str]:
     scale = _Scale(course)
     right, floor = WIDTH - RIGHT, HEIGHT - BOTTOM
     for part in range(LINES + 1):
@@ -119,7 +119,7 @@ def _drawing(course: Course) -> Iterator[str]:
     yield from _key(course, floor + 44)
 
 
-def _thinned(course: Course, scale: _Scale) -> Iterator[tuple[float, float]]:
+def _thinned(course: Timeline, scale: _Scale) -> Iterator[tuple[float, float]]:
     """The corners of the steps; of many points on one pixel the first, the extremes and the last."""
     ready = ((i, point.tokens) for i, point in enumerate(course.points))
     for _, group in groupby(ready, key=lambda one: round(scale.x(one[0]))):
@@ -133,7 +133,7 @@ def _thinned(course: Course, scale: _Scale) -> Iterator[tuple[float, float]]:
             yield scale.x(i + 1), scale.y(tokens)
 
 
-def _counted(course: Course, scale: _Scale) -> Iterator[str]:
+def _counted(course: Timeline, scale: _Scale) -> Iterator[str]:
     """A band below the drawing where the provider counted: a piece for each run of pixels."""
     runs: list[list[float]] = []
     for i, point in enumerate(course.points):
@@ -148,7 +148,7 @@ def _counted(course: Course, scale: _Scale) -> Iterator[str]:
         yield f'<rect class="counted" x="{start:.1f}" y="{HEIGHT - BOTTOM + 3}" width="{width:.1f}" height="4"/>'
 
 
-def _events(course: Course, scale: _Scale) -> Iterator[str]:
+def _events(course: Timeline, scale: _Scale) -> Iterator[str]:
     """A line for each, its words in a tooltip, and beside it where there is room."""
     free, floor = float(LEFT), HEIGHT - BOTTOM
     for event in course.events:
@@ -164,14 +164,14 @@ def _events(course: Course, scale: _Scale) -> Iterator[str]:
         yield "</g>"
 
 
-def _label(event: Event) -> str:
+def _label(event: TimelineEvent) -> str:
     """`compacted 154k → 63k`, or the mark's name."""
     words = event.label.partition(" by ")[0] if event.kind == "cut" else event.label or event.kind
     figures = f" {brief(event.before)} → {brief(event.after)}" if event.before != event.after else ""
     return safe(words + figures, keep_newlines=False)
 
 
-def _key(course: Course, y: int) -> Iterator[str]:
+def _key(course: Timeline, y: int) -> Iterator[str]:
     """What the band is, and what counted."""
     x = LEFT
     if any(point.counted for point in course.points):

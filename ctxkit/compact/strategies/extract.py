@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from ctxkit.compact.extract import extract
-from ctxkit.compact.plan import Condensed, Condensing, Strategy
+from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.context import entry
 from ctxkit.core.messages import Content
 from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Compact
-from ctxkit.logfile.commit import CommittingLog
+from ctxkit.logfile.commit import WritableLog
 from ctxkit.measure.count import Counting
 
 
 class Extract(Strategy):
     """A summary within the room that there is; it is made again from the messages that are left."""
 
-    def make(self, plan: Condensing) -> Condensed:
+    def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """A summary of all that is older than the tail."""
         return plan.summarized() if plan.has_room() else plan.shortened()
 
-    def again(self, log: CommittingLog, op: Compact, told: Names, leave: Names) -> str | None:
+    def again(self, log: WritableLog, op: Compact, told: Names, leave: Names) -> str | None:
         """Within the tokens that it was made for; None where that gives none that is shorter than the messages."""
         if op.model is not None or not op.budget:
             return None
@@ -38,7 +38,7 @@ class Extract(Strategy):
         return extract(pieces, budget, counter.counts, told=told, label=state.label)
 
 
-def _is_there(log: CommittingLog, name: Name) -> bool:
+def _is_there(log: WritableLog, name: Name) -> bool:
     return name in log.state().board.items if not isinstance(name, int) else 0 < name <= log.state().count
 
 

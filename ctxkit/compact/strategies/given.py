@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.compact.plan import Condensed, Condensing, Strategy
+from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.compact.truncate import these
 
 
@@ -12,7 +12,7 @@ class Given(Strategy):
     shortens = False
     by_others = True
 
-    def make(self, plan: Condensing) -> Condensed:
+    def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """The text in the place of the messages."""
         text = f"[Summary of messages {these(plan.ids, plan.state.label)}]\n\n{(plan.wish.text or '').strip()}"
         return plan.smaller(plan.outcome(plan.ids, text))

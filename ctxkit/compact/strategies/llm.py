@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.compact.ask_model import Asking
-from ctxkit.compact.plan import Condensed, Condensing, Strategy
+from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.core.strategies import RULES
 from ctxkit.errors import ModelFailed
 
@@ -14,7 +14,7 @@ class AskModel(Strategy):
     fallback = RULES
     by_others = True
 
-    def make(self, plan: Condensing) -> Condensed:
+    def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """The story in the summary's room. Raises ModelFailed where nothing may take over."""
         if not plan.has_room():
             return plan.shortened()

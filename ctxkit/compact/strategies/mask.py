@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.compact.mask import mask
-from ctxkit.compact.plan import Condensed, Condensing, Strategy
+from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.core.names import Names
 
 
@@ -17,15 +17,15 @@ class Mask(Strategy):
         "--strategy extract tells what was said, too",
     )
 
-    def make(self, plan: Condensing) -> Condensed:
+    def make(self, plan: CompactionPlan) -> CompactionOutcome:
         """Results masked until the goal is reached."""
         return plan.smaller(plan.outcome(Names(), None, mask(plan.maskable(), plan.whole - plan.goal)))
 
-    def note(self, plan: Condensing, made: Condensed, told: str) -> str:
+    def note(self, plan: CompactionPlan, made: CompactionOutcome, told: str) -> str:
         """What the results say then."""
         return f"mask: in {told} results say how long they were; {made.counter}"
 
-    def floor(self, plan: Condensing, made: Condensed, least: str) -> str:
+    def floor(self, plan: CompactionPlan, made: CompactionOutcome, least: str) -> str:
         """Nothing else could be masked."""
         return f"{least} of mask; --strategy extract leaves less"
 

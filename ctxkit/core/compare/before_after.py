@@ -17,11 +17,11 @@ from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.sets.bitset import Bits
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.state import State
-from ctxkit.core.transcript import Cut
+from ctxkit.core.transcript import ProgramCut
 from ctxkit.core.walk import Walk
 
 
-class Turn(NamedTuple):
+class Transition(NamedTuple):
     """An op or cut (`what`), behind `place` messages of the path, beside what came before it.
 
     Of the messages that are there, `more` and `less`: the context has more of these as they were written than the
@@ -31,7 +31,7 @@ class Turn(NamedTuple):
     that one can again.
     """
 
-    what: LedgerEntry | Cut
+    what: LedgerEntry | ProgramCut
     place: int
     more: Sequence[Ranges]
     less: Sequence[Ranges]
@@ -70,17 +70,17 @@ class Contrast:
         self.screened = self._screen_of(self.mine, self._guard())[0]
         """What no window can hide before any op."""
 
-    def __iter__(self) -> Iterator[Turn]:
+    def __iter__(self) -> Iterator[Transition]:
         row_of = self._log.transcript.row_of
         rows = [row_of[n - 1] for n in self.path]
         reached = 0
         for what, touched in self.walk.each():
-            place = bisect_left(rows, what.row if isinstance(what, Cut) else what.place)
+            place = bisect_left(rows, what.row if isinstance(what, ProgramCut) else what.place)
             now = max(reached, self.path[place - 1] if place else 0)
             there = Ranges.span(1, now)
             more, less = self._arrived(reached, now)
             reached, out, left = now, None, None
-            if isinstance(what, Cut):
+            if isinstance(what, ProgramCut):
                 out = self._held.within(Ranges.of(what.out) & self._numbers & there)
                 self._held.put(out, False)
                 more.append(out)
@@ -97,7 +97,7 @@ class Contrast:
             less.append(short)
             more.append(whole)
             screened = self._screen_of(touched.numbers & self.mine, self._guard())
-            yield Turn(what, place, more, less, wrote, unwrote, out, left, *screened)
+            yield Transition(what, place, more, less, wrote, unwrote, out, left, *screened)
 
     def _arrived(self, reached: int, now: int) -> tuple[list[Ranges], list[Ranges]]:
         """`more` and `less` of the messages above `reached` that are there now."""

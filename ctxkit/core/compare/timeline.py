@@ -21,7 +21,7 @@ Weigh = Callable[[int, int], Sequence[float]]
 """The estimated tokens of the messages at places `start` to `end` (not included) of the path, each."""
 
 
-class Point(msgspec.Struct, frozen=True, gc=False):
+class TimelinePoint(msgspec.Struct, frozen=True, gc=False):
     """The tokens of the context right after message `n`; `counted`: by the provider.
 
     A second one with the same `n` is what an event behind that message left.
@@ -32,7 +32,7 @@ class Point(msgspec.Struct, frozen=True, gc=False):
     counted: bool = False
 
 
-class Event(msgspec.Struct, frozen=True):
+class TimelineEvent(msgspec.Struct, frozen=True):
     """What stands behind message `n`: an op (its number, and its name as `kind`), or a `cut` of the log's own program.
 
     `label`: of a mark, or the program's word for what it did. `before`, `after`: tokens of the context. `point`: which
@@ -48,11 +48,11 @@ class Event(msgspec.Struct, frozen=True):
     point: int
 
 
-class Course(msgspec.Struct, frozen=True):
+class Timeline(msgspec.Struct, frozen=True):
     """All of it, oldest first. `limit`: in tokens, None where it is not known; `counter`: what counted."""
 
-    points: list[Point]
-    events: list[Event]
+    points: list[TimelinePoint]
+    events: list[TimelineEvent]
     peak: int
     limit: int | None
     counter: str
@@ -155,7 +155,7 @@ class _Walk(NamedTuple):
         return value
 
 
-class Change(NamedTuple):
+class TimelineChange(NamedTuple):
     """Something that stands behind the first `place` messages of the path. `delta`: tokens by which the ops in force
     make the context larger than the program's own from here on; `cut`: which of the cuts it is, None for an op;
     `slid`: tokens that windows hide right behind it.
@@ -171,22 +171,22 @@ class Change(NamedTuple):
 
 
 def course(
-    path: Sequence[int], found: Own, changes: Sequence[Change], counted: Mapping[int, Anchor], *, around: int = 0,
-    limit: int | None = None, counter: str = "", model: str = "", slid: Sequence[float] = (),
-) -> Course:  # fmt: skip
+    path: Sequence[int], found: Own, changes: Sequence[TimelineChange], counted: Mapping[int, Anchor], *,
+    around: int = 0, limit: int | None = None, counter: str = "", model: str = "", slid: Sequence[float] = (),
+) -> Timeline:  # fmt: skip
     """Points and events: the own course, and what ops made of it. `around`: tokens that every request has besides;
     `slid`: tokens that windows hide behind each message of the path.
 
     What changes nothing is no event, but for marks; nor is a change without a kind.
     """
-    points: list[Point] = []
-    events: list[Event] = []
+    points: list[TimelinePoint] = []
+    events: list[TimelineEvent] = []
     delta, base, n, done, less = 0.0, 0.0, 0, 0, 0.0
     for change in (*changes, None):
         end = len(path) if change is None else change.place
         for i in range(done, end):
             n, base, less = path[i], found.values[i], slid[i] if slid else 0.0
-            points.append(Point(n, whole(base + delta - less) + around, i in counted))
+            points.append(TimelinePoint(n, whole(base + delta - less) + around, i in counted))
         done = max(done, end)
         if change is None:
             break
@@ -194,8 +194,8 @@ def course(
         left, right = whole(before + delta - less) + around, whole(base + change.delta - change.slid) + around
         delta, less = change.delta, change.slid
         if left != right or (change.kind and not points):
-            points.append(Point(n, right))
+            points.append(TimelinePoint(n, right))
         if change.kind and (change.kind == "mark" or left != right):
-            events.append(Event(n, change.kind, change.label, change.op, left, right, len(points) - 1))
+            events.append(TimelineEvent(n, change.kind, change.label, change.op, left, right, len(points) - 1))
     peak = max((point.tokens for point in points), default=0)
-    return Course(points, events, peak, limit, counter, model)
+    return Timeline(points, events, peak, limit, counter, model)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ctxkit.core.messages import Content, Image, Result, Text
 
 
-class Kind(IntEnum):
+class SyntheticKind(IntEnum):
     """What such a message is; of one that holds several, the first of these that it holds."""
 
     INSTRUCTION = 0
@@ -27,46 +27,48 @@ class Kind(IntEnum):
 class _Row(NamedTuple):
     """`start`: how it begins; `end`: how it ends, "" where it goes on to the end of the words. In any case."""
 
-    kind: Kind
+    kind: SyntheticKind
     start: str
     end: str = ""
 
 
 _TABLE = (
-    _Row(Kind.INSTRUCTION, "# AGENTS.md instructions", "</INSTRUCTIONS>"),  # Codex
-    _Row(Kind.INSTRUCTION, "# AGENTS.md instructions"),
-    _Row(Kind.INSTRUCTION, "<INSTRUCTIONS>", "</INSTRUCTIONS>"),
-    _Row(Kind.INSTRUCTION, "<user_instructions>", "</user_instructions>"),
-    _Row(Kind.INSTRUCTION, "<environment_context>", "</environment_context>"),
-    _Row(Kind.INSTRUCTION, "<permissions instructions>", "</permissions instructions>"),
-    _Row(Kind.INSTRUCTION, "<skills_instructions>", "</skills_instructions>"),
-    _Row(Kind.INSTRUCTION, "<collaboration_mode>", "</collaboration_mode>"),
-    _Row(Kind.INSTRUCTION, "# CLAUDE.md\n\nThis file provides guidance"),  # Claude Code
-    _Row(Kind.INSTRUCTION, "As you answer the user's questions, you can use the following context:"),
-    _Row(Kind.INSTRUCTION, "<session_context>", "</session_context>"),  # Gemini CLI
-    _Row(Kind.INSTRUCTION, "This is the Gemini CLI. We are setting up the context for our chat"),
-    _Row(Kind.INSTRUCTION, "--- Context from: "),
-    _Row(Kind.INSTRUCTION, "Instructions from: "),  # opencode
-    _Row(Kind.INSTRUCTION, "<user_rules>", "</user_rules>"),  # Cursor
-    _Row(Kind.INSTRUCTION, "<memories>", "</memories>"),
-    _Row(Kind.SUMMARY, "This session is being continued from a previous conversation"),  # Claude Code
-    _Row(Kind.SUMMARY, "Another language model started to solve this problem and produced a summary"),  # Codex
-    _Row(Kind.SUMMARY, "The conversation history before this point was compacted into the following summary"),  # pi
-    _Row(Kind.SUMMARY, "<state_snapshot>", "</state_snapshot>"),  # Gemini CLI
-    _Row(Kind.OBSERVATION, "<returncode>"),  # mini-swe-agent
-    _Row(Kind.OBSERVATION, "OBSERVATION:"),  # SWE-agent
-    _Row(Kind.NOTICE, "<turn_aborted>", "</turn_aborted>"),  # Codex
-    _Row(Kind.NOTICE, "<skill>", "</skill>"),
-    _Row(Kind.NOTICE, "<user_shell_command>", "</user_shell_command>"),
-    _Row(Kind.NOTICE, "<subagent_notification>", "</subagent_notification>"),
-    _Row(Kind.NOTICE, "<model_switch>", "</model_switch>"),
-    _Row(Kind.NOTICE, "<local-command-"),  # Claude Code
-    _Row(Kind.NOTICE, "<bash-"),
-    _Row(Kind.NOTICE, "<task-notification>", "</task-notification>"),
-    _Row(Kind.NOTICE, "[Request interrupted by user"),
+    _Row(SyntheticKind.INSTRUCTION, "# AGENTS.md instructions", "</INSTRUCTIONS>"),  # Codex
+    _Row(SyntheticKind.INSTRUCTION, "# AGENTS.md instructions"),
+    _Row(SyntheticKind.INSTRUCTION, "<INSTRUCTIONS>", "</INSTRUCTIONS>"),
+    _Row(SyntheticKind.INSTRUCTION, "<user_instructions>", "</user_instructions>"),
+    _Row(SyntheticKind.INSTRUCTION, "<environment_context>", "</environment_context>"),
+    _Row(SyntheticKind.INSTRUCTION, "<permissions instructions>", "</permissions instructions>"),
+    _Row(SyntheticKind.INSTRUCTION, "<skills_instructions>", "</skills_instructions>"),
+    _Row(SyntheticKind.INSTRUCTION, "<collaboration_mode>", "</collaboration_mode>"),
+    _Row(SyntheticKind.INSTRUCTION, "# CLAUDE.md\n\nThis file provides guidance"),  # Claude Code
+    _Row(SyntheticKind.INSTRUCTION, "As you answer the user's questions, you can use the following context:"),
+    _Row(SyntheticKind.INSTRUCTION, "<session_context>", "</session_context>"),  # Gemini CLI
+    _Row(SyntheticKind.INSTRUCTION, "This is the Gemini CLI. We are setting up the context for our chat"),
+    _Row(SyntheticKind.INSTRUCTION, "--- Context from: "),
+    _Row(SyntheticKind.INSTRUCTION, "Instructions from: "),  # opencode
+    _Row(SyntheticKind.INSTRUCTION, "<user_rules>", "</user_rules>"),  # Cursor
+    _Row(SyntheticKind.INSTRUCTION, "<memories>", "</memories>"),
+    _Row(SyntheticKind.SUMMARY, "This session is being continued from a previous conversation"),  # Claude Code
+    _Row(SyntheticKind.SUMMARY, "Another language model started to solve this problem and produced a summary"),  # Codex
+    _Row(
+        SyntheticKind.SUMMARY, "The conversation history before this point was compacted into the following summary"
+    ),  # pi
+    _Row(SyntheticKind.SUMMARY, "<state_snapshot>", "</state_snapshot>"),  # Gemini CLI
+    _Row(SyntheticKind.OBSERVATION, "<returncode>"),  # mini-swe-agent
+    _Row(SyntheticKind.OBSERVATION, "OBSERVATION:"),  # SWE-agent
+    _Row(SyntheticKind.NOTICE, "<turn_aborted>", "</turn_aborted>"),  # Codex
+    _Row(SyntheticKind.NOTICE, "<skill>", "</skill>"),
+    _Row(SyntheticKind.NOTICE, "<user_shell_command>", "</user_shell_command>"),
+    _Row(SyntheticKind.NOTICE, "<subagent_notification>", "</subagent_notification>"),
+    _Row(SyntheticKind.NOTICE, "<model_switch>", "</model_switch>"),
+    _Row(SyntheticKind.NOTICE, "<local-command-"),  # Claude Code
+    _Row(SyntheticKind.NOTICE, "<bash-"),
+    _Row(SyntheticKind.NOTICE, "<task-notification>", "</task-notification>"),
+    _Row(SyntheticKind.NOTICE, "[Request interrupted by user"),
 )
 _STOPPED = ("[Request interrupted by user", "<turn_aborted>")
-_REMINDER = _Row(Kind.NOTICE, "<system-reminder>", "</system-reminder>")
+_REMINDER = _Row(SyntheticKind.NOTICE, "<system-reminder>", "</system-reminder>")
 """What a reminder holds says what it is; one that says nothing else is a notice."""
 _MEMORY = re.compile(r"Contents of [^\n]{1,400}\.md\b[^\n]{0,200}:\n")
 """How Claude Code begins a file of its memory: `Contents of /home/me/CLAUDE.md (project instructions):`."""
@@ -97,12 +99,12 @@ def begins(words: str) -> bool:
 _LOW_STARTS = tuple(start.lower() for start in _STARTS)
 
 
-def kind(content: Content) -> Kind | None:
+def kind(content: Content) -> SyntheticKind | None:
     """What a message in the user's role is; None where somebody typed any of it, or it holds a picture or a result."""
     row: dict[str, Any] = content.rows[0] if content.rows else {}
     attached = row.get("attachment")
     if isinstance(attached, dict) and row.get("type") == "attachment":
-        return Kind.INSTRUCTION if attached.get("type") in ATTACHED else Kind.NOTICE
+        return SyntheticKind.INSTRUCTION if attached.get("type") in ATTACHED else SyntheticKind.NOTICE
     if any(isinstance(part, Image | Result) for part in content.parts):
         return None
     found = [one for part in content.parts if isinstance(part, Text) for one in _kinds(part.text)]
@@ -112,10 +114,10 @@ def kind(content: Content) -> Kind | None:
 def stopped(content: Content) -> bool:
     """Whether such a message says that the user stopped the turn."""
     words = "".join(part.text for part in content.parts if isinstance(part, Text)).lstrip()
-    return words.startswith(_STOPPED) and kind(content) is Kind.NOTICE
+    return words.startswith(_STOPPED) and kind(content) is SyntheticKind.NOTICE
 
 
-def _kinds(words: str) -> Iterator[Kind | None]:
+def _kinds(words: str) -> Iterator[SyntheticKind | None]:
     """What stands in `words`, one after the other; None for what somebody typed."""
     at = _behind_blanks(words, 0)
     while at < len(words):

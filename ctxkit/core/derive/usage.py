@@ -29,7 +29,7 @@ HAIR = 1e-6
 Trust = Literal["exact", "calibrated", "encoding", "guess"]
 
 
-class Usage(NamedTuple):
+class RequestUsage(NamedTuple):
     """Tokens. `request`: of all that was sent, the cached part included; `reply`: of what came back, thinking included.
 
     A `reply` that was written while it streamed may be a fraction of the real one: `Calibration` finds out. `passing`:
@@ -103,7 +103,7 @@ class Fit(NamedTuple):
     op: str = ""
 
 
-class Beside(msgspec.Struct, frozen=True):
+class Overhead(msgspec.Struct, frozen=True):
     """Tokens. `assembled`: texts that config and caller put around the messages; `tools`: definitions, an estimate;
     `overhead`: as config or caller state it. `within`: how many of these the provider's count has in it already, so
     that the others are added.
@@ -125,7 +125,7 @@ def whole(tokens: float) -> int:
     return max(0, ceil(tokens - HAIR))
 
 
-def usage(rows: list[dict[str, Any]]) -> Usage | None:
+def usage(rows: list[dict[str, Any]]) -> RequestUsage | None:
     """The usage that the rows of one message record, in whichever of the shapes below, from the last row that has one.
 
     A streamed reply repeats it in each of its rows, so it is taken once a message.
@@ -137,7 +137,7 @@ def usage(rows: list[dict[str, Any]]) -> Usage | None:
     return None
 
 
-def _from_first_step(row: dict[str, Any], last: Usage) -> Usage:
+def _from_first_step(row: dict[str, Any], last: RequestUsage) -> RequestUsage:
     """What was counted of a message of several requests (opencode): the first, and all that came back, with results."""
     parts = row.get("parts")
     tokens = (_at(part, "tokens") for part in parts if isinstance(part, dict)) if isinstance(parts, list) else ()
@@ -154,7 +154,7 @@ def window(rows: list[dict[str, Any]]) -> int | None:
     return None
 
 
-def retell(row: dict[str, Any], now: Usage) -> None:
+def retell(row: dict[str, Any], now: RequestUsage) -> None:
     """Makes the usage in a row say that its request had so many tokens, cached ones among them, and its reply; a row
     that has none gets one.
     """
@@ -165,7 +165,7 @@ def retell(row: dict[str, Any], now: Usage) -> None:
         _retell(one, counted, now)
 
 
-def _retell(found: dict[str, Any], counted: Usage, now: Usage) -> None:
+def _retell(found: dict[str, Any], counted: RequestUsage, now: RequestUsage) -> None:
     left = now.request - counted.request
     included = next((pair for pair in INCLUDED if pair[1] in found), None)
     if included is not None:
@@ -207,12 +207,12 @@ def figure(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST else 0
 
 
-def _read(found: dict[str, Any]) -> Usage | None:
+def _read(found: dict[str, Any]) -> RequestUsage | None:
     told = _figures(found)
     return told if told is not None and told.request else None
 
 
-def _figures(found: dict[str, Any]) -> Usage | None:
+def _figures(found: dict[str, Any]) -> RequestUsage | None:
     """What a usage says, in whichever of these shapes; None where it has none of them."""
     passing = 0
     match found:
@@ -233,7 +233,7 @@ def _figures(found: dict[str, Any]) -> Usage | None:
         case _:
             return None
     request, reply, passing = (sum(map(figure, part)) for part in (*parts, [passing]))
-    return Usage(request, reply, min(passing, reply), found.get(MARK) == ESTIMATED)
+    return RequestUsage(request, reply, min(passing, reply), found.get(MARK) == ESTIMATED)
 
 
 def _at(value: Any, *keys: str) -> dict[str, Any] | None:

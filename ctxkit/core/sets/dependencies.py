@@ -32,12 +32,12 @@ from ctxkit.core.ops import (
 )
 from ctxkit.core.sets.interval_index import Overlaps
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.transcript import Cut
+from ctxkit.core.transcript import ProgramCut
 
 
-def concerns(what: LedgerEntry | Cut) -> Names | None:
+def concerns(what: LedgerEntry | ProgramCut) -> Names | None:
     """What the effect of an op or cut can hang on or change, but for what summaries tell; None: anything."""
-    if isinstance(what, Cut):
+    if isinstance(what, ProgramCut):
         return Names(Ranges.of(chain(what.out, what.moved, (what.after,) if what.after else ())))
     match what.op:
         case Compact(ids=ids, stubs=stubs):
@@ -82,10 +82,10 @@ class Bonds:
         self._tales: set[int] = set()
         """Those of them with messages that may tell what a summary told."""
 
-    def add(self, place: int, what: LedgerEntry | Cut) -> None:
+    def add(self, place: int, what: LedgerEntry | ProgramCut) -> None:
         """This is on the board now."""
         names = self.names_of(place, what)
-        if isinstance(what, Cut):
+        if isinstance(what, ProgramCut):
             insort(self._cuts, place)
         elif names is None:
             insort(self._binding, place)
@@ -96,7 +96,7 @@ class Bonds:
                 self._tales.add(place)
         if names is not None:
             self._all.put(place, names)
-            if not isinstance(what, Cut) and isinstance(what.op, Compact):
+            if not isinstance(what, ProgramCut) and isinstance(what.op, Compact):
                 self._compacts.put(place, names)
 
     def drop(self, place: int) -> None:
@@ -110,7 +110,7 @@ class Bonds:
             if places[at : at + 1] == [place]:
                 del places[at]
 
-    def names_of(self, place: int, what: LedgerEntry | Cut) -> Names | None:
+    def names_of(self, place: int, what: LedgerEntry | ProgramCut) -> Names | None:
         """What this concerns."""
         if place not in self._names:
             self._names[place] = concerns(what)

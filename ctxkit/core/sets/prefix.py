@@ -12,7 +12,7 @@ from typing import overload
 from ctxkit.core.messages import Message
 
 
-class Head(Sequence[Message]):
+class FirstMessages(Sequence[Message]):
     """The first `count` of `messages`."""
 
     def __init__(self, messages: Sequence[Message], count: int) -> None:

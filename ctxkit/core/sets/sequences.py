@@ -13,7 +13,7 @@ from typing import TypeVar, overload
 T = TypeVar("T")
 
 
-class Made(Sequence[T]):
+class LazySequence(Sequence[T]):
     """`count` values, of which `make` gives one by its place. A part of it is one, too."""
 
     def __init__(self, count: int, make: Callable[[int], T]) -> None:
@@ -28,7 +28,11 @@ class Made(Sequence[T]):
     def __getitem__(self, at: slice) -> Sequence[T]: ...
     def __getitem__(self, at: int | slice) -> T | Sequence[T]:
         places = range(self._count)[at]
-        return self._make(places) if isinstance(places, int) else Made(len(places), lambda k: self._make(places[k]))
+        return (
+            self._make(places)
+            if isinstance(places, int)
+            else LazySequence(len(places), lambda k: self._make(places[k]))
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))

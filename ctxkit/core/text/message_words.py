@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 
 
-class Words(NamedTuple):
+class RecordedText(NamedTuple):
     """One text of a message. `part`: text, thinking, call, result, image or other; `label`: a tool, an argument."""
 
     part: str
@@ -20,7 +20,7 @@ class Words(NamedTuple):
     label: str = ""
 
 
-def texts(content: Content) -> Iterator[Words]:
+def texts(content: Content) -> Iterator[RecordedText]:
     """All texts of a message, in order. Base64 of pictures is left out."""
     attached = [row for row in content.rows if row.get("type") == "attachment" and not isinstance(row.get("role"), str)]
     for row in attached:
@@ -29,42 +29,42 @@ def texts(content: Content) -> Iterator[Words]:
         yield from _parts(content.parts)
 
 
-def _parts(parts: Iterable[Part]) -> Iterator[Words]:
+def _parts(parts: Iterable[Part]) -> Iterator[RecordedText]:
     for part in parts:
         match part:
             case Text(text=text):
-                yield Words("text", text)
+                yield RecordedText("text", text)
             case Thinking(text=text):
-                yield Words("thinking", text)
+                yield RecordedText("thinking", text)
             case Call(name=name, arguments=arguments):
-                yield Words("call", name)
+                yield RecordedText("call", name)
                 yield from _leaves("call", arguments, name)
             case Result(content=str() as text):
-                yield Words("result", text)
+                yield RecordedText("result", text)
             case Result(content=list() as inner):
-                yield from (Words("result", words.text, words.label) for words in _parts(inner))
+                yield from (RecordedText("result", words.text, words.label) for words in _parts(inner))
             case Image(url=url):
                 if url:
-                    yield Words("image", url)
+                    yield RecordedText("image", url)
             case Other(kind=kind, raw=raw):
                 yield from _leaves("other", raw, kind)
 
 
-def _leaves(part: str, value: Any, label: str) -> Iterator[Words]:
+def _leaves(part: str, value: Any, label: str) -> Iterator[RecordedText]:
     """Every string and number, in order, each labelled with its key; a stack, as agents nest deeply."""
     left = [(label, value)]
     while left:
         name, value = left.pop()
         match value:
             case str():
-                yield Words(part, value, name)
+                yield RecordedText(part, value, name)
             case bool():
                 pass
             case int():
-                yield Words(part, str(value), name)
+                yield RecordedText(part, str(value), name)
             case float():
                 if math.isfinite(value):
-                    yield Words(part, repr(value), name)
+                    yield RecordedText(part, repr(value), name)
             case dict():
                 kept = [(f"{label} {key}".strip(), inner) for key, inner in value.items() if key != "type"]
                 left.extend(reversed(kept))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Part, Repairs
-from ctxkit.formats.base import Edited, Format, Kept, NewSession, Noted, Prefix, Proofs, Row, Ties, Written
+from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, Noted, Prefix, Proofs, Row, Ties, Written
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow
@@ -113,7 +113,7 @@ class ClaudeCode(Format):
 
         return prefix(log, contents)
 
-    def write(self, context: Iterable[Kept], session: NewSession) -> Written:
+    def write(self, context: Iterable[MessageToWrite], session: NewSession) -> Written:
         """A new session."""
         from ctxkit.formats.claude_code.sessions import write
 

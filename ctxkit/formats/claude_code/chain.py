@@ -1,6 +1,6 @@
 """The chain of a Claude Code log: from its last row back to a root or a compaction.
 
-Pipeline: `reader.py` collects the rows in `Links`; `view.py` asks `Chain` for the leaf and the path, one stretch
+Pipeline: `reader.py` collects the rows in `ChainLinks`; `view.py` asks `Chain` for the leaf and the path, one stretch
 between two compactions after another. Its rules: agents, Claude Code 1-3 and 10.
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.times import seconds
-from ctxkit.formats.claude_code.links import UNKNOWN, Kind, Links
+from ctxkit.formats.claude_code.links import UNKNOWN, ChainLinks, RowKind
 
 GRACE_MS = 5000
 """A row whose parent is missing is attached to the newest row that is at most this much older (rule 3)."""
 _ASSISTANT, _SYSTEM, _BOUNDARY, _ATTACHMENT, _PROGRESS = map(
-    int, (Kind.ASSISTANT, Kind.SYSTEM, Kind.BOUNDARY, Kind.ATTACHMENT, Kind.PROGRESS)
+    int, (RowKind.ASSISTANT, RowKind.SYSTEM, RowKind.BOUNDARY, RowKind.ATTACHMENT, RowKind.PROGRESS)
 )
 
 
@@ -71,7 +71,7 @@ _NONE = Relinks()
 class Chain:
     """The tree of `links`. `limit` everywhere: only rows before that index exist."""
 
-    def __init__(self, links: Links, preserved: dict[int, Preserved], side: bool) -> None:
+    def __init__(self, links: ChainLinks, preserved: dict[int, Preserved], side: bool) -> None:
         """`preserved`: index of a boundary -> what it kept. `side`: walk sidechains as well."""
         self.links = links
         self.preserved = preserved

@@ -14,12 +14,12 @@ import msgspec
 
 from ctxkit.core.messages import Repairs, Result
 from ctxkit.core.text.json_text import loads
-from ctxkit.formats.base import Edited, Kept, NewSession
+from ctxkit.formats.base import Edited, MessageToWrite, NewSession
 from ctxkit.formats.bodies import speaker
 from ctxkit.formats.claude_code.content import content_of, without_thinking
-from ctxkit.formats.claude_code.links import Kind
+from ctxkit.formats.claude_code.links import RowKind
 from ctxkit.formats.claude_code.rows import text
-from ctxkit.formats.claude_code.session_rows import Changes, Rows, changed, shortened
+from ctxkit.formats.claude_code.session_rows import Changes, SessionEntries, changed, shortened
 from ctxkit.formats.claude_code.sessions import line, row_of
 
 _TITLES = frozenset({"custom-title", "ai-title", "agent-name", "mode", "permission-mode", "agent-color", "tag"})
@@ -27,8 +27,8 @@ _TITLES = frozenset({"custom-title", "ai-title", "agent-name", "mode", "permissi
 
 
 def anew(
-    edited: Edited, rows: Rows, session: NewSession, repairs: Repairs
-) -> tuple[Iterator[bytes], list[str], list[Kept]]:
+    edited: Edited, rows: SessionEntries, session: NewSession, repairs: Repairs
+) -> tuple[Iterator[bytes], list[str], list[MessageToWrite]]:
     """The lines, the keys that reading them gives, and the messages that these are of."""
     chain = _Anew(edited, rows, session, repairs)
     if not any(chain.spoken(kept) for kept in edited.context):  # nobody's words: there would be nothing to resume
@@ -46,27 +46,27 @@ def anew(
 
 
 class _Anew:
-    def __init__(self, edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> None:
+    def __init__(self, edited: Edited, rows: SessionEntries, session: NewSession, repairs: Repairs) -> None:
         self.edited, self.rows, self.session, self.repairs = edited, rows, session, repairs
         self.keys: list[str] = []
-        self.said: list[Kept] = []
+        self.said: list[MessageToWrite] = []
         """The messages that `keys` are of."""
         self.taken = 0
         self._made: set[str] = set()
         self._given: set[str] = set()
         self._parent: str | None = None
 
-    def spoken(self, kept: Kept) -> bool:
+    def spoken(self, kept: MessageToWrite) -> bool:
         """Whether a message is a row of the user or the assistant."""
         return kept.content is not None or _has_row(kept, self.rows)
 
-    def told(self, kept: Kept) -> Kept:
+    def told(self, kept: MessageToWrite) -> MessageToWrite:
         """An attachment's words as the user's."""
         message = self.edited.transcript.messages[kept.n - 1]
         row = [loads(self.edited.read(offset, size)) for offset, size in self._spans(kept.n)]
-        return Kept(0, content_of(message, row), self._ts(kept))
+        return MessageToWrite(0, content_of(message, row), self._ts(kept))
 
-    def runs(self, context: Sequence[Kept]) -> Iterator[list[Kept]]:
+    def runs(self, context: Sequence[MessageToWrite]) -> Iterator[list[MessageToWrite]]:
         """The messages; neighbours that make the same calls, as where a history was copied into itself, together."""
         for makes_calls, group in groupby(context, key=lambda kept: bool(self._calls(kept))):
             run = list(group)
@@ -76,11 +76,11 @@ class _Anew:
             else:
                 yield from ([kept] for kept in run)
 
-    def _calls(self, kept: Kept) -> tuple[str, ...]:
+    def _calls(self, kept: MessageToWrite) -> tuple[str, ...]:
         """The calls of a message of the file."""
         return self.edited.transcript.messages[kept.n - 1].calls if kept.n else ()
 
-    def lines(self, run: list[Kept], *, apart: bool) -> Iterator[bytes]:
+    def lines(self, run: list[MessageToWrite], *, apart: bool) -> Iterator[bytes]:
         """The rows of one message; of several that make the same calls, as one that makes each call once.
 
         `apart`: its response gets another id, or it would be one with what stands above.
@@ -109,7 +109,7 @@ class _Anew:
                 self.said.append(kept)
                 first = False
 
-    def _rows(self, kept: Kept) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    def _rows(self, kept: MessageToWrite) -> Iterator[tuple[bytes, dict[str, Any]]]:
         """The rows of a message, as bytes and read; without those that are nothing but thinking, where that goes.
 
         Of one that says less the first.
@@ -161,15 +161,15 @@ class _Anew:
             live[at.get(span[0]) or span[0]] = span
         return list(live.values())
 
-    def _ts(self, kept: Kept) -> str | None:
+    def _ts(self, kept: MessageToWrite) -> str | None:
         if kept.ts or not kept.n:
             return kept.ts
         return text(self.rows.chain.links.times[self.rows.links_of[kept.n][0]]) or None
 
 
-def _has_row(kept: Kept, rows: Rows) -> bool:
+def _has_row(kept: MessageToWrite, rows: SessionEntries) -> bool:
     """Whether a message is a row of the file, of the user or the assistant."""
-    return kept.n > 0 and rows.chain.links.kinds[rows.links_of[kept.n][0]] <= Kind.ASSISTANT
+    return kept.n > 0 and rows.chain.links.kinds[rows.links_of[kept.n][0]] <= RowKind.ASSISTANT
 
 
 def _ids(row: dict[str, Any], kind: str) -> list[str]:
@@ -181,12 +181,12 @@ def _ids(row: dict[str, Any], kind: str) -> list[str]:
     return [text(block.get(name)) for block in listed if isinstance(block, dict) and block.get("type") == kind]
 
 
-def as_one(context: Sequence[Kept], rows: Rows, keys: Sequence[str]) -> list[str]:
+def as_one(context: Sequence[MessageToWrite], rows: SessionEntries, keys: Sequence[str]) -> list[str]:
     """`keys` where neighbours of one response are one message: what stood between them went (rule 5)."""
     return [key for key, again in zip(keys, _again(context, rows), strict=True) if not again]
 
 
-def _again(context: Sequence[Kept], rows: Rows) -> Iterator[bool]:
+def _again(context: Sequence[MessageToWrite], rows: SessionEntries) -> Iterator[bool]:
     """For each message whether it goes on with a response that another one began, no words of the user between."""
     begun: set[str] = set()
     for kept in context:
@@ -195,11 +195,11 @@ def _again(context: Sequence[Kept], rows: Rows) -> Iterator[bool]:
         yield response in begun
         if response:
             begun.add(response)
-        elif rows.chain.links.kinds[row] == Kind.USER if row >= 0 else _is_prompt(kept):
+        elif rows.chain.links.kinds[row] == RowKind.USER if row >= 0 else _is_prompt(kept):
             begun.clear()
 
 
-def _is_prompt(kept: Kept) -> bool:
+def _is_prompt(kept: MessageToWrite) -> bool:
     """Whether the row that comes in for a message is of the user's words, which end a response."""
     content = kept.content
     return content is not None and speaker(content) != "assistant" and not any(
@@ -207,7 +207,7 @@ def _is_prompt(kept: Kept) -> bool:
     )  # fmt: skip
 
 
-def _titles(edited: Edited, rows: Rows, session: NewSession) -> Iterator[bytes]:
+def _titles(edited: Edited, rows: SessionEntries, session: NewSession) -> Iterator[bytes]:
     for entry in rows.entries:
         if entry.link >= 0 or entry.op:
             continue

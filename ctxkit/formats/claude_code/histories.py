@@ -1,7 +1,7 @@
 """The history that each request of a log goes out with: the rows of its path, and the turns that they make.
 
-Pipeline: `requests.py` (rows and tree) -> `History.move` (what is new on the path) -> `open` -> `proofs.py`. A path is
-walked up only as far as it is not known yet.
+Pipeline: `requests.py` (rows and tree) -> `ThreadHistory.move` (what is new on the path) -> `open` -> `proofs.py`. A
+path is walked up only as far as it is not known yet.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import msgspec
 
 from ctxkit.core.messages import Content, Repairs
 from ctxkit.formats.claude_code.chain import Chain, Path, Relinks
-from ctxkit.formats.claude_code.links import Kind
-from ctxkit.formats.claude_code.pieces import Piece, pieces_of
-from ctxkit.formats.claude_code.requests import Records, Request
-from ctxkit.formats.claude_code.view import Beside, numbers_of
+from ctxkit.formats.claude_code.links import RowKind
+from ctxkit.formats.claude_code.pieces import SentPiece, pieces_of
+from ctxkit.formats.claude_code.requests import NotedRequest, Records
+from ctxkit.formats.claude_code.view import BesidePath, numbers_of
 from ctxkit.formats.claude_code.wire import spoken
 
 
@@ -26,7 +26,7 @@ class Wrong(msgspec.Struct, frozen=True):
     text: str
 
 
-class Turn(msgspec.Struct):
+class AnsweredTurn(msgspec.Struct):
     """An answer and what followed it: the places `start` to `end` of a path, and how it stood beside what was sent.
 
     `reached`: how many messages were sent up to its end; `given`: how many of its own only a copy has. Of all turns up
@@ -41,9 +41,9 @@ class Turn(msgspec.Struct):
     wrong: Wrong | None = None
     missing: str = ""
     total: int = 0
-    missing_from: Turn | None = None
-    wrong_at: Turn | None = None
-    earlier: Turn | None = None
+    missing_from: AnsweredTurn | None = None
+    wrong_at: AnsweredTurn | None = None
+    earlier: AnsweredTurn | None = None
     told: bool = False
 
     @property
@@ -61,7 +61,7 @@ class Tree:
         main = reader.tree
         sides = (False, True)
         self.chains = [Chain(main.links, main.preserved, side) for side in sides]
-        self.beside = Beside(main, reader.responses, range(len(main.links)))
+        self.beside = BesidePath(main, reader.responses, range(len(main.links)))
         self._boundaries = sorted(main.preserved)
         self._relinks: dict[tuple[bool, int], Relinks] = {}
 
@@ -73,12 +73,12 @@ class Tree:
         return self._relinks[key]
 
 
-class History:
+class ThreadHistory:
     """The path of one thread for one model, as it was at the last request that went out from it."""
 
     def __init__(self, tree: Tree, chain: Chain, model: str) -> None:
         self.tree, self.chain, self.model = tree, chain, model
-        self.turns: list[Turn] = []
+        self.turns: list[AnsweredTurn] = []
         self.sent: list[str] = []
         self.request = ""
         self.path: list[int] = []
@@ -86,7 +86,7 @@ class History:
         self._relinks: Relinks | None = None
         self._limit = 0
 
-    def move(self, request: Request) -> None:
+    def move(self, request: NotedRequest) -> None:
         """To the path of a request; turns that are not on it any more are forgotten."""
         chain = self.chain
         self._limit = limit = request.answer if request.answer >= 0 else request.links
@@ -98,7 +98,7 @@ class History:
         i = relinks.behind.get(leaf, leaf) if request.answer < 0 else leaf
         while i >= 0 and i not in new and i not in self._at:
             new[i] = None
-            if chain.links.kinds[i] == Kind.BOUNDARY:
+            if chain.links.kinds[i] == RowKind.BOUNDARY:
                 i = -1
                 break
             i = chain.up(i, limit, relinks, new)
@@ -111,9 +111,9 @@ class History:
             self.path.append(link)
         self.keep(shared, len(self.sent))
 
-    def add(self, turns: list[Turn]) -> None:
+    def add(self, turns: list[AnsweredTurn]) -> None:
         """Further turns."""
-        before = self.turns[-1] if self.turns else Turn(0, 0, 0)
+        before = self.turns[-1] if self.turns else AnsweredTurn(0, 0, 0)
         for turn in turns:
             turn.total = turn.given + before.total
             turn.missing_from = before.missing_from or (turn if turn.missing else None)
@@ -128,7 +128,7 @@ class History:
         while self.turns and (self.turns[-1].end > places or self.turns[-1].reached > messages):
             self.turns.pop()
 
-    def open(self) -> list[Piece]:
+    def open(self) -> list[SentPiece]:
         """The rows behind the last turn, as said; that turn is opened again where they belong to it."""
         while True:
             start = self.turns[-1].end if self.turns else 0
@@ -137,7 +137,7 @@ class History:
                 return pieces
             self.turns.pop()
 
-    def _opens(self, pieces: list[Piece], start: int) -> bool:
+    def _opens(self, pieces: list[SentPiece], start: int) -> bool:
         """Whether rows open a turn of their own: an answer, none of whose rows stands before them."""
         said = self.said(pieces, unanswered=False)
         if not said or said[0].role != "assistant":
@@ -147,18 +147,18 @@ class History:
         rows = (k for response in responses for k in self.tree.beside.rows[response])
         return all(self._at.get(k, start) >= start for k in rows)
 
-    def said(self, pieces: list[Piece], *, unanswered: bool) -> list[Piece]:
+    def said(self, pieces: list[SentPiece], *, unanswered: bool) -> list[SentPiece]:
         """Without what is never sent to this model. `unanswered`: calls without a result are sent all the same."""
         asked = {str(b.get("id")) for piece in pieces for b in piece.blocks if b.get("type") == "tool_use"}
         results = self.tree.records.answered
         known = frozenset(call for call in asked if results.get(call, self._limit) < self._limit)
         return spoken(pieces, known, self.model, Repairs(), unanswered=unanswered)
 
-    def _pieces(self, start: int) -> list[Piece]:
+    def _pieces(self, start: int) -> list[SentPiece]:
         """What the rows from a place of the path on say, and the rows that are put back beside them (rule 4)."""
         chain, records, limit = self.chain, self.tree.records, self._limit
         reader, first = records.reader, self.path[0]
-        boundary = first if chain.links.kinds[first] == Kind.BOUNDARY else -1
+        boundary = first if chain.links.kinds[first] == RowKind.BOUNDARY else -1
         anchor, kept = self._relinks.kept.get(boundary, (-1, [])) if self._relinks else (-1, [])
         path = Path(self.path[start:], boundary, kept, anchor)
         numbers = numbers_of(chain, path, limit, reader.responses, reader.messages, self.tree.beside)
@@ -177,10 +177,10 @@ class History:
         return found
 
 
-def turns_of(pieces: list[Piece]) -> list[list[Piece]]:
+def turns_of(pieces: list[SentPiece]) -> list[list[SentPiece]]:
     """Pieces by turns: a new one with each answer, whose rows come together until the user says something (rule 5)."""
-    turns: list[list[Piece]] = []
-    responses: dict[str, list[Piece]] = {}
+    turns: list[list[SentPiece]] = []
+    responses: dict[str, list[SentPiece]] = {}
     for piece in pieces:
         if piece.role == "assistant" and piece.response in responses:
             responses[piece.response].append(piece)

@@ -13,7 +13,7 @@ from operator import ge
 from typing import Any
 
 
-class Kind(IntEnum):
+class RowKind(IntEnum):
     """What a chain row is. Progress rows are looked through (rule 1)."""
 
     USER = 1
@@ -27,13 +27,13 @@ class Kind(IntEnum):
 
 UNKNOWN = -2
 """In `above`: the parent had not been read."""
-_PROGRESS = int(Kind.PROGRESS)  # a member looked up in its class for each of many rows costs as much as all the rest
+_PROGRESS = int(RowKind.PROGRESS)  # a member looked up in its class for each of many rows costs as much as all the rest
 
 
-class Links:
+class ChainLinks:
     """The rows of a chain in file order, by index. As small as it can be: what is kept costs more than what is read.
 
-    `kinds`: `Kind`s. `times`: as written, those of progress rows left out. `numbers`: the message of a row, or 0.
+    `kinds`: `RowKind`s. `times`: as written, those of progress rows left out. `numbers`: the message of a row, or 0.
     `above`: index of the row above, progress rows looked through, as known when the row was read: -1 at a root.
     `threads`: index -> the sidechain of a row that is in one. `older`: index -> that of an earlier row with its uuid.
     `index`: uuid -> newest row. `places`: index -> row (0-based) and line (1-based) in the log, of boundaries alone.
@@ -113,9 +113,9 @@ class Links:
         """The rows for which it was not known, when they were read, what they hang on."""
         return [i for i, up in enumerate(self.above) if up == UNKNOWN] if self._lost else []
 
-    def part(self, taken: Sequence[int]) -> Links:
+    def part(self, taken: Sequence[int]) -> ChainLinks:
         """The rows `taken`, ascending, as a chain of their own."""
-        found = Links()
+        found = ChainLinks()
         kinds = [self.kinds[i] for i in taken]
         found.extend(
             kinds, [self.uuids[i] for i in taken], [self.parent(i) for i in taken], [self.times[i] for i in taken]

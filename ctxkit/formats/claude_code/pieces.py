@@ -1,6 +1,6 @@
 """Rows and parts as Anthropic blocks: the first half of what Claude Code does to a history on resume.
 
-Pipeline: `wire.py` asks for the `Piece`s of a context, one per row, cleaned row by row (agents, Claude Code
+Pipeline: `wire.py` asks for the `SentPiece`s of a context, one per row, cleaned row by row (agents, Claude Code
 6, 11, 12), and then merges and pairs them.
 """
 
@@ -49,7 +49,7 @@ _NOTIFICATION = (
 )
 
 
-class Piece(msgspec.Struct, gc=False):
+class SentPiece(msgspec.Struct, gc=False):
     """One row (or one message without rows) as it would be sent. `blocks`: JSON objects, or references to them.
 
     `response`: message.id; `model`: who said it. `kind`: "row", "own" (ctxkit brought it in), "local" (output of a
@@ -70,9 +70,9 @@ class Piece(msgspec.Struct, gc=False):
     place: int = -1
 
 
-def pieces_of(contents: Iterable[Content], model: str, repairs: Repairs) -> list[Piece]:
+def pieces_of(contents: Iterable[Content], model: str, repairs: Repairs) -> list[SentPiece]:
     """The pieces of a context, without what is never sent. `model`: of the request; it decides on some reminders."""
-    pieces: list[Piece] = []
+    pieces: list[SentPiece] = []
     for content in contents:
         if not content.rows or "type" not in content.rows[0]:  # not the program's row: what an op brought in or made
             if (piece := _made(content, repairs)) is not None:
@@ -117,7 +117,7 @@ def last_model(contents: Sequence[Content]) -> str:
     return ""
 
 
-def asked_model(pieces: list[Piece]) -> str:
+def asked_model(pieces: list[SentPiece]) -> str:
     """The model of the request: that of the last answer that is sent, `DEFAULT` where that one is gone (rule 7)."""
     said = (piece.model for piece in reversed(pieces) if piece.model not in ("", "<synthetic>"))
     last = next(said, "")
@@ -134,7 +134,7 @@ def is_blank(block: dict[str, Any]) -> bool:
     return block.get("type") == "text" and not text(block.get("text")).strip()
 
 
-def _made(content: Content, repairs: Repairs) -> Piece | None:
+def _made(content: Content, repairs: Repairs) -> SentPiece | None:
     """The piece of a message that an op brought in, or made of a row: that one is sent, or not, as its row would be."""
     row = content.rows[0] if content.rows else {}
     if not _is_sent(row, repairs):
@@ -142,10 +142,10 @@ def _made(content: Content, repairs: Repairs) -> Piece | None:
     blocks = [block for part in content.parts for block in _own(part, repairs)]
     message = _message(row)
     if content.role == "assistant":
-        return Piece("assistant", blocks, "own", text(message.get("id")), text(message.get("model")))
+        return SentPiece("assistant", blocks, "own", text(message.get("id")), text(message.get("model")))
     if _origin(row) == "task-notification":
-        return Piece("user", [_wrapped(block) for block in blocks], "own", loose=True)
-    return Piece("user", blocks, "own", meta=row.get("isMeta") is True)
+        return SentPiece("user", [_wrapped(block) for block in blocks], "own", loose=True)
+    return SentPiece("user", blocks, "own", meta=row.get("isMeta") is True)
 
 
 def _is_sent(row: dict[str, Any], repairs: Repairs) -> bool:
@@ -159,7 +159,7 @@ def _is_sent(row: dict[str, Any], repairs: Repairs) -> bool:
     return True
 
 
-def _row(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | None:
+def _row(row: dict[str, Any], model: str, repairs: Repairs) -> SentPiece | None:
     """The piece of one row, None where Claude Code does not send it."""
     kind = row.get("type")
     if not _is_sent(row, repairs):
@@ -167,17 +167,17 @@ def _row(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | None:
     if kind == "attachment":
         return _attachment(row, model, repairs)
     if kind == "system":
-        return Piece("user", blocks_of(row), "local")
+        return SentPiece("user", blocks_of(row), "local")
     blocks = [block for raw in blocks_of(row) if (block := _clean(raw, kind == "assistant", repairs))]
     if kind != "assistant":
         if _origin(row) == "task-notification":
-            return Piece("user", [_wrapped(block) for block in blocks], loose=True)
-        return Piece("user", blocks, meta=row.get("isMeta") is True)
+            return SentPiece("user", [_wrapped(block) for block in blocks], loose=True)
+        return SentPiece("user", blocks, meta=row.get("isMeta") is True)
     message = _message(row)
-    return Piece("assistant", blocks, "row", text(message.get("id")), text(message.get("model")))
+    return SentPiece("assistant", blocks, "row", text(message.get("id")), text(message.get("model")))
 
 
-def _attachment(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | None:
+def _attachment(row: dict[str, Any], model: str, repairs: Repairs) -> SentPiece | None:
     attachment = row.get("attachment")
     kind = attachment.get("type") if isinstance(attachment, dict) else None
     if not row.get("rendered"):
@@ -186,7 +186,7 @@ def _attachment(row: dict[str, Any], model: str, repairs: Repairs) -> Piece | No
             return None
         repairs.leave_out("Claude Code's wording of an attachment")
     blocks = [b for b in blocks_of(row) if not is_blank(b)]
-    return Piece("user", blocks, "reminder", loose=not attachments.is_verbatim(row))
+    return SentPiece("user", blocks, "reminder", loose=not attachments.is_verbatim(row))
 
 
 def _clean(block: dict[str, Any], assistant: bool, repairs: Repairs) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from ctxkit.core.messages import Repairs
 from ctxkit.formats.claude_code import attachments
 from ctxkit.formats.claude_code.hashing import LOOSE
 from ctxkit.formats.claude_code.pairing import LOST, NO_CONTENT, NO_RESULT, Sent, pair
-from ctxkit.formats.claude_code.pieces import Piece, is_blank
+from ctxkit.formats.claude_code.pieces import SentPiece, is_blank
 from ctxkit.formats.claude_code.rows import text
 
 Json = dict[str, Any]
@@ -56,7 +56,7 @@ class Placed(msgspec.Struct):
         return {"role": self.role, "content": self.blocks}
 
 
-def turn(pieces: list[Piece], style: Style) -> list[Placed]:
+def turn(pieces: list[SentPiece], style: Style) -> list[Placed]:
     """The messages of a turn: an answer, if there is one, and what followed it."""
     answer = [piece for piece in pieces if piece.role == "assistant"]
     said = [b for piece in answer for b in piece.blocks]
@@ -70,10 +70,10 @@ def turn(pieces: list[Piece], style: Style) -> list[Placed]:
     return _paired(_collapsed(placed), style)
 
 
-def _ordered(said: list[Piece]) -> list[Piece]:
+def _ordered(said: list[SentPiece]) -> list[SentPiece]:
     """Reminders go up to the results or the answer that they follow."""
-    ordered: list[Piece] = []
-    held: list[Piece] = []
+    ordered: list[SentPiece] = []
+    held: list[SentPiece] = []
     for piece in reversed(said):
         if piece.kind == "reminder":
             held.append(piece)
@@ -85,7 +85,7 @@ def _ordered(said: list[Piece]) -> list[Piece]:
     return [*ordered, *held][::-1]
 
 
-def _add(placed: list[Placed], first: int, piece: Piece, style: Style) -> None:
+def _add(placed: list[Placed], first: int, piece: SentPiece, style: Style) -> None:
     """One row's words, put to the message before them where that is the same speaker's."""
     blocks = [{**b, LOOSE: True} if piece.loose and b.get("type") == "text" else b for b in piece.blocks]
     last, n = placed[-1] if len(placed) > first else None, piece.n

@@ -14,7 +14,7 @@ from ctxkit.formats.base import Noted, Prefix
 from ctxkit.formats.claude_code.content import THINKING
 from ctxkit.formats.claude_code.hashing import message_hash, value_hash
 from ctxkit.formats.claude_code.proofs import Prover
-from ctxkit.formats.claude_code.requests import ProofRow, Records, Request
+from ctxkit.formats.claude_code.requests import NotedRequest, ProofRow, Records
 from ctxkit.formats.claude_code.rows import text
 
 Json = dict[str, Any]
@@ -71,7 +71,7 @@ def _answers(contents: Iterable[Content]) -> tuple[dict[str, str], dict[str, set
 
 
 def _fitting(
-    messages: list[Json], chosen: Request, by: dict[str, str], lists: dict[str, list[str]], shapes: dict[str, str]
+    messages: list[Json], chosen: NotedRequest, by: dict[str, str], lists: dict[str, list[str]], shapes: dict[str, str]
 ) -> list[str]:
     """The signatures of the thinking that was made behind the same bytes, up to the first that was not; then those of
     the answer itself.

@@ -14,10 +14,10 @@ from typing import Any
 from ctxkit.formats.base import Disproof, Noted, Proofs, Unproved
 from ctxkit.formats.claude_code.copies import gives, is_all_loose, is_loose, made_up
 from ctxkit.formats.claude_code.hashing import LOOSE, message_hash
-from ctxkit.formats.claude_code.histories import History, Tree, Turn, Wrong, turns_of
-from ctxkit.formats.claude_code.pieces import Piece
+from ctxkit.formats.claude_code.histories import AnsweredTurn, ThreadHistory, Tree, Wrong, turns_of
+from ctxkit.formats.claude_code.pieces import SentPiece
 from ctxkit.formats.claude_code.placing import Placed, Style, turn
-from ctxkit.formats.claude_code.requests import ProofRow, Records, Request
+from ctxkit.formats.claude_code.requests import NotedRequest, ProofRow, Records
 from ctxkit.formats.claude_code.wire import plain_name
 
 Json = dict[str, Any]
@@ -45,7 +45,7 @@ def prove(log: Noted) -> Proofs:
             proofs.unproved.append(Unproved(request.line, request.id, request.fault))
             continue
         history, more = prover.judge(request, sent)
-        last = history.turns[-1] if history.turns else Turn(0, 0, 0)
+        last = history.turns[-1] if history.turns else AnsweredTurn(0, 0, 0)
         if last.missing_from is None and last.wrong_at is None and more is None:
             proofs.proved += 1
             proofs.messages += len(sent)
@@ -62,7 +62,7 @@ def prove(log: Noted) -> Proofs:
     return proofs
 
 
-def _untold(last: Turn) -> list[Wrong]:
+def _untold(last: AnsweredTurn) -> list[Wrong]:
     """What is wrong up to a turn, as far as it was not told yet, in order."""
     found = []
     turn = last.wrong_at
@@ -73,7 +73,7 @@ def _untold(last: Turn) -> list[Wrong]:
     return found[::-1]
 
 
-def _why(request: Request, last: Turn) -> str:
+def _why(request: NotedRequest, last: AnsweredTurn) -> str:
     if request.cut:
         return "what was sent was cut down"
     if last.missing_from is not None:
@@ -88,13 +88,13 @@ class Prover:
         self.records = records
         self.kept: dict[str, Json] | None = {} if keep else None
         self.tree = Tree(records)
-        self.histories: dict[tuple[str, str], History] = {}
+        self.histories: dict[tuple[str, str], ThreadHistory] = {}
         self.styles: dict[str, Style] = {}
-        self.known: dict[str, Request] = {}
+        self.known: dict[str, NotedRequest] = {}
         self.lists: dict[str, list[str]] = {}
         self.budget = _OVER_AGAIN * (len(records.reader.links) + 100)
 
-    def sent(self, request: Request) -> list[str]:
+    def sent(self, request: NotedRequest) -> list[str]:
         """The hashes of all messages of a request; where that cannot be said, its `fault` says why."""
         steps = [request]
         while not steps[-1].fault and steps[-1].base and steps[-1].base not in self.lists:
@@ -129,7 +129,7 @@ class Prover:
             return found
         return {**found, "content": [{k: v for k, v in block.items() if k != LOOSE} for block in found["content"]]}
 
-    def judge(self, request: Request, sent: list[str]) -> tuple[History, Wrong | None]:
+    def judge(self, request: NotedRequest, sent: list[str]) -> tuple[ThreadHistory, Wrong | None]:
         """The history of a request, its turns beside what was sent, and what was sent behind them that is not good."""
         history = self._history(request)
         history.move(request)
@@ -142,26 +142,28 @@ class Prover:
         history.add(new)
         return history, self._more(sent, history.turns)
 
-    def _history(self, request: Request) -> History:
+    def _history(self, request: NotedRequest) -> ThreadHistory:
         threads = self.records.reader.links.threads
         side = request.answer in threads
         key = threads.get(request.answer, ""), plain_name(request.model)
         if key not in self.histories:
             side = side or self.records.reader.tree.side
-            self.histories[key] = History(self.tree, self.tree.chains[side], request.model)
+            self.histories[key] = ThreadHistory(self.tree, self.tree.chains[side], request.model)
         return self.histories[key]
 
     def _style(self, model: str) -> Style:
         guess = Style.INSIDE if _INSIDE.search(model) else Style.TAGGED if _TAGGED.search(model) else Style.BARE
         return self.styles.get(model, guess)
 
-    def _anew(self, history: History, model: str, style: Style, new: list[Turn]) -> list[Turn]:
+    def _anew(self, history: ThreadHistory, model: str, style: Style, new: list[AnsweredTurn]) -> list[AnsweredTurn]:
         """The whole history at once, in the ways that are not excluded yet; `new` where that is no better."""
         before = history.turns
         if before and (before[-1].wrong_at or before[-1].missing_from):
             return new
         if self.budget < 0:
-            return [Turn(0, len(history.path), len(history.sent), missing="there was too much to go through again")]
+            return [
+                AnsweredTurn(0, len(history.path), len(history.sent), missing="there was too much to go through again")
+            ]
         styles = [style, *(one for one in Style if one is not style and model not in self.styles)]
         for other in styles:
             self.budget -= len(history.path)
@@ -173,9 +175,9 @@ class Prover:
         history.turns = before
         return new
 
-    def _best(self, history: History, pieces: list[Piece], style: Style) -> list[Turn]:
+    def _best(self, history: ThreadHistory, pieces: list[SentPiece], style: Style) -> list[AnsweredTurn]:
         """The turns that pieces make: those that were sent, if one way gives them."""
-        first: list[Turn] = []
+        first: list[AnsweredTurn] = []
         for unanswered in (False, True):
             said = history.said(pieces, unanswered=unanswered)
             found = list(self._turns(history, said, style))
@@ -184,22 +186,22 @@ class Prover:
             first = first or found
         return first
 
-    def _turns(self, history: History, said: list[Piece], style: Style) -> Iterator[Turn]:
+    def _turns(self, history: ThreadHistory, said: list[SentPiece], style: Style) -> Iterator[AnsweredTurn]:
         """Turn by turn; after two that are wrong in a row there is nothing to hold on to."""
         start, at = (history.turns[-1].end, history.turns[-1].reached) if history.turns else (0, 0)
         turns = turns_of(said)
         bad = 0
         for i, pieces in enumerate(turns):
             end = _start(turns[i + 1], start) if i + 1 < len(turns) else len(history.path)
-            found = self._split(history.sent, pieces, Turn(start, end, at), style)
+            found = self._split(history.sent, pieces, AnsweredTurn(start, end, at), style)
             bad = bad + 1 if found.wrong is not None else 0
             if bad > 1:
-                yield Turn(start, len(history.path), at, wrong=found.wrong)
+                yield AnsweredTurn(start, len(history.path), at, wrong=found.wrong)
                 return
             yield found
             start, at = end, found.reached
 
-    def _split(self, sent: list[str], pieces: list[Piece], here: Turn, style: Style) -> Turn:
+    def _split(self, sent: list[str], pieces: list[SentPiece], here: AnsweredTurn, style: Style) -> AnsweredTurn:
         """A turn; where a session was resumed after a prompt without an answer, something was said in between."""
         found = self._held(sent, turn(pieces, style), here)
         if found.good:
@@ -221,7 +223,7 @@ class Prover:
                 return without
         return found
 
-    def _held(self, sent: list[str], placed: list[Placed], here: Turn) -> Turn:
+    def _held(self, sent: list[str], placed: list[Placed], here: AnsweredTurn) -> AnsweredTurn:
         """Messages beside what was sent from `here.reached` on."""
         at, given, wrong, missing = here.reached, here.given, None, ""
         for message in placed:
@@ -247,9 +249,9 @@ class Prover:
             else:
                 wrong = wrong or _wrong(sent, at, own, message)
                 at = min(at + 1, len(sent))
-        return Turn(here.start, here.end, at, given, wrong, missing)
+        return AnsweredTurn(here.start, here.end, at, given, wrong, missing)
 
-    def _more(self, sent: list[str], turns: list[Turn]) -> Wrong | None:
+    def _more(self, sent: list[str], turns: list[AnsweredTurn]) -> Wrong | None:
         """What was sent behind the last turn and is not the program's own: it is not in the log."""
         for at in range(turns[-1].reached if turns else 0, len(sent)):
             copy = self.records.blob(sent[at])
@@ -259,7 +261,7 @@ class Prover:
         return None
 
 
-def _common(history: History, request: Request, sent: list[str]) -> int:
+def _common(history: ThreadHistory, request: NotedRequest, sent: list[str]) -> int:
     """How many messages a request shares with the one before it."""
     if request.base and request.base == history.request:
         return request.keep
@@ -269,12 +271,12 @@ def _common(history: History, request: Request, sent: list[str]) -> int:
     return min(len(history.sent), len(sent))
 
 
-def _start(pieces: list[Piece], default: int) -> int:
+def _start(pieces: list[SentPiece], default: int) -> int:
     """Where on the path a turn begins."""
     return min((piece.place for piece in pieces if piece.place >= 0), default=default)
 
 
-def _results(piece: Piece) -> bool:
+def _results(piece: SentPiece) -> bool:
     return any(block.get("type") == "tool_result" for block in piece.blocks)
 
 

@@ -22,13 +22,13 @@ from ctxkit.core.transcript import Compaction, Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.claude_code.attachments import is_sent
 from ctxkit.formats.claude_code.chain import Chain, Preserved
-from ctxkit.formats.claude_code.links import Kind, Links
+from ctxkit.formats.claude_code.links import ChainLinks, RowKind
 from ctxkit.formats.claude_code.rows import BlockHead, ClaudeRow, MessageHead, text, value
 from ctxkit.formats.claude_code.sidechains import Sidechains, views
 from ctxkit.formats.claude_code.view import view_of
 
 NAME = "claude-code"
-_USER, _RESULT, _ASSISTANT, _SYSTEM, _BOUNDARY, _ATTACHMENT, _PROGRESS = map(int, Kind)
+_USER, _RESULT, _ASSISTANT, _SYSTEM, _BOUNDARY, _ATTACHMENT, _PROGRESS = map(int, RowKind)
 CHAIN: dict[str | None, int] = {
     "user": _USER, "assistant": _ASSISTANT, "system": _SYSTEM, "attachment": _ATTACHMENT, "progress": _PROGRESS,
 }  # fmt: skip
@@ -51,7 +51,7 @@ class ClaudeReader:
         self._row_of = array("q")
         self._rows = 0
         self._ops = OpCollector()
-        self.links = Links()
+        self.links = ChainLinks()
         """The rows of the chain so far."""
         self._preserved: dict[int, Preserved] = {}
         self._compactions: list[tuple[int, int, bool]] = []

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.formats.claude_code.pieces import Piece, found_tools, is_blank, pieces_of
+from ctxkit.formats.claude_code.pieces import SentPiece, found_tools, is_blank, pieces_of
 from ctxkit.formats.claude_code.rows import text
 
 _BASE = 1 << 32
@@ -51,9 +51,9 @@ class BlockRef(msgspec.Struct, gc=False):
         return default
 
 
-def referred(contents: Iterable[Content], model: str, repairs: Repairs) -> list[Piece]:
+def referred(contents: Iterable[Content], model: str, repairs: Repairs) -> list[SentPiece]:
     """As `pieces_of`, with references in place of the blocks, and without rows. The `place` of a piece leads to it."""
-    found: list[Piece] = []
+    found: list[SentPiece] = []
     response, calls = "", dict[str, str]()
     for at, content in enumerate(contents):
         for k, piece in enumerate(pieces_of([content], model, repairs)):
@@ -84,7 +84,7 @@ class Referred:
     def __init__(self, contents: Sequence[Content], model: str) -> None:
         self._contents, self._model = contents, model
         self._at = -1
-        self._pieces: list[Piece] = []
+        self._pieces: list[SentPiece] = []
 
     def block(self, ref: BlockRef) -> dict[str, Any]:
         """The block itself."""
@@ -95,7 +95,7 @@ class Referred:
         return {**block, "text": block["text"] + "\n"} if ref.seam else block
 
 
-def places_of(pieces: Iterable[Piece]) -> dict[int, set[int]]:
+def places_of(pieces: Iterable[SentPiece]) -> dict[int, set[int]]:
     """Content -> the places of these pieces among its own."""
     found: dict[int, set[int]] = {}
     for piece in pieces:

@@ -37,7 +37,7 @@ class ProofRow(ClaudeRow):
     cut: msgspec.Raw = msgspec.Raw(b"")
 
 
-class Request(msgspec.Struct):
+class NotedRequest(msgspec.Struct):
     """A request as noted. `links`: how many chain rows stood before it; `answer`: index of its answer's first, or -1.
 
     `base`: the request whose first `keep` messages it begins with, "" for none. `cut`: what was sent was cut down.
@@ -57,7 +57,7 @@ class Request(msgspec.Struct):
     shape: str = ""
 
 
-class Kept(msgspec.Struct):
+class RequestMatch(msgspec.Struct):
     """Where a blob or a shape stands, and the hash that it is said to have."""
 
     line: int
@@ -74,8 +74,8 @@ class Records:
         self.reader = ClaudeReader()
         self.spans: list[Span] = []
         """Where each row of the chain stands."""
-        self.requests: list[Request] = []
-        self.kept: list[Kept] = []
+        self.requests: list[NotedRequest] = []
+        self.kept: list[RequestMatch] = []
         self.blobs: dict[str, Span] = {}
         self.links_of: dict[int, list[int]] = {}
         self.answered: dict[str, int] = {}
@@ -111,7 +111,7 @@ class Records:
             elif kind in ("api-request-blob", "api-request-shape"):
                 field, named = ("message", row.hash) if kind == "api-request-blob" else ("shape", row.shapeHash)
                 span = block.offsets[i], block.sizes[i]
-                self.kept.append(Kept(block.lines[i], text(named), span, field))
+                self.kept.append(RequestMatch(block.lines[i], text(named), span, field))
                 if field == "message" and text(named):
                     self.blobs.setdefault(named, span)
         self._feed(block, start, len(block.rows))
@@ -125,7 +125,7 @@ class Records:
                 (offset, size) for row, offset, size in zip(rows, offsets, sizes, strict=True) if on_chain(row)
             ]
 
-    def damaged(self) -> list[Kept]:
+    def damaged(self) -> list[RequestMatch]:
         """The blobs and shapes whose content does not have the hash that they are said to have."""
         return [kept for kept in self.kept if self._hash(kept) != kept.hash]
 
@@ -145,7 +145,7 @@ class Records:
         """A row of the chain in full."""
         return self._row(self.spans[link])
 
-    def _hash(self, kept: Kept) -> str:
+    def _hash(self, kept: RequestMatch) -> str:
         content = self._row(kept.span).get(kept.field)
         if kept.field == "message":
             return message_hash(content) if isinstance(content, dict) else ""
@@ -164,10 +164,10 @@ def noted(read: Callable[[int, int], bytes], size: int) -> bool:
     return any(MARK in read(at, min(_STEP + len(MARK), size - at)) for at in range(0, size, _STEP))
 
 
-def _request(row: ProofRow, line: int, links: int, names: dict[str, str]) -> Request:
+def _request(row: ProofRow, line: int, links: int, names: dict[str, str]) -> NotedRequest:
     """A request, with what is wrong with its row. `names`: each hash once, however often it is named."""
     tail, params = value(row.tail), value(row.params)
-    found = Request(
+    found = NotedRequest(
         text(row.id), line, links, text(row.base), row.keep if type(row.keep) is int else 0, [],
         text(params.get("model")) if isinstance(params, dict) else "", bool(value(row.cut)), shape=text(row.shapeHash),
     )  # fmt: skip

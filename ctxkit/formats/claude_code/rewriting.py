@@ -1,8 +1,8 @@
 """A Claude Code session after ops: every row that stays keeps its bytes, but for ids and the link to its parent.
 
-Pipeline: the rows are read once more -> what leaves, what comes in, whose parent left (`Plan`) -> patches of the file.
-Where the context is not a part of what the program would send in the program's own order, the chain is written anew
-(`chains.py`).
+Pipeline: the rows are read once more -> what leaves, what comes in, whose parent left (`RowEdits`) -> patches of the
+file. Where the context is not a part of what the program would send in the program's own order, the chain is written
+anew (`chains.py`).
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import msgspec
 from ctxkit.core.messages import Repairs
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.text.splice import Path
-from ctxkit.formats.base import Edited, Kept, NewSession, Written
+from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
 from ctxkit.formats.claude_code.chains import anew, as_one
 from ctxkit.formats.claude_code.content import without_thinking
-from ctxkit.formats.claude_code.links import Kind
+from ctxkit.formats.claude_code.links import RowKind
 from ctxkit.formats.claude_code.rows import text
 from ctxkit.formats.claude_code.session_rows import (
     Changes,
-    Entry,
-    Rows,
+    SessionEntries,
+    SessionEntry,
     SessionRow,
     as_line,
     changed,
@@ -48,7 +48,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     """The session after ops."""
     if not edited.changed:
         return _copied(edited, session)
-    rows = Rows(edited)
+    rows = SessionEntries(edited)
     repairs = Repairs()
     identity, renamed = session.id or rows.session, bool(session.id)
     session = msgspec.structs.replace(session, id=identity)
@@ -58,7 +58,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     try:
         if edited.moved:
             raise _NotInPlace
-        plan = Plan(edited, rows, session, repairs)
+        plan = RowEdits(edited, rows, session, repairs)
         staying = _patches(edited, rows.entries, session, plan.changes, renamed=renamed)
         pieces = patched(edited.read, edited.size, merge(staying, sorted(plan.added)))
         keys = plan.keys
@@ -72,7 +72,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
 def _copied(edited: Edited, session: NewSession) -> Written:
     """The session with another id, or its own, and nothing else changed: no row is held."""
 
-    def entries() -> Iterator[Entry]:
+    def entries() -> Iterator[SessionEntry]:
         return (entry for block in edited.blocks(SessionRow) for entry in entries_of(block))
 
     identity = session.id
@@ -83,7 +83,7 @@ def _copied(edited: Edited, session: NewSession) -> Written:
 
 
 def _patches(
-    edited: Edited, entries: Iterable[Entry], session: NewSession, changes: Mapping[int, Changes | None], *,
+    edited: Edited, entries: Iterable[SessionEntry], session: NewSession, changes: Mapping[int, Changes | None], *,
     renamed: bool,
 ) -> Iterator[Patch]:  # fmt: skip
     """A patch for each row that is an op, leaves, or has something to change, in order.
@@ -101,14 +101,14 @@ def _patches(
             yield Patch(entry.offset, _LAST, entry.size, changed(edited.read(entry.offset, entry.size), asked))
 
 
-class Plan:
+class RowEdits:
     """What is done to the rows where they stand.
 
     `changes`: offset -> new values of the row there, None: it leaves. `added`: rows that come in. `keys`: as reading
     the outcome must give them.
     """
 
-    def __init__(self, edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> None:
+    def __init__(self, edited: Edited, rows: SessionEntries, session: NewSession, repairs: Repairs) -> None:
         self.edited, self.rows, self.session, self.repairs = edited, rows, session, repairs
         self.chain = rows.chain
         self.links = rows.chain.links
@@ -130,15 +130,15 @@ class Plan:
         self._come_in()
         self._end()
 
-    def _as_row(self, kept: Kept) -> Kept:
+    def _as_row(self, kept: MessageToWrite) -> MessageToWrite:
         """A message that says less is no attachment any more: a row of its own comes in for it."""
         if not kept.n or kept.content is None:
             return kept
         links = self.rows.links_of[kept.n]
-        if self.links.kinds[links[0]] <= Kind.ASSISTANT:
+        if self.links.kinds[links[0]] <= RowKind.ASSISTANT:
             return kept
         self.out.update(links)
-        return Kept(0, kept.content, kept.ts or text(self.links.times[links[0]]) or None)
+        return MessageToWrite(0, kept.content, kept.ts or text(self.links.times[links[0]]) or None)
 
     def parent(self, i: int) -> str | None:
         """The uuid of the nearest row above link i that stays; None at a root."""
@@ -180,7 +180,7 @@ class Plan:
                 elif rest is not None:
                     self.out.add(i)
 
-    def _key(self, kept: Kept) -> str:
+    def _key(self, kept: MessageToWrite) -> str:
         """The uuid that a message of the log has in the session: that of its first row that stays."""
         return next(self.links.uuids[i] for i in self.rows.links_of[kept.n] if i not in self.out)
 
@@ -278,7 +278,7 @@ class Plan:
 
     def _come_in(self) -> None:
         """Rows that ops brought in: each run of them right above what follows it."""
-        run: list[Kept] = []
+        run: list[MessageToWrite] = []
         on_path = {}
         for i in reversed(self.path):
             if i not in self.out:
@@ -302,7 +302,7 @@ class Plan:
         asked = self.changes.get(self.rows.of_link[i].offset) or {}
         return asked[PARENT] if PARENT in asked else self.parent(i)
 
-    def _put(self, run: list[Kept], offset: int, parent: str | None, near: int) -> str | None:
+    def _put(self, run: list[MessageToWrite], offset: int, parent: str | None, near: int) -> str | None:
         """A chain of rows at `offset`, below `parent`; the uuid of the last."""
         for kept in run:
             if kept.content is None:
@@ -321,7 +321,7 @@ class Plan:
         if self.tail:
             self._put(self.tail, self.edited.size, self.links.uuids[staying[-1]] if staying else None, -1)
             return
-        spoken = [k for k, i in enumerate(staying) if self.links.kinds[i] <= Kind.ASSISTANT]
+        spoken = [k for k, i in enumerate(staying) if self.links.kinds[i] <= RowKind.ASSISTANT]
         if not spoken:
             raise _NotInPlace
         on_path = set(staying)
@@ -333,12 +333,12 @@ class Plan:
     def _led_away(self, leaf: int, on_path: set[int]) -> bool:
         """Whether the program would go on elsewhere: from another branch, or from rows that hang on the leaf."""
         for i in range(self.limit - 1, leaf, -1):
-            if i in self.out or self.links.kinds[i] == Kind.PROGRESS or not self.chain.counts(i):
+            if i in self.out or self.links.kinds[i] == RowKind.PROGRESS or not self.chain.counts(i):
                 continue
             if i in on_path:
                 return False
             up = i
-            while up >= 0 and (up in self.out or self.links.kinds[up] > Kind.ASSISTANT):
+            while up >= 0 and (up in self.out or self.links.kinds[up] > RowKind.ASSISTANT):
                 up = self.chain.parent(up, self.limit)
             if up >= 0:
                 return True

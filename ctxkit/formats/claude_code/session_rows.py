@@ -31,7 +31,7 @@ class SessionRow(ClaudeRow):
     logicalParentUuid: Any = None
 
 
-class Entry(msgspec.Struct, gc=False):
+class SessionEntry(msgspec.Struct, gc=False):
     """A row of the file: where it stands, and its links. `link`: its index in the chain, or -1; `op`: it is an op."""
 
     offset: int
@@ -43,20 +43,20 @@ class Entry(msgspec.Struct, gc=False):
     op: bool = False
 
 
-def entries_of(block: Block) -> Iterator[Entry]:
+def entries_of(block: Block) -> Iterator[SessionEntry]:
     """The rows of a block."""
     for i, row in enumerate(block.rows):
-        yield Entry(block.offsets[i], block.sizes[i], text(row.sessionId), text(row.leafUuid),
+        yield SessionEntry(block.offsets[i], block.sizes[i], text(row.sessionId), text(row.leafUuid),
                     text(row.logicalParentUuid), -1, isinstance(row.ctxkit, str))  # fmt: skip
 
 
-class Rows:
+class SessionEntries:
     """The rows of the log and the tree they hang in, read once more."""
 
     def __init__(self, edited: Edited) -> None:
         reader = ClaudeReader()
-        self.entries: list[Entry] = []
-        self.of_link: list[Entry] = []
+        self.entries: list[SessionEntry] = []
+        self.of_link: list[SessionEntry] = []
         self.session, words = "", dict[str, str]()
         for block in edited.blocks(SessionRow):
             reader.feed(block)

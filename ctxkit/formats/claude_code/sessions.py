@@ -13,7 +13,7 @@ from typing import Any
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.anthropic import LONGEST_ID, LONGEST_NAME
-from ctxkit.formats.base import Kept, NewSession, Written
+from ctxkit.formats.base import MessageToWrite, NewSession, Written
 from ctxkit.formats.bodies import (
     Ids,
     arguments,
@@ -38,7 +38,7 @@ _AROUND = {False: len('{"role":"user"}'), True: len('{"role":"user"}[{"type":"te
 _ENDED = {True: "tool_use", False: "end_turn"}
 
 
-class Calls:
+class AcceptedCalls:
     """Calls as Anthropic takes them: Claude Code sends ids and names as they stand in the session."""
 
     def __init__(self, repairs: Repairs) -> None:
@@ -61,17 +61,17 @@ class Calls:
         return part
 
 
-def write(context: Iterable[Kept], session: NewSession) -> Written:
+def write(context: Iterable[MessageToWrite], session: NewSession) -> Written:
     """A new session: a chain of rows, one per message."""
     written = Written(session.id, f"{session.id}.jsonl", (), Repairs(), 0, [[]])
     written.pieces = _rows(context, session, written)
     return written
 
 
-def _rows(context: Iterable[Kept], session: NewSession, written: Written) -> Iterator[bytes]:
+def _rows(context: Iterable[MessageToWrite], session: NewSession, written: Written) -> Iterator[bytes]:
     parent: str | None = None
     [keys] = written.keys
-    calls = Calls(written.repairs)
+    calls = AcceptedCalls(written.repairs)
     for kept in context:
         content = calls.named(kept.content or Content("user", []))
         row = row_of(content, session, written.repairs, parent=parent, ts=kept.ts)

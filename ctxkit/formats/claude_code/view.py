@@ -11,14 +11,14 @@ from collections.abc import Iterable
 import msgspec
 
 from ctxkit.core.messages import Message
-from ctxkit.core.transcript import Cut, View
+from ctxkit.core.transcript import ProgramCut, View
 from ctxkit.formats.claude_code.chain import Chain, Path
-from ctxkit.formats.claude_code.links import Kind
+from ctxkit.formats.claude_code.links import RowKind
 
-_RESULT, _ASSISTANT, _ATTACHMENT = map(int, (Kind.RESULT, Kind.ASSISTANT, Kind.ATTACHMENT))
+_RESULT, _ASSISTANT, _ATTACHMENT = map(int, (RowKind.RESULT, RowKind.ASSISTANT, RowKind.ATTACHMENT))
 
 
-class Stretch(msgspec.Struct):
+class CompactionSpan(msgspec.Struct):
     """The context between two compactions: numbers in the order they are sent, and the path they come from."""
 
     numbers: list[int]
@@ -46,11 +46,11 @@ def thread_of(chain: Chain, answers: dict[int, str], messages: list[Message]) ->
     return view, _partial(chain, newest)
 
 
-def _seen(chain: Chain, answers: dict[int, str], messages: list[Message]) -> tuple[View, Stretch | None]:
+def _seen(chain: Chain, answers: dict[int, str], messages: list[Message]) -> tuple[View, CompactionSpan | None]:
     """The order and the cuts of one chain, and its newest stretch."""
     order: dict[int, None] = {}
-    cuts: list[Cut] = []
-    before: Stretch | None = None
+    cuts: list[ProgramCut] = []
+    before: CompactionSpan | None = None
     for stretch in _stretches(chain, answers, messages):
         if before is not None or stretch.path.boundary >= 0:
             cut = _cut(chain, stretch, before.numbers if before else [])
@@ -61,13 +61,13 @@ def _seen(chain: Chain, answers: dict[int, str], messages: list[Message]) -> tup
     return View(list(order), {}, cuts), before
 
 
-def _stretches(chain: Chain, answers: dict[int, str], messages: list[Message]) -> list[Stretch]:
+def _stretches(chain: Chain, answers: dict[int, str], messages: list[Message]) -> list[CompactionSpan]:
     """The stretches of the history, oldest first."""
-    found: list[Stretch] = []
+    found: list[CompactionSpan] = []
     limit = len(chain.links)
     path = chain.newest(limit)
     while path.links:
-        found.append(Stretch(numbers_of(chain, path, limit, answers, messages), path))
+        found.append(CompactionSpan(numbers_of(chain, path, limit, answers, messages), path))
         if path.boundary < 0:
             break
         above = chain.parent(path.boundary, path.boundary)
@@ -76,7 +76,7 @@ def _stretches(chain: Chain, answers: dict[int, str], messages: list[Message]) -
     return found[::-1]
 
 
-class Beside:
+class BesidePath:
     """What may be put back beside a path, of the rows that are given.
 
     `rows`: response -> rows of it, those that something hangs on among them. `below`: uuid -> the results that hang on
@@ -107,7 +107,12 @@ class Beside:
 
 
 def numbers_of(
-    chain: Chain, path: Path, limit: int, answers: dict[int, str], messages: list[Message], beside: Beside | None = None
+    chain: Chain,
+    path: Path,
+    limit: int,
+    answers: dict[int, str],
+    messages: list[Message],
+    beside: BesidePath | None = None,
 ) -> list[int]:
     """The messages of a path as they are sent (rule 4).
 
@@ -122,7 +127,7 @@ def numbers_of(
     if beside is None:
         missed = _missed(chain, path, limit, on_path)
         if missed:
-            beside = Beside(chain, answers, missed)
+            beside = BesidePath(chain, answers, missed)
     if beside is None:
         numbers = dict.fromkeys(map(links.numbers.__getitem__, own))
     else:
@@ -144,7 +149,7 @@ def _missed(chain: Chain, path: Path, limit: int, on_path: set[int]) -> list[int
 
 
 def _put_back(
-    chain: Chain, path: Path, limit: int, own: list[int], on_path: set[int], answers: dict[int, str], beside: Beside
+    chain: Chain, path: Path, limit: int, own: list[int], on_path: set[int], answers: dict[int, str], beside: BesidePath
 ) -> dict[int, None]:
     """The messages of the rows `own`, and what stands beside them."""
     links, kept = chain.links, set(path.kept)
@@ -202,7 +207,7 @@ def _results_in_file_order(numbers: list[int], messages: list[Message]) -> list[
     return done
 
 
-def _cut(chain: Chain, stretch: Stretch, before: list[int]) -> Cut:
+def _cut(chain: Chain, stretch: CompactionSpan, before: list[int]) -> ProgramCut:
     """What the compaction at the top of `stretch` took out of `before`, and where it moved what it kept."""
     numbers, path = chain.links.numbers, stretch.path
     row, line = chain.links.places[path.boundary]
@@ -214,10 +219,10 @@ def _cut(chain: Chain, stretch: Stretch, before: list[int]) -> Cut:
         if i == path.anchor:
             break
     label = f"compacted by Claude Code at line {line}"
-    return Cut(row, [n for n in before if n not in stays], label, moved, after if moved else 0)
+    return ProgramCut(row, [n for n in before if n not in stays], label, moved, after if moved else 0)
 
 
-def _partial(chain: Chain, newest: Stretch | None) -> dict[int, list[int]]:
+def _partial(chain: Chain, newest: CompactionSpan | None) -> dict[int, list[int]]:
     """Responses of which the newest compaction preserved some rows and not others."""
     links = chain.links
     kept = set(newest.path.kept) if newest else set()

@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.core.sets.sequences import Made
+from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.formats.claude_code.content import THINKING, blocks_of, part_of, unique_rows
 from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
 from ctxkit.formats.claude_code.pieces import (
     DEFAULT,
-    Piece,
+    SentPiece,
     asked_model,
     is_blank,
     is_error,
@@ -65,7 +65,7 @@ def repair(contents: Sequence[Content], answered: frozenset[str], model: str = "
         here = (blocks.block(one) if isinstance(one, BlockRef) else one for one in sent[at].blocks)
         return Content(sent[at].role, [part_of(with_known_tools(block, tools)) for block in here])
 
-    return Made(len(sent), made), repairs
+    return LazySequence(len(sent), made), repairs
 
 
 def handed(contents: Sequence[Content], answered: frozenset[str]) -> tuple[Sequence[Content | None], Repairs]:
@@ -95,12 +95,12 @@ def handed(contents: Sequence[Content], answered: frozenset[str]) -> tuple[Seque
         parts = [part_of(block) for row in unique_rows(rows) for block in blocks_of(row)]
         return Content(content.role, parts, content.name, rows) if parts else None
 
-    return Made(len(contents), made), repairs
+    return LazySequence(len(contents), made), repairs
 
 
 def spoken(
-    pieces: list[Piece], answered: frozenset[str], model: str, repairs: Repairs, *, unanswered: bool = False
-) -> list[Piece]:
+    pieces: list[SentPiece], answered: frozenset[str], model: str, repairs: Repairs, *, unanswered: bool = False
+) -> list[SentPiece]:
     """Without what is never sent. `unanswered`: calls without a result stay, wherever they stand.
 
     `model`: of the request, "" for that of the last answer that is sent.
@@ -117,7 +117,7 @@ def plain_name(model: str) -> str:
     return _DATE.sub("", model)
 
 
-def merge(pieces: list[Piece]) -> list[Sent]:
+def merge(pieces: list[SentPiece]) -> list[Sent]:
     """Pieces as messages: rows of one response are one, neighbouring user rows are one (rule 5). Their blocks are
     references, and the messages' from now on.
     """
@@ -151,7 +151,7 @@ def merge(pieces: list[Piece]) -> list[Sent]:
     return sent
 
 
-def _open(piece: Piece, opened: dict[str, int], last: int) -> int:
+def _open(piece: SentPiece, opened: dict[str, int], last: int) -> int:
     """The message that an assistant's piece belongs to, by its response; `last`: where it begins one.
 
     A call that ctxkit shortened, and that a copied history makes twice, belongs to the response that makes that call.
@@ -186,7 +186,7 @@ def _speaks_after_calls(blocks: list[dict[str, Any]]) -> bool:
     return "tool_use" in kinds and "text" in kinds[kinds.index("tool_use") :]
 
 
-def _without_foreign_thinking(pieces: list[Piece], model: str, repairs: Repairs) -> list[Piece]:
+def _without_foreign_thinking(pieces: list[SentPiece], model: str, repairs: Repairs) -> list[SentPiece]:
     """Signed thinking is sent to the model that thought it only; dated and undated names are one model (rule 7)."""
     ours = plain_name(model)
     kept = []
@@ -209,7 +209,7 @@ def _is_signed(block: dict[str, Any]) -> bool:
     )
 
 
-def _without_blank_texts(pieces: list[Piece], repairs: Repairs) -> list[Piece]:
+def _without_blank_texts(pieces: list[SentPiece], repairs: Repairs) -> list[SentPiece]:
     """Assistant rows without blank texts, and without rows that were nothing else (rule 6)."""
     kept = []
     for piece in pieces:
@@ -224,7 +224,7 @@ def _without_blank_texts(pieces: list[Piece], repairs: Repairs) -> list[Piece]:
     return kept
 
 
-def _without_unanswered(pieces: list[Piece], answered: frozenset[str], repairs: Repairs) -> list[Piece]:
+def _without_unanswered(pieces: list[SentPiece], answered: frozenset[str], repairs: Repairs) -> list[SentPiece]:
     """Without rows whose calls were never answered, with the words in them, unless the history ends there (rule 8)."""
     here = (text(b.get("tool_use_id")) for p in pieces for b in p.blocks if b.get("type") == "tool_result")
     more = {key for key in here if key not in answered}
@@ -239,7 +239,7 @@ def _without_unanswered(pieces: list[Piece], answered: frozenset[str], repairs: 
     return kept
 
 
-def _final(pieces: list[Piece]) -> set[int]:
+def _final(pieces: list[SentPiece]) -> set[int]:
     """The rows of the last response, if no user's words follow it."""
     for last in range(len(pieces) - 1, -1, -1):
         piece = pieces[last]
@@ -252,7 +252,7 @@ def _final(pieces: list[Piece]) -> set[int]:
     return set()
 
 
-def _without_bare_thinking(pieces: list[Piece], repairs: Repairs) -> list[Piece]:
+def _without_bare_thinking(pieces: list[SentPiece], repairs: Repairs) -> list[SentPiece]:
     """Without responses that have nothing but thinking (rule 6)."""
     speaking = {p.response for p in pieces if any(b.get("type") not in THINKING for b in p.blocks)}
     kept = []
@@ -265,7 +265,7 @@ def _without_bare_thinking(pieces: list[Piece], repairs: Repairs) -> list[Piece]
     return kept
 
 
-def _is_prompt(pieces: list[Piece]) -> bool:
+def _is_prompt(pieces: list[SentPiece]) -> bool:
     """Whether the last is a prompt or results, not brought in by ctxkit, nor of a local command (rule 9)."""
     last = next((p for p in reversed(pieces) if p.kind != "reminder"), None)
     if last is None or last.kind != "row":

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Part, Text
-from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Ties, Written
+from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, Row, Ties, Written
 from ctxkit.formats.codex.content import content_of
 from ctxkit.formats.codex.reader import NAME, CodexReader
 from ctxkit.formats.codex.rows import CodexRow
@@ -55,7 +55,7 @@ class Codex(Format):
         """The message in full."""
         return content_of(message, rows)
 
-    def write(self, context: Iterable[Kept], session: NewSession) -> Written:
+    def write(self, context: Iterable[MessageToWrite], session: NewSession) -> Written:
         """A new session."""
         from ctxkit.formats.codex.sessions import write
 

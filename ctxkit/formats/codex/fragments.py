@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ctxkit.formats.codex.rows import Piece
+from ctxkit.formats.codex.rows import CodexItem
 
 _FRAMES = (
     ("<environment_context>", "</environment_context>"), ("# agents.md instructions", "</instructions>"),
@@ -35,7 +35,7 @@ SUMMARY = "Another language model started to solve this problem and produced a s
 """How the summary of an old compaction starts."""
 
 
-def is_own(pieces: Sequence[Piece]) -> bool:
+def is_own(pieces: Sequence[CodexItem]) -> bool:
     """Whether a message in the user's role is Codex's own: one piece of it is enough."""
     return any(isinstance(piece.text, str) and _is_fragment(piece.text.strip()) for piece in pieces)
 
@@ -46,12 +46,12 @@ def is_environment(words: str) -> bool:
     return low.startswith(_FRAMES[0][0]) and low.endswith(_FRAMES[0][1])
 
 
-def goes_with_turn(pieces: Sequence[Piece]) -> bool:
+def goes_with_turn(pieces: Sequence[CodexItem]) -> bool:
     """Whether a developer message before a turn goes when the turn is rolled back."""
     return any(isinstance(p.text, str) and p.text.lstrip().lower().startswith(_DEVELOPER) for p in pieces)
 
 
-def is_summary(pieces: Sequence[Piece]) -> bool:
+def is_summary(pieces: Sequence[CodexItem]) -> bool:
     """Whether a user message is the summary of an old compaction."""
     return any(isinstance(piece.text, str) and piece.text.startswith(SUMMARY) for piece in pieces)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from ctxkit.core.transcript import Cut, View
+from ctxkit.core.transcript import ProgramCut, View
 
 
 class _Compaction(msgspec.Struct):
@@ -45,7 +45,7 @@ class _Segment:
         self.compactions: list[int] = []
 
 
-class History:
+class CodexHistory:
     """What Codex would send: events in file order, which `view` plays."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class History:
         """Every message is on the one path; what is out is out by a cut."""
         undone = self._undone()
         numbers: list[int] = []
-        cuts: list[Cut] = []
+        cuts: list[ProgramCut] = []
         lost: list[int] = []
         where, moved = "", False
         for at, event in enumerate(self._events):
@@ -97,19 +97,21 @@ class History:
             elif isinstance(event, _Compaction) and at in undone:
                 lost += event.new
                 if where:
-                    cuts.append(Cut(event.row, lost, where))
+                    cuts.append(ProgramCut(event.row, lost, where))
                     lost = []
             elif isinstance(event, _Compaction):
                 kept = self._kept(event, numbers)
                 out = sorted({*numbers, *lost} - {*kept})
                 moved = moved or kept != sorted(kept)
                 label = f"compacted by Codex at line {event.line}"
-                cuts.append(Cut(event.row, out, label, kept[1:] if moved else [], kept[0] if moved and kept else 0))
+                cuts.append(
+                    ProgramCut(event.row, out, label, kept[1:] if moved else [], kept[0] if moved and kept else 0)
+                )
                 numbers, lost = kept, []
             elif isinstance(event, _Rollback):
                 where = f"rolled back by Codex at line {event.line}"
                 held = self._held(numbers, event.turns)
-                cuts.append(Cut(event.row, sorted({*numbers[held:], *lost}), where))
+                cuts.append(ProgramCut(event.row, sorted({*numbers[held:], *lost}), where))
                 numbers, lost = numbers[:held], []
         present = set(numbers)
         for cut in cuts:  # what an earlier one took and a later one lists again is there

@@ -17,8 +17,8 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.formats import response_kinds
 from ctxkit.formats.base import Block
 from ctxkit.formats.codex.fragments import SUMMARY, goes_with_turn, is_own, is_summary
-from ctxkit.formats.codex.history import History
-from ctxkit.formats.codex.rows import PayloadHead, Piece, items, pieces
+from ctxkit.formats.codex.history import CodexHistory
+from ctxkit.formats.codex.rows import CodexItem, PayloadHead, items, pieces
 from ctxkit.formats.heads import head as read_head
 from ctxkit.formats.heads import value
 
@@ -56,7 +56,7 @@ class CodexReader:
         self._row_of = array("q")
         self._rows = 0
         self._ops = OpCollector()
-        self._history = History()
+        self._history = CodexHistory()
         self._speaking: Message | None = None
         """The model's message that further items belong to; None after anything else."""
         self._more: list[Span] = []
@@ -167,7 +167,7 @@ class CodexReader:
         """So that a `replacement_history` that holds this message again is a reference to it (replay 25)."""
         self._known.setdefault(words, []).append(n)
 
-    def _whose(self, n: int, role: str, said: list[Piece]) -> None:
+    def _whose(self, n: int, role: str, said: list[CodexItem]) -> None:
         """What message n is to a rollback: a turn of the user's, or what goes with one."""
         if role == "developer":
             if goes_with_turn(said):
@@ -239,10 +239,10 @@ def _id(head: PayloadHead) -> str:
     return head.turn_id if isinstance(head.turn_id, str) else ""
 
 
-def _is_scaffolding(said: list[Piece]) -> bool:
+def _is_scaffolding(said: list[CodexItem]) -> bool:
     return bool(said) and isinstance(said[0].text, str) and begins(said[0].text)
 
 
-def _print(role: str, said: list[Piece]) -> int:
+def _print(role: str, said: list[CodexItem]) -> int:
     """A hash of the role and the words, of whatever order the keys are in."""
     return hash((role, *((str(p.text), str(p.image_url)) for p in said)))

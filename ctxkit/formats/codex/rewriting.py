@@ -20,7 +20,7 @@ from ctxkit.core.messages import Call, Repairs
 from ctxkit.core.text.json_structs import NoObject
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import Path, spliced
-from ctxkit.formats.base import Edited, Kept, NewSession, Written
+from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
 from ctxkit.formats.codex.content import item_of
 from ctxkit.formats.codex.reader import CALLS, MODEL, CodexReader
 from ctxkit.formats.codex.rows import CodexRow, PayloadHead
@@ -37,7 +37,7 @@ Span = tuple[int, int]
 Json = dict[str, Any]
 
 
-class Rows:
+class CodexRows:
     """The rows of the log, read once more: those that speak of the session, ops, and what compactions list, where
     anything else is changed.
     """
@@ -74,7 +74,7 @@ class Rows:
 
 def rewrite(edited: Edited, session: NewSession) -> Written:
     """The session after ops."""
-    rows = Rows(edited)
+    rows = CodexRows(edited)
     repairs = Repairs()
     identity = session.id or rows.session or (session.fresh() if edited.changed else "")
     name = file_name(msgspec.structs.replace(session, id=identity))
@@ -94,7 +94,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     return Written(identity, name, pieces, repairs, len(edited.context))
 
 
-def _patches(edited: Edited, rows: Rows, session: NewSession) -> Iterator[Patch]:
+def _patches(edited: Edited, rows: CodexRows, session: NewSession) -> Iterator[Patch]:
     """Ops leave; the session gets its new id. In order."""
     ops = set(rows.ops)
     for span in sorted([*rows.ops, *(rows.metas if session.id else ())]):
@@ -117,7 +117,7 @@ def _renamed(raw: bytes, old: str, new: str) -> bytes:
 class _Plan:
     """What becomes of each message."""
 
-    def __init__(self, edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> None:
+    def __init__(self, edited: Edited, rows: CodexRows, session: NewSession, repairs: Repairs) -> None:
         self.edited, self.rows, self.session, self.repairs = edited, rows, session, repairs
         self.messages = edited.transcript.messages
         self.listed: dict[int, list[tuple[int, Span]]] = {}
@@ -188,7 +188,7 @@ class _Plan:
                     known |= {part.id: item["type"] for part in parts_of(item) if isinstance(part, Call)}
         return known
 
-    def _items(self, kept: Kept) -> list[bytes] | None:
+    def _items(self, kept: MessageToWrite) -> list[bytes] | None:
         """The items that stand for a message now; None where it stands as it is."""
         if kept.content is None:
             return None

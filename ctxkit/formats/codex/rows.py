@@ -41,7 +41,7 @@ class CodexRow(Row):
     payload: PayloadHead | NoObject = None
 
 
-class Piece(msgspec.Struct, gc=False):
+class CodexItem(msgspec.Struct, gc=False):
     """An item of a message's content, as far as equality and prompts need it."""
 
     type: Any = None
@@ -49,19 +49,21 @@ class Piece(msgspec.Struct, gc=False):
     image_url: Any = None
 
 
-_pieces = msgspec.json.Decoder(list[Piece]).decode
+_pieces = msgspec.json.Decoder(list[CodexItem]).decode
 
 
-def pieces(raw: Any) -> list[Piece]:
+def pieces(raw: Any) -> list[CodexItem]:
     """The content of a message; a bare text is one piece, anything else none."""
     try:
         return _pieces(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError):
         found = value(raw)
     if isinstance(found, str):
-        return [Piece("input_text", found)]
+        return [CodexItem("input_text", found)]
     listed = found if isinstance(found, list) else []
-    return [Piece(one.get("type"), one.get("text"), one.get("image_url")) for one in listed if isinstance(one, dict)]
+    return [
+        CodexItem(one.get("type"), one.get("text"), one.get("image_url")) for one in listed if isinstance(one, dict)
+    ]
 
 
 def items(raw: Any, line: bytes) -> list[tuple[int, bytes]]:

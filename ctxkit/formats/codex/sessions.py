@@ -12,7 +12,7 @@ from typing import Any
 
 from ctxkit.core.messages import Content, Repairs
 from ctxkit.core.text.json_text import dumps
-from ctxkit.formats.base import Kept, NewSession, Written
+from ctxkit.formats.base import MessageToWrite, NewSession, Written
 from ctxkit.formats.response_items import Items, followed
 
 VERSION = "0.169.0"
@@ -22,14 +22,14 @@ PROVIDER = "openai"
 Json = dict[str, Any]
 
 
-def write(context: Iterable[Kept], session: NewSession) -> Written:
+def write(context: Iterable[MessageToWrite], session: NewSession) -> Written:
     """A new session: what it says of itself, then the items of each message."""
     written = Written(session.id, file_name(session), (), Repairs(), 0)
     written.pieces = _rows(context, session, written)
     return written
 
 
-def _rows(context: Iterable[Kept], session: NewSession, written: Written) -> Iterator[bytes]:
+def _rows(context: Iterable[MessageToWrite], session: NewSession, written: Written) -> Iterator[bytes]:
     repairs, times = written.repairs, deque[tuple[str, Json]]()
 
     def items() -> Iterator[Json]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.transcript import Cut, Transcript, View
+from ctxkit.core.transcript import ProgramCut, Transcript, View
 from ctxkit.formats.base import Block
 from ctxkit.formats.copilot_cli.rows import CopilotRow, EventHead, RequestHead
 
@@ -36,7 +36,7 @@ NO_DATA = EventHead()
 class _Taken(NamedTuple):
     """A cut, and what undoes it: how many messages it kept, those that it took away, the system prompt of then."""
 
-    cut: Cut
+    cut: ProgramCut
     kept: int
     here: list[int]
     prompt: int
@@ -135,7 +135,7 @@ class CopilotReader:
         for at in range(len(self._cuts) - 1, -1, -1):
             cut = self._cuts[at].cut
             if n in cut.out:
-                without = Cut(cut.row, Ranges.of(cut.out) - Ranges.of([n]), cut.label)
+                without = ProgramCut(cut.row, Ranges.of(cut.out) - Ranges.of([n]), cut.label)
                 self._cuts[at] = self._cuts[at]._replace(cut=without)
                 break
 
@@ -170,7 +170,7 @@ class CopilotReader:
 
     def _cut(self, out: Iterable[int], label: str, kept: int, prompt: int) -> None:
         """`out` leave; of what is here the first `kept` stay, and `prompt` is the system prompt."""
-        self._cuts.append(_Taken(Cut(self._rows, Ranges.of(out), label), kept, self._here[kept:], self._prompt))
+        self._cuts.append(_Taken(ProgramCut(self._rows, Ranges.of(out), label), kept, self._here[kept:], self._prompt))
         del self._here[kept:]
         self._prompt = prompt
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ctxkit.core.transcript import Cut, View
+from ctxkit.core.transcript import ProgramCut, View
 
 COMMAND = "excluded"
 """Why a message that is a command to the program is never in the context."""
 
 
-class History:
+class GeminiHistory:
     """The records that the session holds, by id in their order, while the file is read."""
 
     def __init__(self) -> None:
         self._records: dict[str, int] = {}
         """Id -> number of the message; 0 for a record that is none (a notice), which a rewind may go to."""
-        self._cuts: list[Cut] = []
+        self._cuts: list[ProgramCut] = []
 
     def put(self, key: str, n: int) -> None:
         """A record: in the place of the one with its id, or at the end."""
@@ -46,7 +46,7 @@ class History:
     def _cut(self, row: int, out: list[int], label: str) -> None:
         out = [n for n in out if n]
         if out:
-            self._cuts.append(Cut(row, out, label))
+            self._cuts.append(ProgramCut(row, out, label))
 
     def view(self, count: int, commands: set[int]) -> View:
         """The messages in their order, those that are gone next to their neighbours; a cut holds what stayed away."""
@@ -58,11 +58,11 @@ class History:
             while n + 1 <= count and n + 1 not in present:
                 n += 1
                 order.append(n)
-        cuts: list[Cut] = []
+        cuts: list[ProgramCut] = []
         gone: set[int] = set(present)
         for cut in reversed(self._cuts):  # what came back and went again is out by the last one
             out = [n for n in cut.out if n not in gone]
             gone.update(out)
             if out:
-                cuts.append(Cut(cut.row, out, cut.label))
+                cuts.append(ProgramCut(cut.row, out, cut.label))
         return View([n for n in order if n not in commands], dict.fromkeys(sorted(commands), COMMAND), cuts[::-1])

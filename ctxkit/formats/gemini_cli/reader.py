@@ -14,7 +14,7 @@ from ctxkit.core.messages import Message, Span
 from ctxkit.core.op_lines import OpCollector
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block
-from ctxkit.formats.gemini_cli.history import History
+from ctxkit.formats.gemini_cli.history import GeminiHistory
 from ctxkit.formats.gemini_cli.rows import CallHead, GeminiRow, Update, calls, carried, record, words
 
 NAME = "gemini-cli"
@@ -30,7 +30,7 @@ class GeminiReader:
         self._row_of = array("q")
         self._rows = 0
         self._ops = OpCollector()
-        self._history = History()
+        self._history = GeminiHistory()
         self._numbers: dict[str, int] = {}
         self._commands: set[int] = set()
         """Messages that are commands to the program (`/help`, `?`), which it does not send."""

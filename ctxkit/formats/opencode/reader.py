@@ -10,7 +10,7 @@ from array import array
 
 from ctxkit.core.messages import Message, Span
 from ctxkit.core.op_lines import OpCollector
-from ctxkit.core.transcript import Cut, Transcript, View
+from ctxkit.core.transcript import ProgramCut, Transcript, View
 from ctxkit.formats.base import Block
 from ctxkit.formats.opencode.rows import InfoHead, OpencodeRow, PartHead, StateHead, TimeHead
 
@@ -34,7 +34,7 @@ class OpencodeReader:
         """Id of a user message that asks for a compaction -> its number, the newest."""
         self._begins = 1
         """The first message that opencode would send."""
-        self._cuts: list[Cut] = []
+        self._cuts: list[ProgramCut] = []
         self._failed: set[int] = set()
         self._reverted = ""
         self._model = ""
@@ -56,7 +56,7 @@ class OpencodeReader:
         first = next((m.n for m in messages if self._reverted and m.key == self._reverted), 0)
         if first:
             out = list(range(max(first, self._begins), len(messages) + 1))
-            cuts.append(Cut(self._rows - 1, out, "reverted by opencode"))
+            cuts.append(ProgramCut(self._rows - 1, out, "reverted by opencode"))
         order = [m.n for m in messages if m.n not in self._failed]
         view = View(order, dict.fromkeys(sorted(self._failed), FAILED), cuts)
         row_of = array("q", self._row_of)
@@ -106,7 +106,7 @@ class OpencodeReader:
         """A summary that is complete: the context begins with the message that asked for it."""
         out = list(range(self._begins, asked))
         if out:
-            self._cuts.append(Cut(self._rows, out, f"compacted by opencode at message {asked}"))
+            self._cuts.append(ProgramCut(self._rows, out, f"compacted by opencode at message {asked}"))
             self._begins = asked
 
 

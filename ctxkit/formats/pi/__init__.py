@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Edited, Format, Kept, NewSession, Row, Ties, Written
+from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, Row, Ties, Written
 from ctxkit.formats.pi.content import content_of, recorded_of
 from ctxkit.formats.pi.reader import NAME, PiReader
 from ctxkit.formats.pi.rows import PiRow
@@ -72,7 +72,7 @@ class Pi(Format):
 
         return handed(contents)
 
-    def write(self, context: Iterable[Kept], session: NewSession) -> Written:
+    def write(self, context: Iterable[MessageToWrite], session: NewSession) -> Written:
         """A new session."""
         from ctxkit.formats.pi.sessions import write
 

@@ -21,7 +21,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.transcript import OpLine, Transcript
 from ctxkit.formats.base import Block
 from ctxkit.formats.pi.rows import BlockHead, MessageHead, PiRow
-from ctxkit.formats.pi.tree import Entry, number, view_of
+from ctxkit.formats.pi.tree import TreeEntry, number, view_of
 
 NAME = "pi"
 OWN = {"user", "assistant", "system", "developer", "tool"}
@@ -34,7 +34,7 @@ _head = msgspec.json.Decoder(MessageHead | NoObject).decode
 
 
 class PiReader:
-    """A Reader (formats/base.py). Memory: one `Entry` per row, no content."""
+    """A Reader (formats/base.py). Memory: one `TreeEntry` per row, no content."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
@@ -44,7 +44,7 @@ class PiReader:
         self._labels: list[OpLine] = []
         self._labelled: dict[str, str] = {}
         """Target entry -> id of the label that it has."""
-        self.entries: list[Entry] = []
+        self.entries: list[TreeEntry] = []
         self._index: dict[str, int] = {}
         self._edits: dict[int, tuple[int, Span, dict[str, str]]] = {}
         """Entry that is a context edit with other content -> the entry that it changes, its bytes, its calls."""
@@ -89,7 +89,7 @@ class PiReader:
         parent = -1 if key else at - 1
         if type(row.parentId) is str:
             parent = self._index.get(row.parentId, -1)
-        entry = Entry(0, self._rows, line, parent)
+        entry = TreeEntry(0, self._rows, line, parent)
         if kind == "message":
             self._message(row, entry, span, key)
         elif kind in SUMMARIES:
@@ -113,7 +113,7 @@ class PiReader:
             self._index[key] = at
         self.entries.append(entry)
 
-    def _message(self, row: PiRow, entry: Entry, span: Span, key: str) -> None:
+    def _message(self, row: PiRow, entry: TreeEntry, span: Span, key: str) -> None:
         head = row.message
         if type(head) is not MessageHead:
             head = NO_HEAD

@@ -14,13 +14,13 @@ import msgspec
 from ctxkit.core.messages import Repairs
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.core.text.splice import Path, spliced
-from ctxkit.formats.base import Edited, Kept, NewSession, Written
+from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
 from ctxkit.formats.patching import Patch, patched
 from ctxkit.formats.pi.content import content_of
 from ctxkit.formats.pi.reader import PiReader
 from ctxkit.formats.pi.rows import PiRow
 from ctxkit.formats.pi.sessions import Entries, file_name, header, line, marker
-from ctxkit.formats.pi.tree import Entry, path_of
+from ctxkit.formats.pi.tree import TreeEntry, path_of
 from ctxkit.formats.pi.wire import ROLES
 
 _LAST = 1 << 60
@@ -38,7 +38,7 @@ class _Row(msgspec.Struct, gc=False):
     firstKeptEntryIndex: Any
 
 
-class Rows:
+class PiRows:
     """The entries of the log, read once more."""
 
     def __init__(self, edited: Edited) -> None:
@@ -62,7 +62,7 @@ class Rows:
                 if row.type == "session":
                     self.heads.append(span)
                     self.session = self.session or (row.id if isinstance(row.id, str) else "")
-        self.entries: list[Entry] = reader.entries
+        self.entries: list[TreeEntry] = reader.entries
         self.spans = [spans[entry.row] for entry in self.entries]
         self.rows = [rows[entry.row] for entry in self.entries]
         self.all = spans
@@ -79,7 +79,7 @@ def rewrite(edited: Edited, session: NewSession) -> Written:
     """The session after ops."""
     if not edited.changed:
         return _copied(edited, session)
-    rows = Rows(edited)
+    rows = PiRows(edited)
     repairs = Repairs()
     identity = session.id or rows.session
     name = file_name(msgspec.structs.replace(session, id=identity))
@@ -126,7 +126,7 @@ def _renamed(edited: Edited, span: tuple[int, int], identity: str) -> Iterator[P
 class _Plan:
     """What becomes of each entry. `changes`: index -> new values, None: it leaves. `instead`: index -> its new line."""
 
-    def __init__(self, edited: Edited, rows: Rows, session: NewSession, repairs: Repairs) -> None:
+    def __init__(self, edited: Edited, rows: PiRows, session: NewSession, repairs: Repairs) -> None:
         self.edited, self.rows, self.session, self.repairs = edited, rows, session, repairs
         self.changes: dict[int, dict[Path, Any] | None] = {}
         self.instead: dict[int, bytes] = {}
@@ -225,9 +225,9 @@ class _Plan:
         if asked is not None:
             asked[path] = value
 
-    def _say(self, i: int, kept: Kept) -> None:
+    def _say(self, i: int, kept: MessageToWrite) -> None:
         """Entry i with other content: what it is called, and where it hangs, stays."""
-        made = self._said(i, self.made.of(Kept(0, kept.content, kept.ts), None))
+        made = self._said(i, self.made.of(MessageToWrite(0, kept.content, kept.ts), None))
         if len(made) == 1:
             self.instead[i] = line(made[0]).rstrip(b"\n")
         else:
@@ -249,7 +249,7 @@ class _Plan:
                 entry[key] = old[key]
         return [entry]
 
-    def _come_in(self, last: int, kept: Kept) -> None:
+    def _come_in(self, last: int, kept: MessageToWrite) -> None:
         """A message behind entry `last`; -1: before all."""
         if self.added and self.added[-1][0] == last:
             entries = self.added[-1][1]
@@ -325,7 +325,7 @@ class _Plan:
             if content is None and message is not None:
                 spans = ((message.offset, message.size), *message.more)
                 content = content_of(message, [loads(self.edited.read(*span)) for span in spans])
-            made = self.made.of(Kept(0, content, kept.ts), parent)
+            made = self.made.of(MessageToWrite(0, content, kept.ts), parent)
             for entry in self._said(at, made) if at >= 0 else made:
                 if not linear:
                     entry["parentId"], parent = parent, entry.get("id") or parent

@@ -12,7 +12,7 @@ from typing import Any
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.text.json_text import dumps
 from ctxkit.core.times import seconds
-from ctxkit.formats.base import Kept, NewSession, Written
+from ctxkit.formats.base import MessageToWrite, NewSession, Written
 from ctxkit.formats.bodies import Ids, arguments, clean, instead_of, is_base64, kind_of, speaker, unsaid_name
 
 VERSION = 3
@@ -39,7 +39,7 @@ class Entries:
         self._taken.add(found)
         return found
 
-    def of(self, kept: Kept, parent: str | None) -> list[Json]:
+    def of(self, kept: MessageToWrite, parent: str | None) -> list[Json]:
         """The entries of a message, each below the one before, the first below `parent`."""
         ts = kept.ts or self.session.time
         found: list[Json] = []
@@ -109,14 +109,14 @@ class Entries:
         return None
 
 
-def write(context: Iterable[Kept], session: NewSession) -> Written:
+def write(context: Iterable[MessageToWrite], session: NewSession) -> Written:
     """A new session: a header, and a chain of entries."""
     written = Written(session.id, file_name(session), (), Repairs(), 0)
     written.pieces = _rows(context, session, written)
     return written
 
 
-def _rows(context: Iterable[Kept], session: NewSession, written: Written) -> Iterator[bytes]:
+def _rows(context: Iterable[MessageToWrite], session: NewSession, written: Written) -> Iterator[bytes]:
     entries = Entries(session, written.repairs, {}, ())
     yield line(header(session))
     parent: str | None = None

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.transcript import Cut, View
+from ctxkit.core.transcript import ProgramCut, View
 
 
-class Entry(msgspec.Struct, gc=False):
+class TreeEntry(msgspec.Struct, gc=False):
     """One entry. `n`: the message that it opens, 0 for none; `hidden`: why it is never in the context, "" if it may be.
 
     `parent`: index of the entry it hangs on, -1 for none. `kept`: index of the first entry that a compaction keeps, -1
@@ -32,7 +32,7 @@ class Entry(msgspec.Struct, gc=False):
     hidden: str = ""
 
 
-def path_of(entries: list[Entry]) -> list[int]:
+def path_of(entries: list[TreeEntry]) -> list[int]:
     """Indices of the entries from the root to the last one, whatever its type (a label moves the leaf too)."""
     found: list[int] = []
     at = len(entries) - 1
@@ -43,7 +43,7 @@ def path_of(entries: list[Entry]) -> list[int]:
     return found[::-1]
 
 
-def view_of(entries: list[Entry], messages: int) -> tuple[View, list[int]]:
+def view_of(entries: list[TreeEntry], messages: int) -> tuple[View, list[int]]:
     """The view, and the entries on the path (in which context edits that replace content are looked for)."""
     path = path_of(entries)
     chain = [entries[at] for at in path]
@@ -56,14 +56,14 @@ def view_of(entries: list[Entry], messages: int) -> tuple[View, list[int]]:
     return View(order, inactive, _cuts(entries, path, order, what) if what else []), path
 
 
-def _cuts(entries: list[Entry], path: list[int], order: list[int], what: list[int]) -> list[Cut]:
+def _cuts(entries: list[TreeEntry], path: list[int], order: list[int], what: list[int]) -> list[ProgramCut]:
     """What the entries at the places `what` of the path, compactions and edits, took out; `order`: its messages."""
     places = dict(zip(path, count()))
     chain = [entries[at] for at in path]
     held = list(accumulate((entry.n > 0 and not entry.hidden for entry in chain), initial=0))
     told = _Runs(order)
-    cuts: list[tuple[Cut, int]] = []
-    removed: list[tuple[Cut, int]] = []
+    cuts: list[tuple[ProgramCut, int]] = []
+    removed: list[tuple[ProgramCut, int]] = []
     edits = {chain[place].target: place for place in what if chain[place].target >= 0}
     for place in what:
         entry = chain[place]
@@ -74,7 +74,7 @@ def _cuts(entries: list[Entry], path: list[int], order: list[int], what: list[in
             cuts.append((_compaction(entry, chain[kept:place], told.first(held[kept])), place))
         elif entry.removes and edits[entry.target] == place and entries[entry.target].n:  # the last edit counts
             label = f"taken out by a context edit of pi at line {entry.line}"
-            removed.append((Cut(entry.row, [entries[entry.target].n], label), place))
+            removed.append((ProgramCut(entry.row, [entries[entry.target].n], label), place))
     return [cut for cut, _ in sorted(cuts + removed, key=lambda one: one[1])]
 
 
@@ -95,13 +95,13 @@ class _Runs:
         return Ranges(zip(self._low[:runs], [*self._high[: runs - 1], last], strict=True))
 
 
-def _compaction(compaction: Entry, kept: list[Entry], before: Ranges) -> Cut:
+def _compaction(compaction: TreeEntry, kept: list[TreeEntry], before: Ranges) -> ProgramCut:
     """What it left out, and that its summary stands before what it kept. An earlier summary is not kept."""
     told = [entry for entry in kept if entry.n and not entry.hidden]
     stays = [entry.n for entry in told if entry.kept == -1]
     out = before | Ranges.of(entry.n for entry in told if entry.kept != -1)
     label = f"compacted by pi at line {compaction.line}"
-    return Cut(compaction.row, out, label, stays, compaction.n if stays else 0)
+    return ProgramCut(compaction.row, out, label, stays, compaction.n if stays else 0)
 
 
 def number(value: Any) -> int:

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Container, Sequence
 
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
-from ctxkit.core.sets.sequences import Made
+from ctxkit.core.sets.sequences import LazySequence
 
 FAILED = ("aborted", "error")
 ROLES = {
@@ -72,7 +72,7 @@ def repair(contents: Sequence[Content], model: str) -> tuple[Sequence[Content], 
             content.role, _without_blank(parts) if content.role == "assistant" else parts, content.name, content.rows
         )
 
-    return Made(len(going), made), repairs
+    return LazySequence(len(going), made), repairs
 
 
 def handed(contents: Sequence[Content]) -> tuple[Sequence[Content | None], Repairs]:
@@ -84,7 +84,7 @@ def handed(contents: Sequence[Content]) -> tuple[Sequence[Content | None], Repai
         if failed or (content.role == "assistant" and not _without_blank(content.parts)):
             repairs.leave_out("failed response" if failed else "empty message")
             out.add(place)
-    return Made(len(contents), lambda place: None if place in out else contents[place]), repairs
+    return LazySequence(len(contents), lambda place: None if place in out else contents[place]), repairs
 
 
 def _is_failed(content: Content, *, last: bool) -> bool:

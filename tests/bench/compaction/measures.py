@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ctxkit.content.facts import CLASSES, kept
-from ctxkit.content.identifiers import Item
+from ctxkit.content.identifiers import Identifier
 from tests.bench.compaction.needed import IN_CONTEXT, WORD, Needed, flat, stands_in
 
 REPRODUCED = 0.6
@@ -22,7 +22,7 @@ Scores = dict[str, float | None]
 """By measure, from 0 to 1."""
 
 
-def scores(needed: Needed, found: Mapping[str, Sequence[str]], generic: frozenset[Item], text: str) -> Scores:
+def scores(needed: Needed, found: Mapping[str, Sequence[str]], generic: frozenset[Identifier], text: str) -> Scores:
     """The measures of a compacted context that reads as `text`. `found`: the facts of the prefix."""
     plain = flat(text)
     asked = [item for item in needed.items if item not in generic]
@@ -61,7 +61,7 @@ class Reproduced:
             for word in words:
                 self._with.setdefault(word, []).append(place)
 
-    def tells(self, item: Item, sources: frozenset[frozenset[str]]) -> bool:
+    def tells(self, item: Identifier, sources: frozenset[frozenset[str]]) -> bool:
         """Whether a line that holds the item has REPRODUCED of the words of one of its source lines."""
         own = WORD.findall(item.text)
         if not own:

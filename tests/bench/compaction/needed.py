@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from ctxkit.content.identifiers import Item, Sort, items
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.identifiers import Identifier, Sort, items
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 AHEAD = 60
 """Messages of the agent in the suffix that are looked at."""
@@ -21,7 +21,7 @@ SHORTEST, LONGEST = 24, 300
 """Characters of a line."""
 IN_CONTEXT = frozenset({Sort.IDENTIFIER, Sort.ERROR, Sort.NUMBER})
 """Sorts of items that say little without the line that they stand in."""
-AUTHORED = frozenset({Kind.ASSISTANT, Kind.INPUT})
+AUTHORED = frozenset({SegmentKind.ASSISTANT, SegmentKind.INPUT})
 SPACE = re.compile(r"[ \t]+")
 BLANK = re.compile(r"\s")
 WORD = re.compile(r"\w+")
@@ -31,7 +31,7 @@ T = TypeVar("T")
 class Needed(NamedTuple):
     """`items`: each with the words of the lines of the prefix that hold it, none where lines do not matter."""
 
-    items: dict[Item, frozenset[frozenset[str]]]
+    items: dict[Identifier, frozenset[frozenset[str]]]
     lines: frozenset[str]
 
 
@@ -66,12 +66,12 @@ def lines(text: str) -> Iterator[str]:
             yield held
 
 
-def prefix_items(prefix: Iterable[Piece]) -> frozenset[Item]:
+def prefix_items(prefix: Iterable[TextSegment]) -> frozenset[Identifier]:
     """All items of a prefix."""
     return frozenset(item for piece in prefix for item in items(piece))
 
 
-def needed(prefix: Sequence[Piece], suffix: Sequence[Piece]) -> Needed:
+def needed(prefix: Sequence[TextSegment], suffix: Sequence[TextSegment]) -> Needed:
     """What of the prefix the suffix needed."""
     soon = list(_soon(suffix))
     texts = [piece.text for piece in prefix]
@@ -84,7 +84,7 @@ def needed(prefix: Sequence[Piece], suffix: Sequence[Piece]) -> Needed:
     return Needed({item: _around(item, held) for item in used}, frozenset(again))
 
 
-def _soon(suffix: Iterable[Piece]) -> Iterator[Piece]:
+def _soon(suffix: Iterable[TextSegment]) -> Iterator[TextSegment]:
     """The pieces up to the last message of the agent that counts."""
     authors = set[object]()
     for piece in suffix:
@@ -96,7 +96,10 @@ def _soon(suffix: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _first_used(
-    suffix: Iterable[Piece], known: Collection[T], of: Callable[[Piece], set[T]], holds: Callable[[str, T], bool]
+    suffix: Iterable[TextSegment],
+    known: Collection[T],
+    of: Callable[[TextSegment], set[T]],
+    holds: Callable[[str, T], bool],
 ) -> set[T]:
     found, decided = set[T](), set[T]()
     shown = ""  # by what the agent did not write
@@ -110,7 +113,7 @@ def _first_used(
     return found
 
 
-def _around(item: Item, held: Iterable[str]) -> frozenset[frozenset[str]]:
+def _around(item: Identifier, held: Iterable[str]) -> frozenset[frozenset[str]]:
     if item.sort not in IN_CONTEXT:
         return frozenset()
     return frozenset(frozenset(WORD.findall(line)) for line in held if item.text in line and stands_in(line, item.text))

@@ -21,8 +21,8 @@ from ctxkit.content import facts as facts_
 from ctxkit.content import identifiers as items_
 from ctxkit.content import text_segments as source_
 from ctxkit.content.facts import facts
-from ctxkit.content.identifiers import Item
-from ctxkit.content.text_segments import Piece, all_pieces
+from ctxkit.content.identifiers import Identifier
+from ctxkit.content.text_segments import TextSegment, all_pieces
 from ctxkit.core.messages import Content
 from ctxkit.store.sidecar import user_cache
 from tests.bench.compaction import cases as cases_
@@ -45,8 +45,8 @@ class Ready(NamedTuple):
     contents: list[Content]
     tokens: list[int]
     steps: list[range]
-    pieces: list[Piece]
-    items: frozenset[Item]
+    pieces: list[TextSegment]
+    items: frozenset[Identifier]
     needed: Needed
     facts: dict[str, list[str]]
 
@@ -81,9 +81,9 @@ def make_ready(case: Case) -> Ready:
     return Ready(case, some, tokens(some), steps, pieces, prefix_items(pieces), needed(pieces, suffix), facts(pieces))
 
 
-def generic(found: Iterable[Ready]) -> frozenset[Item]:
+def generic(found: Iterable[Ready]) -> frozenset[Identifier]:
     """The items that stand in prefixes of so many repositories that they say nothing of any."""
-    whose: dict[Item, set[str]] = defaultdict(set)
+    whose: dict[Identifier, set[str]] = defaultdict(set)
     for one in found:
         for item in one.items:
             whose[item].add(one.case.repository)

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from ctxkit.content.identifiers import Item
+from ctxkit.content.identifiers import Identifier
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.messages import Content
 from tests.bench.compaction.baselines import BASELINES, Compacted
@@ -37,12 +37,12 @@ class Run(NamedTuple):
     why: str = ""
 
 
-def run(case: Ready, strategy: str, budget: int, generic: frozenset[Item]) -> Run:
+def run(case: Ready, strategy: str, budget: int, generic: frozenset[Identifier]) -> Run:
     """`budget`: percent of the tokens of the prefix."""
     return run_of(case, strategy, budget, case.total * budget // 100, generic)
 
 
-def run_of(case: Ready, strategy: str, named: int, budget: int, generic: frozenset[Item]) -> Run:
+def run_of(case: Ready, strategy: str, named: int, budget: int, generic: frozenset[Identifier]) -> Run:
     """`budget`: in tokens; `named`: what the run says that it was."""
     start = time.perf_counter()
     made = STRATEGIES[strategy](case, budget)
@@ -59,7 +59,7 @@ def readable(some: Sequence[Content]) -> str:
 
 
 def all_runs(
-    cases: Sequence[Ready], strategies: Sequence[str], budgets: Sequence[int], generic: frozenset[Item], jobs: int
+    cases: Sequence[Ready], strategies: Sequence[str], budgets: Sequence[int], generic: frozenset[Identifier], jobs: int
 ) -> Iterator[Run]:
     """All of them, case by case."""
     if jobs < 2:
@@ -79,11 +79,13 @@ def _share(cases: Sequence[Ready]) -> None:
     _shared.extend(cases)
 
 
-def _by_number(asked: tuple[int, Sequence[str], Sequence[int], frozenset[Item]]) -> list[Run]:
+def _by_number(asked: tuple[int, Sequence[str], Sequence[int], frozenset[Identifier]]) -> list[Run]:
     return list(_of_case(_shared[asked[0]], *asked[1:]))
 
 
-def _of_case(case: Ready, strategies: Sequence[str], budgets: Sequence[int], generic: frozenset[Item]) -> Iterator[Run]:
+def _of_case(
+    case: Ready, strategies: Sequence[str], budgets: Sequence[int], generic: frozenset[Identifier]
+) -> Iterator[Run]:
     for strategy in strategies:
         for budget in budgets:
             yield run(case, strategy, budget, generic)

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
-from ctxkit.core.derive.synthetic_messages import Kind, kind
+from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.messages import Content, Image, Other, Part, Result, Thinking
 from ctxkit.core.state import PREAMBLE_ROLES
-from ctxkit.core.transcript import Cut, View
+from ctxkit.core.transcript import ProgramCut, View
 from ctxkit.errors import CtxkitError
 from ctxkit.formats.chat_lines import lines
-from ctxkit.logfile.open import OpenedLog
+from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source
 
 FOLDERS = ("claude-code", "codex", "pi", "copilot-cli", "mini-swe-agent", "swe-agent")
@@ -48,9 +48,9 @@ class Reading(NamedTuple):
     """A session as its first `rows` have it: its context, and the compactions on its way, by row."""
 
     rows: int
-    log: OpenedLog
+    log: OpenLog
     numbers: Sequence[int]
-    cuts: Sequence[Cut]
+    cuts: Sequence[ProgramCut]
 
 
 def segments(raw: bytes) -> Iterator[list[Record]]:
@@ -101,16 +101,16 @@ def _branches(view: View | None) -> set[int]:
     return set() if view is None else {n for n, reason in view.inactive.items() if reason == "branch"}
 
 
-def _until(log: OpenedLog, rows: int) -> OpenedLog:
+def _until(log: OpenLog, rows: int) -> OpenLog:
     """The log as its first rows have it."""
     old = log.opening
     if rows >= log.transcript.rows:
         return log
     then = read_source(old.name, old.path, old.source, None, conversation=None, format=old.format.name, rows=rows)
-    return OpenedLog(then, log.config)
+    return OpenLog(then, log.config)
 
 
-def records(log: OpenedLog, numbers: Sequence[int]) -> list[Record]:
+def records(log: OpenLog, numbers: Sequence[int]) -> list[Record]:
     """These messages as chat records: what goes on to another program, words alone, without what only instructs."""
     contents = [content for n in numbers if not _instructs(content := log.content(n))]
     handed, _ = log.opening.format.handed(contents, log.answered)
@@ -119,7 +119,7 @@ def records(log: OpenedLog, numbers: Sequence[int]) -> list[Record]:
 
 
 def _instructs(content: Content) -> bool:
-    return content.role in PREAMBLE_ROLES or (content.role == "user" and kind(content) == Kind.INSTRUCTION)
+    return content.role in PREAMBLE_ROLES or (content.role == "user" and kind(content) == SyntheticKind.INSTRUCTION)
 
 
 def worded(parts: Sequence[Part]) -> list[Part]:

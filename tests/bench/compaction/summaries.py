@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ctxkit.core.derive.synthetic_messages import Kind, kind
+from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.messages import Content
 from tests.bench.compaction.cases import LEAST, Case, contents, read, tokens
 from tests.bench.compaction.sessions import MAIN, Reading, Record, readings, records, repository
@@ -32,7 +32,7 @@ def written(paths: list[Path]) -> Iterator[Written]:
         found = {one.rows: one for one in readings(raw)}
         for number, (prefix, after) in enumerate(_around(found), 1):
             some = contents(read(after))
-            place = next((n for n, one in enumerate(some) if kind(one) == Kind.SUMMARY), None)
+            place = next((n for n, one in enumerate(some) if kind(one) == SyntheticKind.SUMMARY), None)
             if place is None or sum(tokens(contents(read(prefix)))) < LEAST:
                 continue
             name = f"{path.parent.name}/{path.stem}, compaction {number}"

@@ -5,27 +5,27 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.content.facts import facts
-from ctxkit.content.identifiers import Item, Sort
-from ctxkit.content.text_segments import Kind, Piece
+from ctxkit.content.identifiers import Identifier, Sort
+from ctxkit.content.text_segments import SegmentKind, TextSegment
 from tests.bench.compaction.measures import harmonic, scores
 from tests.bench.compaction.needed import AHEAD, Needed, needed, stands_in
 
 LINE = "the limit of load_rows is 70 in this release"
-READ = Piece(1, Kind.RESULT, f"one\n{LINE}\nsrc/app/rows.py")
+READ = TextSegment(1, SegmentKind.RESULT, f"one\n{LINE}\nsrc/app/rows.py")
 
 
 def test_used_first_is_needed() -> None:
     """The agent uses what only the prefix has."""
-    found = needed([READ], [Piece(2, Kind.ASSISTANT, "I call load_rows in src/app/rows.py")])
+    found = needed([READ], [TextSegment(2, SegmentKind.ASSISTANT, "I call load_rows in src/app/rows.py")])
     assert {item.text for item in found.items} == {"load_rows", "src/app/rows.py"}
 
 
-@pytest.mark.parametrize("kind", [Kind.RESULT, Kind.USER, Kind.NOTICE, Kind.SUMMARY])
-def test_shown_first_is_not_needed(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [SegmentKind.RESULT, SegmentKind.USER, SegmentKind.NOTICE, SegmentKind.SUMMARY])
+def test_shown_first_is_not_needed(kind: SegmentKind) -> None:
     """What a result, the user or the program shows again before the agent uses it is not needed, even if used later."""
-    used = Piece(3, Kind.ASSISTANT, f"load_rows\n{LINE}")
+    used = TextSegment(3, SegmentKind.ASSISTANT, f"load_rows\n{LINE}")
     assert needed([READ], [used]).items and needed([READ], [used]).lines
-    shown = Piece(2, kind, f"see `load_rows` here\n{LINE}")
+    shown = TextSegment(2, kind, f"see `load_rows` here\n{LINE}")
     assert needed([READ], [shown, used]) == Needed({}, frozenset())
     assert needed([READ], [shown, used, used]) == Needed({}, frozenset())
     assert needed([READ], [used, shown]).items
@@ -33,26 +33,29 @@ def test_shown_first_is_not_needed(kind: Kind) -> None:
 
 def test_seen_as_a_part_of_a_word_is_not_seen() -> None:
     """`load_rows_fast` shows nothing of `load_rows`."""
-    shown = Piece(2, Kind.RESULT, "load_rows_fast")
-    assert needed([READ], [shown, Piece(3, Kind.INPUT, "load_rows")]).items
+    shown = TextSegment(2, SegmentKind.RESULT, "load_rows_fast")
+    assert needed([READ], [shown, TextSegment(3, SegmentKind.INPUT, "load_rows")]).items
 
 
 def test_only_what_is_authored_soon_is_looked_at() -> None:
     """AHEAD messages of the agent count; results in between do not count as such."""
-    talk = [Piece(n, Kind.ASSISTANT, "on it") for n in range(2, AHEAD + 1)]
-    results = [Piece(n + 500, Kind.RESULT, "fine") for n in range(100)]
-    used = Piece(900, Kind.INPUT, "load_rows")
+    talk = [TextSegment(n, SegmentKind.ASSISTANT, "on it") for n in range(2, AHEAD + 1)]
+    results = [TextSegment(n + 500, SegmentKind.RESULT, "fine") for n in range(100)]
+    used = TextSegment(900, SegmentKind.INPUT, "load_rows")
     assert needed([READ], [*talk, *results, used]).items
-    assert not needed([READ], [*talk, *results, Piece(899, Kind.ASSISTANT, "wait"), used]).items
+    assert not needed([READ], [*talk, *results, TextSegment(899, SegmentKind.ASSISTANT, "wait"), used]).items
 
 
 def test_lines() -> None:
     """A line of 24 to 300 characters that is issued again, whatever stands before it; no word, no item, no part."""
     run, path = "pytest -q tests/rows/of/all.py", "/home/me/src/app/a_very_long_name_of_rows.py"
     said = f"{LINE}\nshort line\n{'x ' * 200}\n{path}"
-    prefix = [Piece(1, Kind.RESULT, f"    {said}"), Piece(2, Kind.INPUT, run, "Bash", "command")]
-    assert needed(prefix, [Piece(3, Kind.INPUT, f"{said}\n{run}")]).lines == {LINE}
-    assert needed(prefix, [Piece(3, Kind.INPUT, f"and {LINE}")]).lines == frozenset()
+    prefix = [
+        TextSegment(1, SegmentKind.RESULT, f"    {said}"),
+        TextSegment(2, SegmentKind.INPUT, run, "Bash", "command"),
+    ]
+    assert needed(prefix, [TextSegment(3, SegmentKind.INPUT, f"{said}\n{run}")]).lines == {LINE}
+    assert needed(prefix, [TextSegment(3, SegmentKind.INPUT, f"and {LINE}")]).lines == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -72,9 +75,9 @@ def test_stands_in(text: str, item: str, found: bool) -> None:
 
 def asked() -> Needed:
     """A path, a command, an identifier, a line."""
-    prefix = [READ, Piece(2, Kind.INPUT, "pytest -q tests/rows", "Bash", "command")]
+    prefix = [READ, TextSegment(2, SegmentKind.INPUT, "pytest -q tests/rows", "Bash", "command")]
     text = f"load_rows src/app/rows.py\n{LINE}"
-    return needed(prefix, [Piece(3, Kind.INPUT, f"{text}\npytest -q tests/rows", "Bash", "command")])
+    return needed(prefix, [TextSegment(3, SegmentKind.INPUT, f"{text}\npytest -q tests/rows", "Bash", "command")])
 
 
 @pytest.mark.parametrize(
@@ -100,7 +103,7 @@ def test_scores(text: str, frr: float, ctx: float, vlr: float) -> None:
 def test_generic_items_do_not_count() -> None:
     """What many repositories have is left out, of both sides."""
     text = "src/app/rows.py pytest -q tests/rows"
-    assert scores(asked(), {}, frozenset({Item(Sort.IDENTIFIER, "load_rows")}), text)["FRR"] == 1
+    assert scores(asked(), {}, frozenset({Identifier(Sort.IDENTIFIER, "load_rows")}), text)["FRR"] == 1
     assert scores(asked(), {}, frozenset(), text)["FRR"] == 2 / 3
 
 
@@ -113,6 +116,6 @@ def test_nothing_to_measure() -> None:
 
 def test_facts_by_class() -> None:
     """Facts of the prefix are looked for in the text, class by class."""
-    found = facts([Piece(1, Kind.ASSISTANT, "We decided to keep rows in memory. It is fine.")])
+    found = facts([TextSegment(1, SegmentKind.ASSISTANT, "We decided to keep rows in memory. It is fine.")])
     assert scores(asked(), found, frozenset(), "decided to keep the rows in memory")["decisions"] == 1
     assert scores(asked(), found, frozenset(), "decided to go")["decisions"] == 0

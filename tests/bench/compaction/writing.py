@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ctxkit.content.identifiers import Item
+from ctxkit.content.identifiers import Identifier
 from tests.bench.__main__ import ROOT
 from tests.bench.compaction import page
 from tests.bench.compaction.cases import tokens
@@ -21,7 +21,7 @@ from tests.bench.compaction.summaries import written
 BUDGETS = (10, 25, 40)
 """Percent of the tokens of the prefix."""
 BESIDE_MODELS = ("ctxkit extract", "observation masking", "drop the oldest")
-Common = frozenset[Item]
+Common = frozenset[Identifier]
 
 
 def write(cases: Sequence[Ready], paths: list[Path], common: Common, jobs: int, part: str | None) -> None:

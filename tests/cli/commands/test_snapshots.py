@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.core.ops import At
-from ctxkit.core.snapshot import CHECKPOINT, Head, Kept, sealed
+from ctxkit.core.snapshot import CHECKPOINT, Snapshot, SnapshotHead, sealed
 from ctxkit.core.times import iso
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.snapshots import Snapshots, pieces
@@ -27,7 +27,11 @@ def several(folder: Path, *names: str) -> Path:
         messages, held = body.pop("messages"), body.pop("held")
         body.pop("sum")
         body["timestamp"] = f"2026-02-02T10:{n:02}:00Z"
-        raw = {**sealed(Head(**{**body, "at": At(**body["at"]), "tokens": None})), "messages": messages, "held": held}
+        raw = {
+            **sealed(SnapshotHead(**{**body, "at": At(**body["at"]), "tokens": None})),
+            "messages": messages,
+            "held": held,
+        }
         kept.with_name(f"moved-{n}.json").write_text(json.dumps(raw))
         kept.unlink()
     return path
@@ -35,13 +39,13 @@ def several(folder: Path, *names: str) -> Path:
 
 def point(path: Path, days: float) -> None:
     """A checkpoint of so many days ago."""
-    head = Head(
+    head = SnapshotHead(
         kind=CHECKPOINT,
         session_id=f"{int(days):016x}",
         timestamp=iso(int(time.time() - days * 86400)),
         at=At(messages=0),
     )
-    kept = Kept(head, sealed(head))
+    kept = Snapshot(head, sealed(head))
     Snapshots(Sidecar(path)).add(pieces(kept.body, kept), head)
 
 

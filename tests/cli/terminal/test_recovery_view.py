@@ -11,19 +11,20 @@ from ctxkit.cli.terminal import recovery_view
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.findings import Finding
 from ctxkit.core.ops import At
-from ctxkit.core.snapshot import CHECKPOINT, Head
-from ctxkit.recovery.recover import Left, Open, Point, Recovery
+from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead
+from ctxkit.recovery.recover import LeftoverDraft, Open, Recovery, RecoveryPoint
 from ctxkit.recovery.salvage import Range
 from tests.cli.runner import SMALL
 
-HEAD = Head(
+HEAD = SnapshotHead(
     kind=CHECKPOINT, session_id="0123456789abcdef", timestamp="2026-02-01T10:20:30Z", description="before clear",
     message_count=7, at=At(messages=9),
 )  # fmt: skip
 ALL = Recovery(
     "damaged", [Finding("op 2", "misfit", "forget does not fit")], [Range(40, 9, 3, "left", "torn-line", "cut off")],
     [Finding("message 5", "no-result", "call c1 has no result")], Open("12", "15", "calls"),
-    [Point("step", "14", "15", 1), Point("exchange", "11", "12-15", 4)], [Left(Path("/d/draft.txt"), "ctxkit edit …")],
+    [RecoveryPoint("step", "14", "15", 1), RecoveryPoint("exchange", "11", "12-15", 4)],
+    [LeftoverDraft(Path("/d/draft.txt"), "ctxkit edit …")],
     HEAD,
 )  # fmt: skip
 
@@ -65,7 +66,7 @@ def test_many(log: Log) -> None:
     found = Recovery("damaged", unanswered=[Finding(f"message {n}", "no-result", "x") for n in range(1, 1001)])
     assert len(texts(log, found)) == 11 and texts(log, found)[-1] == "… 990 more (--json names all)"
     leaves = ",".join(map(str, range(1, 999, 2)))
-    assert len(recovery_view.told(Point("step", "1", leaves, 499))) < 140
+    assert len(recovery_view.told(RecoveryPoint("step", "1", leaves, 499))) < 140
 
 
 def test_json(log: Log) -> None:

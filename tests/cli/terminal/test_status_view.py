@@ -12,7 +12,7 @@ from ctxkit.api.log import Log
 from ctxkit.cli.terminal import status_view
 from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.core.derive.usage import Measured
-from ctxkit.logfile.parameters import Held
+from ctxkit.logfile.parameters import ValueWithOrigin
 from ctxkit.measure.status import Status
 from tests.cli.runner import SMALL
 from tests.cli.terminal.test_rows import text
@@ -25,7 +25,7 @@ def made(**changed: Any) -> Status:
         key: changed.pop(key) for key in ("used", "percent", "level", "limit", "over", "measured") if key in changed
     }
     window = changed.pop("window", 0)
-    used = msgspec.structs.replace(found.parameters, window=Held(window, "op 1"))
+    used = msgspec.structs.replace(found.parameters, window=ValueWithOrigin(window, "op 1"))
     return msgspec.structs.replace(
         found, tokens=msgspec.structs.replace(found.tokens, **tokens), parameters=used, **changed
     )

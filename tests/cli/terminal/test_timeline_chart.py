@@ -9,7 +9,7 @@ import pytest
 
 from ctxkit.cli.terminal import timeline_chart
 from ctxkit.cli.terminal.safe_text import cells
-from ctxkit.core.compare.timeline import Course, Event, Point
+from ctxkit.core.compare.timeline import Timeline, TimelineEvent, TimelinePoint
 from tests.cli.commands.test_status import _uncoloured
 from tests.cli.runner import good, small
 from tests.cli.screens import on_pty
@@ -17,13 +17,13 @@ from tests.cli.terminal.test_rows import text
 from tests.test_startup import SLOW, modules
 
 
-def made(*tokens: int, events: tuple[Event, ...] = (), limit: int | None = None, counted: int = 0) -> Course:
+def made(*tokens: int, events: tuple[TimelineEvent, ...] = (), limit: int | None = None, counted: int = 0) -> Timeline:
     """A course of these sizes, the first ones counted."""
-    points = [Point(n, size, counted=n <= counted) for n, size in enumerate(tokens, 1)]
-    return Course(points, list(events), max(tokens, default=0), limit, "a counter", "m")
+    points = [TimelinePoint(n, size, counted=n <= counted) for n, size in enumerate(tokens, 1)]
+    return Timeline(points, list(events), max(tokens, default=0), limit, "a counter", "m")
 
 
-def drawing(course: Course, width: int) -> list[str]:
+def drawing(course: Timeline, width: int) -> list[str]:
     """The lines as they are printed."""
     found = [text(list(line)) for line in timeline_chart.lines(course, width, yellow=70, red=85)]
     assert all(cells(line) <= width for line in found), found
@@ -45,8 +45,8 @@ def test_heights() -> None:
 @pytest.mark.parametrize("count", [1, 2, 5, 14, 1000])
 def test_no_line_is_wider(width: int, count: int) -> None:
     """Few messages or many, whatever marks are called."""
-    mark = Event(1, "mark", "日本\x1b[31m" * 9, 3, 5, 5, 0)
-    fall = Event(count, "cut", "compacted by a program " * 9, None, 10**9, 5, count - 1)
+    mark = TimelineEvent(1, "mark", "日本\x1b[31m" * 9, 3, 5, 5, 0)
+    fall = TimelineEvent(count, "cut", "compacted by a program " * 9, None, 10**9, 5, count - 1)
     found = drawing(made(*range(1, count + 1), events=(mark, fall), limit=2 * count, counted=1), width)
     assert sum("│" in line or "┤" in line for line in found) == (12 if width >= 40 else 8)
     assert "\x1b" not in "".join(found)
@@ -55,11 +55,17 @@ def test_no_line_is_wider(width: int, count: int) -> None:
 def test_signs() -> None:
     """A mark, a fall, a rise, each below its column; in words below them."""
     events = (
-        Event(1, "mark", "here", 1, 5, 5, 0), Event(2, "cut", "compacted by it", None, 9, 3, 2),
-        Event(2, "undo", "", 2, 3, 9, 3), Event(2, "hidden", "", None, 9, 2, 4),
+        TimelineEvent(1, "mark", "here", 1, 5, 5, 0), TimelineEvent(2, "cut", "compacted by it", None, 9, 3, 2),
+        TimelineEvent(2, "undo", "", 2, 3, 9, 3), TimelineEvent(2, "hidden", "", None, 9, 2, 4),
     )  # fmt: skip
-    points = [Point(1, 5), Point(2, 9, counted=True), Point(2, 3), Point(2, 9), Point(2, 2)]
-    found = drawing(Course(points, list(events), 9, 10, "c", "m"), 44)
+    points = [
+        TimelinePoint(1, 5),
+        TimelinePoint(2, 9, counted=True),
+        TimelinePoint(2, 3),
+        TimelinePoint(2, 9),
+        TimelinePoint(2, 2),
+    ]
+    found = drawing(Timeline(points, list(events), 9, 10, "c", "m"), 44)
     axis = found.index("  └" + "─" * 8 + "━" * 8 + "─" * 25)
     assert found[axis + 1] == "   " + " " * 7 + "◆" + " " * 8 + "▼" + " " * 7 + "▲" + " " * 7 + "▼"
     assert found[axis + 2].split() == ["1", "message", "2"]
@@ -72,7 +78,7 @@ def test_signs() -> None:
 
 def test_many_events() -> None:
     """The newest in words, the others counted."""
-    events = tuple(Event(n, "forget", "", n, 9, 8, n - 1) for n in range(1, 31))
+    events = tuple(TimelineEvent(n, "forget", "", n, 9, 8, n - 1) for n in range(1, 31))
     found = drawing(made(*[9] * 30, events=events), 80)
     assert "20 earlier events: --json" in found and sum(line.startswith("▼") for line in found) == 10
 

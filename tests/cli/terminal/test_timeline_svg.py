@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ctxkit.cli.terminal import timeline_svg
-from ctxkit.core.compare.timeline import Course, Event, Point
+from ctxkit.core.compare.timeline import Timeline, TimelineEvent, TimelinePoint
 from tests.cli.hostile import ALL
 from tests.cli.runner import ctxkit, good, small
 from tests.cli.terminal.test_timeline_chart import made
@@ -38,9 +38,13 @@ def corners(root: ElementTree.Element) -> list[tuple[float, float]]:
 
 def test_what_is_drawn() -> None:
     """Title, axes, limit, events in words, the band of what was counted, the counter's name."""
-    events = (Event(1, "mark", "here", 1, 50, 50, 0), Event(3, "cut", "compacted by it", None, 100, 40, 3))
-    course = Course([Point(1, 50, counted=True), Point(2, 75, counted=True), Point(3, 100), Point(3, 40)],
-                    list(events), 100, 200, "a counter", "m")  # fmt: skip
+    events = (
+        TimelineEvent(1, "mark", "here", 1, 50, 50, 0),
+        TimelineEvent(3, "cut", "compacted by it", None, 100, 40, 3),
+    )
+    sizes = ((1, 50, True), (2, 75, True), (3, 100, False), (3, 40, False))
+    points = [TimelinePoint(n, tokens, counted=counted) for n, tokens, counted in sizes]
+    course = Timeline(points, list(events), 100, 200, "a counter", "m")
     root = parsed(timeline_svg.drawn(course, "s.jsonl"))
     said = words(root)
     for one in ("s.jsonl: tokens over the session", "limit 200", "message", "tokens", "1", "3", "0", "200", "100",
@@ -69,7 +73,9 @@ def test_nothing() -> None:
 def test_hostile_words() -> None:
     """Markup is text, and what a terminal would obey is shown."""
     evil = f"<script>&\"'{ALL}\ud800"
-    course = made(1, 2, events=(Event(1, "mark", evil, 1, 1, 1, 0), Event(2, "cut", evil, None, 2, 1, 1)))
+    course = made(
+        1, 2, events=(TimelineEvent(1, "mark", evil, 1, 1, 1, 0), TimelineEvent(2, "cut", evil, None, 2, 1, 1))
+    )
     text = timeline_svg.drawn(course, evil)
     text.encode("utf-8")
     assert "<script" not in text and "\x1b" not in text and any("<script>" in one for one in words(parsed(text)))

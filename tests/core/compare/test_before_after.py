@@ -11,7 +11,7 @@ from ctxkit.api.log import Log
 from ctxkit.core.compare.before_after import Contrast
 from ctxkit.core.names import Name
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.transcript import Cut
+from ctxkit.core.transcript import ProgramCut
 from tests.core.test_walk import cut_short, written
 
 
@@ -33,7 +33,7 @@ def test_turns_add_up(seed: int) -> None:
         for one in turn.wrote:
             assert one.name not in wrote
             wrote[one.name] = one.stub
-        if isinstance(turn.what, Cut):
+        if isinstance(turn.what, ProgramCut):
             left = held - (Ranges.of(turn.what.out) & there)
             assert turn.out is not None and (turn.left if turn.left is not None else left) & there == left & there
             assert turn.left is not None or turn.out == held - left

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ctxkit.core.compare.timeline import Anchor, Change, Event, Own, Point, Taking, course, own
+from ctxkit.core.compare.timeline import Anchor, Own, Taking, TimelineChange, TimelineEvent, TimelinePoint, course, own
 
 TEN = [10.0] * 20
 
@@ -63,17 +63,19 @@ def test_between_two_counts_sizes_decide() -> None:
 def test_events_and_points() -> None:
     """Ops change the rest of the course; marks are events though they change nothing; what changes nothing is none."""
     changes = [
-        Change(2, "mark", "a", 1, 0.0), Change(2, "protect", "", 2, 0.0), Change(3, "forget", "", 3, -15.4),
-        Change(4, "undo", "", 4, 0.0), Change(4, "", "", None, -1.0),
+        TimelineChange(2, "mark", "a", 1, 0.0), TimelineChange(2, "protect", "", 2, 0.0),
+        TimelineChange(3, "forget", "", 3, -15.4),
+        TimelineChange(4, "undo", "", 4, 0.0), TimelineChange(4, "", "", None, -1.0),
     ]  # fmt: skip
     found = course([3, 5, 6, 9], made(4, {}), changes, {1: Anchor(0, 0)}, around=100, limit=7, counter="c", model="m")
     assert found.points == [
-        Point(3, 110), Point(5, 120, counted=True), Point(6, 130), Point(6, 115), Point(9, 125), Point(9, 140),
-        Point(9, 139),
+        TimelinePoint(3, 110), TimelinePoint(5, 120, counted=True), TimelinePoint(6, 130),
+        TimelinePoint(6, 115), TimelinePoint(9, 125), TimelinePoint(9, 140),
+        TimelinePoint(9, 139),
     ]  # fmt: skip
     assert found.events == [
-        Event(5, "mark", "a", 1, 120, 120, 1), Event(6, "forget", "", 3, 130, 115, 3),
-        Event(9, "undo", "", 4, 125, 140, 5),
+        TimelineEvent(5, "mark", "a", 1, 120, 120, 1), TimelineEvent(6, "forget", "", 3, 130, 115, 3),
+        TimelineEvent(9, "undo", "", 4, 125, 140, 5),
     ]  # fmt: skip
     assert (found.peak, found.limit, found.counter, found.model) == (140, 7, "c", "m")
 
@@ -81,8 +83,8 @@ def test_events_and_points() -> None:
 def test_a_cut_and_ops_at_one_place() -> None:
     """What follows a cut starts where that left off; nothing is below nothing."""
     changes = [
-        Change(2, "forget", "", 1, -5.0), Change(2, "cut", "compacted", None, -2.0, 0),
-        Change(2, "clear", "", 2, -99.0),
+        TimelineChange(2, "forget", "", 1, -5.0), TimelineChange(2, "cut", "compacted", None, -2.0, 0),
+        TimelineChange(2, "clear", "", 2, -99.0),
     ]  # fmt: skip
     found = course([1, 2], made(2, {}, [2], [12]), changes, {})
     assert [(event.before, event.after) for event in found.events] == [(20, 15), (15, 6), (6, 0)]
@@ -92,5 +94,5 @@ def test_a_cut_and_ops_at_one_place() -> None:
 def test_nothing() -> None:
     """No message, and ops all the same."""
     assert course([], made(0, {}), [], {}).points == []
-    found = course([], made(0, {}), [Change(0, "mark", "a", 1, 0.0)], {})
-    assert found.points == [Point(0, 0)] and found.events == [Event(0, "mark", "a", 1, 0, 0, 0)]
+    found = course([], made(0, {}), [TimelineChange(0, "mark", "a", 1, 0.0)], {})
+    assert found.points == [TimelinePoint(0, 0)] and found.events == [TimelineEvent(0, "mark", "a", 1, 0, 0, 0)]

@@ -7,29 +7,29 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.derive.synthetic_messages import Kind, begins, kind, may_be, stopped
+from ctxkit.core.derive.synthetic_messages import SyntheticKind, begins, kind, may_be, stopped
 from ctxkit.core.messages import Content, Image, Part, Result, Text
 
 AGENTS = "# AGENTS.md instructions for /home/me/work\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"
 WHERE = "<environment_context>\n  <cwd>/home/me</cwd>\n</environment_context>"
 MEMORY = "<system-reminder>\nContents of /home/me/CLAUDE.md (project instructions):\n\nUse tabs.\n</system-reminder>"
-TABLE: list[tuple[list[str], Kind | None]] = [
-    ([AGENTS], Kind.INSTRUCTION),
-    ([AGENTS, WHERE], Kind.INSTRUCTION),
-    ([AGENTS + "\n\n" + WHERE], Kind.INSTRUCTION),
-    (["# AGENTS.md instructions for /home/me\n\nUse tabs."], Kind.INSTRUCTION),
-    (["\n<user_instructions>\nUse tabs.\n</user_instructions>\n"], Kind.INSTRUCTION),
-    ([MEMORY], Kind.INSTRUCTION),
+TABLE: list[tuple[list[str], SyntheticKind | None]] = [
+    ([AGENTS], SyntheticKind.INSTRUCTION),
+    ([AGENTS, WHERE], SyntheticKind.INSTRUCTION),
+    ([AGENTS + "\n\n" + WHERE], SyntheticKind.INSTRUCTION),
+    (["# AGENTS.md instructions for /home/me\n\nUse tabs."], SyntheticKind.INSTRUCTION),
+    (["\n<user_instructions>\nUse tabs.\n</user_instructions>\n"], SyntheticKind.INSTRUCTION),
+    ([MEMORY], SyntheticKind.INSTRUCTION),
     (["<system-reminder>\nAs you answer the user's questions, you can use the following context:\n# claudeMd\n"
-      "</system-reminder>"], Kind.INSTRUCTION),
-    (["Instructions from: /home/me/AGENTS.md\nUse tabs."], Kind.INSTRUCTION),
-    (["--- Context from: GEMINI.md ---\nUse tabs."], Kind.INSTRUCTION),
-    (["This session is being continued from a previous conversation that ran out of context."], Kind.SUMMARY),
-    (["<turn_aborted>\nThe user interrupted.\n</turn_aborted>"], Kind.NOTICE),
-    ([WHERE, "<turn_aborted>\nx\n</turn_aborted>"], Kind.INSTRUCTION),
-    (["<system-reminder>\nThe date has changed.\n</system-reminder>"], Kind.NOTICE),
-    (["<returncode>0</returncode>\n<output>\nok\n</output>"], Kind.OBSERVATION),
-    (["[Request interrupted by user for tool use]"], Kind.NOTICE),
+      "</system-reminder>"], SyntheticKind.INSTRUCTION),
+    (["Instructions from: /home/me/AGENTS.md\nUse tabs."], SyntheticKind.INSTRUCTION),
+    (["--- Context from: GEMINI.md ---\nUse tabs."], SyntheticKind.INSTRUCTION),
+    (["This session is being continued from a previous conversation that ran out of context."], SyntheticKind.SUMMARY),
+    (["<turn_aborted>\nThe user interrupted.\n</turn_aborted>"], SyntheticKind.NOTICE),
+    ([WHERE, "<turn_aborted>\nx\n</turn_aborted>"], SyntheticKind.INSTRUCTION),
+    (["<system-reminder>\nThe date has changed.\n</system-reminder>"], SyntheticKind.NOTICE),
+    (["<returncode>0</returncode>\n<output>\nok\n</output>"], SyntheticKind.OBSERVATION),
+    (["[Request interrupted by user for tool use]"], SyntheticKind.NOTICE),
     (["Mend the parser."], None),
     ([AGENTS, "Mend the parser."], None),
     ([AGENTS + "\n\nMend the parser."], None),
@@ -48,7 +48,7 @@ def message(texts: list[str], **row: Any) -> Content:
 
 
 @pytest.mark.parametrize(("texts", "expected"), TABLE, ids=lambda one: str(one)[:50])
-def test_table(texts: list[str], expected: Kind | None) -> None:
+def test_table(texts: list[str], expected: SyntheticKind | None) -> None:
     """All words of a message must be of the table: one that somebody typed to as well is what they typed."""
     assert kind(message(texts)) == expected
 
@@ -75,9 +75,13 @@ def test_a_quick_no() -> None:
 
 @pytest.mark.parametrize(
     ("attachment", "expected"),
-    [("nested_memory", Kind.INSTRUCTION), ("task_reminder", Kind.NOTICE), ("edited_text_file", Kind.NOTICE)],
+    [
+        ("nested_memory", SyntheticKind.INSTRUCTION),
+        ("task_reminder", SyntheticKind.NOTICE),
+        ("edited_text_file", SyntheticKind.NOTICE),
+    ],
 )
-def test_attachments(attachment: str, expected: Kind) -> None:
+def test_attachments(attachment: str, expected: SyntheticKind) -> None:
     """Claude Code's, by their kind, whatever their words."""
     assert kind(message(["x"], type="attachment", attachment={"type": attachment})) == expected
     assert may_be(json.dumps({"type": "attachment", "attachment": {"type": attachment}}).encode())
@@ -92,13 +96,13 @@ def test_pictures_and_results(part: Part) -> None:
 def test_letters_whose_lower_case_is_longer() -> None:
     """What follows stands where it stands, whatever is before it."""
     context = "<environment_context>İİ</environment_context>"
-    assert kind(Content("user", [Text(context)])) is Kind.INSTRUCTION
+    assert kind(Content("user", [Text(context)])) is SyntheticKind.INSTRUCTION
     assert kind(Content("user", [Text(f"{context}ab")])) is None
 
 
 def test_as_many_as_there_are() -> None:
     """Each is looked at once: were all that follows copied for each, this would not end."""
-    assert kind(Content("user", [Text("<system-reminder>x</system-reminder>\n" * 200_000)])) is Kind.NOTICE
+    assert kind(Content("user", [Text("<system-reminder>x</system-reminder>\n" * 200_000)])) is SyntheticKind.NOTICE
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.derive.usage import Usage, retell, usage, window
+from ctxkit.core.derive.usage import RequestUsage, retell, usage, window
 
 ANTHROPIC = {
     "input_tokens": 10, "cache_creation_input_tokens": 500, "cache_read_input_tokens": 4000, "output_tokens": 7,
@@ -41,7 +41,7 @@ CODEX = {"input_tokens": 17790, "cached_input_tokens": 2432, "output_tokens": 23
 )
 def test_shapes(row: dict[str, Any], expected: tuple[int, ...]) -> None:
     """What is sent includes what was cached; what came back includes thinking."""
-    assert usage([row]) == Usage(*expected)
+    assert usage([row]) == RequestUsage(*expected)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_none(row: dict[str, Any]) -> None:
 def test_streamed_replies_repeat_it() -> None:
     """The last row that has one counts, once."""
     rows = [{"message": {"usage": {**ANTHROPIC, "output_tokens": n}}} for n in (1, 7)]
-    assert usage([*rows, {"message": {}}]) == Usage(4510, 7) and usage([]) is None
+    assert usage([*rows, {"message": {}}]) == RequestUsage(4510, 7) and usage([]) is None
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_told_anew(row: dict[str, Any], request_: int) -> None:
     before = usage([row])
     assert before is not None
     retell(row, before._replace(request=request_))
-    assert usage([row]) == Usage(request_, before.reply, before.passing, True)
+    assert usage([row]) == RequestUsage(request_, before.reply, before.passing, True)
     text = json.dumps(row)
     assert "iterations" not in text and all(part >= 0 for part in _integers(row))
     totals = [value for key, value in _pairs(row) if key in ("total_tokens", "totalTokens", "total")]
@@ -100,21 +100,21 @@ def test_told_anew(row: dict[str, Any], request_: int) -> None:
 def test_a_reply_told_anew() -> None:
     """Codex's count of a reply that is gone is made that of the one that is left."""
     row = {"payload": {"info": {"last_token_usage": {**CODEX, "total_tokens": 18022}}}}
-    retell(row, Usage(900, 30, 20))
-    assert usage([row]) == Usage(900, 30, 20, True)
+    retell(row, RequestUsage(900, 30, 20))
+    assert usage([row]) == RequestUsage(900, 30, 20, True)
     assert row["payload"]["info"]["last_token_usage"]["total_tokens"] == 930
 
 
 def test_where_nothing_was_counted() -> None:
     """A usage of nothing says it, and a row without one gets one; what stands in its place is no usage."""
     row: dict[str, Any] = {"message": {"usage": {"input_tokens": 0, "output_tokens": 0}}, "usage": "much"}
-    retell(row, Usage(5, 1))
-    assert usage([row]) == Usage(5, 1, 0, True) and row["usage"] == "much"
+    retell(row, RequestUsage(5, 1))
+    assert usage([row]) == RequestUsage(5, 1, 0, True) and row["usage"] == "much"
     row = {"role": "user", "usage": "much"}
-    retell(row, Usage(7, 0))
-    assert usage([row]) == Usage(7, 0, 0, True)
+    retell(row, RequestUsage(7, 0))
+    assert usage([row]) == RequestUsage(7, 0, 0, True)
     row = {"payload": {"info": {"last_token_usage": {**dict.fromkeys(CODEX, 0), "total_tokens": 23_278}}}}
-    retell(row, Usage(900, 30))
+    retell(row, RequestUsage(900, 30))
     assert row["payload"]["info"]["last_token_usage"]["total_tokens"] == 930
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.sets.dependencies import Bonds, concerns
-from ctxkit.core.transcript import Cut
+from ctxkit.core.transcript import ProgramCut
 from tests import build
 
 SPEC = "1-20 | forget 2-3 | compact 4-9 | compact 11-12 | forget 8 | recall 2 | trim 15 | compact 9-11 | mark | clear"
@@ -30,7 +30,7 @@ def test_what_an_op_concerns(number: int, expected: str) -> None:
 
 def test_what_a_cut_concerns() -> None:
     """What it takes out, and moves, and where to."""
-    assert str(concerns(Cut(row=9, out=range(1, 5), label="", moved=[8], after=10))) == "1-4,8,10"
+    assert str(concerns(ProgramCut(row=9, out=range(1, 5), label="", moved=[8], after=10))) == "1-4,8,10"
 
 
 @pytest.mark.parametrize(

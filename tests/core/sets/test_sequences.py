@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.sets.sequences import Made
+from ctxkit.core.sets.sequences import LazySequence
 
 
 def test_a_value_is_made_when_it_is_asked_for() -> None:
     """And each time anew; a part of the sequence makes none by itself."""
     asked: list[int] = []
-    found = Made(5, lambda place: asked.append(place) or place * 10)
+    found = LazySequence(5, lambda place: asked.append(place) or place * 10)
     assert len(found) == 5
     assert len(found[1:4]) == 3
     assert not asked
@@ -24,8 +24,8 @@ def test_a_value_is_made_when_it_is_asked_for() -> None:
 
 def test_it_is_compared_as_a_list() -> None:
     """Value by value."""
-    found = Made(3, str)
+    found = LazySequence(3, str)
     assert found == ["0", "1", "2"]
     assert found != ["0", "1"]
     assert found != ["0", "1", "x"]
-    assert Made(0, str) == []
+    assert LazySequence(0, str) == []

@@ -8,15 +8,21 @@ from typing import Any
 import pytest
 
 from ctxkit.formats.claude_code.chain import Chain, Path, Preserved, milliseconds
-from ctxkit.formats.claude_code.links import Kind, Links
+from ctxkit.formats.claude_code.links import ChainLinks, RowKind
 
 
 def tree(*rows: tuple[str, str | None, float], side: bool = False, **kept: Preserved) -> Chain:
     """A chain of rows (uuid, parent, second): the first letter is the kind, "-" in front makes a sidechain."""
-    kinds = {"u": Kind.USER, "a": Kind.ASSISTANT, "s": Kind.SYSTEM, "b": Kind.BOUNDARY, "p": Kind.PROGRESS}
+    kinds = {
+        "u": RowKind.USER,
+        "a": RowKind.ASSISTANT,
+        "s": RowKind.SYSTEM,
+        "b": RowKind.BOUNDARY,
+        "p": RowKind.PROGRESS,
+    }
     uuids = [name.lstrip("-") for name, _, _ in rows]
     times = [f"2026-01-01T00:00:{at:06.3f}Z" if at >= 0 else None for _, _, at in rows]
-    links = Links()
+    links = ChainLinks()
     links.extend([kinds[uuid[0]] for uuid in uuids], uuids, [parent or "" for _, parent, _ in rows], times)
     links.numbers = list(range(1, len(rows) + 1))
     links.threads = {i: "x" for i, (name, _, _) in enumerate(rows) if name[0] == "-"}

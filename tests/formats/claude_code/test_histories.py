@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ctxkit.formats.claude_code.histories import History, Tree, Turn, Wrong, turns_of
-from ctxkit.formats.claude_code.pieces import Piece
+from ctxkit.formats.claude_code.histories import AnsweredTurn, ThreadHistory, Tree, Wrong, turns_of
+from ctxkit.formats.claude_code.pieces import SentPiece
 from tests.formats.claude_code.noting import MODEL, text, worked
 from tests.formats.claude_code.test_requests import records
 
 
-def said(pieces: list[Piece]) -> list[str]:
+def said(pieces: list[SentPiece]) -> list[str]:
     """The words of pieces, or the kind of what they are."""
     return [str(piece.blocks[0].get("text", piece.blocks[0]["type"])) for piece in pieces]
 
@@ -22,14 +22,14 @@ def test_a_path_moves_on() -> None:
     session.ask(anew=True)
     session.answer(text("so"))
     found = records(session.rows)
-    history = History(Tree(found), found.reader.tree, MODEL)
+    history = ThreadHistory(Tree(found), found.reader.tree, MODEL)
     seen, opened = [], []
     for request in found.requests:
         history.move(request)
         seen.append(list(history.path))
         opened.append(said(history.open()))
         start = history.turns[-1].end if history.turns else 0
-        history.turns.append(Turn(start, len(history.path), 0))
+        history.turns.append(AnsweredTurn(start, len(history.path), 0))
     assert seen == [[0], [0, 1, 2, 3], [0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 8]]
     assert opened == [
         ["go"], ["step 0", "tool_use", "tool_result"], ["step 1", "tool_use", "tool_result"],
@@ -41,24 +41,28 @@ def test_a_path_moves_on() -> None:
 def test_keep() -> None:
     """Turns beyond a place of the path, or beyond a message, are forgotten."""
     found = records(worked(1).rows)
-    history = History(Tree(found), found.reader.tree, MODEL)
-    turns = [Turn(0, 1, 1), Turn(1, 4, 3), Turn(4, 7, 5)]
+    history = ThreadHistory(Tree(found), found.reader.tree, MODEL)
+    turns = [AnsweredTurn(0, 1, 1), AnsweredTurn(1, 4, 3), AnsweredTurn(4, 7, 5)]
     history.turns = list(turns)
     history.keep(7, 4)
     assert history.turns == turns[:2]
     history.keep(3, 9)
     assert history.turns == turns[:1]
-    assert turns[0].good and not Turn(0, 1, 1, missing="x").good and not Turn(0, 1, 1, wrong=Wrong("k", "x")).good
+    assert (
+        turns[0].good
+        and not AnsweredTurn(0, 1, 1, missing="x").good
+        and not AnsweredTurn(0, 1, 1, wrong=Wrong("k", "x")).good
+    )
 
 
 def test_turns() -> None:
     """A new one with each answer; rows of one answer come together, until the user says something."""
 
-    def row(who: str, words: str, response: str = "") -> Piece:
-        return Piece(who, [{"type": "text", "text": words}], "row", response)
+    def row(who: str, words: str, response: str = "") -> SentPiece:
+        return SentPiece(who, [{"type": "text", "text": words}], "row", response)
 
-    def out(words: str) -> Piece:
-        return Piece("user", [{"type": "tool_result", "tool_use_id": words}])
+    def out(words: str) -> SentPiece:
+        return SentPiece("user", [{"type": "tool_result", "tool_use_id": words}])
 
     go, again = row("user", "go"), row("assistant", "3", "m")
     one, two = row("assistant", "1", "m"), row("assistant", "2", "n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.formats.claude_code.links import UNKNOWN, Kind, Links
+from ctxkit.formats.claude_code.links import UNKNOWN, ChainLinks, RowKind
 
 ROWS = [
     ("a", ""), ("p", "a"), ("q", "p"), ("b", "q"), ("a", "b"), ("c", "a"), ("d", "late"), ("late", ""), ("a", "a"),
@@ -13,12 +13,12 @@ ROWS = [
 """uuid and parent; p and q in front are progress rows."""
 
 
-def chain(step: int) -> Links:
+def chain(step: int) -> ChainLinks:
     """The rows, so many at a time."""
-    links = Links()
+    links = ChainLinks()
     for start in range(0, len(ROWS), step):
         some = ROWS[start : start + step]
-        kinds = [Kind.PROGRESS if uuid[:1] in ("p", "q") else Kind.USER for uuid, _ in some]
+        kinds = [RowKind.PROGRESS if uuid[:1] in ("p", "q") else RowKind.USER for uuid, _ in some]
         links.extend(kinds, [uuid for uuid, _ in some], [parent for _, parent in some], [None] * len(some))
     return links
 

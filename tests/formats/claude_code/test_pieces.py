@@ -8,7 +8,7 @@ import pytest
 
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.formats.chat import content_of
-from ctxkit.formats.claude_code.pieces import Piece, last_model, pieces_of
+from ctxkit.formats.claude_code.pieces import SentPiece, last_model, pieces_of
 from ctxkit.formats.claude_code.wire import repair
 from tests.formats.claude_code.logs import assistant, call, content, log, other, read, result, user
 from tests.formats.claude_code.sessions import block_of
@@ -17,7 +17,7 @@ Q = user("q", None, "q")
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "S"}
 
 
-def pieces(row: dict[str, Any], model: str = "") -> tuple[list[Piece], Repairs]:
+def pieces(row: dict[str, Any], model: str = "") -> tuple[list[SentPiece], Repairs]:
     """The pieces of one row."""
     repairs = Repairs(left_out={})
     return pieces_of([Content("user", [], rows=[row])], model, repairs), repairs
@@ -155,7 +155,7 @@ def test_what_an_op_brought_in_is_sent() -> None:
     own = content_of({"role": "user", "content": "in short"})
     repairs = Repairs(left_out={})
     found = pieces_of([own], "", repairs)
-    assert found == [Piece("user", [{"type": "text", "text": "in short"}], "own")]
+    assert found == [SentPiece("user", [{"type": "text", "text": "in short"}], "own")]
     messages, _ = repair([own, content_of({"role": "assistant", "content": "so"})], frozenset())
     assert [[block_of(part) for part in message.parts] for message in messages] == [
         [{"type": "text", "text": "in short"}], [{"type": "text", "text": "so"}],

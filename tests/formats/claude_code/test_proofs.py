@@ -261,14 +261,14 @@ def test_a_prompt_that_was_never_answered() -> None:
 def test_each_message_is_hashed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work grows with the log, not with its requests: neither messages are hashed again nor rows read again."""
     hashed, read = [], []
-    take = histories.History._pieces
+    take = histories.ThreadHistory._pieces
 
-    def counted(self: histories.History, start: int) -> Any:
+    def counted(self: histories.ThreadHistory, start: int) -> Any:
         read.append(len(self.path) - start)
         return take(self, start)
 
     monkeypatch.setattr(module, "message_hash", lambda message: hashed.append(1) or message_hash(message))
-    monkeypatch.setattr(histories.History, "_pieces", counted)
+    monkeypatch.setattr(histories.ThreadHistory, "_pieces", counted)
     session = worked(150)
     session.say("more")
     session.ask(anew=True)

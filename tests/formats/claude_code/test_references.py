@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.core.sets.sequences import Made
+from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.formats.claude_code.pieces import is_blank, pieces_of
 from ctxkit.formats.claude_code.references import Referred, places_of, referred
 
@@ -51,7 +51,7 @@ def test_blank_and_signed() -> None:
 def test_a_block_is_read_again() -> None:
     """From the content that it stands in; a seam is a newline behind its text."""
     reads: list[int] = []
-    contents = Made(2, lambda at: reads.append(at) or CONTENTS[at])
+    contents = LazySequence(2, lambda at: reads.append(at) or CONTENTS[at])
     found = referred(CONTENTS, "", Repairs())
     blocks = Referred(contents, "")
     assert [blocks.block(ref) for piece in found for ref in piece.blocks] == [*BLOCKS["assistant"], *BLOCKS["user"]]

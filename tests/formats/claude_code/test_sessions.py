@@ -9,7 +9,7 @@ import pytest
 
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.core.text.json_text import dumps, loads
-from ctxkit.formats.base import Kept, NewSession
+from ctxkit.formats.base import MessageToWrite, NewSession
 from ctxkit.formats.claude_code.sessions import blocks_of, line, row_of, write
 from tests.formats.claude_code.sessions import opened, problems, rows, told
 
@@ -29,7 +29,7 @@ def test_a_session() -> None:
         Content("tool", [Result("c1", [Text("one")])]),
         Content("assistant", [Text("done")]),
     ]
-    made = write([Kept(0, one, f"2026-01-01T00:00:0{i}Z") for i, one in enumerate(contents)], session())
+    made = write([MessageToWrite(0, one, f"2026-01-01T00:00:0{i}Z") for i, one in enumerate(contents)], session())
     raw = b"".join(made.pieces)
     assert (made.name, made.count, made.repairs) == ("S.jsonl", 5, Repairs())
     assert problems(raw) == [] and {row["sessionId"] for row in rows(raw)} == {"S"}
@@ -50,7 +50,7 @@ def test_calls_are_such_as_the_provider_takes() -> None:
         contents += [
             Content("assistant", [Call(identity, "shell.run", {})]), Content("tool", [Result(identity, "ok")])
         ]  # fmt: skip
-    made = write([Kept(0, one) for one in contents], session())
+    made = write([MessageToWrite(0, one) for one in contents], session())
     parts = [part for _, said in told(opened(b"".join(made.pieces))) for part in said if part["type"] != "text"]
     calls, results = ([part["id"] for part in parts if part["type"] == kind] for kind in ("call", "result"))
     assert calls == results == ["call_a_fc_b_8ce72531", "call_1", "call_1_2"]
@@ -102,7 +102,7 @@ def test_how_much_the_messages_say() -> None:
         Content("user", [Text("é" * 5000)]),
         Content("assistant", [Text("yes"), Call("c", "Bash", {"x": "1" * 5000})]),
     ]
-    made = write([Kept(0, content) for content in contents], session())
+    made = write([MessageToWrite(0, content) for content in contents], session())
     messages = [row["message"] for row in map(loads, b"".join(made.pieces).splitlines())]
     request = [{"role": one["role"], "content": one["content"]} for one in messages]
     assert made.said == pytest.approx(len(dumps(request)), rel=0.005)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Call, Result, Text
-from ctxkit.core.transcript import Cut
+from ctxkit.core.transcript import ProgramCut
 from tests.formats.claude_code.logs import assistant, boundary, call, content, context, log, other, read, result, user
 from tests.shared import shared
 
@@ -191,8 +191,8 @@ def test_cuts_name_what_left_and_what_moved() -> None:
     assert view is not None
     assert words(raw, view.order) == "q1 a1 q2 a2 SUM q3 a3 SUM2 q4 a4"
     assert view.cuts == [
-        Cut(4, [1, 2], "compacted by Claude Code at line 5", moved=[3, 4], after=5),
-        Cut(8, [5, 3, 4, 6, 7], "compacted by Claude Code at line 9"),
+        ProgramCut(4, [1, 2], "compacted by Claude Code at line 5", moved=[3, 4], after=5),
+        ProgramCut(8, [5, 3, 4, 6, 7], "compacted by Claude Code at line 9"),
     ]
     assert view.inactive == {}
     early = read(log(*rows[:6])).view

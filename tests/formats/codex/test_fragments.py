@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.formats.codex.fragments import goes_with_turn, is_own, is_summary
-from ctxkit.formats.codex.rows import Piece
+from ctxkit.formats.codex.rows import CodexItem
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ from ctxkit.formats.codex.rows import Piece
 )
 def test_is_own(words: str | None, own: bool) -> None:
     """Start and end count, in any case; one piece of several is enough."""
-    assert is_own([Piece("input_text", words)]) is own
-    assert is_own([Piece("input_text", "words"), Piece("input_text", words)]) is own
+    assert is_own([CodexItem("input_text", words)]) is own
+    assert is_own([CodexItem("input_text", "words"), CodexItem("input_text", words)]) is own
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def test_is_own(words: str | None, own: bool) -> None:
 )
 def test_goes_with_turn(words: str, goes: bool) -> None:
     """Of the developer's words those that Codex says again with each turn."""
-    assert goes_with_turn([Piece("input_text", words)]) is goes
+    assert goes_with_turn([CodexItem("input_text", words)]) is goes
 
 
 def test_is_summary() -> None:
     """The summary of an old compaction is told by its first sentence."""
     start = "Another language model started to solve this problem and produced a summary of its thinking process."
-    assert is_summary([Piece("input_text", f"{start} You also ...")])
-    assert not is_summary([Piece("input_text", "Another language model")])
+    assert is_summary([CodexItem("input_text", f"{start} You also ...")])
+    assert not is_summary([CodexItem("input_text", "Another language model")])

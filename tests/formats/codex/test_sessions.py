@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
-from ctxkit.formats.base import Kept, NewSession, Written
+from ctxkit.formats.base import MessageToWrite, NewSession, Written
 from ctxkit.formats.codex.sessions import write
 
 
@@ -15,7 +15,7 @@ def made(*contents: Content) -> Written:
     """A session of these contents."""
     numbers = count(1)
     session = NewSession("S", "2026-11-21T10:20:30Z", "/src", "m", lambda: f"{next(numbers):08}")
-    written = write([Kept(0, content, "2026-01-01T00:00:00Z") for content in contents], session)
+    written = write([MessageToWrite(0, content, "2026-01-01T00:00:00Z") for content in contents], session)
     written.pieces = list(written.pieces)
     return written
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ctxkit.formats.gemini_cli.history import History
+from ctxkit.formats.gemini_cli.history import GeminiHistory
 
 
 def test_what_is_gone_stands_where_it_was() -> None:
     """The order holds every message but the commands; a cut those that stayed away."""
-    history = History()
+    history = GeminiHistory()
     for n, key in enumerate("abcd", 1):
         history.put(key, n)
     history.put("note", 0)
@@ -20,7 +20,7 @@ def test_what_is_gone_stands_where_it_was() -> None:
 
 def test_an_event_that_takes_nothing_is_none() -> None:
     """An update that lists what is there, and a rewind of nothing."""
-    history = History()
+    history = GeminiHistory()
     history.rewind(0, 1, "x")
     history.put("a", 1)
     history.replace(2, 3, [("a", 1)])

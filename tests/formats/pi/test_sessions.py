@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
-from ctxkit.formats.base import Kept, NewSession, Written
+from ctxkit.formats.base import MessageToWrite, NewSession, Written
 from ctxkit.formats.pi.sessions import write
 
 
@@ -15,7 +15,7 @@ def made(*contents: Content) -> Written:
     """A session of these contents."""
     numbers = count(1)
     session = NewSession("S", "2026-11-21T10:20:30Z", "/src", "claude-x", lambda: f"{next(numbers) // 2:08}-rest")
-    written = write([Kept(0, content, "2026-01-01T00:00:00Z") for content in contents], session)
+    written = write([MessageToWrite(0, content, "2026-01-01T00:00:00Z") for content in contents], session)
     written.pieces = list(written.pieces)
     return written
 

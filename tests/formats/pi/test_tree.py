@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.formats.pi.tree import Entry, number, path_of
+from ctxkit.formats.pi.tree import TreeEntry, number, path_of
 
 
 def test_a_loop_ends() -> None:
     """Parents that lead in a circle are followed once."""
-    assert path_of([Entry(1, 0, 1, 1), Entry(2, 1, 2, 0)]) == [0, 1]
+    assert path_of([TreeEntry(1, 0, 1, 1), TreeEntry(2, 1, 2, 0)]) == [0, 1]
     assert path_of([]) == []
 
 
