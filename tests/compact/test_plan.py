@@ -1,4 +1,4 @@
-"""Condensing: what a compact makes of a context, measured, on logs in memory."""
+"""What a compact makes of a context, measured, on logs in memory."""
 
 from __future__ import annotations
 
