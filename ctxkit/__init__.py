@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ctxkit.changes.filter_context import filter_context, filter_context_tool
     from ctxkit.core.select import Selection
     from ctxkit.errors import BadConfig, BadMessage, BadTools, CtxkitError, DoesNotFit, ExitCode, NothingToSend
+    from ctxkit.llm.hooks import Hooks
     from ctxkit.search.sessions import Found, Session, find_sessions
 
 _WHERE = {
@@ -35,6 +36,7 @@ _WHERE = {
     "Summarized": "ctxkit.api.summarize",
     "filter_context": "ctxkit.changes.filter_context",
     "filter_context_tool": "ctxkit.changes.filter_context",
+    "Hooks": "ctxkit.llm.hooks",
     "find_sessions": "ctxkit.search.sessions",
     "Found": "ctxkit.search.sessions",
     "Session": "ctxkit.search.sessions",
@@ -57,6 +59,7 @@ __all__ = [
     "ExitCode",
     "Fitted",
     "Found",
+    "Hooks",
     "Log",
     "NothingToSend",
     "Prompt",

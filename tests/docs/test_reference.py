@@ -174,7 +174,7 @@ TELLING = {
     "summary_model": "who is asked, as litellm names models; left out: `compact.model`. Named, it asks for `llm`",
     "fast": "True: `compact.fast_model` is asked",
     "fallback": "False: `ModelFailed` is raised where the model fails; left out: rules take over",
-    "hooks": "`ctxkit.llm.hooks.Hooks`: `tell` is called with a line before anything is sent, `step` with the request "
+    "hooks": "`ctxkit.Hooks`: `tell` is called with a line before anything is sent, `step` with the request "
     "that is waited for, and of how many",
 }
 SUMMARIZED = {
