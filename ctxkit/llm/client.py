@@ -2,7 +2,8 @@
 
 `ask` sends messages and returns the answer's text: secrets taken out, within a deadline, tried again where that may
 help, litellm kept silent. A failure is told by its class and status alone: a provider's own words may hold the key, or
-what was sent. Callers (`story.py`) make the request, judge the answer, and go on without a model where there is none.
+what was sent. Callers (`compact/prompt.py`) make the request, judge the answer, and go on without a model where there
+is none.
 """
 
 from __future__ import annotations

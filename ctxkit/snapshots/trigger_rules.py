@@ -1,7 +1,7 @@
 """What is worth a checkpoint: which events of an exchange trigger one, by structure, in one table. Pure.
 
 Pipeline: `snapshots/checkpoints.py` gives the messages of an exchange that may hold one, and makes a reference to its
-end. What calls do to files is told by `core/derive/files.py`, what a script consists of by `compact/items.py`.
+end. What calls do to files is told by `core/derive/files.py`, what a script consists of by `content/identifiers.py`.
 """
 
 from __future__ import annotations

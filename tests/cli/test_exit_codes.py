@@ -1,7 +1,7 @@
 """The table of exit codes: every command in every situation that concerns all of them.
 
 Situations that take a real process (closed descriptors, permissions, signals) are transcripts in `errors/` and in
-`test_io.py`.
+`terminal/test_streams.py`.
 """
 
 from __future__ import annotations
