@@ -51,7 +51,7 @@ class Digests(Protocol):
         """Whether one may be what became of the other."""
 
 
-class CommonRun(msgspec.Struct, frozen=True):
+class SharedRun(msgspec.Struct, frozen=True):
     """A run of names that both sides have, and where."""
 
     a: int
@@ -111,14 +111,14 @@ def _continues(last: Hunk, hunk: Hunk) -> bool:
     return a and hunk.b == (last.b if last.kind == GONE else last.b + last.count)
 
 
-def _hunk(piece: CommonRun, *, moved: bool) -> Hunk:
+def _hunk(piece: SharedRun, *, moved: bool) -> Hunk:
     kind = CHANGED if piece.changed else MOVED if moved else SAME
     return Hunk(kind, piece.a, piece.b, piece.count, moved and piece.changed)
 
 
 def _pieces(
     a: Order, b: Order, known: Names, changed: Names, became: Mapping[Name, Name], still: Names
-) -> Iterator[CommonRun]:
+) -> Iterator[SharedRun]:
     """The longest runs of known names that stand side by side in both, in the order of the first."""
     rows = [(first, count, start) for (first, count), start in zip(b.runs, b.starts, strict=False)]
     numbers = sorted((first, count, start) for first, count, start in rows if isinstance(first, int))
@@ -129,23 +129,23 @@ def _pieces(
     for (first, count), start in zip(a.runs, a.starts, strict=False):
         if not isinstance(first, int):
             if first in new:
-                yield CommonRun(start, new[first], 1, first not in still)
+                yield SharedRun(start, new[first], 1, first not in still)
             elif first in known and first in place:
-                yield CommonRun(start, place[first], 1, first in changed)
+                yield SharedRun(start, place[first], 1, first in changed)
             continue
         run = Ranges.span(first, first + count - 1)
         for low, high in (run & known.numbers).pairs():
             for piece_low, piece_high in _cut(low, high, alone):
                 at = start + piece_low - first
                 if piece_low in new:
-                    yield CommonRun(at, new[piece_low], 1, piece_low not in still)
+                    yield SharedRun(at, new[piece_low], 1, piece_low not in still)
                     continue
                 i = max(bisect_left(firsts, piece_low + 1) - 1, 0)
                 while i < len(numbers) and firsts[i] <= piece_high:
                     from_, size, there = numbers[i]
                     one, last = max(from_, piece_low), min(from_ + size - 1, piece_high)
                     if one <= last:
-                        yield CommonRun(start + one - first, there + one - from_, last - one + 1, one in changed)
+                        yield SharedRun(start + one - first, there + one - from_, last - one + 1, one in changed)
                     i += 1
 
 
@@ -165,7 +165,7 @@ def _cut(low: int, high: int, alone: Ranges) -> Iterator[tuple[int, int]]:
         yield low, high
 
 
-def _staying(a: Order, b: Order, pieces: Sequence[CommonRun]) -> set[int]:
+def _staying(a: Order, b: Order, pieces: Sequence[SharedRun]) -> set[int]:
     """Indices of the pieces that stand in the same order on both sides: as many messages as can be."""
     places = [piece.b for piece in pieces]
     if all(one < other for one, other in pairwise(places)):
@@ -177,12 +177,12 @@ def _staying(a: Order, b: Order, pieces: Sequence[CommonRun]) -> set[int]:
     return {turned[i] for i in heaviest([pieces[i].a for i in turned], [weights[i] for i in turned])}
 
 
-def _gaps(a: Order, b: Order, stays: Sequence[CommonRun], elsewhere: Sequence[CommonRun]) -> Iterator[Gap]:
+def _gaps(a: Order, b: Order, stays: Sequence[SharedRun], elsewhere: Sequence[SharedRun]) -> Iterator[Gap]:
     """What is between the pieces that stay, without what stands elsewhere on the other side."""
     moved_a = sorted((piece.a, piece.count) for piece in elsewhere)
     moved_b = sorted((piece.b, piece.count) for piece in elsewhere)
     i = j = 0
-    for piece in [*stays, CommonRun(len(a), len(b), 0, False)]:
+    for piece in [*stays, SharedRun(len(a), len(b), 0, False)]:
         mine, other = _without(i, piece.a, moved_a), _without(j, piece.b, moved_b)
         i, j = piece.a + piece.count, piece.b + piece.count
         if mine or other:
