@@ -73,7 +73,7 @@ equal *args:
 smoke:
     sh tests/smoke.sh
 
-# What runs on every push: a fresh copy, a fresh environment, everything above
+# What runs on every push: tests, lint and types in a fresh copy and a fresh environment
 ci:
     bash .ci/run
 

@@ -1,4 +1,4 @@
-"""Exit codes and errors: one class per cause, raised anywhere, rendered once (by `cli/app.py`).
+"""Exit codes and errors: one class per cause, raised anywhere, rendered once (by `cli/terminal/error_report.py`).
 
 A message names the object, says what was not changed, and is lower case; `hint` says what to do.
 Text from a transcript may stand in a message as it is: the renderer passes every line through `safe()`.

@@ -151,7 +151,7 @@ class Log(WritableLog):
         return self.commit("rewind", lambda: marks.rewind(self.state(), self.here(), label))
 
     def forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Op | None:
-        """Take messages out of the context. `asked`: the fields of `Selection`, and those of `forget.Wish`.
+        """Take messages out of the context. `asked`: the fields of `Selection`, and those of `ForgetRequest`.
 
         `images=True`: only the pictures of these messages; `larger_than`: only parts of them that are larger, tokens as
         5000 or "5k", bytes as "2MB". The messages stay; of all in the context where none are named.

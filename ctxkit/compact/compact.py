@@ -34,8 +34,6 @@ from ctxkit.trim.trim import Trimming
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import WritableLog
 
-"""What `--strategy` takes."""
-
 
 class CompactRequest(msgspec.Struct, frozen=True):
     """What a compact was asked for. `target`: percent of the tokens of all messages, `30` or `"30%"`; `budget`: so

@@ -1,7 +1,8 @@
-"""What a model is asked for a summary, and what of its answer is taken. Pure. No answer does more than be read.
+"""What a model is asked for a summary, and what of its answer is taken. Pure.
 
-Pure. The answer is anybody's words, the transcript's among them. It is bounded, freed of what a terminal obeys, quoted
-line by line under a heading that says whose words follow, and never anything but text in a user's message.
+No answer does more than be read: the answer is anybody's words, the transcript's among them. It is bounded, freed of
+what a terminal obeys, quoted line by line under a heading that says whose words follow, and never anything but text in
+a user's message.
 """
 
 from __future__ import annotations

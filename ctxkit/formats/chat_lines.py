@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 
 def lines(contents: Iterable[Content]) -> Iterator[Json]:
-    """A record for each content, JSON that `jsontext.dumps` takes (what is no number becomes null)."""
+    """A record for each content, JSON that `json_text.dumps` takes (what is no number becomes null)."""
     for content in contents:
         yield clean(_line(content), replace_surrogates=False)
 

@@ -14,7 +14,7 @@ LARGEST = 8 << 20
 """Bytes of a response, unpacked; more are no answer."""
 GUARDED = "_ctxkit_guarded"
 CALLING = threading.local()
-"""`call`: the request that this thread makes, a `summarize._Call`; threads of others have none."""
+"""`call`: the request that this thread makes, a `client._Call`; threads of others have none."""
 
 
 def guard() -> None:

@@ -100,7 +100,7 @@ def reference(
 
 def rows_digests(log: OpenLog, *parts: Iterable[Span]) -> list[str]:
     """A digest of each part of a log's rows, in one pass: of the rows, a line end behind each run of them. Those that
-    open messages have the digest that `keeping.prefixes` gives.
+    open messages have the digest that `snapshot.prefixes` gives.
     """
     found, source = [hashlib.sha256() for _ in parts], log.opening.laid_out
     buffer = bytearray(CHUNK)

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 def loaded(log: OpenLog, word: str, *, summary: bool = False) -> Snapshot:
-    """The snapshot that `word` names: of those beside the log (`keeping.find`), else the file of that path, proved.
-    `summary`: with its summary, which a checkpoint is given then.
+    """The snapshot that `word` names: of those beside the log (`snapshots/snapshot.py`), else the file of that path,
+    proved. `summary`: with its summary, which a checkpoint is given then.
 
     Raises NoSuchSnapshot, NoSuchLog for a file that is not there, BadSnapshot, NoPermission, ReadFailed.
     """

@@ -1,7 +1,7 @@
 """Recovery: every whole record of a piece of a log in which something is damaged, and a report of each damaged place.
 
 Pipeline: `jsonl.py` sends the pieces here that its fast path refuses. A record is only ever taken as it stands in the
-file: its offset and size lead to bytes that `core/jsontext.loads` reads as the same object.
+file: its offset and size lead to bytes that `json_text.loads` reads as the same object.
 Cases and expectations: docs/reliability.md.
 """
 

@@ -12,7 +12,7 @@ from ctxkit.api.log import Log
 from ctxkit.cli.log_access import opened
 from ctxkit.cli.options import LogArgument, Reading, takes
 from ctxkit.cli.terminal import layout, streams
-from ctxkit.cli.terminal.style import Styled
+from ctxkit.cli.terminal.style import ERROR, WARNING, Styled
 from ctxkit.errors import ExitCode, Usage
 from ctxkit.formats.base import Proofs
 from ctxkit.logfile.chain import head as head_of
@@ -59,7 +59,7 @@ def command(
             streams.out_json(msgspec.to_builtins(finding))
         else:
             spans: list[str | Styled] = [Styled(finding.where, "bold"), ": "] if finding.where != finding.code else []
-            code = Styled(finding.code, "yellow" if finding.note else "red")
+            code = Styled(finding.code, WARNING if finding.note else ERROR)
             streams.out(f"{target.opening.name}: ", *spans, code, f": {finding.text}", hang=2)
     if proofs.requests and reading.json:
         unproved = [{"where": f"line {o.line}", "request": o.request, "text": o.text} for o in proofs.unproved]

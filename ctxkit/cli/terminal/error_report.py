@@ -11,7 +11,7 @@ import signal
 from typing import Any
 
 from ctxkit.cli.terminal import streams
-from ctxkit.cli.terminal.style import Styled
+from ctxkit.cli.terminal.style import ERROR, Styled
 from ctxkit.errors import CtxkitError, ExitCode, ManyConversations
 
 PIPE_STATUS = 128 + signal.SIGPIPE
@@ -53,7 +53,7 @@ def fail(error: CtxkitError) -> int:
 
 def _told(text: str, hint: str = "", *more: str) -> None:
     """An error in words, what belongs to it, and what to do about it."""
-    streams.tell(Styled("ctxkit:", "red"), f" {text}")
+    streams.tell(Styled("ctxkit:", ERROR), f" {text}")
     for line in more:
         streams.tell(line)
     if hint:

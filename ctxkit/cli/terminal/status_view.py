@@ -9,7 +9,7 @@ from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import count
 from ctxkit.cli.terminal.rows import Span, room, rows
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
-from ctxkit.cli.terminal.style import Styled
+from ctxkit.cli.terminal.style import WARNING, Styled
 from ctxkit.core.times import spoken, written
 from ctxkit.core.visibility import WORDS
 from ctxkit.logfile.parameters import Around, Parameters, ValueWithOrigin
@@ -38,7 +38,7 @@ def lines(found: Status, width: int) -> Iterator[list[Span]]:
         ("agents", [[_named(one)] for one in found.agents]),
         ("threads", [[_named(one)] for one in found.threads]),
         ("damage", list(_damage(found))),
-        ("warnings", [[Styled(text, "yellow")] for text in found.warnings]),
+        ("warnings", [[Styled(text, WARNING)] for text in found.warnings]),
         ("thinking", [[_unsent(found.thinking)]] if found.thinking is not None else []),
         ("sidecar", [[found.sidecar]] if found.sidecar is not None else []),
     ):
@@ -230,6 +230,6 @@ def _named(one: Named) -> str:
 
 def _damage(found: Status) -> Iterator[list[Span]]:
     if found.damaged:
-        yield [Styled(f"{count(found.damaged, 'place')}, ctxkit check names all", "yellow")]
+        yield [Styled(f"{count(found.damaged, 'place')}, ctxkit check names all", WARNING)]
     for one in found.damage:
         yield [f"{one.where}: {one.code}: {one.text}"]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
-from ctxkit.cli.terminal.style import Styled, allowed, painted
+from ctxkit.cli.terminal.style import WARNING, Styled, allowed, painted
 from ctxkit.core.text.json_text import dumps, finite
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def say(*spans: str | Styled) -> None:
 
 def warn(text: str) -> None:
     """A report of what is not as it should be, though the command goes on: `ctxkit: <text>`, unless --quiet."""
-    say(Styled("ctxkit:", "yellow"), f" {text}")
+    say(Styled("ctxkit:", WARNING), f" {text}")
 
 
 def _safe(spans: Iterable[str | Styled]) -> list[str | Styled]:

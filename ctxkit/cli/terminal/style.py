@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+WARNING, ERROR = "yellow", "red"
+"""The styles of what is warned of, and of what went wrong."""
 
 
 class Styled(NamedTuple):

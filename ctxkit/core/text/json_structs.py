@@ -23,7 +23,7 @@ NoList = dict[str, Any] | str | int | float | bool | None
 
 
 def shaped(record: dict[str, Any], kind: type[Kind]) -> Kind:
-    """The struct of an object: what is left undecoded in it is written anew, as JSON that `jsontext.loads` reads."""
+    """The struct of an object: what is left undecoded in it is written anew, as JSON that `json_text.loads` reads."""
     found: Kind = _made(record, _type(kind))
     return found
 
