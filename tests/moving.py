@@ -38,8 +38,8 @@ def _test(module: str) -> str:
 
 def path_of(module: str) -> str:
     """The file of a module, from the root."""
-    folder = ROOT / module.replace(".", "/")
-    return f"{module.replace('.', '/')}/__init__.py" if folder.is_dir() else f"{module.replace('.', '/')}.py"
+    path = module.replace(".", "/")
+    return f"{path}.py" if (ROOT / f"{path}.py").exists() else f"{path}/__init__.py"
 
 
 def move_files(names: dict[str, str]) -> None:
