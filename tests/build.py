@@ -19,9 +19,9 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.context import shown_names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Message
-from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Op, checksum, to_body
 from ctxkit.core.replay import fold
 from ctxkit.core.sets.ranges import Ranges

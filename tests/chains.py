@@ -18,7 +18,7 @@ from pathlib import Path
 from ctxkit.core.ops import checksum
 from ctxkit.core.text.json_text import dumps
 from tests.lawful import Records, as_bytes, context, copied, opened, tried
-from tests.logfile.test_chain import RECORDS, ROWS, flips, ops_of, problems, worked
+from tests.logfile.test_chain_head import RECORDS, ROWS, flips, ops_of, problems, worked
 from tests.test_two_clients import CLIENTS, KINDS, blind, prepared, started, wrong
 from tests.whole import FILES, FORMATS, drawn, source
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxkit import Log
+from ctxkit.core.item_names import Names
 from ctxkit.core.messages import Content
-from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Op
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.strategies import OFFLINE

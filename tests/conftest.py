@@ -19,7 +19,7 @@ from types import FrameType
 import pytest
 from hypothesis import settings
 
-from ctxkit.store import append
+from ctxkit.store import durable_append
 from tests import effort
 
 # The same examples for everybody: a red run is the change's fault. `--hypothesis-profile=explore` looks further.
@@ -132,7 +132,7 @@ def bounded() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No append waits for a torn record to come to its end, which none does that a test wrote, but where it says so."""
-    monkeypatch.setattr(append, "PATIENCE", 0)
+    monkeypatch.setattr(durable_append, "PATIENCE", 0)
 
 
 HEAVY = {

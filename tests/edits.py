@@ -19,8 +19,8 @@ import msgspec
 
 from ctxkit import Log
 from ctxkit.core.context import entry
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Other, Part, Result, Text
-from ctxkit.core.names import Name
 from ctxkit.edit.draft import DraftBlock, FoldedPart, draft
 from ctxkit.edit.edit import editable
 from ctxkit.edit.parse import parse

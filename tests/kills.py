@@ -44,7 +44,7 @@ from ctxkit.core.ops import At
 from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead, sealed
 from ctxkit.errors import CtxkitError
 from ctxkit.snapshots.snapshot import shelf
-from ctxkit.store.snapshots import read
+from ctxkit.store.snapshot_files import read
 from tests.build import lines
 from tests.cli.runner import Ran, ctxkit
 from tests.faults import Point

@@ -19,7 +19,7 @@ from ctxkit import CtxkitError, Log
 from ctxkit.cli.app import run
 from ctxkit.cli.commands.show import as_json
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Compact, Edit, Item, Op, Restore, Trim
 from ctxkit.core.strategies import OFFLINE
 from ctxkit.core.text.json_text import dumps

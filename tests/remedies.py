@@ -13,7 +13,7 @@ import time
 from collections import Counter
 
 from ctxkit import Log
-from ctxkit.core.names import ItemName, Name
+from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.visibility import Standings
 from ctxkit.explain.remedies import Remedies, Remedy
@@ -38,7 +38,7 @@ def hidden(log: Log) -> list[Name]:
 
 
 def _brought(entry: object) -> list[ItemName]:
-    from ctxkit.core.ended import brought
+    from ctxkit.core.ended_ops import brought
     from ctxkit.core.ledger import LedgerEntry
 
     assert isinstance(entry, LedgerEntry)

@@ -19,7 +19,7 @@ from ctxkit import Log
 from ctxkit.core.snapshot import Snapshot
 from ctxkit.errors import WriteFailed
 from ctxkit.logfile import append
-from ctxkit.snapshots import checkpoints
+from ctxkit.snapshots import make_checkpoint
 from ctxkit.store.sidecar import Sidecar
 from tests.build import lines
 from tests.effort import one_of
@@ -147,7 +147,7 @@ EVERY = one_of(23)
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint that fails is tried again at once: there is nobody to wait for."""
-    monkeypatch.setattr(checkpoints, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(make_checkpoint, "PAUSES", (0.0, 0.0))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,7 +23,7 @@ from ctxkit.core.snapshot import SNAPSHOT
 from ctxkit.errors import CtxkitError
 from ctxkit.snapshots.snapshot import shelf
 from ctxkit.store import atomic
-from ctxkit.store.snapshots import read
+from ctxkit.store.snapshot_files import read
 from tests.effort import one_of
 from tests.faults import each_run
 from tests.lawful import NOW

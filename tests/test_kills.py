@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import CannotCreate
-from ctxkit.snapshots import checkpoints
+from ctxkit.snapshots import make_checkpoint
 from ctxkit.store import atomic
 from tests.kills import CASES, KILL, Tally, matrix, table
 
@@ -23,7 +23,7 @@ EVERY = 101
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint that fails is tried again at once: there is nobody to wait for."""
-    monkeypatch.setattr(checkpoints, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(make_checkpoint, "PAUSES", (0.0, 0.0))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

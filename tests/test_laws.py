@@ -22,7 +22,7 @@ from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import Snapshot, whole
 from ctxkit.core.text.json_text import loads
 from ctxkit.snapshots.snapshot import keep as kept_now
-from ctxkit.store.snapshots import pieces
+from ctxkit.store.snapshot_files import pieces
 from tests.effort import examples
 from tests.lawful import (
     CHANGES,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ctxkit import CtxkitError, Log
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.errors import ExitCode, NothingToSend
 from tests import effort
 from tests.lawful import ROOT, Command, opened, tried

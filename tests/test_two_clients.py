@@ -22,7 +22,7 @@ from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import Snapshot
 from ctxkit.errors import UpdatedElsewhere
 from ctxkit.logfile.commit import MEANWHILE, TRIES
-from ctxkit.store.append import append_line
+from ctxkit.store.durable_append import append_line
 from tests.lawful import as_bytes
 
 SPAWN = multiprocessing.get_context("spawn")

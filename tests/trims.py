@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 from ctxkit import Log
 from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Result, Text
-from ctxkit.core.names import Name
 from ctxkit.core.ops import Trim
 from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.state import PREAMBLE_ROLES

@@ -18,11 +18,11 @@ from ctxkit.api.in_memory import InMemoryMessages, M, System, given
 from ctxkit.api.log import Log, summarize_dropped
 from ctxkit.core.assembly import NOTHING
 from ctxkit.core.context import entry
-from ctxkit.core.names import Name
+from ctxkit.core.item_names import Name
 from ctxkit.core.text.json_text import dumps, loads
 from ctxkit.errors import BadConfig, BadMessage, BadTools, DoesNotFit, NothingToSend, Usage
 from ctxkit.export.request import export
-from ctxkit.formats.restating import WORDLESS, Restating
+from ctxkit.formats.rewrite_text import WORDLESS, Restating
 from ctxkit.logfile.stubs import stubbed, with_arguments
 from ctxkit.measure.count import Counting
 from ctxkit.measure.overhead import beside, tools_of

@@ -15,7 +15,7 @@ from ctxkit.changes import forget_request, marks, protect, window
 from ctxkit.changes import recall as recalling
 from ctxkit.changes import undo as undoing
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Clear, Compact, Op
 from ctxkit.core.select import Numbers, Planning, Rank, Selection, selection
 from ctxkit.errors import CtxkitError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ctxkit.measure.status import Status
     from ctxkit.recovery.recover import To
     from ctxkit.recovery.salvage import Salvaged
-    from ctxkit.snapshots.checkpoints import Checkpoint
+    from ctxkit.snapshots.make_checkpoint import Checkpoint
     from ctxkit.snapshots.snapshot import Taken
     from ctxkit.trim.trim import Trimming, TrimSummary
 
@@ -87,7 +87,7 @@ class Log(WritableLog):
     def before_append(self, op: Op) -> None:
         """A checkpoint of what `op` replaces."""
         if self.keeps_checkpoints and replaces(op):
-            from ctxkit.snapshots.checkpoints import before_op
+            from ctxkit.snapshots.make_checkpoint import before_op
 
             self.warned = before_op(self, op)
 
@@ -117,7 +117,7 @@ class Log(WritableLog):
 
             found = by_itself(self, label, also)
         else:
-            from ctxkit.snapshots.checkpoints import by_hand
+            from ctxkit.snapshots.make_checkpoint import by_hand
 
             found = by_hand(self, label)
         self.said = "No checkpoint: nothing to keep since the last one." if found is None else found.said
@@ -127,7 +127,7 @@ class Log(WritableLog):
 
     def prune_checkpoints(self) -> None:
         """Let go of the checkpoints that have outlived their time; `notes` and `warned` tell of it."""
-        from ctxkit.snapshots.checkpoints import prune
+        from ctxkit.snapshots.make_checkpoint import prune
 
         try:
             pruned = prune(self)
@@ -286,7 +286,7 @@ class Log(WritableLog):
 
     def snapshots(self) -> list[SnapshotHead]:
         """What was kept of this log, the newest first; damaged files are left out. Raises Usage for a stream."""
-        from ctxkit.snapshots.snapshot import shelf
+        from ctxkit.snapshots.make_checkpoint import shelf
 
         return [one.head for one in shelf(self).found() if one.head is not None]
 
@@ -461,7 +461,7 @@ class Log(WritableLog):
         `status`: the caller's words behind that of the threads, instead of those of the file `assembly.status`. Raises
         BadConfig for a file that is missing, too large or no text; NoPermission, ReadFailed, UnknownAgent.
         """
-        from ctxkit.logfile.assembly import assemble
+        from ctxkit.logfile.assembly_sources import assemble
 
         return assemble(self, status)
 

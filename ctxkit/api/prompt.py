@@ -13,7 +13,7 @@ import msgspec
 
 from ctxkit.api.fit import Held, Options, as_arguments, expected, opened, wished
 from ctxkit.api.log import Log
-from ctxkit.export.fit import within
+from ctxkit.export.fit_budget import within
 from ctxkit.export.request import Exported, told
 from ctxkit.formats import targets
 from ctxkit.measure.status import budget

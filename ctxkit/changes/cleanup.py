@@ -1,7 +1,7 @@
 """Cleanup: the rest of a conversation about forgetting leaves once the model has answered.
 
 `changes/filter_context.py` names it in the answer to an apply; `Log.add_message`, the command and hooks run it. What
-leaves says `changes/cleanup_rules.py`.
+leaves says `changes/cleanup_decision.py`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ctxkit.changes import cleanup_rules as policy
+from ctxkit.changes import cleanup_decision
 from ctxkit.changes.planning import uses
 from ctxkit.core.decision import Decision
+from ctxkit.core.item_names import NOTHING
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import NOTHING
 from ctxkit.core.ops import Forget, Op
 from ctxkit.errors import NoSuchOp
 
@@ -26,7 +26,7 @@ def cleanup(log: WritableLog, name: str) -> Op | None:
     left. Raises NoSuchOp, NothingChanges where the model's answer is not recorded yet.
     """
     entry = log.ledger.find(name)
-    if not isinstance(entry.op, Forget) or entry.op.cleans or not policy.taken(entry.op):
+    if not isinstance(entry.op, Forget) or entry.op.cleans or not cleanup_decision.taken(entry.op):
         text = f"op {entry.number} ({entry.name}) took no conversation about it along: nothing was changed"
         raise NoSuchOp(text, "the answer to an apply of filter_context names the op")
     return _run(log, entry.id)
@@ -39,10 +39,10 @@ def waiting(log: WritableLog, *, all: bool = False) -> list[str]:
     if not log.chosen_by_model:
         return []  # nothing is folded where nothing can wait
     found = []
-    for entry in filter(policy.waits, log.ledger.entries):
+    for entry in filter(cleanup_decision.waits, log.ledger.entries):
         if (all or _recent(log, entry)) and len(log.messages) > _at(entry):
             rest = _left(log, entry)
-            if rest.over and rest.names & log.state().shown() - policy.cleaned(log.ledger, entry):
+            if rest.over and rest.names & log.state().shown() - cleanup_decision.cleaned(log.ledger, entry):
                 found.append(entry.id)
     return found
 
@@ -60,9 +60,9 @@ def _run(log: WritableLog, name: str) -> Op | None:
 
     def decide() -> Decision:
         entry = log.ledger.by_id[name]
-        rest, before = _left(log, entry), policy.cleaned(log.ledger, entry)
-        decision = policy.cleanup(log.state(), log.here(), entry, rest, before)
-        log.op_id = policy.identity(entry, decision.op) if isinstance(decision.op, Forget) else None
+        rest, before = _left(log, entry), cleanup_decision.cleaned(log.ledger, entry)
+        decision = cleanup_decision.cleanup(log.state(), log.here(), entry, rest, before)
+        log.op_id = cleanup_decision.identity(entry, decision.op) if isinstance(decision.op, Forget) else None
         return decision
 
     kept, log.op_id = log.op_id, None
@@ -72,11 +72,11 @@ def _run(log: WritableLog, name: str) -> Op | None:
         log.op_id = kept
 
 
-def _left(log: WritableLog, entry: LedgerEntry) -> policy.Remainder:
+def _left(log: WritableLog, entry: LedgerEntry) -> cleanup_decision.Remainder:
     state = log.state()
     if not isinstance(entry.op, Forget):
-        return policy.Remainder(NOTHING, over=True)
-    return policy.left(state, entry.op, lambda name: uses(log, name))
+        return cleanup_decision.Remainder(NOTHING, over=True)
+    return cleanup_decision.left(state, entry.op, lambda name: uses(log, name))
 
 
 def _at(entry: LedgerEntry) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxkit.core.context import require_known
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import NOTHING, Names
+from ctxkit.core.item_names import NOTHING, Names
 from ctxkit.core.ops import At, Clear
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State

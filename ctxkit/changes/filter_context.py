@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 
 from ctxkit.changes import forget_request
-from ctxkit.changes.cleanup_rules import TAKEN, taken
+from ctxkit.changes.cleanup_decision import TAKEN, taken
 from ctxkit.changes.filter_schema import NAME, FilterRequest, Refused, definition, request
 from ctxkit.changes.forget import ForgetRequest, leaving
 from ctxkit.changes.planning import planning_of, uses
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import NOTHING, Name, Names
+from ctxkit.core.item_names import NOTHING, Name, Names
 from ctxkit.core.ops import Count, Forget, Remember
 from ctxkit.core.select import Planning, Selection, parse_ids
 from ctxkit.core.text.json_text import dumps

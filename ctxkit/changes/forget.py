@@ -13,7 +13,7 @@ import msgspec
 
 from ctxkit.core.board import ContextItem
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import PARTS_VERSION, At, Compact, Forget, Index, Remember, Retold
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES, State

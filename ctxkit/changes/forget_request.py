@@ -13,7 +13,7 @@ import msgspec
 from ctxkit.changes import forget as policy
 from ctxkit.core.context import shown_names
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.select import Numbers, selection
 from ctxkit.errors import Usage
 from ctxkit.logfile.commit import WritableLog

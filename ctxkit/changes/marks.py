@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ctxkit.core.decision import Decision
-from ctxkit.core.ended import ended
-from ctxkit.core.names import Names
+from ctxkit.core.ended_ops import ended
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import At, Mark, Rewind
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import LiveMark, State

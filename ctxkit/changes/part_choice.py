@@ -14,8 +14,8 @@ import msgspec
 from ctxkit.changes.forget import MessagePart as PartOf
 from ctxkit.content.parts import is_image, may_hold_images, shown
 from ctxkit.core.context import entry
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
-from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import canonical, finite
 from ctxkit.errors import Usage
 from ctxkit.formats.bodies import kind_of

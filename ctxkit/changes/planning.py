@@ -1,7 +1,8 @@
 """Planning: the conversation about forgetting that a log's context ends with.
 
-`changes/planning_rules.py` says which exchanges are it; their words and calls are read here, from the newest back, as
-far as they are asked for. `search/about.py` leaves it out of what is ranked, `changes/filter_context.py` proposes it.
+`changes/planning_exchanges.py` says which exchanges are it; their words and calls are read here, from the newest back,
+as far as they are asked for. `search/about.py` leaves it out of what is ranked, `changes/filter_context.py` proposes
+it.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ctxkit.changes.planning_rules import SCRIPT, Exchange, is_ours, planning
+from ctxkit.changes.planning_exchanges import SCRIPT, Exchange, is_ours, planning
 from ctxkit.core.context import entry
 from ctxkit.core.derive.files import SHELL, script
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Text
-from ctxkit.core.names import Name
 from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.select import Planning, opens, tools_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import At, Protect, Unprotect
 from ctxkit.core.state import State
 from ctxkit.errors import Usage

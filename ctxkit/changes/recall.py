@@ -13,7 +13,7 @@ from shlex import quote as quoted
 from ctxkit.core.board import Out
 from ctxkit.core.context import Lens, in_window, protected_steps, shown_names, through, windowed
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import NOTHING, Name, Names
+from ctxkit.core.item_names import NOTHING, Name, Names
 from ctxkit.core.ops import At, Recall
 from ctxkit.core.state import State
 from ctxkit.errors import NothingChanges

@@ -18,7 +18,7 @@ from ctxkit.cli.terminal import layout, message_view, streams
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ops import Forget
 from ctxkit.errors import NothingChanges, Usage
 

@@ -242,7 +242,7 @@ def send(log: Log, request_options: RequestOptions, *, after: str = PRINTED) -> 
     if stated is not None:
         log.config.set_flags({"overhead": str(stated)})
     if request_options.tools is not None:
-        from ctxkit.logfile.assembly import tools_in
+        from ctxkit.logfile.assembly_sources import tools_in
 
         words = words_given(log, "--tools", request_options.tools, after=after, refused=BadTools, largest=BODY)
         log.tools = tools_in(words, f"--tools {request_options.tools}", after)
@@ -283,7 +283,7 @@ def words_given(
 
     `after`: what did not happen where it fails; `refused`: the error for what is no text; `largest`: its bytes.
     """
-    from ctxkit.logfile.assembly import decoded, words_of
+    from ctxkit.logfile.assembly_sources import decoded, words_of
 
     if file != "-":
         return words_of(file, option, after, refused, largest)

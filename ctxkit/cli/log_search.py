@@ -1,6 +1,6 @@
 """A search over logs and folders: its options, one log after the other, and what is printed of it.
 
-Used by `recall`; the search within one log is `ctxkit/search/recall.py`.
+Used by `recall`; the search within one log is `ctxkit/search/full_search.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ctxkit.errors import (
     Usage,
 )
 from ctxkit.logfile.tolerant import one_of_many
-from ctxkit.search.recall import Hit, Search, chosen, states
+from ctxkit.search.full_search import Hit, Search, chosen, states
 from ctxkit.store.folder import START, may_be_log, walk
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache

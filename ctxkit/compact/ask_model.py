@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxkit.compact import prompt as words
-from ctxkit.compact.layout import SummaryLayout
+from ctxkit.compact.summary_text import SummaryLayout
 from ctxkit.content.text_segments import SPEAKS, TextSegment
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.strategies import asks_model
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import BadConfig, ModelFailed, Usage

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.state import State

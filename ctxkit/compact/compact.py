@@ -18,8 +18,8 @@ from ctxkit.compact.candidates import FEWEST, Keep
 from ctxkit.compact.plan import CompactGoal, CompactionOutcome, CompactionPlan, whole
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.usage import Figures
+from ctxkit.core.item_names import NOTHING, Names
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import Compact, Undo
 from ctxkit.core.select import Selection
 from ctxkit.core.strategies import GIVEN, MODEL, NAMES, asks_model

@@ -1,6 +1,6 @@
 """The plan of a compact: a log's context with a part of it replaced by a summary, measured.
 
-`trim/ranking.py` makes units of the context, `candidates.py` says which may go, `extract.py` and its neighbours in
+`trim/ranking.py` makes units of the context, `candidates.py` says which may go, `extraction.py` and its neighbours in
 which words they are told; this measures, asks for words that fit, and looks at what comes of it. Summaries are made of
 the original messages.
 """
@@ -19,9 +19,8 @@ from msgspec import structs
 
 from ctxkit.compact.ask_model import ModelSummary
 from ctxkit.compact.candidates import FEWEST, SUMMARY, CompactUnit, Keep, Units, candidates, guarded, originals, rooms
-from ctxkit.compact.extract import Count, Extraction
-from ctxkit.compact.mask import Masked
-from ctxkit.compact.mask_results import maskable
+from ctxkit.compact.extraction import Count, Extraction
+from ctxkit.compact.masked_results import Masked, maskable
 from ctxkit.compact.prompt import worded
 from ctxkit.compact.segment_spool import spooled
 from ctxkit.compact.shorten_messages import abridge
@@ -32,8 +31,8 @@ from ctxkit.core.context import belongs, entry
 from ctxkit.core.context import names as through
 from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.derive.usage import Figures
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names, Sizes, column
 from ctxkit.core.messages import Content
-from ctxkit.core.names import NOTHING, ItemName, Name, Names, Sizes, column
 from ctxkit.core.ops import At, Compact
 from ctxkit.core.select import Selection
 from ctxkit.core.sets.sequences import Again

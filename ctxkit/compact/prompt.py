@@ -11,11 +11,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from ctxkit.compact.extract import Count, extract
-from ctxkit.compact.layout import Label, SummaryLayout
-from ctxkit.compact.truncate import these
+from ctxkit.compact.extraction import Count, extract
+from ctxkit.compact.left_out import these
+from ctxkit.compact.summary_text import Label, SummaryLayout
 from ctxkit.content.text_segments import SegmentKind, TextSegment
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.text.json_text import digest
 from ctxkit.core.text.redaction import ends, redact
 

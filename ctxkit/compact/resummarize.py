@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxkit.compact.plan import load
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Compact
 from ctxkit.core.strategies import STRATEGIES
 

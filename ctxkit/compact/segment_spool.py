@@ -7,8 +7,8 @@ from typing import Any
 
 from ctxkit.content.text_segments import SegmentKind, TextSegment, each_piece
 from ctxkit.core.derive.files import Touch
+from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Content
-from ctxkit.core.names import ItemName, Name
 from ctxkit.store.spool import Spooled
 
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ctxkit.compact.shorten_text import abridged
 from ctxkit.content.text_segments import SPEAKS, SegmentKind
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text, Thinking
-from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import dumps
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_call, of_parts, of_result, stubbed

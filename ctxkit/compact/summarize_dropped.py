@@ -9,9 +9,9 @@ from __future__ import annotations
 from msgspec import structs
 
 from ctxkit.compact.candidates import guarded, originals
-from ctxkit.compact.extract import extract
+from ctxkit.compact.extraction import extract
 from ctxkit.content.text_segments import all_pieces
-from ctxkit.core.names import ItemName, Names
+from ctxkit.core.item_names import ItemName, Names
 from ctxkit.core.ops import At, Compact
 from ctxkit.core.strategies import RULES
 from ctxkit.errors import DoesNotFit

@@ -10,8 +10,8 @@ from functools import cached_property
 
 from ctxkit.core.context import entry
 from ctxkit.core.derive.files import Action, Touch, touches
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Message
-from ctxkit.core.names import Name
 from ctxkit.logfile.open import OpenLog
 
 

@@ -13,7 +13,7 @@ from math import ceil
 
 from ctxkit.content.identifiers import commands, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
-from ctxkit.core.names import Name
+from ctxkit.core.item_names import Name
 
 Fact = tuple[str, str]
 """Class and words."""

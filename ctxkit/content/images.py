@@ -1,6 +1,6 @@
 """Images: the pictures of a context, held against what its provider takes.
 
-Pipeline: a log -> its pictures -> `content/image_rules.py` says which the provider refuses -> a look without these.
+Pipeline: a log -> its pictures -> `content/image_selection.py` says which the provider refuses -> a look without these.
 `export/fit_images.py` writes what is left. Nothing is appended.
 """
 
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from ctxkit.content.image_rules import Picture, Refusal, refusals, too_many
+from ctxkit.content.image_selection import Picture, Refusal, refusals, too_many
 from ctxkit.content.parts import may_hold_images, shown
 from ctxkit.core.context import entry
 from ctxkit.core.derive.image_size import ImageLimits, size_of_base64
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content, Image, Part, Result
-from ctxkit.core.names import Name
 from ctxkit.core.ops import PARTS_VERSION, At, Forget, Index
 from ctxkit.formats.bodies import is_url, speaker
 from ctxkit.formats.targets import TARGETS

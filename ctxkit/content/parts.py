@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ctxkit.core.context import entry
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Image, Other, Part, Result
-from ctxkit.core.names import Name
 from ctxkit.core.ops import Index
 
 if TYPE_CHECKING:

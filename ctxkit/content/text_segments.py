@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ctxkit.core.derive import synthetic_messages
 from ctxkit.core.derive.files import SHELL, Touch, touches
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text
-from ctxkit.core.names import Name
 
 SPEAKS = frozenset({"assistant", "model"})
 NUMBERED = re.compile(r"^ *L?\d+(?:→|\t|: |: ?$|\|)")

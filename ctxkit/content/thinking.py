@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Part, Repairs, Result, Text, Thinking
-from ctxkit.core.names import Name
 from ctxkit.core.roles import SYSTEM
 from ctxkit.logfile.open import OpenLog
 from ctxkit.tokens.preserved import binds, reads

@@ -8,7 +8,7 @@ import msgspec
 
 from ctxkit.content.identifiers import Identifier, Sort, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 
 NAMED = 3
 """Messages that a listed file names, the newest ones."""

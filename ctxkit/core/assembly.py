@@ -1,8 +1,8 @@
 """Assembly: what stands around the messages of a context: a system prompt, documents, the status of the threads.
 
 Pipeline: context -> assembly -> `integrity`, the formats. It is no part of the log: it has no number, and no op can
-name it. Texts come from outside (`logfile/assembly.py`); the thread status is made here, from what is in the context
-alone: same log, same bytes, and nothing that was taken out.
+name it. Texts come from outside (`logfile/assembly_sources.py`); the thread status is made here, from what is in the
+context alone: same log, same bytes, and nothing that was taken out.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TypeVar
 import msgspec
 
 from ctxkit.core.context import Lens, names
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content, Text
-from ctxkit.core.names import Name
 from ctxkit.core.select import opens
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.core.times import iso

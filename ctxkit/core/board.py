@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import Index, path
 from ctxkit.core.sets.interval_index import Overlaps
 from ctxkit.core.sets.ranges import Ranges

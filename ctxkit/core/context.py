@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.board import ContextItem
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Message
-from ctxkit.core.names import Name, Names
 from ctxkit.core.state import State
 from ctxkit.core.transcript import MAIN
 from ctxkit.errors import UnknownAgent

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ctxkit.core.names import NOTHING, Names
+from ctxkit.core.item_names import NOTHING, Names
 from ctxkit.core.ops import Op
 from ctxkit.core.state import State
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, get_args
 
 import msgspec
 
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.text.json_text import digest, finite
 from ctxkit.core.times import spoken
 

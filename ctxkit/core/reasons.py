@@ -12,8 +12,8 @@ import msgspec
 
 from ctxkit.core.board import ContextItem, LeftOut, Out, shortening
 from ctxkit.core.context import belongs, window_seconds
-from ctxkit.core.ended import fate
-from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.ended_ops import fate
+from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.ops import BY_NAME
 from ctxkit.core.sets.membership import Holding
 from ctxkit.core.sets.ranges import Ranges

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import assert_never
 
 from ctxkit.core.board import HIDING, ContextItem, Key, Out
-from ctxkit.core.fit import check, dangling, faults
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.op_fit import check, dangling, faults
 from ctxkit.core.ops import (
     Clear,
     Compact,

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from ctxkit.core.context import belongs, require_known
-from ctxkit.core.ended import brought, fate
-from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.ended_ops import brought, fate
+from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.errors import BadPattern, NoMark, NothingMatched, UnknownMessage, Usage

@@ -1,7 +1,7 @@
 """A context as a snapshot holds it, and how its damage shows.
 
-Pipeline: `snapshots/snapshot.py` makes one of a log's context, `store/snapshots.py` writes and reads its file,
-`snapshots/restore_rules.py` decides from it. The head says all that a list needs; the messages are chat records, and
+Pipeline: `snapshots/snapshot.py` makes one of a log's context, `store/snapshot_files.py` writes and reads its file,
+`snapshots/restore_decision.py` decides from it. The head says all that a list needs; the messages are chat records, and
 for each a `SnapshotMessage` says which message of its log it is. A checkpoint has a head alone: it refers to a point of
 its log (`CheckpointPoint`).
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ops import SUM_DIGITS, At
 from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.text.json_text import canonical, digest, dumps

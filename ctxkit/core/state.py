@@ -14,9 +14,9 @@ from itertools import chain
 import msgspec
 
 from ctxkit.core.board import HIDING, Board, ContextItem, Key
+from ctxkit.core.item_names import ItemName, Name, Names, column
 from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
-from ctxkit.core.names import ItemName, Name, Names, column
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.steps import Steps
 from ctxkit.core.times import Times, written

@@ -9,8 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 
+from ctxkit.core.item_names import Names
 from ctxkit.core.messages import Message
-from ctxkit.core.names import Names
 from ctxkit.core.sets.ranges import Ranges
 
 

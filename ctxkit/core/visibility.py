@@ -14,7 +14,7 @@ import msgspec
 
 from ctxkit.core.board import HIDING
 from ctxkit.core.context import NO_LENS, Lens, belongs, filtered, in_window, protected_steps, windowed
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ops import BY_NAME
 from ctxkit.core.sets.membership import Holding, firsts
 from ctxkit.core.sets.ranges import Ranges

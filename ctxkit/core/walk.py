@@ -15,8 +15,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ctxkit.core.board import Board, ContextItem, Out
+from ctxkit.core.item_names import NOTHING, ItemName, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
-from ctxkit.core.names import NOTHING, ItemName, Names
 from ctxkit.core.ops import Compact, Interrupted, Mark, Op, Rewind, Undo, Window
 from ctxkit.core.replay import FOREIGN, Event, Fold, goes_back_to, represents, undone
 from ctxkit.core.sets.dependencies import Bonds, joined

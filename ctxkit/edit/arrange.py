@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence, Set
 
 from ctxkit.core.board import Key
-from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.state import State
 
 

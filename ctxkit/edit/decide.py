@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ops import CONTEXT, At, Edit, Item
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import canonical

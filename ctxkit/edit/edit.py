@@ -12,8 +12,8 @@ from typing import Any, Self
 
 from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
-from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import At, Op, Undo
 from ctxkit.core.select import Selection
 from ctxkit.core.sets.ranges import Ranges

@@ -18,8 +18,8 @@ from ctxkit.core.compare.equality import SIZE, Link, likeness, links
 from ctxkit.core.compare.text_diff import alike
 from ctxkit.core.context import entry, require_known
 from ctxkit.core.derive.usage import Figures
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.messages import Call, Message, Result
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
 from ctxkit.core.reasons import taken_out
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.visibility import WORDS, Standing

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import Name, Names
 from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.visibility import IN, Standing, Standings
 from ctxkit.logfile.open import OpenLog

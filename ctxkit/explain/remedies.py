@@ -18,8 +18,8 @@ from ctxkit.changes.protect import protect
 from ctxkit.changes.recall import recall
 from ctxkit.changes.undo import undo
 from ctxkit.core.board import Out
-from ctxkit.core.ended import fate
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.ended_ops import fate
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import At, Op
 from ctxkit.core.state import State
 from ctxkit.core.visibility import Standings

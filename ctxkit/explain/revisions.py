@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ctxkit.core.context import Entry, entry
+from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Content
-from ctxkit.core.names import ItemName, Name
 from ctxkit.core.sets.runs import Order, order
 from ctxkit.core.snapshot import Snapshot, SnapshotHead
 from ctxkit.core.visibility import Standings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from ctxkit.content.image_rules import Picture, refusals, too_many
+from ctxkit.content.image_selection import Picture, refusals, too_many
 from ctxkit.content.images import encoded, limits_of, pictures, without, words
 from ctxkit.core.derive.image_size import ImageLimits
 from ctxkit.export.request import Exported, export

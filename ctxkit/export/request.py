@@ -112,7 +112,7 @@ def export(
     contents = Again(lambda: _voiced(log.opening.format, heard, next(unheard)))
     put_in = False
     if assembly:
-        from ctxkit.logfile.assembly import assemble
+        from ctxkit.logfile.assembly_sources import assemble
 
         around, inner = assemble(log, status), contents
         put_in = around.status is not None or (bool(around.lead) and not log.native)  # a caller's own system prompt

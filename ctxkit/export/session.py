@@ -18,9 +18,9 @@ from ctxkit.content import thinking
 from ctxkit.core import integrity
 from ctxkit.core.context import names
 from ctxkit.core.integrity import NO_RESULT
+from ctxkit.core.item_names import Name
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Content, Repairs, Result
-from ctxkit.core.names import Name
 from ctxkit.core.replay import fold
 from ctxkit.core.sets.sequences import Again
 from ctxkit.core.times import iso

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ctxkit.formats.dialect import Dialect, parts, text
-from ctxkit.formats.foreign import Json
+from ctxkit.formats.chat_dialects import Dialect, parts, text
+from ctxkit.formats.foreign_keys import Json
 
 _FAILED = ("error", "cancelled", "rejected-by-user")
 

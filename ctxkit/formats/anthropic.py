@@ -14,6 +14,14 @@ import msgspec
 
 from ctxkit.core.integrity import Paired
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
+from ctxkit.formats.anthropic_blocks import (
+    RESULT_KINDS,
+    SERVER_ANSWERS,
+    SERVER_CALLS,
+    SERVER_KINDS,
+    USER_KINDS,
+    carried,
+)
 from ctxkit.formats.bodies import (
     NO_CONTENT,
     Body,
@@ -31,7 +39,6 @@ from ctxkit.formats.bodies import (
     unsaid_name,
     written,
 )
-from ctxkit.formats.carried import RESULT_KINDS, SERVER_ANSWERS, SERVER_CALLS, SERVER_KINDS, USER_KINDS, carried
 
 _THINKING = ("thinking", "redacted_thinking")
 LONGEST_ID = 256

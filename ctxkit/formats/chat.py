@@ -28,7 +28,7 @@ from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.chat_parts import parts_of
 from ctxkit.formats.columns import ColumnCall, Columns, Function
-from ctxkit.formats.foreign import is_message
+from ctxkit.formats.foreign_keys import is_message
 
 _ABSENT = msgspec.Raw(b"")
 _NULL = msgspec.Raw(b"null")

@@ -20,7 +20,7 @@ from ctxkit.core.text.json_text import loads
 from ctxkit.core.unreadable import attempt
 from ctxkit.errors import ManyConversations, Usage
 from ctxkit.formats.chat import ChatFormat, content_of
-from ctxkit.formats.heads import one_line, value, views
+from ctxkit.formats.partial_decode import one_line, value, views
 
 FORMAT = ChatFormat("messages", native=False)
 """How the laid out lines are read."""
@@ -243,7 +243,7 @@ def _is_op(line: bytes) -> bool:
 
 def _per_line(body: bytes, ops: bytes) -> Container:
     """A conversation on each line. Of a torn one what is whole is taken, and it is told; others stay, as records."""
-    from ctxkit.formats import mending
+    from ctxkit.formats import truncated_json
 
     found = Container([], b"")
     other: list[bytes] = []
@@ -255,11 +255,11 @@ def _per_line(body: bytes, ops: bytes) -> Container:
             other += [] if one else [line + b"\n"]
         elif torn := _broken(line, b""):
             found.conversations += torn.conversations
-            found.damage += [mending.moved(each, number, offset, last=last) for each in torn.damage]
+            found.damage += [truncated_json.moved(each, number, offset, last=last) for each in torn.damage]
         elif b'"ctxkit"' in line:
             other.append(line + b"\n")
         else:
-            found.damage.append(mending.lost(line, number, offset, last=last))
+            found.damage.append(truncated_json.lost(line, number, offset, last=last))
     found.rest = b"".join([*other, ops])
     return found
 
@@ -368,25 +368,25 @@ def _head(raw: bytes) -> _Head | None:
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    from ctxkit.formats import mending
+    from ctxkit.formats import truncated_json
 
-    found = mending.fields(raw)
+    found = truncated_json.fields(raw)
     if found is None:
         return None
     head = _Head()
     for key in _Head.__struct_fields__:
         if key in (*_LISTS, *_SIGNS, *_LABELS, "system") and key in found:
             setattr(head, key, msgspec.Raw(found[key]))
-        elif key in found and mending.sound(found[key]):
+        elif key in found and truncated_json.sound(found[key]):
             setattr(head, key, loads(found[key]))
     return head
 
 
 def _broken(body: bytes, rest: bytes) -> Container | None:
     """A file that is no sound JSON: what is whole. Messages that are damaged are lines, which the reader reports."""
-    from ctxkit.formats import mending
+    from ctxkit.formats import truncated_json
 
-    texts, left, damage = mending.texts(body)
+    texts, left, damage = truncated_json.texts(body)
     found: list[Conversation] = []
     for piece in texts:
         one = _conversations(piece.text) or _lone(piece.text)
@@ -395,12 +395,12 @@ def _broken(body: bytes, rest: bytes) -> Container | None:
             continue
         found += one
         damage += piece.damage
-        odd = not (piece.damage or mending.sound(piece.text))
-        if odd and all(mending.sound(line) for each in one for line in each.records):
-            damage.append(mending.around(body, piece))
+        odd = not (piece.damage or truncated_json.sound(piece.text))
+        if odd and all(truncated_json.sound(line) for each in one for line in each.records):
+            damage.append(truncated_json.around(body, piece))
     if not found:
         return None
-    return Container(found, (mending.one_line(left) + b"\n" if left else b"") + rest, damage)
+    return Container(found, (truncated_json.one_line(left) + b"\n" if left else b"") + rest, damage)
 
 
 def _role(raw: bytes) -> str | None:

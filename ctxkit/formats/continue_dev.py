@@ -10,8 +10,8 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from ctxkit.formats.dialect import Dialect, parts, text
-from ctxkit.formats.foreign import Json
+from ctxkit.formats.chat_dialects import Dialect, parts, text
+from ctxkit.formats.foreign_keys import Json
 
 _FAILED = ("errored", "canceled")
 

@@ -6,8 +6,8 @@ open no message. Cursor writes neither results, ids nor times; the reading follo
 
 from __future__ import annotations
 
-from ctxkit.formats.dialect import Dialect
-from ctxkit.formats.foreign import Json, is_message
+from ctxkit.formats.chat_dialects import Dialect
+from ctxkit.formats.foreign_keys import Json, is_message
 
 
 def put(row: Json) -> Json | None:

@@ -12,7 +12,7 @@ from ctxkit.errors import UnknownFormat
 from ctxkit.formats.base import Format
 from ctxkit.formats.chat import FOREIGN
 from ctxkit.formats.chat import FORMAT as CHAT
-from ctxkit.formats.foreign import dialect, is_foreign, is_message
+from ctxkit.formats.foreign_keys import dialect, is_foreign, is_message
 from ctxkit.formats.registry import DETECTED, FAMILIES, by_name, fits
 
 HEAD = 64
@@ -53,7 +53,7 @@ def detect(head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) 
     for one in map(by_name, FAMILIES["openai"][:2]) if at_once else _formats():
         if one.detect(head):
             return FOREIGN if one is CHAT and foreign else one
-    from ctxkit.formats.sightings import refused
+    from ctxkit.formats.unsupported import refused
 
     raise refused(head[0], "its first record has")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ctxkit.formats import heads
-from ctxkit.formats.foreign import dialect
+from ctxkit.formats import partial_decode
+from ctxkit.formats.foreign_keys import dialect
 from ctxkit.formats.gemini_parts import is_content
 from ctxkit.formats.response_kinds import is_item
 
@@ -28,7 +28,7 @@ class Talk(NamedTuple):
 
 def whose(listed: list[bytes]) -> str:
     """The format of the messages in a list, by the first of them; "" where they are none."""
-    found = [one for raw in listed[:_LOOKED_AT] if isinstance(one := heads.value(raw), dict)]
+    found = [one for raw in listed[:_LOOKED_AT] if isinstance(one := partial_decode.value(raw), dict)]
     if any(map(is_item, found)):
         return "responses"
     if any(map(is_content, found)):
@@ -39,7 +39,7 @@ def whose(listed: list[bytes]) -> str:
 def count(format: str, lines: list[bytes]) -> int:
     """How many messages lines of such a format hold."""
     if format == "gemini":
-        return sum(b"parts" in line and "parts" in (heads.fields(line) or {}) for line in lines)
+        return sum(b"parts" in line and "parts" in (partial_decode.fields(line) or {}) for line in lines)
     from ctxkit.formats.response_log import count
 
     return count(lines)
@@ -47,7 +47,7 @@ def count(format: str, lines: list[bytes]) -> int:
 
 def lay_out(raw: bytes) -> list[Talk]:
     """What an object holds as the body of a request, a response, or both in one; none where it is no such body."""
-    fields = heads.fields(raw)
+    fields = partial_decode.fields(raw)
     if fields is None:
         return []
     return _preferred(fields) or _responses(fields) or _choices(fields) or _gemini(fields)
@@ -55,33 +55,36 @@ def lay_out(raw: bytes) -> list[Talk]:
 
 def inside(raw: bytes) -> list[bytes]:
     """The bodies that stand in an object: of a request, then of its response; none where it is no record of either."""
-    fields = heads.fields(raw) or {}
+    fields = partial_decode.fields(raw) or {}
     body, asked, answer = (fields.get(key, b"") for key in ("body", "request", "response"))
     if "custom_id" in fields and "params" in fields:
         return [fields["params"]]
     if "custom_id" in fields and "result" in fields:
-        return [message for message in [(heads.fields(fields["result"]) or {}).get("message", b"")] if message]
+        return [message for message in [(partial_decode.fields(fields["result"]) or {}).get("message", b"")] if message]
     return [one for one in (asked, body, answer) if one.startswith(b"{")]
 
 
 def is_message(raw: bytes) -> bool:
     """Whether an object is one chat message, as the body of an Anthropic response is."""
-    fields = heads.fields(raw) or {}
+    fields = partial_decode.fields(raw) or {}
     return fields.get("role", b"").startswith(b'"') and "content" in fields and "ctxkit" not in fields
 
 
 def _preferred(fields: Fields) -> list[Talk]:
     """A line of fine-tuning by preference: what was asked, and the answer that was preferred."""
-    asked, answer = heads.fields(fields.get("input")) or {}, heads.items(fields.get("preferred_output"))
-    messages = heads.items(asked.get("messages"))
+    asked, answer = (
+        partial_decode.fields(fields.get("input")) or {},
+        partial_decode.items(fields.get("preferred_output")),
+    )
+    messages = partial_decode.items(asked.get("messages"))
     return [Talk("messages", "", [*messages, *answer])] if messages and answer is not None else []
 
 
 def _responses(fields: Fields) -> list[Talk]:
     """A request to Responses, its response, or both: instructions, input, output."""
     asked, said, told = fields.get("input", b""), fields.get("output", b""), fields.get("instructions", b"")
-    made = heads.items(said) or []
-    given = heads.items(asked) or []
+    made = partial_decode.items(said) or []
+    given = partial_decode.items(asked) or []
     model = fields.get("model", b"")
     if said not in (b"", b"null") and not said.startswith(b"["):
         return []
@@ -93,7 +96,7 @@ def _responses(fields: Fields) -> list[Talk]:
     if told.startswith(b'"'):
         lines += [_message("system", told)] * (told != b'""')
     else:
-        lines += heads.items(told) or []
+        lines += partial_decode.items(told) or []
     lines += [_message("user", asked)] if asked.startswith(b'"') else given
     return [Talk("responses", "", lines + made)]
 
@@ -104,7 +107,7 @@ def _message(role: str, words: bytes) -> bytes:
 
 def _choices(fields: Fields) -> list[Talk]:
     """The response of a chat completion: a conversation for each of its choices."""
-    found = [heads.fields(one) or {} for one in heads.items(fields.get("choices")) or ()]
+    found = [partial_decode.fields(one) or {} for one in partial_decode.items(fields.get("choices")) or ()]
     said = [one["message"] for one in found if is_message(one.get("message", b""))]
     model = fields.get("model", b"")
     if model.startswith(b'"'):
@@ -119,12 +122,12 @@ def _with_model(message: bytes, model: bytes) -> bytes:
 
 def _gemini(fields: Fields) -> list[Talk]:
     """A request to Gemini, its response, or both: a conversation for each candidate."""
-    given = heads.items(fields.get("contents")) or []
-    found = [heads.fields(one) or {} for one in heads.items(fields.get("candidates")) or ()]
+    given = partial_decode.items(fields.get("contents")) or []
+    found = [partial_decode.fields(one) or {} for one in partial_decode.items(fields.get("candidates")) or ()]
     made = [one["content"] for one in found if _any([one.get("content", b"")], is_content)]
     if not (_any(given, is_content) or made):
         return []
-    system = heads.fields(fields.get("systemInstruction", fields.get("system_instruction"))) or {}
+    system = partial_decode.fields(fields.get("systemInstruction", fields.get("system_instruction"))) or {}
     lines = [b'{"role":"system","parts":' + system["parts"] + b"}"] if "parts" in system else []
     model = fields.get("modelVersion", fields.get("model", b""))
     lines = [b'{"model":' + model + b"}"] * model.startswith(b'"') + lines + given
@@ -135,4 +138,4 @@ def _gemini(fields: Fields) -> list[Talk]:
 
 def _any(listed: list[bytes], sign: Any) -> bool:
     """Whether one of the first is an object that `sign` knows."""
-    return any(isinstance(one := heads.value(raw), dict) and sign(one) for raw in listed[:_LOOKED_AT])
+    return any(isinstance(one := partial_decode.value(raw), dict) and sign(one) for raw in listed[:_LOOKED_AT])

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Call, Content, Message, Result
-from ctxkit.formats import heads
+from ctxkit.formats import partial_decode
 from ctxkit.formats.base import Block, Format, Row
 from ctxkit.formats.gemini_parts import is_content, parts_of, with_ids
 from ctxkit.formats.rowwise import RowReader
@@ -44,7 +44,7 @@ class ContentReader(RowReader):
             return
         role = row.role if isinstance(row.role, str) else "user"
         message = self._opened(_ROLES.get(role, role), (block.offsets[i], block.sizes[i]))
-        parts = parts_of(heads.value(row.parts), body=True)
+        parts = parts_of(partial_decode.value(row.parts), body=True)
         calls = [part for part in parts if isinstance(part, Call)]
         if any(not call.id for call in calls):
             self._open = []

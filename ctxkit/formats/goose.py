@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxkit.formats.dialect import Dialect, parts, text
-from ctxkit.formats.foreign import Json
+from ctxkit.formats.chat_dialects import Dialect, parts, text
+from ctxkit.formats.foreign_keys import Json
 
 
 def put(row: Json) -> Json | None:

@@ -14,11 +14,11 @@ import msgspec
 
 from ctxkit.core.messages import Call, Content, Message, Part, Result, Span
 from ctxkit.core.transcript import ProgramCut, Transcript, View
-from ctxkit.formats import heads
+from ctxkit.formats import partial_decode
 from ctxkit.formats.base import Block, Format, Row, Ties
-from ctxkit.formats.foreign import Json, dialect
+from ctxkit.formats.embedded_messages import items
+from ctxkit.formats.foreign_keys import Json, dialect
 from ctxkit.formats.gemini_parts import parts_of, with_ids
-from ctxkit.formats.inside import items
 from ctxkit.formats.rowwise import RowReader
 
 NAME = "qwen-code"
@@ -107,9 +107,9 @@ class QwenReader(RowReader):
                 self._model = row.model
         elif row.type == "system" and row.subtype == "chat_compression":
             raw = block.raw(i)
-            listed = heads.head(row.systemPayload, _Payload).compressedHistory
+            listed = partial_decode.head(row.systemPayload, _Payload).compressedHistory
             for at, one in items(listed, raw, "compressedHistory") if bytes(listed).startswith(b"[") else ():
-                said = heads.head(one, _Content).role
+                said = partial_decode.head(one, _Content).role
                 whose = _INNER.get(said, said) if isinstance(said, str) else "user"
                 link.opened.append(self._open(whose, (span[0] + at, len(one)), row, one, "").n)
             if link.opened:
@@ -126,7 +126,7 @@ class QwenReader(RowReader):
 
     def _link(self, message: Message, content: Any) -> None:
         """The calls that a message makes, and those that it answers; one that has no id is given one."""
-        for part in parts_of(heads.value(heads.head(content, _Content).parts), body=True):
+        for part in parts_of(partial_decode.value(partial_decode.head(content, _Content).parts), body=True):
             if isinstance(part, Call):
                 message.calls += (part.id or f"ctxkit-{message.n}-{len(message.calls) + 1}",)
                 message.tools += (part.name,)

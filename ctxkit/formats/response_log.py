@@ -12,7 +12,7 @@ from typing import Any
 from ctxkit.core.messages import Content, Message, Span
 from ctxkit.core.transcript import Transcript
 from ctxkit.formats.base import Block, Format, Row
-from ctxkit.formats.heads import head
+from ctxkit.formats.partial_decode import head
 from ctxkit.formats.response_kinds import CALLS, KINDS, is_item, kind_of_item
 from ctxkit.formats.response_parts import parts_of
 from ctxkit.formats.rowwise import RowReader

@@ -27,7 +27,7 @@ from ctxkit.formats.base import Row
 from ctxkit.formats.chat import FOREIGN
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source, reread
-from ctxkit.store.append import append_line, make_durable
+from ctxkit.store.durable_append import append_line, make_durable
 from ctxkit.store.jsonl import BlockReader, read_blocks
 from ctxkit.store.source import Source, open_log
 from ctxkit.version import VERSION

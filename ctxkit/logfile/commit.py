@@ -13,8 +13,8 @@ import msgspec
 from ctxkit.core.chain import head
 from ctxkit.core.decision import Decision, holds
 from ctxkit.core.derive.usage import Figures
-from ctxkit.core.fit import stays_void
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
+from ctxkit.core.op_fit import stays_void
 from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
 from ctxkit.errors import UpdatedElsewhere, Usage

@@ -20,9 +20,9 @@ import msgspec
 from ctxkit.core.chain import Break, breaks
 from ctxkit.core.context import Bounds, Entry, Lens, entries, entry, listed, shown_names
 from ctxkit.core.derive.usage import MARK, Figures, Fit, RequestUsage, usage, window
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, build
 from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
-from ctxkit.core.names import Name, Names
 from ctxkit.core.replay import fold
 from ctxkit.core.select import NoLimit, Planning, Rank, Ranked, SearchLimit, Selection, resolve
 from ctxkit.core.sets.prefix import FirstMessages

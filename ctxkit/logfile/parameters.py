@@ -11,7 +11,7 @@ import msgspec
 
 from ctxkit.core.assembly import Assembly
 from ctxkit.core.context import Lens, windowed
-from ctxkit.core.fit import faults
+from ctxkit.core.op_fit import faults
 from ctxkit.core.ops import Window
 from ctxkit.core.state import State
 from ctxkit.core.times import iso

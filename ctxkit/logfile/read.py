@@ -22,7 +22,7 @@ from ctxkit.core.unreadable import attempt, is_unreadable
 from ctxkit.errors import UnknownFormat, Usage
 from ctxkit.formats import chat, containers, detection, registry
 from ctxkit.formats.base import Block, Format, Row
-from ctxkit.formats.foreign import TRACES
+from ctxkit.formats.foreign_keys import TRACES
 from ctxkit.logfile.empty_messages import LARGE, silence
 from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
 from ctxkit.store.jsonl import BlockReader, read_blocks
@@ -225,9 +225,9 @@ def _named(name: str, error: UnknownFormat) -> UnknownFormat:
 
 def _sightings() -> Any:
     """What is seen of a file that is no log; most are, and do not import it."""
-    from ctxkit.formats import sightings
+    from ctxkit.formats import unsupported
 
-    return sightings
+    return unsupported
 
 
 def _refuse_start(name: str, source: Source) -> None:

@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any
 
 from ctxkit.core.context import Entry, entry
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Thinking
-from ctxkit.core.names import Name
 from ctxkit.logfile.open import OpenLog, words
 from ctxkit.measure.row_counts import RowCounts
 from ctxkit.tokens.cache import Cache, digest

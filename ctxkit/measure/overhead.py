@@ -13,7 +13,7 @@ from contextlib import suppress
 from ctxkit.core.assembly import Assembled
 from ctxkit.core.derive.usage import Measured, Overhead
 from ctxkit.errors import BadConfig, NoPermission, ReadFailed
-from ctxkit.logfile.assembly import assemble, configured_tools
+from ctxkit.logfile.assembly_sources import assemble, configured_tools
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.tokens.models import named

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from ctxkit.core.board import LeftOut, shortening
 from ctxkit.core.context import Entry, entry
 from ctxkit.core.derive.usage import Figures, whole
-from ctxkit.core.fit import adrift, faults
+from ctxkit.core.item_names import ItemName, Names
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import ItemName, Names
+from ctxkit.core.op_fit import adrift, faults
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.transcript import Transcript
 from ctxkit.core.walk import Walk

@@ -15,7 +15,7 @@ import msgspec
 from ctxkit.content.calls import Calls
 from ctxkit.core.context import belongs, entry
 from ctxkit.core.derive.files import Touch
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.times import iso
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting

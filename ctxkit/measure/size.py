@@ -16,8 +16,8 @@ from math import ceil
 from ctxkit.content.thinking import first_change, without
 from ctxkit.core.context import Entry, shown_names
 from ctxkit.core.derive.usage import Figures, Measured, whole
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content
-from ctxkit.core.names import Name
 from ctxkit.core.state import State
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting

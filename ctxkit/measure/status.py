@@ -14,9 +14,9 @@ import msgspec
 from ctxkit.content.thinking import unsent
 from ctxkit.core.assembly import NOTHING, Assembly
 from ctxkit.core.derive.usage import Figures, Measured, Overhead
-from ctxkit.core.ended import ended
+from ctxkit.core.ended_ops import ended
+from ctxkit.core.item_names import Names
 from ctxkit.core.messages import Damage, Message
-from ctxkit.core.names import Names
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import MAIN
@@ -167,7 +167,7 @@ def _state(log: OpenLog, trouble: list[str]) -> State:
 
 def _around(log: OpenLog, trouble: list[str]) -> Assembly | None:
     """What is put around; None where a file that belongs to it is missing."""
-    from ctxkit.logfile.assembly import assemble
+    from ctxkit.logfile.assembly_sources import assemble
 
     try:
         return assemble(log)

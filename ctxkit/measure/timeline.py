@@ -17,8 +17,8 @@ from ctxkit.core.compare.timeline import Anchor, Taking, Timeline, TimelineChang
 from ctxkit.core.compare.window_timeline import Slid, Stage, slid
 from ctxkit.core.context import Entry, belongs, window_seconds
 from ctxkit.core.derive.usage import RequestUsage
+from ctxkit.core.item_names import Name
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import Name
 from ctxkit.core.ops import Mark, Window
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.state import State

@@ -19,7 +19,7 @@ from ctxkit.core.text.json_text import dumps
 from ctxkit.core.times import iso
 from ctxkit.logfile.commit import WritableLog
 from ctxkit.logfile.open import OpenLog
-from ctxkit.store import journal
+from ctxkit.store import run_journal
 
 VARIABLE = "CTXKIT_LOG"
 VERSION = 1
@@ -96,7 +96,7 @@ class Meter:
         if record is None or self._told is None:
             return
         never = [file for log in self._told[::2] if isinstance(log, OpenLog) for file in _files(log)]
-        journal.add(Path(path), dumps(msgspec.to_builtins(record)).encode("ascii"), BEGIN, never)
+        run_journal.add(Path(path), dumps(msgspec.to_builtins(record)).encode("ascii"), BEGIN, never)
 
 
 def known_by(log: OpenLog) -> str | None:

@@ -14,8 +14,8 @@ from math import floor
 from typing import NamedTuple
 
 from ctxkit.core.derive.usage import RequestUsage
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Message
-from ctxkit.core.names import Name
 from ctxkit.core.transcript import ProgramCut, View, standing
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting

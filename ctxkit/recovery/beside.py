@@ -17,16 +17,17 @@ from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead
 from ctxkit.core.text.json_text import canonical, loads
 from ctxkit.core.unreadable import attempt
 from ctxkit.errors import CtxkitError, NoSuchLog
-from ctxkit.logfile.assembly import PATHS, folder_of, missing
+from ctxkit.logfile.assembly_sources import PATHS, folder_of, missing
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source
-from ctxkit.snapshots.snapshot import prefixes, shelf
+from ctxkit.snapshots.make_checkpoint import shelf
+from ctxkit.snapshots.snapshot import prefixes
 from ctxkit.store.copies import Parting, beside, parting, same_start
 from ctxkit.store.drafts import FOLDER as DRAFTS
 from ctxkit.store.drafts import left
 from ctxkit.store.folder import SIDECAR, orphans
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.snapshots import SnapshotFile, Snapshots, names_of, read
+from ctxkit.store.snapshot_files import SnapshotFile, Snapshots, names_of, read
 from ctxkit.store.source import Source, open_log
 
 ALIKE = 3

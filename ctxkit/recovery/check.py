@@ -1,8 +1,8 @@
 """check: what is wrong with a log, its ops, its pairs, and what stands beside it; fsck for a transcript.
 
-Damage comes from reading and `recovery/records.py`, misfits from `core/fit.py`, pairs from `core/steps.py`, proofs from
-the log's format: what its program noted of the requests that it sent, beside the context that the log gives; and what
-stands beside the log from `recovery/beside.py`.
+Damage comes from reading and `recovery/records.py`, misfits from `core/op_fit.py`, pairs from `core/steps.py`, proofs
+from the log's format: what its program noted of the requests that it sent, beside the context that the log gives; and
+what stands beside the log from `recovery/beside.py`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import json
 from collections.abc import Iterator
 
 from ctxkit.core.findings import Finding
-from ctxkit.core.fit import adrift, dangling, faults
 from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.op_fit import adrift, dangling, faults
 from ctxkit.core.ops import odd_provenance
 from ctxkit.errors import DamagedOp, Misfit
 from ctxkit.formats.base import Noted, Proofs
-from ctxkit.logfile.chain import findings as chain
+from ctxkit.logfile.chain_head import findings as chain
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import blocks_of
 from ctxkit.recovery.beside import surroundings

@@ -3,8 +3,8 @@
 Left are damage, calls without a result, an exchange without an end, and drafts.
 
 Pipeline: `recovery/check.py` and `recovery/salvage.py` find damage, `core/derive/tail.py` the points, the newest
-checkpoint lies in `store/snapshots.py`. Going back is a forget of exactly what stands behind the point (replay 34: as
-numbers, so that what comes meanwhile stays), or a restore. `Log.recover` appends it.
+checkpoint lies in `store/snapshot_files.py`. Going back is a forget of exactly what stands behind the point (replay 34:
+as numbers, so that what comes meanwhile stays), or a restore. `Log.recover` appends it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import stopped
 from ctxkit.core.derive.tail import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
 from ctxkit.core.findings import Finding
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Message
-from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead
 from ctxkit.errors import CtxkitError, DamagedOp, Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
@@ -138,7 +138,7 @@ def recover(log: WritableLog, to: To | None = None) -> Op | None:
 
 def newest_checkpoint(log: WritableLog) -> SnapshotHead | None:
     """The newest checkpoint of a log; None where none is kept, as of a stream."""
-    from ctxkit.store.snapshots import Snapshots
+    from ctxkit.store.snapshot_files import Snapshots
 
     if log.opening.sidecar is None:
         return None

@@ -1,8 +1,8 @@
 """Salvage: a clean copy of a damaged log, and a report of every byte of it that the copy does not have.
 
-Pipeline: the records that reading takes (`store/jsonl.py`, `store/recover.py`) -> each as it stands, or in strict
-spelling (`core/text/json_spelling.py`) -> pieces of the copy. What stands between them is kept where it is blank, and
-else told.
+Pipeline: the records that reading takes (`store/jsonl.py`, `store/intact_records.py`) -> each as it stands, or in
+strict spelling (`core/text/json_spelling.py`) -> pieces of the copy. What stands between them is kept where it is
+blank, and else told.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ctxkit.changes.planning import planning_of
 from ctxkit.core.derive.topic import cut, terms
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.select import Planning, Selection, answered
 from ctxkit.errors import ModelFailed, NothingMatched, Usage
 from ctxkit.store.relevance import ranked as relevance

@@ -1,7 +1,7 @@
 """Whether a session that was found speaks of something: in its title, its path, or any of its messages.
 
-Used by `sessions --grep`; the search within a log is `search/recall.py`. Files that do not have its words, by the index
-of `search/prefilter.py`, are not opened.
+Used by `sessions --grep`; the search within a log is `search/full_search.py`. Files that do not have its words, by the
+index of `search/prefilter.py`, are not opened.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from ctxkit.core.select import NoLimit, SearchLimit
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.logfile.open import OpenLog
+from ctxkit.search.full_search import Search
 from ctxkit.search.prefilter import Lacking
-from ctxkit.search.recall import Search
 from ctxkit.search.sessions import Session
 from ctxkit.store.folder import SIDECAR, FolderEntry
 from ctxkit.store.scan import Scan

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.select import Selection, exchange_of, step_of
 from ctxkit.core.text.json_text import digest
 from ctxkit.errors import ModelFailed, NothingChanges, NothingMatched

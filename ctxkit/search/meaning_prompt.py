@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from ctxkit.changes.forget import protected
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.select import exchange_of
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.core.text.redaction import ends

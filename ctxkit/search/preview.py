@@ -15,9 +15,9 @@ import msgspec
 
 from ctxkit.core.derive.synthetic_messages import kind, stopped
 from ctxkit.core.derive.tail import Condition, condition, interrupted, newest_first, newest_shown
-from ctxkit.core.fit import faults
 from ctxkit.core.ledger import Ledger, build
 from ctxkit.core.messages import Call, Content, Message
+from ctxkit.core.op_fit import faults
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.times import written
 from ctxkit.core.unreadable import is_unreadable

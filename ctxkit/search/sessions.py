@@ -26,7 +26,7 @@ from ctxkit.store.folder import SIDECAR, FolderEntry, Known, walk
 from ctxkit.store.index import Index
 from ctxkit.store.opening import cannot_open
 from ctxkit.store.sidecar import Sidecar, user_cache, user_config
-from ctxkit.store.snapshots import FOLDER
+from ctxkit.store.snapshot_files import FOLDER
 from ctxkit.store.source import open_log
 
 Step = Callable[[int, int], None]

@@ -12,7 +12,7 @@ from ctxkit.core.replay import fold
 from ctxkit.core.snapshot import CheckpointPoint, Snapshot, SnapshotHead, runs
 from ctxkit.errors import BadSnapshot
 from ctxkit.logfile.open import OpenLog
-from ctxkit.snapshots.checkpoint import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
+from ctxkit.snapshots.context_reference import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
 from ctxkit.snapshots.snapshot import Said, laid_out
 
 

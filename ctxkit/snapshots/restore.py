@@ -1,6 +1,6 @@
 """Restoring: a snapshot is found, proved, held against the log that it is to come back into, and brought back.
 
-Pipeline: `store/snapshots.py` reads it, `snapshots/restore_rules.py` decides, `Log.restore` appends the op.
+Pipeline: `store/snapshot_files.py` reads it, `snapshots/restore_decision.py` decides, `Log.restore` appends the op.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ctxkit.errors import NoSuchLog, NoSuchSnapshot, Usage
 from ctxkit.formats.chat import content_of
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import NATIVE
-from ctxkit.snapshots.checkpoints import shelf
+from ctxkit.snapshots.make_checkpoint import shelf
 from ctxkit.snapshots.rebuild import rebuilt
-from ctxkit.snapshots.restore_rules import RestoreRequest
-from ctxkit.snapshots.restore_rules import restore as decided
+from ctxkit.snapshots.restore_decision import RestoreRequest
+from ctxkit.snapshots.restore_decision import restore as decided
 from ctxkit.snapshots.snapshot import find, model, prefix, records
-from ctxkit.store.snapshots import read
+from ctxkit.store.snapshot_files import read
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:

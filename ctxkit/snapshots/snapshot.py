@@ -18,8 +18,8 @@ import msgspec
 from ctxkit.content.gist import FAILED, gist, shortened
 from ctxkit.content.text_segments import SegmentKind, SegmentReader, TextSegment, all_pieces
 from ctxkit.core.context import Entry, entry, listed, shown_names, window_seconds
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content
-from ctxkit.core.names import Name
 from ctxkit.core.snapshot import (
     SHORT,
     Snapshot,
@@ -34,11 +34,11 @@ from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.logfile.open import OpenLog
-from ctxkit.snapshots.checkpoints import shelf as shelf
+from ctxkit.snapshots.make_checkpoint import shelf
 from ctxkit.snapshots.retention import expired
 from ctxkit.store.opening import require_file
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.snapshots import SnapshotFile, Snapshots, pieces
+from ctxkit.store.snapshot_files import SnapshotFile, Snapshots, pieces
 from ctxkit.store.spool import Spooled
 
 LATEST = "latest"

@@ -1,6 +1,6 @@
 """Whether the newest exchange is worth a checkpoint that nobody asks for, and has none yet.
 
-Pipeline: what of it may matter is read, `snapshots/trigger_rules.py` decides, `snapshots/checkpoints.py` writes.
+Pipeline: what of it may matter is read, `snapshots/trigger_events.py` decides, `snapshots/make_checkpoint.py` writes.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from functools import partial
 from itertools import pairwise
 
 from ctxkit.core.context import entry, shown_names
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content
-from ctxkit.core.names import Name
 from ctxkit.core.select import opens
 from ctxkit.core.state import State
 from ctxkit.logfile.append import AppendableLog
 from ctxkit.logfile.open import OpenLog
-from ctxkit.snapshots.checkpoint import reference
-from ctxkit.snapshots.checkpoints import PATIENCE, Checkpoint, shelf, store, tried
-from ctxkit.snapshots.trigger_rules import SPOKEN, USUAL, TriggerEvent, matters, newest_event
+from ctxkit.snapshots.context_reference import reference
+from ctxkit.snapshots.make_checkpoint import PATIENCE, Checkpoint, shelf, store, tried
+from ctxkit.snapshots.trigger_events import SPOKEN, USUAL, TriggerEvent, matters, newest_event
 
 LOOKED_BACK = 2
 """Exchanges of which one may be worth a checkpoint."""

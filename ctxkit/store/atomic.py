@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ctxkit.errors import CannotCreate, CtxkitError, NoPermission, WriteFailed
-from ctxkit.store.append import sync_folder
+from ctxkit.store.durable_append import sync_folder
 from ctxkit.store.opening import close
 
 PREFIX = ".ctxkit-"

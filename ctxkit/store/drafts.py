@@ -15,7 +15,7 @@ from pathlib import Path
 from ctxkit.core.times import compact
 from ctxkit.errors import CannotCreate, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
-from ctxkit.store.append import sync_folder
+from ctxkit.store.durable_append import sync_folder
 from ctxkit.store.sidecar import Sidecar
 
 FOLDER, NAME = "drafts", "draft.txt"

@@ -1,8 +1,8 @@
 """JSON lines as blocks of rows: a fast path for clean pieces, recovery for the others.
 
 Pipeline: `source.py` -> here -> `formats.base.Reader.feed`. A piece is decoded as a whole, and accepted only where
-nothing in it can be damaged; any doubt sends that piece (256 KiB) through `recover.py`, line by line. Memory is bounded
-by the piece, or by the longest line.
+nothing in it can be damaged; any doubt sends that piece (256 KiB) through `intact_records.py`, line by line. Memory is
+bounded by the piece, or by the longest line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ctxkit.formats.base import Block, Row
 from ctxkit.store.source import Source
 
 if TYPE_CHECKING:
-    from ctxkit.store.recover import PieceRecovery
+    from ctxkit.store.intact_records import PieceRecovery
 
 CHUNK = 256 << 10
 """A piece: with its rows it fits into a processor's own memory, and what one needed the next can use again."""
@@ -114,7 +114,7 @@ class BlockReader:
     @cached_property
     def _recovery(self) -> PieceRecovery:
         """What goes through the pieces that are refused; most logs have none."""
-        from ctxkit.store.recover import PieceRecovery
+        from ctxkit.store.intact_records import PieceRecovery
 
         return PieceRecovery(self._row_type, self._damage)
 

@@ -1,7 +1,7 @@
 """One record, decoded as far as it can be: what recovery uses where msgspec says no.
 
-Pipeline: `recover.py` asks for the object at a place in a line. The standard library reads what agents write (lone
-surrogates, NaN, control characters, huge numbers); `notes` say what was wrong with it (reliability J01-J13).
+Pipeline: `intact_records.py` asks for the object at a place in a line. The standard library reads what agents write
+(lone surrogates, NaN, control characters, huge numbers); `notes` say what was wrong with it (reliability J01-J13).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The lock on a log: flock on the file itself, with a deadline.
 
-Pipeline: `append.py` holds it from before it looks until its line is durable. No file beside the log, so none is left
-behind; programs that do not lock are not kept out, which the append protocol allows for.
+Pipeline: `durable_append.py` holds it from before it looks until its line is durable. No file beside the log, so none
+is left behind; programs that do not lock are not kept out, which the append protocol allows for.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Opens a log, and nothing that is not one: the checks that reading and appending share.
 
-Pipeline: `source.py` and `append.py` get their descriptors here. All system calls go through the `os` module by
+Pipeline: `source.py` and `durable_append.py` get their descriptors here. All system calls go through the `os` module by
 attribute, so that fault injection can wrap them.
 """
 

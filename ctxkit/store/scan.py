@@ -1,7 +1,7 @@
 """A scan of a log's bytes for the traces of a needle, beside the reading of the log: on the second core, where one is.
 
-Used by `search/recall.py`. Where it finds nothing in the whole log, reading ends early: `Scan.check` is what the source
-asks before each read.
+Used by `search/full_search.py`. Where it finds nothing in the whole log, reading ends early: `Scan.check` is what the
+source asks before each read.
 """
 
 from __future__ import annotations

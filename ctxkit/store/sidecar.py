@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ctxkit.errors import CannotCreate, NoPermission, ReadFailed, WriteFailed
 from ctxkit.store import atomic
-from ctxkit.store.append import append_line, check_unchanged, create_log, make_durable, sync_folder
+from ctxkit.store.durable_append import append_line, check_unchanged, create_log, make_durable, sync_folder
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close
 from ctxkit.store.source import Seen, Source

@@ -1,7 +1,7 @@
 """The bytes of a log: a file, standard input, or memory; readable at any offset.
 
 Pipeline: `jsonl.py` reads a source once from its start; what is printed is read again at its offset. `Seen` is what
-`append.py` later compares, to notice that the log was replaced, cut or changed meanwhile.
+`durable_append.py` later compares, to notice that the log was replaced, cut or changed meanwhile.
 """
 
 from __future__ import annotations

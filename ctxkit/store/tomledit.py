@@ -1,8 +1,8 @@
 """Changes one key of a config file's text; comments, order and formatting of everything else stay.
 
-Pipeline: `logfile/config.py` reads a file under the sidecar's lock, changes its text here, and replaces it. A line that
-`init` left commented out is taken in place, and goes back to what it was when the key is unset. Whatever way is taken,
-the outcome is read again and compared with what was wanted: a file that cannot be changed safely is not changed.
+Pipeline: `logfile/log_config.py` reads a file under the sidecar's lock, changes its text here, and replaces it. A line
+that `init` left commented out is taken in place, and goes back to what it was when the key is unset. Whatever way is
+taken, the outcome is read again and compared with what was wanted: a file that cannot be changed safely is not changed.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ctxkit.tokens import pieces
+from ctxkit.tokens import word_shapes
 from ctxkit.tokens.models import TYPICAL, named
 from ctxkit.tokens.ranks import NoRanksError, carried
 
@@ -29,7 +29,7 @@ class Counter:
         self.typical = factor if typical is None else typical
         self._factor = factor
         self._asked = base
-        self.base = base if base == pieces.NAME or carried(base) else pieces.NAME
+        self.base = base if base == word_shapes.NAME or carried(base) else word_shapes.NAME
         """What texts are counted by: a name of `ranks.NAMES`, or pieces."""
 
     @property
@@ -42,12 +42,12 @@ class Counter:
     @property
     def plain(self) -> bool:
         """Whether an encoding counts, without any factor: as the model itself does, where it is the model's own."""
-        return self.base != pieces.NAME and self.factor == 1.0
+        return self.base != word_shapes.NAME and self.factor == 1.0
 
     @property
     def factor(self) -> float:
         """Tokens of the model to one of the base."""
-        return self._factor if self.base != pieces.NAME or not self.family else max(self._factor, ROUGH)
+        return self._factor if self.base != word_shapes.NAME or not self.family else max(self._factor, ROUGH)
 
     @property
     def name(self) -> str:
@@ -59,14 +59,14 @@ class Counter:
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, by the base."""
-        if self.base != pieces.NAME and texts:
+        if self.base != word_shapes.NAME and texts:
             from ctxkit.tokens.encodings import encoding
 
             try:
                 return encoding(self.base).counts(texts)
             except NoRanksError:  # what is carried is not what tiktoken publishes
-                self.base = pieces.NAME
-        return pieces.counts(texts)
+                self.base = word_shapes.NAME
+        return word_shapes.counts(texts)
 
     def tokens(self, counted: int) -> int:
         """What `counted` tokens of the base come to for the model, rounded up."""

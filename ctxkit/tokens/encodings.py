@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from ctxkit.tokens import fast, ranks, runs
+from ctxkit.tokens import blank_runs, fast, ranks
 
 if TYPE_CHECKING:
     from tiktoken import Encoding as Tiktoken
@@ -27,13 +27,13 @@ class Encoding:
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text; what looks like a special token is words. Raises NoRanksError."""
-        short = [text for text in texts if len(text) < runs.LONG]
+        short = [text for text in texts if len(text) < blank_runs.LONG]
         if self._quick is None and sum(map(len, short)) >= fast.PAYS:
             self._quick = fast.reader(self.name)
         if self._quick is None:
             return [self._count(text) for text in texts]
         found = iter(self._quick(short))
-        return [next(found) if len(text) < runs.LONG else self._count(text) for text in texts]
+        return [next(found) if len(text) < blank_runs.LONG else self._count(text) for text in texts]
 
     @cached_property
     def _tiktoken(self) -> Tiktoken:
@@ -45,8 +45,8 @@ class Encoding:
 
     def _count(self, text: str) -> int:
         try:
-            return runs.count(text, self._ordinary, self._piece)
-        except BaseException as why:  # tiktoken's panics are no exceptions; none is known but that of runs.py
+            return blank_runs.count(text, self._ordinary, self._piece)
+        except BaseException as why:  # tiktoken's panics are no exceptions; none is known but that of blank_runs.py
             if type(why).__name__ != "PanicException":
                 raise
             raise ranks.NoRanksError(f"tiktoken refuses a text of {len(text)} characters") from why

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import groupby, islice
 from typing import Any, NamedTuple, Protocol
 
-from ctxkit.core.names import Name
+from ctxkit.core.item_names import Name
 
 
 class Rank(IntEnum):

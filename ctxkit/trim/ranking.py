@@ -16,8 +16,8 @@ from ctxkit.content.calls import Calls
 from ctxkit.core.context import entry
 from ctxkit.core.derive import synthetic_messages
 from ctxkit.core.derive.synthetic_messages import SyntheticKind
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Call, Content, Message, Result, Text
-from ctxkit.core.names import Name, Names
 from ctxkit.core.roles import ASSISTANT as SPEAKS
 from ctxkit.core.select import opens
 from ctxkit.core.sets.sequences import LazySequence

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ctxkit.content.calls import Calls
 from ctxkit.core.board import shortening
 from ctxkit.core.context import entry
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Message, Result
-from ctxkit.core.names import Name
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_call, of_result, of_words, stubbed
 from ctxkit.trim.plan import LONG, Rank, TrimUnit, Truncation

@@ -20,11 +20,11 @@ from ctxkit.core.context import names as through
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import SyntheticKind
 from ctxkit.core.derive.usage import Figures, Overhead
+from ctxkit.core.item_names import Name, Names, Sizes
 from ctxkit.core.messages import Content
-from ctxkit.core.names import Name, Names, Sizes
 from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Compact, Index, Trim
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
-from ctxkit.logfile.assembly import assemble
+from ctxkit.logfile.assembly_sources import assemble
 from ctxkit.measure.count import Counting
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import beside, tools_of

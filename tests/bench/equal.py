@@ -1,7 +1,7 @@
 """`just equal`: tokens of tens of thousands of texts by ctxkit, by tiktoken itself, by fastokens and by pieces.
 
 tiktoken is loaded as it loads itself, from a cache folder of its own, so that what ctxkit hands it is compared too.
-Each text is also cut at all runs of two blanks, which changes no figure (`ctxkit/tokens/runs.py`).
+Each text is also cut at all runs of two blanks, which changes no figure (`ctxkit/tokens/blank_runs.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import tiktoken
 
-from ctxkit.tokens import fast, pieces, ranks, runs
+from ctxkit.tokens import blank_runs, fast, ranks, word_shapes
 from ctxkit.tokens.encodings import encoding
 from tests import texts as made
 from tests.shared import HERE, SHARED
@@ -109,15 +109,15 @@ def compared(some: Iterable[tuple[str, str]], names: Sequence[str]) -> list[Kind
             expected = [_counted(references[name], text) for text in words]
             ways = {
                 f"{name}": ours.counts(words),
-                f"{name}, cut": [runs.count(text, ours._ordinary, ours._piece, 2) for text in words],
+                f"{name}, cut": [blank_runs.count(text, ours._ordinary, ours._piece, 2) for text in words],
             }
             if (count := quick[name]) is not None:
-                short = [text if len(text) < runs.LONG else "" for text in words]  # longer ones never go there
+                short = [text if len(text) < blank_runs.LONG else "" for text in words]  # longer ones never go there
                 ways[f"{name}, fastokens"] = [
-                    n if len(text) < runs.LONG else true
+                    n if len(text) < blank_runs.LONG else true
                     for n, text, true in zip(count(short), words, expected, strict=True)
                 ]
-            roughly = pieces.counts(words) if name == "o200k_base" else None
+            roughly = word_shapes.counts(words) if name == "o200k_base" else None
             for at, (kind, text) in enumerate(chunk):
                 true, of = expected[at], kinds.setdefault(kind, Kind(kind))
                 for way, counted in ways.items():
@@ -132,7 +132,7 @@ def compared(some: Iterable[tuple[str, str]], names: Sequence[str]) -> list[Kind
 
 def _counted(reference: tiktoken.Encoding, text: str) -> int | None:
     """Tokens by tiktoken itself; None where it panics."""
-    if re.search(f"(?<![{runs.BLANKS}])[{runs.BLANKS}]{{999990,}}", text):
+    if re.search(f"(?<![{blank_runs.BLANKS}])[{blank_runs.BLANKS}]{{999990,}}", text):
         return None
     return len(reference.encode_ordinary(text))
 

@@ -21,7 +21,7 @@ from ctxkit import Log
 from ctxkit.core.snapshot import Snapshot, identity, sealed
 from ctxkit.core.times import iso
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.snapshots import Snapshots, pieces
+from ctxkit.store.snapshot_files import Snapshots, pieces
 from tests.bench.pages import put
 from tests.cli.runner import PYTHON
 

@@ -16,7 +16,7 @@ from ctxkit.api.log import Log
 from ctxkit.changes.filter_context import LARGEST_PAGE
 from ctxkit.core.select import Selection
 from ctxkit.errors import Usage
-from tests.changes.test_planning_rules import PLAINLY
+from tests.changes.test_planning_exchanges import PLAINLY
 from tests.cli.runner import call, lines, message
 from tests.search.test_meaning import model, of
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.changes.forget import ForgetRequest, forget, leaving, remember
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Forget, Remember
 from ctxkit.errors import NothingChanges
 from tests import build

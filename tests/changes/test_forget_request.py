@@ -9,7 +9,7 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.changes import forget_request
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Forget, Remember
 from ctxkit.errors import UnknownMessage, Usage
 

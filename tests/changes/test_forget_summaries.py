@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.changes.forget import retell
-from ctxkit.core.names import ItemName, Names
+from ctxkit.core.item_names import ItemName, Names
 from ctxkit.core.ops import Compact
 from tests import build
 

@@ -13,9 +13,9 @@ from ctxkit.api.log import Log
 from ctxkit.changes.part_choice import PartSize, chosen
 from ctxkit.content.parts import shown
 from ctxkit.core import ops
+from ctxkit.core.item_names import Names
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Image, Result, Text, Thinking
-from ctxkit.core.names import Names
 from ctxkit.errors import NothingChanges, UnknownOp, Usage
 from ctxkit.formats.targets import REQUESTS, SESSIONS, TARGETS
 from tests import pictures

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.changes.protect import protect, unprotect
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.errors import Usage
 from tests import build
 

@@ -7,7 +7,7 @@ import pytest
 from ctxkit.changes.recall import recall
 from ctxkit.core.context import Lens
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.transcript import View
 from ctxkit.errors import NothingChanges
 from tests import build

@@ -31,8 +31,8 @@ from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, ExitCode
 from ctxkit.logfile import append
 from ctxkit.search import sessions
-from ctxkit.snapshots.checkpoint import reference
-from ctxkit.store.snapshots import pieces
+from ctxkit.snapshots.context_reference import reference
+from ctxkit.store.snapshot_files import pieces
 from tests.cli.runner import FOREIGN, SMALL, Ran, ctxkit, lines, message, process, shell
 
 CASES = sorted((Path(__file__).parent / "errors").glob("*.txt"))

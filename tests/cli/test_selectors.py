@@ -10,7 +10,7 @@ import pytest
 
 from ctxkit.cli.options import Selecting
 from ctxkit.cli.registry import COMMANDS
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from tests.cli.runner import SMALL, ctxkit, good, lines, message, numbers, ops, shown, small
 
 ALL = list(range(1, 14))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.compact.candidates import LONG, CompactUnit, Keep, Units, candidates, guarded, originals, rooms
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from tests import build
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.compact.compact import said_of
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.strategies import OFFLINE
 from ctxkit.errors import BadConfig, BadSummary, CoolingDown, NothingChanges, UpdatedElsewhere, Usage
 from tests.cli.runner import FOREIGN, SMALL, lines

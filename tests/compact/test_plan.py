@@ -13,7 +13,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.compact.candidates import Keep
 from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.select import Selection
 from ctxkit.core.strategies import OFFLINE
 from ctxkit.errors import NothingChanges

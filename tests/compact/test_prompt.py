@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.compact import prompt
-from ctxkit.compact.layout import SummaryLayout
+from ctxkit.compact.summary_text import SummaryLayout
 from ctxkit.content.text_segments import SegmentKind, TextSegment
-from ctxkit.core.names import Names
-from ctxkit.tokens import pieces as shapes
+from ctxkit.core.item_names import Names
+from ctxkit.tokens import word_shapes
 from tests.effort import examples
 
 PIECES = [
@@ -125,7 +125,9 @@ def test_cut() -> None:
 
 def test_several_chunks() -> None:
     """Each has its share of the words, in order."""
-    found = prompt.worded(["First. " * 200, "Second. " * 200], "m", PIECES, 300, shapes.counts, told=TOLD, label=str)
-    assert found is not None and shapes.counts([found])[0] <= 300
+    found = prompt.worded(
+        ["First. " * 200, "Second. " * 200], "m", PIECES, 300, word_shapes.counts, told=TOLD, label=str
+    )
+    assert found is not None and word_shapes.counts([found])[0] <= 300
     assert 0 < found.count("First.") < 200 and 0 < found.count("Second.") < 200
     assert found.index("First.") < found.index("Second.")

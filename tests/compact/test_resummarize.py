@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.api.log import Log
+from ctxkit.core.item_names import Names
 from ctxkit.core.messages import Content
-from ctxkit.core.names import Names
 from ctxkit.core.ops import Compact, Forget
 from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import CtxkitError, NoSuchOp, NothingToSend

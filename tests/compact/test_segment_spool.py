@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ctxkit.compact.segment_spool import spooled
 from ctxkit.content.text_segments import all_pieces
+from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Call, Content, Result, Text
-from ctxkit.core.names import ItemName, Name
 
 SAID: list[tuple[Name, Content]] = [
     (1, Content("user", [Text("fix \ud800 the\nlogin")])),

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ctxkit.compact.shorten_messages import abridge
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Result, Text, Thinking
-from ctxkit.core.names import Name
 from ctxkit.formats.chat import content_of
 from ctxkit.formats.chat_lines import lines
 from ctxkit.logfile.open import words

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from tests.cli.runner import good, ops
 from tests.shared import transcripts
 from tests.trim.test_trim import run

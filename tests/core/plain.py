@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.board import HIDING, ContextItem, Key, Out
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 
 

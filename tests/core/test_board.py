@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.board import Board, ContextItem, Out
-from ctxkit.core.names import ItemName, Names
+from ctxkit.core.item_names import ItemName, Names
 
 S = ItemName("c1", 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.context import NO_LENS, Lens, entries, listed, names, window_seconds
-from ctxkit.core.names import ItemName
+from ctxkit.core.item_names import ItemName
 from ctxkit.core.times import written
 from ctxkit.core.transcript import View
 from ctxkit.errors import UnknownAgent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.context import Lens
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.transcript import ProgramCut, View
 from ctxkit.core.visibility import Standings

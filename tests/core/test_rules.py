@@ -11,12 +11,12 @@ import pytest
 
 from ctxkit import errors
 from ctxkit.changes import clear, forget, marks, protect, recall, undo, window
-from ctxkit.compact.truncate import left_out
+from ctxkit.compact.left_out import left_out
 from ctxkit.core.context import Lens, names, shown_names
 from ctxkit.core.decision import Decision
-from ctxkit.core.ended import ended
+from ctxkit.core.ended_ops import ended
+from ctxkit.core.item_names import NOTHING, Names
 from ctxkit.core.ledger import build as build_ledger
-from ctxkit.core.names import NOTHING, Names
 from ctxkit.core.ops import to_body
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.select import Selection, parse_ids, resolve

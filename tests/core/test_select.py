@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.core.context import shown_names
-from ctxkit.core.names import ItemName, Name
+from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.select import Selection, exchange_of, parse_ids, resolve, selection, tools_of
 from ctxkit.core.times import written
 from ctxkit.errors import BadPattern, NothingMatched, UnknownAgent, UnknownMessage, Usage

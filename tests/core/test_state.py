@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from ctxkit.core.names import ItemName, Names
+from ctxkit.core.item_names import ItemName, Names
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import View

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.steps import Steps
 from tests import build
 

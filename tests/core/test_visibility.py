@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.context import Lens
-from ctxkit.core.names import ItemName
+from ctxkit.core.item_names import ItemName
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.transcript import ProgramCut, View
 from ctxkit.core.visibility import Standing, Standings

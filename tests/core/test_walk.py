@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ctxkit.api.log import Log
-from ctxkit.core.fit import adrift
+from ctxkit.core.item_names import Names
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import Names
+from ctxkit.core.op_fit import adrift
 from ctxkit.core.replay import Fold, fold
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State

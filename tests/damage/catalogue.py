@@ -22,7 +22,7 @@ class Entry(NamedTuple):
 DAMAGE = "tests/damage/test_meaning.py::"
 COMMANDS = "tests/damage/test_commands.py::"
 OPENING = "tests/store/test_opening.py::"
-APPEND = "tests/store/test_append.py::"
+APPEND = "tests/store/test_durable_append.py::"
 SOURCE = "tests/store/test_source.py::"
 
 CATALOGUE: dict[str, Entry] = {
@@ -36,7 +36,7 @@ CATALOGUE: dict[str, Entry] = {
         "the last line has no end",
         "read where it is whole; never reported while somebody writes",
         "0",
-        ("tests/store/test_recover.py::test_a_live_tail_is_not_reported",),
+        ("tests/store/test_intact_records.py::test_a_live_tail_is_not_reported",),
     ),
     "F03": Entry("a record behind a torn one", "the whole one", "1"),
     "F04": Entry("records without a line end between them", "all", "1"),
@@ -130,7 +130,7 @@ CATALOGUE: dict[str, Entry] = {
         ("tests/store/test_atomic.py::test_what_killed_processes_left_is_swept",),
     ),
     "F23": Entry(
-        "two `config set` at once", "both keys", "", ("tests/logfile/test_config.py::test_no_change_is_lost",)
+        "two `config set` at once", "both keys", "", ("tests/logfile/test_log_config.py::test_no_change_is_lost",)
     ),
     "F24": Entry(
         "closed standard streams",

@@ -145,11 +145,15 @@ def _is_code(value: object) -> bool:
 def test_damage_codes() -> None:
     """The page has the codes that the code reports, all of them and no others."""
     places = [*(ROOT / "ctxkit/store").glob("*.py"), ROOT / "ctxkit/core/ledger.py", ROOT / "ctxkit/recovery/check.py"]
-    places += [ROOT / "ctxkit/recovery/beside.py", ROOT / "ctxkit/logfile/chain.py", ROOT / "ctxkit/logfile/read.py"]
+    places += [
+        ROOT / "ctxkit/recovery/beside.py",
+        ROOT / "ctxkit/logfile/chain_head.py",
+        ROOT / "ctxkit/logfile/read.py",
+    ]
     places.append(ROOT / "ctxkit/logfile/tolerant.py")
     places.append(ROOT / "ctxkit/formats/chat.py")
     places.append(ROOT / "ctxkit/formats/claude_code/proofs.py")
-    places += [ROOT / "ctxkit/recovery/records.py", ROOT / "ctxkit/formats/mending.py"]
+    places += [ROOT / "ctxkit/recovery/records.py", ROOT / "ctxkit/formats/truncated_json.py"]
     found = set().union(*map(codes_in, places))
     found |= {f"{code}-void" for code in ("misfit", "damaged-op")}  # recovery/check.py: ops that are undone
     part = PAGE.read_text(encoding="utf-8").partition("<!-- codes -->")[2].partition("\n## ")[0]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ctxkit.core.names import ItemName, Name
+from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.ops import At, Edit
 from ctxkit.edit.decide import UNCHANGED, EditOffer, compared, decide, live, mistakes
 from ctxkit.edit.draft import DraftBlock, FoldedPart

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.api.log import Log
-from ctxkit.core.names import ItemName, Names
+from ctxkit.core.item_names import ItemName, Names
 from ctxkit.core.ops import Edit, sealed
 from ctxkit.edit.draft import DraftBlock, draft
 from ctxkit.edit.parse import Parsed, parse

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.explain.explain import everything, explained
 from tests.cli.runner import SMALL, lines, message
 from tests.measure.test_status import REAL, _many

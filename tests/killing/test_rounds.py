@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.store import append
+from ctxkit.store import durable_append
 from tests.cli.runner import Ran, ctxkit
 from tests.killing import rounds
 from tests.killing.__main__ import figures, rate
@@ -24,7 +24,7 @@ ROUNDS = 12
 def test_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing that must never happen does; what is recovered is counted, and one may fail here, of 300 fifteen."""
     monkeypatch.setattr(rounds, "LONGEST", 0.2)
-    monkeypatch.setattr(append, "PATIENCE", 40)  # other tests may have the processors
+    monkeypatch.setattr(durable_append, "PATIENCE", 40)  # other tests may have the processors
     found = []
     for seed in range(ROUNDS):
         folder = tmp_path / str(seed)

@@ -12,7 +12,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.core.derive.usage import Figures
 from ctxkit.measure.token_log import BEGIN, Meter, TokenRecord, known_by
-from ctxkit.store import journal
+from ctxkit.store import run_journal
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 
 DOCS = Path(__file__).resolve().parents[2] / "docs/tokens.md"
@@ -109,7 +109,7 @@ def test_the_log_is_never_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for path in (one, other):
         path.write_bytes(FOREIGN)
     seen: list[Path] = []
-    monkeypatch.setattr(journal, "add", lambda path, line, begin, never: seen.extend(never))
+    monkeypatch.setattr(run_journal, "add", lambda path, line, begin, never: seen.extend(never))
     log = Log.open(one, env={})
     log.meter = meter = Meter("diff")
     found = log.diff(Log.open(other, env={}))

@@ -11,7 +11,7 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.snapshots import snapshot
-from ctxkit.store import snapshots
+from ctxkit.store import snapshot_files
 from ctxkit.store.drafts import Draft
 from tests.build import lines
 from tests.lawful import NOW, ROOT
@@ -295,7 +295,7 @@ def test_the_log_is_read_once_for_all_snapshots(log: Path, monkeypatch: pytest.M
     for n in range(20):
         target.snapshot(f"number {n}")
     hashed, reads = 0, []
-    monkeypatch.setattr("ctxkit.recovery.beside.read", lambda path: reads.append(path) or snapshots.read(path))
+    monkeypatch.setattr("ctxkit.recovery.beside.read", lambda path: reads.append(path) or snapshot_files.read(path))
     assert opened(log).check() == []
     assert len(reads) == len(set(reads)) == 22
     assert hashed < log.stat().st_size
@@ -320,5 +320,6 @@ def test_sidecars_whose_log_is_gone(log: Path) -> None:
     [finding] = opened(log).check(notes=True)
     assert (finding.where, finding.code, finding.note) == ("old.jsonl.ctxkit", "orphan-sidecar", True)
     assert (
-        f"ctxkit snapshots {old}" in finding.text and len(list(old.with_name("old.jsonl.ctxkit").rglob("*.json"))) == 1
+        f"ctxkit snapshot_files {old}" in finding.text
+        and len(list(old.with_name("old.jsonl.ctxkit").rglob("*.json"))) == 1
     )

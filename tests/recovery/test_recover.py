@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log, find_sessions
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.errors import Misfit, NoSuchSnapshot, UpdatedElsewhere, Usage
 from ctxkit.recovery.recover import recovery
 from ctxkit.store.drafts import Draft

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ctxkit import Log
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Compact, Edit, Forget, Item, Op, Trim
 
 SUMMARY = "In short: what was said here went well."

@@ -1,6 +1,6 @@
 """`python -m tests.resume.probes`: what Claude Code and pi themselves do with small sessions of ours, without ctxkit.
 
-The sources of two tables of ctxkit/formats/claude_code/pieces.py (which tools a resumed session has of itself, by
+The sources of two tables of ctxkit/formats/claude_code/blocks.py (which tools a resumed session has of itself, by
 model, and which fields of SendMessage are not sent), of where words and thinking between calls go, of rows that are
 not for the model, and of what docs/formats.md says of pi's models. Linux only; no test of the suite.
 """

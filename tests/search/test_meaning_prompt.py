@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ctxkit.api.log import Log
 from ctxkit.changes.forget import ForgetRequest, forget
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ops import Forget, Undo, to_body
 from ctxkit.core.state import State
 from ctxkit.core.transcript import OpLine

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ctxkit import Log
 from ctxkit.core.snapshot import HAND, SMALL, Snapshot
 from ctxkit.errors import BadSnapshot
-from ctxkit.snapshots.checkpoint import reference
+from ctxkit.snapshots.context_reference import reference
 from ctxkit.snapshots.restore import loaded, there
 from ctxkit.snapshots.snapshot import keep
 from tests.cli.runner import SMALL as CHAT

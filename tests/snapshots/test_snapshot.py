@@ -12,7 +12,7 @@ from ctxkit import Log
 from ctxkit.core.snapshot import SnapshotHead
 from ctxkit.errors import NoSuchLog, NoSuchSnapshot, NothingChanges, Usage
 from ctxkit.snapshots.snapshot import at, beside, find, keep, prefix, shelf
-from ctxkit.store.snapshots import read
+from ctxkit.store.snapshot_files import read
 from tests.cli.runner import FOREIGN, SMALL, lines, message
 from tests.lawful import NOW, ROOT
 

@@ -10,8 +10,8 @@ import pytest
 
 from ctxkit import Log
 from ctxkit.snapshots import triggers
-from ctxkit.snapshots.checkpoints import shelf
-from ctxkit.store.snapshots import Snapshots
+from ctxkit.snapshots.make_checkpoint import shelf
+from ctxkit.store.snapshot_files import Snapshots
 from tests.cli.runner import call as made
 from tests.cli.runner import lines, message
 from tests.lawful import NOW

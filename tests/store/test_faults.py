@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import WriteFailed
-from ctxkit.store.append import append_line, create_log
+from ctxkit.store.durable_append import append_line, create_log
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import open_log
 from tests.effort import one_of

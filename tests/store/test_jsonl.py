@@ -15,8 +15,8 @@ from ctxkit.core.messages import Damage
 from ctxkit.core.text.json_text import loads
 from ctxkit.formats.chat import ChatRow
 from ctxkit.store import jsonl
+from ctxkit.store.intact_records import PieceRecovery, Recovered
 from ctxkit.store.jsonl import BlockReader, read_blocks
-from ctxkit.store.recover import PieceRecovery, Recovered
 from ctxkit.store.source import Source, open_log
 from tests.shared import shared
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.errors import Locked, WriteFailed
-from ctxkit.store.append import append_line
+from ctxkit.store.durable_append import append_line
 from ctxkit.store.lock import holder, lock
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.tokens import encodings, pieces, ranks
+from ctxkit.tokens import encodings, ranks, word_shapes
 from ctxkit.tokens.counter import Counter, counter
 
 
@@ -38,7 +38,7 @@ def test_without_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxkit.tokens.counter.carried", lambda name: False)
     assert counter("auto", "gpt-5").name == "estimate for gpt-5, pieces × 1.1"
     assert counter("o200k_base", "gpt-5").name == "estimate, pieces"
-    assert counter("auto", "gpt-5").counts(["hello world"]) == pieces.counts(["hello world"])
+    assert counter("auto", "gpt-5").counts(["hello world"]) == word_shapes.counts(["hello world"])
 
 
 def test_damaged_ranks(monkeypatch: pytest.MonkeyPatch) -> None:

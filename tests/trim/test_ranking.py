@@ -9,7 +9,7 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.content.calls import Calls
-from ctxkit.core.names import Name
+from ctxkit.core.item_names import Name
 from ctxkit.trim.plan import Rank
 from ctxkit.trim.ranking import Ranking
 from tests.cli.runner import lines

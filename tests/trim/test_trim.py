@@ -12,7 +12,7 @@ import pytest
 
 from ctxkit import enforce_context_limit, trim_conversation
 from ctxkit.api.log import Log
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
 from ctxkit.measure.count import Counting
 from ctxkit.trim.plan import Rank

@@ -16,7 +16,7 @@ from ctxkit.cli.terminal import layout, streams
 from ctxkit.core.times import iso, written
 from ctxkit.errors import BadMessage, ContextFull, CtxkitError, NoSuchLog, NothingMatched, Usage
 from ctxkit.logfile.append import require_message
-from ctxkit.store.append import create_log
+from ctxkit.store.durable_append import create_log
 
 SHAPE = 'a message is a line such as {"role":"user","content":"hi"}'
 

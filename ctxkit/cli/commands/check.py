@@ -15,8 +15,8 @@ from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import ERROR, WARNING, Styled
 from ctxkit.errors import ExitCode, Usage
 from ctxkit.formats.base import Proofs
-from ctxkit.logfile.chain import head as head_of
-from ctxkit.logfile.chain import proved
+from ctxkit.logfile.chain_head import head as head_of
+from ctxkit.logfile.chain_head import proved
 from ctxkit.recovery.check import refused, undone_damage
 
 _REASONS = 8

@@ -10,7 +10,7 @@ from ctxkit.cli.log_access import finish_reading, opened
 from ctxkit.cli.options import LogArgument, Reading, takes
 from ctxkit.cli.terminal import streams
 from ctxkit.errors import Usage
-from ctxkit.snapshots.trigger_rules import SPOKEN
+from ctxkit.snapshots.trigger_events import SPOKEN
 
 
 @takes(Reading)

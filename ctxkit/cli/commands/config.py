@@ -13,7 +13,7 @@ from ctxkit.cli.options import JsonOption, LogArgument, QuietOption, SidecarOpti
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.config_view import listed, near
 from ctxkit.errors import CtxkitError, NoSuchLog, Usage
-from ctxkit.logfile.config import ConfigChange, Configured, as_typed, overridden
+from ctxkit.logfile.log_config import ConfigChange, Configured, as_typed, overridden
 from ctxkit.store.config import Setting
 from ctxkit.store.keys import written
 

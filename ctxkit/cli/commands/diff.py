@@ -16,8 +16,8 @@ from ctxkit.cli.terminal.diff_view import as_json, lines, stat
 from ctxkit.errors import CtxkitError, ExitCode, NoSuchLog, Usage
 from ctxkit.explain.diff import Diff
 from ctxkit.explain.revisions import MARK, SNAPSHOT
-from ctxkit.logfile.chain import parting
-from ctxkit.store.snapshots import is_snapshot
+from ctxkit.logfile.chain_head import parting
+from ctxkit.store.snapshot_files import is_snapshot
 
 State = Annotated[
     str | None,

@@ -140,7 +140,7 @@ def command(
         found = made(target)
     else:
         from ctxkit.api.log import summarize_dropped
-        from ctxkit.export.fit import within
+        from ctxkit.export.fit_budget import within
         from ctxkit.trim.trim import TrimRequest
 
         asked = TrimRequest(

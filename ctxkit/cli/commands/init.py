@@ -10,7 +10,7 @@ import typer
 from ctxkit.cli.options import JsonOption, QuietOption, SidecarOption
 from ctxkit.cli.terminal import streams
 from ctxkit.errors import CannotCreate, CtxkitError, NoSuchLog, Usage
-from ctxkit.store.append import create_log
+from ctxkit.store.durable_append import create_log
 from ctxkit.store.profiles import profile
 from ctxkit.store.sidecar import Sidecar
 

@@ -12,7 +12,7 @@ from ctxkit.cli.options import LogArgument, Looking, Reading, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.op_view import as_json, line, table
 from ctxkit.core.chain import links
-from ctxkit.core.ended import ended
+from ctxkit.core.ended_ops import ended
 from ctxkit.core.state import State
 
 

@@ -17,12 +17,12 @@ from ctxkit.cli.options import Looking, Reading, Selecting, Writing, takes
 from ctxkit.cli.terminal import layout
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.decision import Decision
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Recall
 from ctxkit.core.select import Selection
 from ctxkit.core.visibility import Standings
 from ctxkit.errors import NothingMatched, Usage
-from ctxkit.search.recall import Search, chosen, states
+from ctxkit.search.full_search import Search, chosen, states
 
 NUMBERS = re.compile(r"([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*)(,([0-9]+(-[0-9]*)?|[0-9A-Za-z_-]+\.[0-9]*))*")
 """What --apply takes for messages, and not for text."""

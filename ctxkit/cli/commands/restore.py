@@ -15,7 +15,7 @@ from ctxkit.core.ops import Op
 from ctxkit.core.snapshot import Snapshot
 from ctxkit.errors import BadSnapshot, NothingChanges, Usage
 from ctxkit.snapshots.restore import loaded, strange, there
-from ctxkit.store.snapshots import LARGEST, parsed
+from ctxkit.store.snapshot_files import LARGEST, parsed
 
 
 @takes(Writing, Reading)

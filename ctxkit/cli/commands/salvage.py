@@ -12,7 +12,7 @@ from ctxkit.cli.log_access import opened
 from ctxkit.cli.options import LogArgument, Reading, takes
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.errors import CannotCreate, Usage
-from ctxkit.logfile.chain import head
+from ctxkit.logfile.chain_head import head
 from ctxkit.recovery.records import soundness
 from ctxkit.recovery.salvage import Range, Salvaged
 from ctxkit.store.atomic import create

@@ -26,8 +26,8 @@ from ctxkit.cli.terminal import layout, message_view, streams, summary_view
 from ctxkit.core.assembly import NOTHING, Assembled
 from ctxkit.core.board import LeftOut
 from ctxkit.core.context import Entry
+from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Content, Text
-from ctxkit.core.names import ItemName, Name
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.errors import Usage

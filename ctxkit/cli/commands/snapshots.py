@@ -16,9 +16,9 @@ from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, SnapshotHead
 from ctxkit.core.times import seconds
 from ctxkit.errors import BadSnapshot, NoSuchSnapshot, Usage
-from ctxkit.snapshots.checkpoint import moment
+from ctxkit.snapshots.context_reference import moment
 from ctxkit.snapshots.snapshot import beside, find, prune
-from ctxkit.store.snapshots import SnapshotFile, Snapshots
+from ctxkit.store.snapshot_files import SnapshotFile, Snapshots
 
 SHOWN = 50
 """How many are listed unless --limit says."""
@@ -117,7 +117,7 @@ def _remove(
             error.message += ": nothing was removed"
             raise
     else:
-        from ctxkit.logfile.config import Configured
+        from ctxkit.logfile.log_config import Configured
 
         config = Configured(log, sidecar=sidecar, env=os.environ).load()
         zoned(config, utc=streams.Streams.utc)

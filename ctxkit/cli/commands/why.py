@@ -11,8 +11,8 @@ from ctxkit.cli.options import LogArgument, Looking, Reading, takes
 from ctxkit.cli.terminal import message_view, streams
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.content.thinking import unsent
-from ctxkit.core.ended import role_of
-from ctxkit.core.names import Name
+from ctxkit.core.ended_ops import role_of
+from ctxkit.core.item_names import Name
 from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.select import parse_ids
 from ctxkit.core.state import State

@@ -218,7 +218,7 @@ def _formats() -> tuple[str, ...]:
 
 
 def _states() -> Completions:
-    from ctxkit.search.recall import state_words
+    from ctxkit.search.full_search import state_words
 
     return found(map(Candidate, state_words()))
 

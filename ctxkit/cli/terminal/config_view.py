@@ -9,7 +9,7 @@ from ctxkit.cli.terminal.layout import breadth
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import USUAL
-from ctxkit.logfile.config import as_typed
+from ctxkit.logfile.log_config import as_typed
 from ctxkit.store.config import Setting
 
 

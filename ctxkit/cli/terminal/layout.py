@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import columns
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 
 ROOMY = 40
 """From so many columns on, lists keep their columns."""

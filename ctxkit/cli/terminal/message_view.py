@@ -12,8 +12,8 @@ from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import ROOMY, spaced
 from ctxkit.cli.terminal.safe_text import cells, clip, safe
 from ctxkit.cli.terminal.style import Styled
+from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
-from ctxkit.core.names import Name
 from ctxkit.core.text.json_text import spelled
 
 LOCK = "🔒"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.style import Styled
-from ctxkit.core.ended import ended
+from ctxkit.core.ended_ops import ended
+from ctxkit.core.item_names import Names
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import Names
 from ctxkit.core.ops import BY_NAME, Envelope
 from ctxkit.core.snapshot import SHORT
 from ctxkit.core.state import Ended, State

@@ -1,7 +1,7 @@
 """The picker: a choice among sessions on the terminal itself, whatever standard output is; it is left as it was found.
 
-`picker_state.py` says what is drawn and what a key does, `keys.py` which key it was. A screen of its own is used, so
-that what stood on the terminal is there again afterwards: on every way out, errors and signals included.
+`picker_state.py` says what is drawn and what a key does, `key_names.py` which key it was. A screen of its own is used,
+so that what stood on the terminal is there again afterwards: on every way out, errors and signals included.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-from ctxkit.cli.terminal.keys import keys
+from ctxkit.cli.terminal.key_names import keys
 from ctxkit.cli.terminal.picker_state import PickerState
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.errors import Usage

@@ -17,7 +17,7 @@ from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.times import iso
 from ctxkit.core.visibility import IN
-from ctxkit.search.recall import Excerpt, Hit
+from ctxkit.search.full_search import Excerpt, Hit
 
 FOUND = "bold red"
 SIGNS = {"thinking": "~ ", "call": "→ ", "result": "← ", "image": "[image] ", "other": "[other] "}

@@ -31,7 +31,7 @@ def line(state: State, item: ContextItem) -> str:
 
 def contents(text: str) -> str:
     """What a summary holds, in words: what it lists, else how it begins, behind the line that says what it is."""
-    from ctxkit.compact.layout import outline  # brings all of extract: only where there is a summary
+    from ctxkit.compact.summary_text import outline  # brings all of extract: only where there is a summary
 
     found, order = outline(text), list(NOUNS)
     listed = [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ctxkit.compact.extract import extract
+from ctxkit.compact.extraction import extract
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.context import entry
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Content
-from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Compact
 from ctxkit.logfile.commit import WritableLog
 from ctxkit.measure.count import Counting

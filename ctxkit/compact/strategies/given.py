@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ctxkit.compact.left_out import these
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
-from ctxkit.compact.truncate import these
 
 
 class Given(Strategy):

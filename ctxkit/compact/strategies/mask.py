@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ctxkit.compact.mask import mask
+from ctxkit.compact.masked_results import mask
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 
 
 class Mask(Strategy):

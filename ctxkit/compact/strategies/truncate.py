@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ctxkit.compact.left_out import left_out
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy, user
-from ctxkit.compact.truncate import left_out
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Content
-from ctxkit.core.names import Name, Names
 from ctxkit.core.ops import Compact
 from ctxkit.formats.chat import content_of
 from ctxkit.logfile.commit import WritableLog

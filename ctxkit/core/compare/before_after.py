@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from ctxkit.core.context import Entry, belongs, protected_steps
-from ctxkit.core.fit import adrift
+from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import NOTHING, ItemName, Name, Names
+from ctxkit.core.op_fit import adrift
 from ctxkit.core.sets.bitset import Bits
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.state import State

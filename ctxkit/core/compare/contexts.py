@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from ctxkit.core.compare.align import Block, align, common, heaviest
-from ctxkit.core.names import NOTHING, Name, Names
+from ctxkit.core.item_names import NOTHING, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.sets.runs import Order
 

@@ -12,8 +12,8 @@ from typing import Literal
 import msgspec
 
 from ctxkit.core.context import shown_names
+from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Message
-from ctxkit.core.names import ItemName, Name
 from ctxkit.core.state import State
 from ctxkit.core.transcript import Transcript
 

@@ -12,8 +12,8 @@ from collections.abc import Collection
 from itertools import chain
 from typing import assert_never
 
+from ctxkit.core.item_names import NOTHING, ItemName, Names
 from ctxkit.core.ledger import LedgerEntry
-from ctxkit.core.names import NOTHING, ItemName, Names
 from ctxkit.core.ops import (
     Clear,
     Compact,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from ctxkit.core.names import ItemName, Names
+from ctxkit.core.item_names import ItemName, Names
 
 K = TypeVar("K", bound=Hashable)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 
 T = TypeVar("T")

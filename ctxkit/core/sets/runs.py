@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import overload
 
 from ctxkit.core.context import NO_LENS, Lens, shown_names, through, windowed
-from ctxkit.core.names import Name, Names
+from ctxkit.core.item_names import Name, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 

@@ -1,8 +1,8 @@
 """Structs of decoded JSON, alike to what msgspec makes of the JSON itself: for what only a tolerant decoder reads.
 
-Pipeline: rows and heads of `formats` say what they look at; `store/recover.py` and the formats ask here where msgspec
-refused a record. A nested struct, or a list of them, stands beside all else that JSON has, so that nothing is refused:
-`Head | NoObject`, `list[Head | NoObject] | NoList`.
+Pipeline: rows and heads of `formats` say what they look at; `store/intact_records.py` and the formats ask here where
+msgspec refused a record. A nested struct, or a list of them, stands beside all else that JSON has, so that nothing is
+refused: `Head | NoObject`, `list[Head | NoObject] | NoList`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The needle of a search: where it stands in a text, and what its traces are in the bytes of a JSON record.
 
-Used by `search/recall.py`. A record without any trace cannot hold the needle, however its strings are escaped, so it is
-never decoded; a trace alone proves nothing.
+Used by `search/full_search.py`. A record without any trace cannot hold the needle, however its strings are escaped, so
+it is never decoded; a trace alone proves nothing.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, Note
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow
-from ctxkit.formats.foreign import dialect
+from ctxkit.formats.foreign_keys import dialect
 
 __all__ = ["FORMAT", "ClaudeCode"]
 

@@ -11,9 +11,9 @@ from bisect import bisect_left
 import msgspec
 
 from ctxkit.core.messages import Content, Repairs
+from ctxkit.formats.claude_code.blocks import SentPiece, pieces_of
 from ctxkit.formats.claude_code.chain import Chain, Path, Relinks
 from ctxkit.formats.claude_code.links import RowKind
-from ctxkit.formats.claude_code.pieces import SentPiece, pieces_of
 from ctxkit.formats.claude_code.requests import NotedRequest, Records
 from ctxkit.formats.claude_code.view import BesidePath, numbers_of
 from ctxkit.formats.claude_code.wire import spoken

@@ -1,7 +1,7 @@
 """The messages of one turn as a live Claude Code sends them: where reminders stand, and in which role.
 
 The rules are those of docs/agents.md (agents, Claude Code 4-11).
-Pipeline: `pieces.py` -> here -> `hashing.py`, to prove a context by the hashes that its program noted. An export goes
+Pipeline: `blocks.py` -> here -> `hashing.py`, to prove a context by the hashes that its program noted. An export goes
 through `wire.py` instead, which gives every provider something valid.
 """
 
@@ -14,9 +14,9 @@ import msgspec
 
 from ctxkit.core.messages import Repairs
 from ctxkit.formats.claude_code import attachments
+from ctxkit.formats.claude_code.blocks import SentPiece, is_blank
 from ctxkit.formats.claude_code.hashing import LOOSE
 from ctxkit.formats.claude_code.pairing import LOST, NO_CONTENT, NO_RESULT, Sent, pair
-from ctxkit.formats.claude_code.pieces import SentPiece, is_blank
 from ctxkit.formats.claude_code.rows import text
 
 Json = dict[str, Any]

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxkit.formats.base import Disproof, Noted, Proofs, Unproved
+from ctxkit.formats.claude_code.blocks import SentPiece
 from ctxkit.formats.claude_code.copies import gives, is_all_loose, is_loose, made_up
 from ctxkit.formats.claude_code.hashing import LOOSE, message_hash
 from ctxkit.formats.claude_code.histories import AnsweredTurn, ThreadHistory, Tree, Wrong, turns_of
-from ctxkit.formats.claude_code.pieces import SentPiece
 from ctxkit.formats.claude_code.placing import Placed, Style, turn
 from ctxkit.formats.claude_code.requests import NotedRequest, ProofRow, Records
 from ctxkit.formats.claude_code.wire import plain_name

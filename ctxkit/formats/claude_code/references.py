@@ -1,6 +1,6 @@
 """References to blocks: what merging and pairing must know of a block, and where it stands, without its words.
 
-Pipeline: `pieces.py` makes the pieces of each content as it is read -> `referred` keeps references -> `wire.py` merges
+Pipeline: `blocks.py` makes the pieces of each content as it is read -> `referred` keeps references -> `wire.py` merges
 and pairs these -> `Referred.block` reads the content again for what is sent. So memory follows the number of blocks.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.messages import Content, Repairs
-from ctxkit.formats.claude_code.pieces import SentPiece, found_tools, is_blank, pieces_of
+from ctxkit.formats.claude_code.blocks import SentPiece, found_tools, is_blank, pieces_of
 from ctxkit.formats.claude_code.rows import text
 
 _BASE = 1 << 32

@@ -2,7 +2,7 @@
 
 Pipeline: the rows are read once more -> what leaves, what comes in, whose parent left (`RowEdits`) -> patches of the
 file. Where the context is not a part of what the program would send in the program's own order, the chain is written
-anew (`chains.py`).
+anew (`chain_writing.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ctxkit.core.messages import Repairs
 from ctxkit.core.text.json_text import loads
 from ctxkit.core.text.splice import Path
 from ctxkit.formats.base import Edited, MessageToWrite, NewSession, Written
-from ctxkit.formats.claude_code.chains import anew, as_one
+from ctxkit.formats.claude_code.chain_writing import anew, as_one
 from ctxkit.formats.claude_code.content import without_thinking
 from ctxkit.formats.claude_code.links import RowKind
 from ctxkit.formats.claude_code.rows import text

@@ -1,6 +1,6 @@
 """The rows of a Claude Code session that is written anew: where they stand, their tree, and other values for one.
 
-Pipeline: `rewriting.py` patches these rows where they stand, `chains.py` puts them in another order.
+Pipeline: `rewriting.py` patches these rows where they stand, `chain_writing.py` puts them in another order.
 """
 
 from __future__ import annotations

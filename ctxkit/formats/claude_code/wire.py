@@ -15,9 +15,7 @@ import msgspec
 
 from ctxkit.core.messages import Content, Repairs
 from ctxkit.core.sets.sequences import LazySequence
-from ctxkit.formats.claude_code.content import THINKING, blocks_of, part_of, unique_rows
-from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
-from ctxkit.formats.claude_code.pieces import (
+from ctxkit.formats.claude_code.blocks import (
     DEFAULT,
     SentPiece,
     asked_model,
@@ -28,6 +26,8 @@ from ctxkit.formats.claude_code.pieces import (
     tools_of,
     with_known_tools,
 )
+from ctxkit.formats.claude_code.content import THINKING, blocks_of, part_of, unique_rows
+from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
 from ctxkit.formats.claude_code.references import BlockRef, Referred, places_of, referred
 from ctxkit.formats.claude_code.rows import text
 

@@ -19,8 +19,8 @@ from ctxkit.formats.base import Block
 from ctxkit.formats.codex.fragments import SUMMARY, goes_with_turn, is_own, is_summary
 from ctxkit.formats.codex.history import CodexHistory
 from ctxkit.formats.codex.rows import CodexItem, PayloadHead, items, pieces
-from ctxkit.formats.heads import head as read_head
-from ctxkit.formats.heads import value
+from ctxkit.formats.partial_decode import head as read_head
+from ctxkit.formats.partial_decode import value
 
 NAME = "codex"
 CALLS = frozenset(name for name in response_kinds.CALLS if response_kinds.KINDS[name].codex)

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.text.json_structs import NoObject
-from ctxkit.formats import inside
+from ctxkit.formats import embedded_messages
 from ctxkit.formats.base import Row
-from ctxkit.formats.heads import value
+from ctxkit.formats.partial_decode import value
 
 NO_RAW = msgspec.Raw(b"")
 
@@ -67,5 +67,5 @@ def pieces(raw: Any) -> list[CodexItem]:
 
 
 def items(raw: Any, line: bytes) -> list[tuple[int, bytes]]:
-    """The objects in a `replacement_history`, each with its offset in `line` (`formats/inside.py`)."""
-    return inside.items(raw, line, "replacement_history")
+    """The objects in a `replacement_history`, each with its offset in `line` (`formats/embedded_messages.py`)."""
+    return embedded_messages.items(raw, line, "replacement_history")

@@ -11,8 +11,8 @@ import msgspec
 
 from ctxkit.core.text.json_structs import NoList, NoObject
 from ctxkit.formats.base import Row
-from ctxkit.formats.heads import head, value
-from ctxkit.formats.inside import items
+from ctxkit.formats.embedded_messages import items
+from ctxkit.formats.partial_decode import head, value
 
 NO_RAW = msgspec.Raw(b"")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit import Log
-from ctxkit.snapshots import checkpoints
+from ctxkit.snapshots import make_checkpoint
 from tests.cli.runner import FOREIGN, ROOT, SMALL, ctxkit, good, lines, message, process, small
 
 GUIDE = ROOT / "fixtures/guide"
@@ -120,7 +120,7 @@ def test_none_is_made(tmp_path: Path) -> None:
 
 def test_it_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One warning, and the command goes on with exit 0; by hand it is exit 73."""
-    monkeypatch.setattr(checkpoints.time, "sleep", lambda _: None)
+    monkeypatch.setattr(make_checkpoint.time, "sleep", lambda _: None)
     path = small(tmp_path)
     (tmp_path / "chat.jsonl.ctxkit").write_bytes(b"")
     ran = good("clear", path)
@@ -134,7 +134,7 @@ def test_it_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_link_that_leads_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One warning, too, and not a second one of what cannot be removed there; nothing stands behind the link."""
-    monkeypatch.setattr(checkpoints.time, "sleep", lambda _: None)
+    monkeypatch.setattr(make_checkpoint.time, "sleep", lambda _: None)
     for name in ("in", "out"):
         (tmp_path / name).mkdir()
     path = small(tmp_path / "in")

@@ -12,7 +12,7 @@ from ctxkit.core.ops import At
 from ctxkit.core.snapshot import CHECKPOINT, Snapshot, SnapshotHead, sealed
 from ctxkit.core.times import iso
 from ctxkit.store.sidecar import Sidecar
-from ctxkit.store.snapshots import Snapshots, pieces
+from ctxkit.store.snapshot_files import Snapshots, pieces
 from tests.cli.hostile import bad_characters
 from tests.cli.runner import SMALL, ctxkit, good, lines, message, small
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.cli.terminal import layout
-from ctxkit.core.names import ItemName, Names
+from ctxkit.core.item_names import ItemName, Names
 
 
 @pytest.mark.parametrize(("columns", "width"), [("100", 100), ("20", 20), ("5", 20), ("0", 80), ("x", 80)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.cli.terminal.search_view import excerpt
 from ctxkit.cli.terminal.style import Styled
-from ctxkit.search.recall import Excerpt
+from ctxkit.search.full_search import Excerpt
 
 
 def line(text: str, spans: list[tuple[int, int]], width: int, **more: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.compact.strategies.extract import STRATEGY
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.ops import At, Compact
 from tests.compact.test_plan import condensing, opened
 from tests.trim.test_trim import run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.compact.strategies.mask import STRATEGY
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from tests.compact.test_plan import condensing, opened
 from tests.trim.test_trim import run
 

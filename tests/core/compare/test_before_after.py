@@ -9,7 +9,7 @@ import pytest
 
 from ctxkit.api.log import Log
 from ctxkit.core.compare.before_after import Contrast
-from ctxkit.core.names import Name
+from ctxkit.core.item_names import Name
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.transcript import ProgramCut
 from tests.core.test_walk import cut_short, written

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk, compare
-from ctxkit.core.names import ItemName, Name, Names
+from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.sets.runs import Order
 

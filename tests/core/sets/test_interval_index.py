@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.names import ItemName, Names
+from ctxkit.core.item_names import ItemName, Names
 from ctxkit.core.sets.interval_index import Overlaps
 from ctxkit.core.sets.ranges import Ranges
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.context import Lens, names
-from ctxkit.core.names import Names
+from ctxkit.core.item_names import Names
 from ctxkit.core.sets.runs import Order, order
 from ctxkit.core.transcript import View
 from tests import build

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ctxkit.formats.claude_code.blocks import SentPiece
 from ctxkit.formats.claude_code.histories import AnsweredTurn, ThreadHistory, Tree, Wrong, turns_of
-from ctxkit.formats.claude_code.pieces import SentPiece
 from tests.formats.claude_code.noting import MODEL, text, worked
 from tests.formats.claude_code.test_requests import records
 

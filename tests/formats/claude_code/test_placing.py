@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Content, Repairs
+from ctxkit.formats.claude_code.blocks import pieces_of
 from ctxkit.formats.claude_code.hashing import LOOSE
-from ctxkit.formats.claude_code.pieces import pieces_of
 from ctxkit.formats.claude_code.placing import Style, bare, turn
 from tests.formats.claude_code.logs import assistant, call, other, result, user
 

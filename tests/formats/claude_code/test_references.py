@@ -8,7 +8,7 @@ import pytest
 
 from ctxkit.core.messages import Content, Repairs
 from ctxkit.core.sets.sequences import LazySequence
-from ctxkit.formats.claude_code.pieces import is_blank, pieces_of
+from ctxkit.formats.claude_code.blocks import is_blank, pieces_of
 from ctxkit.formats.claude_code.references import Referred, places_of, referred
 
 BLOCKS: dict[str, list[dict[str, Any]]] = {

@@ -1,0 +1,153 @@
+"""extract: a summary by rules alone: what was said, word for word, the lines that keep most of what is needed later.
+
+Pure. Pieces are cut into fragments (`segments.py`), files are listed (`content/touched_files.py`); each line is worth
+what it keeps that nothing taken keeps yet (`scoring.py`); the best for their tokens are taken until the budget is used
+(`coverage.py`) and put into words (`summary_text.py`). The same pieces give the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from ctxkit.compact.coverage import Line, cover
+from ctxkit.compact.scoring import SessionCourse, Worth
+from ctxkit.compact.segments import MOST, Fragment, Fragments
+from ctxkit.compact.summary_text import INDEX, SummaryLayout
+from ctxkit.content.text_segments import TextSegment
+from ctxkit.content.touched_files import File, touched
+from ctxkit.core.item_names import Name, Names
+
+Count = Callable[[Sequence[str]], Sequence[int]]
+"""Tokens of each of these texts."""
+TAG, MARK = 4, 2
+"""Tokens of a message's number, and of the ends of a line with what marks a gap."""
+LISTED = -1
+"""The group of what stands in a list and needs no heading."""
+LETTERS = 4
+"""Of a token, about."""
+GUESSES = 6
+"""Of how many lines fit, by how many tokens others have."""
+MORE = 1.2
+"""Of the budget: lines that are taken so that the best ones for it can be told."""
+
+
+class Extraction:
+    """The lines and files of a context, cut and counted once, for summaries of any size. What the pieces say is not
+    held, but the lines that a summary may have.
+    """
+
+    def __init__(
+        self, pieces: Sequence[TextSegment], count: Count, label: Callable[[Name], str] = str, most: int = MOST
+    ) -> None:
+        """`label`: how messages are named in a summary; `most`: lines that are held."""
+        self.pieces, self.count, self.label = pieces, count, label
+        self.files = touched(pieces)
+        self.course = SessionCourse(pieces, self.files)
+        cut = Fragments(pieces, self._better, most)
+        self.lines, self.heads = cut.lines, cut.pieces
+        self.both: list[Fragment | File] = [*self.lines, *self.files]
+        self._sizes: dict[int, int] = {}
+        self._headings: dict[int, int] = {LISTED: -1}
+
+    def _better(self, held: Fragments) -> list[Fragment]:
+        """The better half of some lines: those that a summary of as many takes first."""
+        lines = held.lines
+        worth = Worth(held.pieces, lines, self.files, self.course)
+        some = [
+            Line(one.keeps, worth.words[place], len(one.text) // LETTERS + MARK, one.piece)
+            for place, one in enumerate(lines)
+        ]
+        taken = cover(some, worth.of, lambda group: TAG, sum(line.tokens + TAG for line in some))
+        return [lines[place] for place in taken[: len(lines) // 2]]
+
+    def text(self, budget: int, told: Names | None = None) -> str | None:
+        """A summary of at most `budget` tokens; None where nothing fits. `told`: the messages that it tells (None: all
+        of them), beside which the others stay, so that it need not say what they do.
+        """
+        if not (self.pieces if told is None else told):
+            return None
+        names = Names.of({piece.name for piece in self.pieces}) if told is None else told
+        words = SummaryLayout(self.pieces, self.label, names, self.heads)
+        ours = [told is None or self.heads[one.piece].name in told for one in self.lines]
+        ours += [told is None or file.told_by(told) for file in self.files]
+        return _fitting(words, self.both, self._best(words, ours, budget), budget, self.count)
+
+    @cached_property
+    def full(self) -> dict[Name, int]:
+        """Of each message, about how many tokens its lines have, told all of them."""
+        words = SummaryLayout(self.pieces, self.label, Names(), self.heads)
+        found: dict[Name, int] = {}
+        for line in self._weighed(words, range(len(self.both)), [0.0] * len(self.both)):
+            if line.group != LISTED:
+                name = self.heads[line.group].name
+                found[name] = found.get(name, 0) + line.tokens
+        for group in {line.piece for line in self.lines}:
+            found[self.heads[group].name] += self._headings[group] + 1
+        return found
+
+    def _best(self, words: SummaryLayout, ours: Sequence[bool], budget: int) -> list[int]:
+        """Places among the lines, then the files, the best ones first. `ours`: which of them may be taken."""
+        places = [place for place, is_ours in enumerate(ours) if is_ours]
+        self._count_all(places)
+        whole = sum(self._sizes[place] for place in places)
+        worth = Worth(self.heads, self.lines, self.files, self.course, budget / (whole or 1))
+        found = self._weighed(words, places, worth.words)
+        there = [kept for one, is_ours in zip(self.both, ours, strict=True) if not is_ours for kept in one.keeps]
+        taken = cover(found, worth.of, lambda group: self._headings[group] + 1, int(MORE * budget), there)
+        return [places[place] for place in taken]
+
+    def _weighed(self, words: SummaryLayout, places: Sequence[int], own: Sequence[float]) -> list[Line]:
+        """What can be taken of these places. `own`: what the words of each are worth."""
+        self._count_all(places)
+        found = []
+        for place in places:
+            one, size = self.both[place], self._sizes[place]
+            if isinstance(one, File):
+                found.append(Line(one.keeps, own[place], size + TAG * len(one.names), LISTED))
+            else:
+                tags = sum(name in INDEX for name, _ in one.facts[:1])
+                found.append(Line(one.keeps, own[place], size + MARK + tags * TAG, one.piece))
+        headed = sorted({line.group for line in found} - self._headings.keys())
+        texts = [words.heading(self.heads[group]) for group in headed]
+        self._headings.update(zip(headed, self.count(texts), strict=True))
+        return found
+
+    def _count_all(self, places: Sequence[int]) -> None:
+        fresh = [place for place in places if place not in self._sizes]
+        sizes = self.count([self.both[place].text for place in fresh])
+        self._sizes.update(zip(fresh, sizes, strict=True))
+
+
+def extract(
+    pieces: Sequence[TextSegment], budget: int, count: Count, *, told: Names | None = None,
+    label: Callable[[Name], str] = str,
+) -> str | None:  # fmt: skip
+    """A summary of at most `budget` tokens, by `count`; None where nothing fits.
+
+    `pieces`: of the context, in order; `told`, `label`: as of an `Extraction`.
+    """
+    return Extraction(pieces, count, label).text(budget, told)
+
+
+def _fitting(
+    words: SummaryLayout, found: Sequence[Fragment | File], taken: Sequence[int], budget: int, count: Count
+) -> str | None:
+    """The text of as many of the best lines as fit, in a few tries: guessed by size, then halved."""
+    low, high = 0, len(taken)  # so many fit, and no more than so many
+    best, many, tries = None, high, 0
+    while low < high or best is None:
+        tries += 1
+        text = words.of([found[place] for place in taken[:many]])
+        [size] = count([text])
+        if size <= budget:
+            low, best = many, text
+            if size >= 0.995 * budget or low == high:
+                break
+        elif many == 0:
+            return None
+        else:
+            high = many - 1
+        guess = int(many * budget / size) if tries < GUESSES else (low + high + 1) // 2
+        many = min(max(guess, low + 1 if best is not None else 0), high)
+    return best if low or not taken else None  # what says nothing that is not said beside it is named all the same

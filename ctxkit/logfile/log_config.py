@@ -1,0 +1,237 @@
+"""The config of a log, looked at and changed, without reading the log: it may be damaged, or another program's.
+
+Pipeline: `config` calls it. A change is planned, planned again under the sidecar's lock, and replaces the file as a
+whole. What is changed is the sidecar's config.toml, or the user's own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ctxkit.errors import BadConfig, CannotCreate, NoPermission, NothingChanges, Usage
+from ctxkit.logfile.assembly_sources import PATHS, missing
+from ctxkit.store import config, profiles, tomledit, tomlread
+from ctxkit.store.config import AGENT, ONLY, Config, Setting, key_of
+from ctxkit.store.keys import Key, written
+from ctxkit.store.opening import require_file
+from ctxkit.store.sidecar import Sidecar, user_config
+
+UNCHANGED = ": nothing was changed"
+
+
+class ConfigChange(NamedTuple):
+    """What a change does: the file, the key, what it was and is there (None: not set), and what is still wrong."""
+
+    file: Path
+    key: str
+    before: Any
+    after: Any
+    left: list[str]
+
+
+class Configured:
+    """The config of one log (a path, or `-` for a stream), or the user's own.
+
+    `sidecar`: the folder, if not beside the log. Raises NoSuchLog, NoPermission; the log is not opened.
+    """
+
+    def __init__(
+        self, log: str | None, *, sidecar: str | None = None, env: Mapping[str, str], strict: bool = False
+    ) -> None:
+        self.env = env
+        self.strict = strict
+        self.user = user_config(env)
+        self.own = log is None
+        self.folder: Path | None = None
+        given = Path(sidecar) if sidecar else None
+        if log is None:
+            self.beside: Sidecar | None = None
+        elif log == "-":
+            self.beside = Sidecar(None, given) if given else None
+            self.folder = Path.cwd()
+        else:
+            require_file(Path(log))
+            self.beside = Sidecar(Path(log), given)
+            self.folder = Path(os.path.realpath(log)).parent
+        self.notices = list(self.beside.notices) if self.beside else []
+        """What was ignored, of the sidecar's folder and in the files that were read."""
+
+    def load(self, *, tolerant: bool = False, env: bool = True, instead: Mapping[Path, str] | None = None) -> Config:
+        """All settings; of the user's own config those and the defaults. Raises what `config.load` raises."""
+        side = self.beside.config_path if self.beside else None
+        known = self.env if env and not self.own else {}
+        base = self.beside.base if self.beside else None
+        found = config.load(
+            side, self.folder, known, self.user, strict=self.strict, tolerant=tolerant, base=base, instead=instead
+        )
+        self.notices += [notice for notice in found.notices if notice not in self.notices]
+        return found
+
+    def get(self, name: str) -> Setting:
+        """One setting. Raises BadConfig; NothingChanges where it has no value."""
+        name, key, _ = _named(name)
+        found = self.load()
+        if key is AGENT:
+            agent = config.agent_of(name) or ""
+            setting = found.agents.get(agent, Setting(None, "default"))
+        else:
+            setting = found.settings[name]
+        if setting.value is None:
+            raise NothingChanges(f"{name} is not set", f"it is for: {key.comment}")
+        return setting
+
+    def set(self, name: str, text: str, *, dry_run: bool = False) -> ConfigChange:
+        """Set a key to what was typed. Raises BadConfig, Usage, NoPermission, CannotCreate, Locked."""
+        name, key, path = _named(name, UNCHANGED)
+        try:
+            f"{name}{text}".encode()
+        except UnicodeEncodeError as error:
+            raise BadConfig(f"{name}: what was typed is not UTF-8{UNCHANGED}") from error
+        value = key.typed(text)
+        config.require(key, name, value, after=UNCHANGED)
+        if not self.own and not key.counts_from_folder(value):
+            what = f"{name}: a path that leads out of the log's folder" if name in PATHS else name
+            raise BadConfig(
+                f"{what} {ONLY}{UNCHANGED}", f"ctxkit config --user set {shlex.quote(name)} {shlex.quote(text)}"
+            )
+
+        if name in PATHS and value:
+            wrong = "; ".join(missing(self.folder, name, key.read(value)))
+            if wrong:
+                raise BadConfig(f"{name}: {wrong}{UNCHANGED}", "paths are relative to the log's folder")
+
+        def plan(before: str, paths: list[tuple[str, ...]]) -> str:
+            return tomledit.with_key(before, paths[-1] if paths else path, value)
+
+        return self._change(name, plan, dry_run=dry_run, pair=name)
+
+    def unset(self, name: str, *, dry_run: bool = False) -> ConfigChange:
+        """Take a key out of the file, also one that is not known. Raises NothingChanges where it is not there."""
+        key: Key | None = None
+        unknown: BadConfig | None = None
+        try:
+            name, key, _ = _named(name, UNCHANGED)
+        except BadConfig as error:
+            unknown = error
+
+        def plan(before: str, paths: list[tuple[str, ...]]) -> str:
+            if not paths:
+                if unknown is not None:
+                    raise unknown
+                raise NothingChanges(f"{name} is not set in {self._file()}{UNCHANGED}")
+            for path in paths:
+                default = profiles.shown(key.shown()) if key else ""
+                known = key is not None and key is not AGENT
+                comment = key.comment if key else "\n"
+                before = tomledit.without_key(before, path, comment=comment, default=default, known=known)
+            return before
+
+        return self._change(name, plan, dry_run=dry_run, pair=name)
+
+    def _target(self) -> Sidecar:
+        if self.own:
+            return Sidecar(None, self.user.parent)
+        if self.beside is None:
+            raise Usage(f"a stream has no config of its own{UNCHANGED}", "name a log, --sidecar DIR, or --user")
+        if self.beside.ignored:
+            raise NoPermission(f"{self.beside.folder} {self.beside.ignored}{UNCHANGED}", "--sidecar DIR")
+        if config.leads_out(self.beside.config_path, self.beside.base):
+            text = f"{self.beside.config_path}: a link that leads out of {self.beside.base}{UNCHANGED}"
+            raise NoPermission(text, "remove the link, or name the folder with --sidecar DIR")
+        return self.beside
+
+    def _file(self) -> Path:
+        return self.user if self.own or self.beside is None else self.beside.config_path
+
+    def _change(
+        self, name: str, plan: Callable[[str, list[tuple[str, ...]]], str], *, dry_run: bool, pair: str
+    ) -> ConfigChange:
+        target = self._target()
+        made, change = self._planned(name, plan, pair)  # what is refused creates no folder
+        if dry_run:
+            return change
+        if self.own:
+            try:
+                os.makedirs(self.user.parent.parent, 0o700, exist_ok=True)
+            except OSError as error:
+                raise CannotCreate(f"{self.user}: cannot create: {error.strerror}{UNCHANGED}") from error
+        with target.locked():
+            made, change = self._planned(name, plan, pair)
+            if made is not None:
+                target.write_config(made)
+        return change
+
+    def _planned(
+        self, name: str, plan: Callable[[str, list[tuple[str, ...]]], str], pair: str
+    ) -> tuple[str | None, ConfigChange]:
+        """The new text (None: it is as wished already), and what that changes. Raises what the plan raises."""
+        file = self._file()
+        found = tomlread.read(file)
+        if found is not None and found.owner not in (0, os.geteuid()):
+            raise NoPermission(f"{file}: belongs to another user{UNCHANGED}", "--sidecar DIR")
+        text = found.text if found else ""
+        table = tomlread.parse(file, text)
+        there = {path: value for path, value in tomlread.flat(table, config.is_key) if ".".join(path) == name}
+        try:
+            new = plan(text, list(there))
+        except tomledit.CannotEdit as error:
+            where = f"{file}:{tomlread.line_of(tomlread.lines(text), name)}"
+            raise BadConfig(f"{where}: {name} cannot be changed there{UNCHANGED}", "change it by hand") from error
+        after = self.load(tolerant=True, env=False, instead={file: new})
+        left = [error.message for error in after.errors if error.message.startswith(f"{file}:")]
+        own = [
+            error
+            for error in after.errors
+            if re.match(rf"{re.escape(str(file))}:\d+: {re.escape(name)} ", error.message)
+        ]
+        after.errors[:] = own
+        after.check(pair)
+        if after.errors:
+            raise BadConfig(f"{after.errors[0].message}{UNCHANGED}", after.errors[0].hint)
+        values = dict(tomlread.flat(tomlread.parse(file, new), config.is_key))
+        now = [value for path, value in values.items() if ".".join(path) == name]
+        change = ConfigChange(file, name, [*there.values(), None][0], [*now, None][0], left)
+        return (None if found and new == text else _as_it_was(file, new)), change
+
+
+def _as_it_was(file: Path, text: str) -> str:
+    """With the line ends and the mark at the start that the file has."""
+    try:
+        raw = file.read_bytes()
+    except OSError:
+        return text
+    bom = "\ufeff" if raw.startswith(b"\xef\xbb\xbf") else ""
+    crlf = b"\r\n" in raw and raw.count(b"\n") == raw.count(b"\r\n")
+    return bom + (text.replace("\n", "\r\n") if crlf else text)
+
+
+def _named(name: str, after: str = "") -> tuple[str, Key, tuple[str, ...]]:
+    """A key as typed: its name, its row of the table, its path. An agent's name may stand in quotes, as in TOML."""
+    agent = config.agent_of(name)
+    if agent is None:
+        return name, key_of(name, after=after), tuple(name.split("."))
+    if re.fullmatch(r""""(?:[^"\\]|\\.)*"|'[^']*'""", agent, re.S):
+        import tomllib
+
+        try:
+            [agent] = tomllib.loads(f"{agent} = 0")
+        except ValueError as error:
+            raise BadConfig(f"{name}: not a name in quotes{after}", "quotes in the name: as in TOML") from error
+    name = f"agents.{agent}.window"
+    return name, key_of(name, after=after), ("agents", agent, "window")
+
+
+def overridden(name: str, env: Mapping[str, str]) -> str | None:
+    """The variable that counts before the files, where it is set."""
+    variable = config.variable_of(key_of(name))
+    return variable if variable and env.get(variable) else None
+
+
+def as_typed(setting: Setting) -> str:
+    """A setting's value as it is typed; nothing where there is none."""
+    return "" if setting.written is None else written(setting.written)

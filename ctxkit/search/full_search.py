@@ -1,0 +1,324 @@
+"""Recall: a search through everything that a log holds, in the context or not, each hit with where it stands.
+
+Pipeline: `core/text/search_pattern.py` (traces) -> `store/scan.py` (where in the bytes) -> the messages that may hold
+it are decoded -> `Hit`s. What ops brought in (summaries, literals, shortened words) is searched in the ledger.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from ctxkit.core.board import shortening
+from ctxkit.core.item_names import ItemName, Name, Names
+from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.messages import Content, Message
+from ctxkit.core.ops import (
+    Clear,
+    Compact,
+    Edit,
+    Forget,
+    Interrupted,
+    Mark,
+    Protect,
+    Recall,
+    Restore,
+    Rewind,
+    Trim,
+    Undo,
+    Unprotect,
+    Window,
+)
+from ctxkit.core.text.message_words import RecordedText, texts
+from ctxkit.core.text.search_pattern import Needle, Span
+from ctxkit.core.times import day, written
+from ctxkit.core.unreadable import is_unreadable
+from ctxkit.core.visibility import IN, WORDS, Standing, Standings
+from ctxkit.errors import Usage
+from ctxkit.formats.chat import content_of
+from ctxkit.logfile.open import OpenLog
+from ctxkit.store.scan import Scan
+
+EXCERPTS = 3
+"""Lines of a hit that are kept; the others are counted."""
+CONTEXT = 240
+"""Characters of a line that are kept on either side of what was found."""
+GONE = "gone"
+"""The standing of words that an op brought in, and that another op took back or replaced since."""
+
+
+class Excerpt(msgspec.Struct, frozen=True):
+    """A line in which the needle stands. `spans`: where in `text`; `before`, `after`: whether the line goes on there.
+
+    `line`: its number in its text, from 1; `label`: the tool or argument that the text belongs to.
+    """
+
+    part: str
+    label: str
+    line: int
+    text: str
+    spans: list[Span]
+    before: bool = False
+    after: bool = False
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A message, or the words of an op, in which the needle stands.
+
+    `moment`: seconds since 1970; `exchange`: the number of the user message that opened its exchange, 0 without one;
+    `lines`: how many lines have the needle, of which `excerpts` are the first; `shortened`: an op shortened it since;
+    `by`: the number of the op whose words these are, where they are not a message's own.
+    """
+
+    name: Name
+    label: str
+    role: str
+    moment: float | None
+    standing: Standing
+    exchange: int
+    excerpts: list[Excerpt]
+    lines: int
+    shortened: bool = False
+    by: int | None = None
+
+    @property
+    def day(self) -> str | None:
+        """`2026-02-12`, in UTC."""
+        return day(self.moment) if self.moment is not None else None
+
+    @property
+    def state(self) -> str:
+        """Where it stands, in words."""
+        if self.standing.kind == GONE:
+            return "undone or replaced since" if self.standing.op is None else f"undone by op {self.standing.op}"
+        return self.standing.words + (", shortened" if self.shortened else "")
+
+
+class Search:
+    """One search in one log. `scan` was started when the log was opened; without one every message is decoded.
+
+    `unreadable`: numbers of messages that could not be searched.
+    """
+
+    def __init__(self, log: OpenLog, needle: Needle, scan: Scan | None = None) -> None:
+        self.log = log
+        self.needle = needle
+        self.unreadable: list[int] = []
+        self._scan = scan
+        self._opener = 0, 0
+        state = log.state()
+        self._standings = Standings(state, log.lens())
+
+    def hits(self) -> Iterator[Hit]:
+        """All hits in the order of the log: what an op brought in stands after the messages before the op."""
+        told = [(at, hit) for at, hit in self._told()]
+        for n in self._candidates():
+            while told and told[0][0] < n:
+                yield told.pop(0)[1]
+            hit = self._message(n)
+            if hit is not None:
+                yield hit
+        yield from (hit for _, hit in told)
+
+    def _candidates(self) -> Iterable[int]:
+        """The numbers of the messages that may hold the needle."""
+        count = self.log.state().count
+        if self._scan is None or self._scan.everywhere:
+            return range(1, count + 1)
+        opening = self.log.opening
+        scan = self._scan
+        if opening.laid_out is not opening.source:  # taken out of a container: other bytes
+            scan = Scan(self.needle.traces, fold=self.needle.ignore_case)
+            scan.start(opening.laid_out)
+        more = self.log.transcript.view is not None
+        found = set(_in_stretches(self.log.state().messages, scan.stretches(), more=more))
+        return sorted(n for n in found if n <= count)
+
+    def _message(self, n: int) -> Hit | None:
+        content = self.log.recorded(n)
+        if is_unreadable(content):
+            self.unreadable.append(n)
+            return None
+        return self._hit(n, content.role, content)
+
+    def _hit(
+        self, name: Name, role: str, content: Content, standing: Standing | None = None, *, by: int | None = None,
+        moment: float | None = None,
+    ) -> Hit | None:  # fmt: skip
+        found, lines = self._excerpts(content)
+        if not lines:
+            return None
+        state = self.log.state()
+        exchange = self._exchange(name) if isinstance(name, int) and by is None else 0
+        return Hit(
+            name, state.label(name), role, moment if by is not None else state.original(name),
+            standing or self._standings.of(name), exchange, found, lines,
+            by is None and name in state.board.stubs, by,
+        )  # fmt: skip
+
+    def _excerpts(self, content: Content) -> tuple[list[Excerpt], int]:
+        found: list[Excerpt] = []
+        lines = 0
+        for words in texts(content):
+            self.log.limit.restart(len(words.text))
+            if not self.needle.within(words.text):
+                continue
+            for start, end, spans in _lines(words.text, self.needle.spans(words.text)):
+                lines += 1
+                if len(found) < EXCERPTS:
+                    found.append(_excerpt(words, start, end, spans))
+        self.log.limit.stop()
+        return found, lines
+
+    def _exchange(self, n: int) -> int:
+        """The user message that opened n's exchange. Hits come in order, so no message is asked twice."""
+        before, opener = self._opener
+        found = next((m for m in range(n, before, -1) if self.log.messages[m - 1].opens), opener)
+        self._opener = n, found
+        return found
+
+    def _told(self) -> Iterator[tuple[int, Hit]]:
+        """Hits in the words of ops, each with the number of messages before its op."""
+        state = self.log.state()
+        board = state.board
+        for made in state.ledger.entries:
+            for name, role, message, where in _brought(made):
+                if where == "stub":
+                    live = shortening(board.stubs.get(name)) == message
+                    content = content_of({"role": "user", "content": message})
+                else:
+                    item = board.items.get(name) if isinstance(name, ItemName) else None
+                    live = item is not None and item.message.get("content") == message.get("content")
+                    content = content_of(message)
+                standing = self._standings.of(name) if live else Standing(GONE, made.voided_by or None)
+                moment = written(made.body.get("ts"))
+                hit = self._hit(name, role, content, standing, by=made.number, moment=moment)
+                if hit is not None:
+                    yield made.line.messages if not made.line.sidecar else made.op.at.messages if made.op else 0, hit
+
+
+def _brought(made: LedgerEntry) -> Iterator[tuple[Name, str, Any, str]]:
+    """The words that an op holds: whose they are, their role, the message (of a stub: what replaces the content)."""
+    op = made.op
+    match op:
+        case Compact(text=text, stubs=stubs):
+            if text is not None:
+                yield ItemName(made.id, 1), "user", {"role": "user", "content": text}, "item"
+            yield from _shortened(stubs)
+        case Trim(stubs=stubs):
+            yield from _shortened(stubs)
+        case Forget(summaries=summaries):
+            for retold in summaries:
+                if retold.text is not None:
+                    name = retold.op if "." in retold.op else f"{retold.op}.1"
+                    message = {"role": "user", "content": retold.text}
+                    yield from ((one, "user", message, "item") for one in Names.parse(name).items)
+        case Edit(items=items) | Restore(items=items):
+            for k, item in enumerate(items, start=1):
+                if item.message is not None:
+                    role = item.message.get("role")
+                    yield ItemName(made.id, k), role if isinstance(role, str) else "user", item.message, "item"
+        case (
+            None | Clear() | Mark() | Rewind() | Recall() | Protect() | Unprotect() | Window() | Undo() | Interrupted()
+        ):  # they hold no words of a message
+            pass
+        case _:
+            assert_never(op)
+
+
+def _shortened(stubs: Mapping[str, Any]) -> Iterator[tuple[Name, str, Any, str]]:
+    """What messages say since an op shortened them."""
+    for text, stub in stubs.items():
+        yield from ((name, "shortened", stub, "stub") for name in Names.parse(text))
+
+
+def _in_stretches(messages: Any, stretches: Iterable[Span], *, more: bool) -> Iterator[int]:
+    """The numbers of the messages that stand in these stretches of bytes. `more`: they may have further rows."""
+    if more:
+        spans = sorted((offset, offset + size, m.n) for m in messages for offset, size in ((m.offset, m.size), *m.more))
+        starts: Any = [start for start, _, _ in spans]
+        at: Any = spans.__getitem__
+    else:
+        starts, at = _Offsets(messages), lambda i: _stretch(messages[i])
+    for start, end in stretches:
+        i = max(bisect_right(starts, start) - 1, 0)
+        while i < len(starts):
+            low, high, n = at(i)
+            if low >= end:
+                break
+            if high > start:
+                yield n
+            i += 1
+
+
+def _stretch(message: Message) -> tuple[int, int, int]:
+    return message.offset, message.offset + message.size, message.n
+
+
+class _Offsets:
+    """The offsets of messages, looked up one by one: a million of them are not put into a list for a few hits."""
+
+    def __init__(self, messages: Any) -> None:
+        self._messages = messages
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __getitem__(self, i: int) -> int:
+        return int(self._messages[i].offset)
+
+
+def _lines(text: str, spans: Iterable[Span]) -> Iterator[tuple[int, int, list[Span]]]:
+    """The lines in which spans begin: their start, their end (that of the last span, where it goes on), the spans."""
+    start, end, held = 0, -1, list[Span]()
+    for low, high in spans:
+        if held and low <= end:
+            held.append((low, high))
+        else:
+            if held:
+                yield start, end, held
+            start, held = text.rfind("\n", 0, low) + 1, [(low, high)]
+        stop = text.find("\n", high)
+        end = len(text) if stop < 0 else stop
+    if held:
+        yield start, end, held
+
+
+def _excerpt(words: RecordedText, start: int, end: int, spans: list[Span]) -> Excerpt:
+    """The line from `start` to `end`, cut to what stands around the first span."""
+    first, last = spans[0]
+    low, high = max(start, first - CONTEXT), min(end, max(last, first + 1) + CONTEXT)
+    kept = [(a - low, min(b, high) - low) for a, b in spans if a <= high]
+    number = words.text.count("\n", 0, start) + 1
+    text = words.text[low:high]
+    return Excerpt(words.part, words.label, number, text, kept, before=low > start, after=high < end)
+
+
+def chosen(log: OpenLog, hits: Iterable[Hit]) -> Names:
+    """The names of hits that can be brought back: messages of the log, and items that are on the board."""
+    board = log.state().board
+    return Names.of(hit.name for hit in hits if isinstance(hit.name, int) or hit.name in board.items)
+
+
+def state_words() -> dict[str, set[str]]:
+    """The words for where a message stands, each with the kinds of standing that it means."""
+    words = {kind: {kind} for kind in (*WORDS, GONE)}
+    words |= {said.split()[0]: {kind} for kind, said in WORDS.items() if kind != IN and " " not in said}
+    words["out"] = {kind for kind in (*WORDS, GONE) if kind != IN}
+    return words
+
+
+def states(text: str) -> frozenset[str]:
+    """The kinds of standing that `in`, `out`, `forgotten`, `forget` and the like mean; commas join them. Raises Usage.
+
+    What is said as one word is the first of the words for it: `rewound`, `compacted`.
+    """
+    words = state_words()
+    found = [word.strip() for word in text.split(",")]
+    for word in found:
+        if word not in words:
+            raise Usage(f"--state {word!r} is no state of a message", ", ".join(words))
+    return frozenset(kind for word in found for kind in words[word])

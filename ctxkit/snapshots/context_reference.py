@@ -1,0 +1,190 @@
+"""The context of a log as a checkpoint refers to it: how far the log reached, and digests of what it held.
+
+`snapshots/make_checkpoint.py` writes what is made here, `snapshots/rebuild.py` compares by it. All that it covers is
+read once, and nothing is counted: this module imports little.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ctxkit.core.chain import link
+from ctxkit.core.context import Lens, listed, window_seconds, windowed
+from ctxkit.core.item_names import Name
+from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.messages import Message, Span
+from ctxkit.core.snapshot import (
+    CHECKPOINT,
+    ID_DIGITS,
+    CheckpointPoint,
+    Snapshot,
+    SnapshotHead,
+    SnapshotTokens,
+    runs,
+    small,
+)
+from ctxkit.core.state import State
+from ctxkit.core.text.json_text import digest
+from ctxkit.core.times import iso, seconds, written
+from ctxkit.errors import NothingChanges, Usage
+from ctxkit.formats.columns import Columns
+
+if TYPE_CHECKING:
+    from ctxkit.logfile.append import AppendableLog
+    from ctxkit.logfile.open import OpenLog
+    from ctxkit.store.config import Config
+
+CHUNK = 1 << 20
+
+
+def moment(config: Config, clock: Callable[[], float] = time.time) -> float:
+    """What the age of checkpoints counts from, in seconds since 1970: CTXKIT_NOW where it is a time, else the clock."""
+    given = config["now"] if config.origin("now") == "CTXKIT_NOW" else None
+    named = seconds(given) if isinstance(given, str) else None
+    return clock() if named is None else named
+
+
+def reference(
+    log: AppendableLog,
+    tag: str,
+    description: str = "",
+    *,
+    tokens: SnapshotTokens | None = None,
+    exchange: str | None = None,
+) -> Snapshot:
+    """The context as it is, as a checkpoint that `tag` triggered, in an `exchange`.
+
+    Raises NothingChanges for an empty context, Usage for a description that is no line, or too long.
+    """
+    if any(mark in description for mark in "\n\r"):
+        raise Usage("a label is one line: nothing was kept", "what is longer goes into ctxkit snapshot --summary")
+    state, lens = log.state(), lens_of(log, log.now_seconds())
+    names = listed(state, lens)
+    if not names:
+        raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
+    at, done, told, more = log.here(), ops_digest(log.ledger.entries), runs(names), further_rows(log.messages)
+    opening, further = rows_digests(log, first_rows(log.messages), more)
+    head = SnapshotHead(
+        kind=CHECKPOINT, session_id="", timestamp=iso(int(moment(log.config, log.clock))), description=description,
+        message_count=len(names), window_start=_time(state, names[0]), window_end=_time(state, names[-1]),
+        window=window_seconds(state, lens, None) or None, tags=[tag],
+        agents=_agents(state, names), tokens=tokens, model=log.model or str(log.config["model"]),
+        log=None if log.opening.path is None else log.opening.path.name, at=at,
+        prefix=opening, digest=of_names(told),
+    )  # fmt: skip
+    more_digest = further if more else None
+    key = {
+        "at": msgspec.to_builtins(at), "prefix": head.prefix, "more": more_digest, "ops": done, "digest": head.digest,
+        "description": description, "tag": tag,
+    }  # fmt: skip
+    head = msgspec.structs.replace(head, session_id=digest(key, ID_DIGITS))
+    point = CheckpointPoint(
+        ops=len(log.ledger.entries), ops_digest=done, more=len(more), more_digest=more_digest, numbers=told,
+        exchange=exchange,
+    )  # fmt: skip
+    if windowed(state, lens) or lens.newest is not None:
+        seen = [(agent, length) for agent, length in lens.windows.items() if length]
+        point = msgspec.structs.replace(point, now=lens.now, windows=seen, newest=lens.newest)
+    try:
+        body = small(head, point)
+    except ValueError as error:
+        raise Usage("the label is too long for a checkpoint: nothing was kept", "ctxkit snapshot takes more") from error
+    return Snapshot(head, body)
+
+
+def rows_digests(log: OpenLog, *parts: Iterable[Span]) -> list[str]:
+    """A digest of each part of a log's rows, in one pass: of the rows, a line end behind each run of them. Those that
+    open messages have the digest that `snapshot.prefixes` gives.
+    """
+    found, source = [hashlib.sha256() for _ in parts], log.opening.laid_out
+    buffer = bytearray(CHUNK)
+    view, base, held = memoryview(buffer), 0, 0
+    for start, end, part in merge(*([(*run, n) for run in _joined(spans)] for n, spans in enumerate(parts))):
+        digest = found[part]
+        while start < end:
+            if not base <= start < base + held:
+                base, held = start, source.read_into(buffer, start)
+                if not held:  # the log is shorter than it was
+                    return [""] * len(parts)
+            upto = min(end, base + held)
+            digest.update(view[start - base : upto - base])
+            start = upto
+        digest.update(b"\n")
+    return [digest.hexdigest() for digest in found]
+
+
+SHORT = 12
+"""Digits of the digest of an op without a sum."""
+
+
+def ops_digest(entries: Sequence[LedgerEntry]) -> str:
+    """The digest of ops: of their ids and sums, each of which is of one whole op."""
+    sums = [entry.body.get("sum") for entry in entries]  # of a void op it may be anything
+    told = [
+        found if isinstance(found, str) and found else link(entry.body)[:SHORT]
+        for entry, found in zip(entries, sums, strict=True)
+    ]
+    return digest([[entry.id, found] for entry, found in zip(entries, told, strict=True)], ID_DIGITS)
+
+
+def first_rows(messages: Sequence[Message]) -> Iterable[Span]:
+    """The rows that open messages."""
+    if isinstance(messages, Columns):
+        spans = messages.spans(range(1, len(messages) + 1)) if messages else ()
+        return zip(spans[::2], spans[1::2], strict=True)
+    return ((one.offset, one.size) for one in messages)
+
+
+def further_rows(messages: Sequence[Message]) -> list[Span]:
+    """The further rows of messages, in the order of the file: those that they were given later come last."""
+    return [] if isinstance(messages, Columns) else sorted(span for one in messages for span in one.more)
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
+    """Start and end of rows; those with nothing but a line end between them as one."""
+    start = end = -1
+    for offset, size in spans:
+        if start >= 0 and offset != end + 1:
+            yield start, end
+            start = -1
+        start, end = (offset if start < 0 else start), offset + size
+    if start >= 0:
+        yield start, end
+
+
+def of_names(told: str) -> str:
+    """The digest of what `runs` says of a context."""
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def lens_of(log: OpenLog, now: float | None) -> Lens:
+    """As the config has it now, all agents and threads."""
+    return msgspec.structs.replace(log.lens(), agent=None, thread=None, now=now)
+
+
+def _agents(state: State, names: Iterable[Name]) -> list[str]:
+    """Who speaks in a context."""
+    messages, items = state.messages, state.board.items
+    if isinstance(messages, Columns):
+        if not (messages.agents or items):
+            return []
+        named: Iterable[Any] = (
+            messages.agents.get(name) if isinstance(name, int) else items[name].message.get("agent") for name in names
+        )
+    else:
+        named = (
+            messages[name - 1].agent if isinstance(name, int) else items[name].message.get("agent") for name in names
+        )
+    return sorted({agent for agent in named if isinstance(agent, str)})
+
+
+def _time(state: State, name: Name) -> str | None:
+    """The time of a message, where it says one: the others are not looked through for it."""
+    moment = written(state.messages[name - 1].ts) if isinstance(name, int) else state.original(name)
+    return None if moment is None else iso(moment)
