@@ -6,7 +6,7 @@ No date stands in them but the version, so that the same source makes the same b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from ctxkit.cli.help.pages import Page, Parameter, every
 from ctxkit.cli.registry import COMMANDS
@@ -57,7 +57,7 @@ def roff(page: Page) -> str:
     ]
     for heading, group in page.commands:
         parts += [_section(heading), *_terms((f"ctxkit {command}", words) for command, words in group)]
-    for heading, parameters in _by_heading((*page.arguments, *page.options)):
+    for heading, parameters in page.by_heading().items():
         parts += [_section(heading), *_terms(map(_entry, parameters))]
     parts += [".SH EXAMPLES"]
     for i, (command, note) in enumerate(page.examples):
@@ -119,10 +119,3 @@ def _entry(one: Parameter) -> tuple[str, str]:
 def _terms(terms: Iterable[tuple[str, str]]) -> Iterator[str]:
     for term, meaning in terms:
         yield from (".TP", f"\\fB{plain(term)}\\fR", _prose(meaning[:1].upper() + meaning[1:]))
-
-
-def _by_heading(parameters: Sequence[Parameter]) -> Iterator[tuple[str, list[Parameter]]]:
-    found: dict[str, list[Parameter]] = {}
-    for one in parameters:
-        found.setdefault(one.heading, []).append(one)
-    yield from found.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ctxkit.cli.help.pages import Page, Parameter, overview, page
 from ctxkit.cli.terminal import layout, streams
@@ -56,7 +56,7 @@ def lines(found: Page, columns: int) -> Iterator[Line]:
         yield from _title(title, columns)
         for name, text in group:
             yield from _entry(name, text, columns)
-    for title, parameters in _by_heading((*found.arguments, *found.options)):
+    for title, parameters in found.by_heading().items():
         yield from _title(title, columns)
         for one in parameters:
             yield from _entry(_spelled(one), one.help, columns)
@@ -68,13 +68,6 @@ def lines(found: Page, columns: int) -> Iterator[Line]:
 def _title(text: str, columns: int) -> Iterator[Line]:
     yield []
     yield from wrapped([Styled(f"{text}:", "bold")], columns, 2, hard=True)
-
-
-def _by_heading(parameters: Sequence[Parameter]) -> Iterator[tuple[str, list[Parameter]]]:
-    found: dict[str, list[Parameter]] = {}
-    for one in parameters:
-        found.setdefault(one.heading, []).append(one)
-    yield from found.items()
 
 
 def _spelled(one: Parameter) -> str:

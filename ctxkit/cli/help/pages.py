@@ -70,6 +70,13 @@ class Page(NamedTuple):
     exits: tuple[tuple[int, str], ...]
     commands: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
+    def by_heading(self) -> dict[str, list[Parameter]]:
+        """Heading -> its arguments and options, in order."""
+        found: dict[str, list[Parameter]] = {}
+        for one in (*self.arguments, *self.options):
+            found.setdefault(one.heading, []).append(one)
+        return found
+
 
 HELP = Parameter("help", ("-h", "--help"), "", "Show this help.", OWN, (), False, False)
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import ROOMY
-from ctxkit.cli.terminal.safe_text import cells, clip, safe
+from ctxkit.cli.terminal.safe_text import cells, clip, clip_start, safe
 from ctxkit.cli.terminal.session_list import UNTITLED, Line, facts, fitted
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
@@ -88,10 +88,10 @@ class PickerState:
         """The screen, from its top: what was typed, those that fit, what is known of the one under the cursor."""
         count = f" {len(self._fitting):,}/{len(self._all):,}"
         room = columns - len(count) - 3
-        asked = _end(safe(self.query, keep_newlines=False), room)
+        asked = clip_start(safe(self.query, keep_newlines=False), room)
         head: Line = [Styled("> ", "cyan"), asked, "_", " " * max(0, room - cells(asked)), Styled(count, "dim")]
         if room < 4:
-            head = [_end(f"> {safe(self.query, keep_newlines=False)}_", columns)]
+            head = [clip_start(f"> {safe(self.query, keep_newlines=False)}_", columns)]
         shown = list(islice(self._preview(columns), PREVIEW)) if rows >= LOW else []
         self.rows = max(1, rows - 1 - len(shown))
         self._top = min(max(self._top, self._at - self.rows + 1), self._at)
@@ -118,7 +118,7 @@ class PickerState:
             return
         time = _clock().whole(int(one.time))
         yield from islice(wrapped([time, "  ", *facts(one)], columns, 0, hard=True), 2)
-        yield [Styled(_end(safe(str(one.path), keep_newlines=False), columns), "dim")]
+        yield [Styled(clip_start(safe(str(one.path), keep_newlines=False), columns), "dim")]
         if one.glance.last is not None:
             last = one.glance.last
             said = f"{safe(last.role, keep_newlines=False)}: {safe(last.text, keep_newlines=False)}"
@@ -136,14 +136,3 @@ def _words(one: Session) -> str:
     return (
         f"{_clock().bare(one.time)}\n{one.glance.title}\n{last}\n{one.path}\n{one.glance.format}\n{one.state}".lower()
     )
-
-
-def _end(text: str, room: int) -> str:
-    """The end of a line of safe text in so many cells, behind … where something is cut."""
-    if cells(text) <= room:
-        return text
-    start, used = len(text), 1
-    while start and used + cells(text[start - 1]) <= room:
-        start -= 1
-        used += cells(text[start])
-    return f"…{text[start:]}" if room > 0 else ""

@@ -69,6 +69,17 @@ def clip(text: str, width: int) -> str:
     return "".join(kept)
 
 
+def clip_start(text: str, width: int) -> str:
+    """The end of a line of safe text in `width` cells, behind … where its start is cut: a path's end says most."""
+    if cells(text) <= width:
+        return text
+    start, used = len(text), 1
+    while start and used + cells(text[start - 1]) <= width:
+        start -= 1
+        used += cells(text[start])
+    return f"…{text[start:]}" if width > 0 else ""
+
+
 @cache
 def _suspect() -> re.Pattern[str]:
     """Compiled at the first text beyond ASCII. Ranges: with single astral characters it is twenty times slower."""

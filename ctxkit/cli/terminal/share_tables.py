@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ctxkit.cli.terminal import streams
-from ctxkit.cli.terminal.safe_text import cells, clip, safe
+from ctxkit.cli.terminal.safe_text import cells, clip, clip_start, safe
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.times import seconds
@@ -28,7 +28,7 @@ def shares(
         number, many = (f"{share.first} ", "") if numbered else ("", f" ({share.messages:,})")
         room = max(1, width - cells(figures + number + many) - 2)
         what = safe(share.what, keep_newlines=False)
-        what = _ending(what, room) if paths else clip(what, room)
+        what = clip_start(what, room) if paths else clip(what, room)
         yield [Styled(figures, "bold"), clip(f"  {number}{what}{many}", max(0, width - cells(figures)))]
 
 
@@ -40,7 +40,7 @@ def files(found: Sequence[Touched], width: int) -> Iterator[Line]:
     for one in found:
         yield [
             Styled(f"{one.tokens:>{most},}  ", "bold"),
-            _ending(safe(one.path, keep_newlines=False), width - most - 2),
+            clip_start(safe(one.path, keep_newlines=False), width - most - 2),
         ]
         other = [label for label in one.writes if label not in {*one.created, *one.deleted}]
         said = (
@@ -53,17 +53,6 @@ def files(found: Sequence[Touched], width: int) -> Iterator[Line]:
         parts.append(f"last {one.last}" + (f" at {streams.clock().time(moment)}" if moment is not None else ""))
         for line in wrapped(["; ".join(parts)], width - most - 2, 2, hard=True):
             yield [" " * (most + 2), *line]
-
-
-def _ending(path: str, width: int) -> str:
-    """The end of a path, which tells more than its start, in `width` cells."""
-    if cells(path) <= width:
-        return path
-    start, used = len(path), 1
-    while start and used + cells(path[start - 1]) <= width:
-        start -= 1
-        used += cells(path[start])
-    return f"…{path[start:]}"
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -118,12 +118,7 @@ def row_of(
         alone = len(blocks) == 1 and blocks[0]["type"] == "text"
         message = {"role": "user", "content": blocks[0]["text"] if alone else blocks}
     row = {
-        "parentUuid": parent,
-        "isSidechain": False,
-        "userType": "external",
-        "cwd": session.cwd,
-        "sessionId": session.id,
-        "version": VERSION,
+        **_envelope(session, parent),
         "type": "assistant" if said_by == "assistant" else "user",
         "message": message,
         "uuid": session.fresh(),
@@ -134,8 +129,8 @@ def row_of(
     return row
 
 
-def marker(session: NewSession, parent: str) -> dict[str, Any]:
-    """A row that is never sent, below the row that the session is to go on with: how long a turn took."""
+def _envelope(session: NewSession, parent: str | None) -> dict[str, Any]:
+    """The fields that each row of a session begins with."""
     return {
         "parentUuid": parent,
         "isSidechain": False,
@@ -143,6 +138,13 @@ def marker(session: NewSession, parent: str) -> dict[str, Any]:
         "cwd": session.cwd,
         "sessionId": session.id,
         "version": VERSION,
+    }
+
+
+def marker(session: NewSession, parent: str) -> dict[str, Any]:
+    """A row that is never sent, below the row that the session is to go on with: how long a turn took."""
+    return {
+        **_envelope(session, parent),
         "type": "system",
         "subtype": "turn_duration",
         "durationMs": 0,
