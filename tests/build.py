@@ -22,7 +22,7 @@ from ctxkit.core.context import shown_names
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Message
-from ctxkit.core.ops import At, Op, checksum, to_body
+from ctxkit.core.ops import LogPosition, Op, checksum, to_body
 from ctxkit.core.replay import fold
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
@@ -197,11 +197,11 @@ def state_of(
     return fold(read, ledger, lambda n: identity(messages, n), force=force)
 
 
-def here(records: list[dict[str, Any]]) -> At:
+def here(records: list[dict[str, Any]]) -> LogPosition:
     """The `at` of an op that is decided now."""
     messages = plain(records)
     rows = len([record for record in records if "ctxkit" not in record])
-    return At(messages=len(messages), last=identity(messages, len(messages)), rows=rows)
+    return LogPosition(messages=len(messages), last=identity(messages, len(messages)), rows=rows)
 
 
 def appended(records: list[dict[str, Any]], decided: Op) -> list[dict[str, Any]]:

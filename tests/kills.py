@@ -40,7 +40,7 @@ import msgspec
 
 from ctxkit import Log
 from ctxkit.cli.terminal import editor
-from ctxkit.core.ops import At
+from ctxkit.core.ops import LogPosition
 from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead, sealed
 from ctxkit.errors import CtxkitError
 from ctxkit.snapshots.snapshot import shelf
@@ -426,7 +426,9 @@ def _checkpoints(world: World) -> None:
     some = shelf(world.opened())
     for n in range(2):
         key = f"{n}" * 16
-        head = SnapshotHead(session_id=key, timestamp=f"2020-01-0{n + 1}T00:00:00Z", kind=CHECKPOINT, at=At(messages=0))
+        head = SnapshotHead(
+            session_id=key, timestamp=f"2020-01-0{n + 1}T00:00:00Z", kind=CHECKPOINT, at=LogPosition(messages=0)
+        )
         some.add([msgspec.json.encode(sealed(head)) + b"\n"], head)
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ctxkit.recovery.recover import To
     from ctxkit.recovery.salvage import Salvaged
     from ctxkit.snapshots.make_checkpoint import Checkpoint
-    from ctxkit.snapshots.snapshot import Taken
+    from ctxkit.snapshots.snapshot import TakenSnapshot
     from ctxkit.trim.trim import Trimming, TrimSummary
 
 
@@ -268,7 +268,7 @@ class Log(WritableLog):
     def snapshot(
         self, description: str = "", *, tags: Iterable[str] = (), all: bool = False, summary: str | None = None,
         summary_model: str | None = None, fast: bool = False, hooks: Hooks | None = None,
-    ) -> Taken:  # fmt: skip
+    ) -> TakenSnapshot:  # fmt: skip
         """Keep the visible context of all threads as a file beside the log; `all`: without the window. Taken again, the
         same is there already. Of a stream nothing is written: the result's `pieces` are the file.
 
@@ -277,12 +277,12 @@ class Log(WritableLog):
         Raises NothingChanges for an empty context, CannotCreate, NoPermission, Locked, Usage, BadConfig.
         """
         from ctxkit.compact.ask_model import require_text, teller
-        from ctxkit.snapshots.snapshot import Taken, keep, take
+        from ctxkit.snapshots.snapshot import TakenSnapshot, keep, take
 
         require_text("the summary", summary, "summary=TEXT; a model is named: summary_model=NAME")
         asked = teller(self, summary_model, fast=fast, given=summary is not None, hooks=hooks)
         kept = keep(self, description, tags=tags, all=all, summary=asked or summary)
-        return Taken(kept) if self.opening.path is None else take(self, kept)
+        return TakenSnapshot(kept) if self.opening.path is None else take(self, kept)
 
     def snapshots(self) -> list[SnapshotHead]:
         """What was kept of this log, the newest first; damaged files are left out. Raises Usage for a stream."""
@@ -497,10 +497,10 @@ class Log(WritableLog):
         force, from before it to after it. Raises Usage for a state that the log does not have.
         """
         from ctxkit.explain.diff import Diff
-        from ctxkit.explain.revisions import Side, at_op, newest_change, side
+        from ctxkit.explain.revisions import ComparedState, at_op, newest_change, side
 
         if isinstance(a, Log):
-            return Diff(Side(self, ""), Side(a, ""))
+            return Diff(ComparedState(self, ""), ComparedState(a, ""))
         if a is not None:
             return Diff(side(self, a), side(self, "now" if b is None else b))
         newest = newest_change(self)

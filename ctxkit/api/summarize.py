@@ -21,7 +21,7 @@ from ctxkit.errors import NothingChanges, NothingToSend, Usage
 from ctxkit.llm.hooks import Hooks
 
 
-class Telling(Counted, total=False):
+class SummaryRequest(Counted, total=False):
     """`model`: else the one that the config or the messages name. `target`: percent of the tokens of all, `30` or
     `"30%"`, `budget`: so many tokens; neither: as the config says. `keep_last`: newest exchanges, `keep_steps`: newest
     steps that stay; neither: as many as their share has room for. `strategy`: `extract`, `truncate` or `llm`, which
@@ -64,17 +64,19 @@ class Summarized(msgspec.Struct, Generic[M], frozen=True):
 
 
 @overload
-def summarize_context(messages: Held, **options: Unpack[Telling]) -> Summarized[Row]: ...
+def summarize_context(messages: Held, **options: Unpack[SummaryRequest]) -> Summarized[Row]: ...
 @overload
-def summarize_context(messages: Sequence[M], **options: Unpack[Telling]) -> Summarized[M]: ...
-def summarize_context(messages: Sequence[M] | Held, **options: Unpack[Telling]) -> Summarized[M] | Summarized[Row]:
+def summarize_context(messages: Sequence[M], **options: Unpack[SummaryRequest]) -> Summarized[M]: ...
+def summarize_context(
+    messages: Sequence[M] | Held, **options: Unpack[SummaryRequest]
+) -> Summarized[M] | Summarized[Row]:
     """`messages` with old ones told by a summary, as `ctxkit compact --force` would. Offline, by rules alone,
     unless the strategy is `llm`.
 
     Raises BadMessage, BadConfig, Usage; ModelFailed where a model fails and `fallback` is False; of a log what
     `Log.open` raises.
     """
-    log, held = opened(messages, {**expected(options, Telling)})
+    log, held = opened(messages, {**expected(options, SummaryRequest)})
     asked = {key: options.get(key) for key in ("target", "budget", "keep_last", "keep_steps", "strategy")}
     own = ("summary_model", "fast", "fallback", "hooks")
     model = {key.removeprefix("summary_"): value for key in own if (value := options.get(key)) is not None}

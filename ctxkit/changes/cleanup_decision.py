@@ -13,7 +13,7 @@ from ctxkit.changes.forget import protected
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import NOTHING, Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry
-from ctxkit.core.ops import At, Forget
+from ctxkit.core.ops import Forget, LogPosition
 from ctxkit.core.roles import ASSISTANT
 from ctxkit.core.select import opens
 from ctxkit.core.state import State
@@ -62,7 +62,7 @@ def left(state: State, op: Forget, uses: Uses) -> Remainder:
     return Remainder(names - state.steps.close(protected(state)), over)
 
 
-def cleanup(state: State, at: At, entry: LedgerEntry, left: Remainder, before: Names = NOTHING) -> Decision:
+def cleanup(state: State, at: LogPosition, entry: LedgerEntry, left: Remainder, before: Names = NOTHING) -> Decision:
     """Takes out what is left of the conversation, but for what a cleanup took `before`. Raises NothingChanges while
     more is to come.
     """

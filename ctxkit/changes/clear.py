@@ -5,14 +5,14 @@ from __future__ import annotations
 from ctxkit.core.context import require_known
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import NOTHING, Names
-from ctxkit.core.ops import At, Clear
+from ctxkit.core.ops import Clear, LogPosition
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 
 SAID = "Context cleared. Starting fresh."
 
 
-def clear(state: State, at: At, agent: str | None = None, *, keep_protected: bool = False) -> Decision:
+def clear(state: State, at: LogPosition, agent: str | None = None, *, keep_protected: bool = False) -> Decision:
     """Takes out everything but the system preamble; `keep_protected` keeps what a person protected, steps whole.
 
     With `agent`: that agent's messages in all its threads, but for the preamble; marks stay. Raises UnknownAgent.

@@ -14,7 +14,7 @@ import msgspec
 from ctxkit.core.board import ContextItem
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
-from ctxkit.core.ops import PARTS_VERSION, At, Compact, Forget, Index, Remember, Retold
+from ctxkit.core.ops import PARTS_VERSION, Compact, Forget, Index, LogPosition, Remember, Resummarized
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import PREAMBLE_ROLES, State
 from ctxkit.errors import NothingChanges
@@ -72,7 +72,7 @@ def leaving(state: State, wish: ForgetRequest) -> ForgetPlan:
     return ForgetPlan(asked, closed, skipped | more, planning - asked, (asked | planning) & state.present())
 
 
-def forget(state: State, at: At, wish: ForgetRequest, again: Again = no_words) -> Decision:
+def forget(state: State, at: LogPosition, wish: ForgetRequest, again: Again = no_words) -> Decision:
     """Takes out `chosen`; `again` makes a summary anew that told some of it.
 
     Raises NothingChanges where nothing of it is in the context, or all of it is protected.
@@ -96,7 +96,12 @@ def forget(state: State, at: At, wish: ForgetRequest, again: Again = no_words) -
 
 
 def forget_parts(
-    state: State, at: At, parts: Sequence[MessagePart], *, criteria: str | None = None, include_protected: bool = False
+    state: State,
+    at: LogPosition,
+    parts: Sequence[MessagePart],
+    *,
+    criteria: str | None = None,
+    include_protected: bool = False,
 ) -> Decision:
     """Takes these parts out of messages that stay, but for protected messages. Raises NothingChanges."""
     held = NOTHING if include_protected else state.steps.close(protected(state))
@@ -123,7 +128,7 @@ def counted(parts: Sequence[MessagePart]) -> str:
     return ", ".join(f"{count:,} {kind}{'s' * (count != 1)}" for kind, count in kinds.items())
 
 
-def remember(state: State, at: At, wish: ForgetRequest, again: Again = no_words) -> Decision:
+def remember(state: State, at: LogPosition, wish: ForgetRequest, again: Again = no_words) -> Decision:
     """Keeps only `chosen`: everything else up to `at` leaves, but system, developer and protected messages.
 
     The complement is taken over all numbers and items, absent ones too (replay 34). Raises NothingChanges.
@@ -183,12 +188,12 @@ def _spare(state: State, chosen: Names, wish: ForgetRequest) -> tuple[Names, Nam
 
 def _summaries(
     state: State, names: Names, wish: ForgetRequest, again: Again, named: Names = NOTHING
-) -> tuple[list[Retold], list[str]]:
+) -> tuple[list[Resummarized], list[str]]:
     """What becomes of each summary that tells something of `names`: a summary never leaks what was forgotten.
 
     `named`: what was asked for; a summary among it is not told again.
     """
-    words: list[Retold] = []
+    words: list[Resummarized] = []
     notes: list[str] = []
     present = state.present()
     for name, item in state.board.telling.items():
@@ -199,10 +204,10 @@ def _summaries(
         rest = item.tells - hit
         text = retell(state, item, rest, names, again) if rest and name not in named else None
         if text is not None:
-            words.append(Retold(op=_wire(name, item), text=text, tells=str(rest)))
+            words.append(Resummarized(op=_wire(name, item), text=text, tells=str(rest)))
             notes.append(f"the summary {label} is told again without {state.say(hit)}")
         elif wish.keep_summary:
-            words.append(Retold(op=_wire(name, item), keep=True))
+            words.append(Resummarized(op=_wire(name, item), keep=True))
             notes.append(f"the summary {label} is kept as it is: it still tells {state.say(hit)}")
         else:
             notes.append(f"the summary {label} is dropped, it told {state.say(hit)}; the other originals return")

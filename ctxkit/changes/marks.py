@@ -5,13 +5,13 @@ from __future__ import annotations
 from ctxkit.core.decision import Decision
 from ctxkit.core.ended_ops import ended
 from ctxkit.core.item_names import Names
-from ctxkit.core.ops import At, Mark, Rewind
+from ctxkit.core.ops import LogPosition, Mark, Rewind
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import LiveMark, State
 from ctxkit.errors import NoMark
 
 
-def mark(at: At, label: str | None) -> Decision:
+def mark(at: LogPosition, label: str | None) -> Decision:
     """A mark here; labels are verbatim, case-sensitive, and may repeat."""
     return Decision(Mark(at=at, label=label), "Checkpoint created.")
 
@@ -35,7 +35,7 @@ def find(state: State, label: str | None) -> LiveMark:
     raise NoMark(f"{why}: nothing was changed", hint)
 
 
-def rewind(state: State, at: At, label: str | None) -> Decision:
+def rewind(state: State, at: LogPosition, label: str | None) -> Decision:
     """Back to a mark; at the mark already: nothing to append (replay 50). Raises NoMark."""
     target = find(state, label)
     op = Rewind(at=at, to=target.op, label=label)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import Names
-from ctxkit.core.ops import At, Protect, Unprotect
+from ctxkit.core.ops import LogPosition, Protect, Unprotect
 from ctxkit.core.state import State
 from ctxkit.errors import Usage
 
 
-def protect(state: State, at: At, chosen: Names) -> Decision:
+def protect(state: State, at: LogPosition, chosen: Names) -> Decision:
     """Protects `chosen` with their steps whole; all protected already: nothing to append."""
     names = state.steps.close(chosen)
     if all(state.protected(name) for name in names):
@@ -25,7 +25,7 @@ def protect(state: State, at: At, chosen: Names) -> Decision:
     return Decision(Protect(at=at, ids=str(names)), f"Protected {state.say(names)}.", notes)
 
 
-def unprotect(state: State, at: At, chosen: Names, *, force: bool = False) -> Decision:
+def unprotect(state: State, at: LogPosition, chosen: Names, *, force: bool = False) -> Decision:
     """Takes protection from `chosen` with their steps, the automatic one too; the preamble needs `force` (Usage)."""
     names = state.steps.close(chosen)
     system = [name for name in names if state.is_preamble(name) and state.protected(name)]

@@ -10,16 +10,16 @@ from heapq import merge
 from itertools import chain
 from shlex import quote as quoted
 
-from ctxkit.core.board import Out
-from ctxkit.core.context import Lens, in_window, protected_steps, shown_names, through, windowed
+from ctxkit.core.board import Exclusion
+from ctxkit.core.context import Projection, in_window, protected_steps, shown_names, through, windowed
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import NOTHING, Name, Names
-from ctxkit.core.ops import At, Recall
+from ctxkit.core.ops import LogPosition, Recall
 from ctxkit.core.state import State
 from ctxkit.errors import NothingChanges
 
 
-def recall(state: State, at: At, chosen: Names, lens: Lens, *, named: bool = True) -> Decision:
+def recall(state: State, at: LogPosition, chosen: Names, lens: Projection, *, named: bool = True) -> Decision:
     """Brings `chosen` back, steps whole. `named`: by number, recorded as typed (replay 34); else only what is out.
 
     Raises NothingChanges, which says what keeps out what cannot come back.
@@ -49,9 +49,9 @@ def recall(state: State, at: At, chosen: Names, lens: Lens, *, named: bool = Tru
     return Decision(Recall(at=at, ids=str(ids)), f"Recalled {state.brief(back)} ({count}).", notes)
 
 
-def _behind(state: State, names: Names) -> dict[Name, Out]:
+def _behind(state: State, names: Names) -> dict[Name, Exclusion]:
     """Those of `names` that a boundary keeps out, and the newest that does."""
-    found: dict[Name, Out] = {}
+    found: dict[Name, Exclusion] = {}
     rest = names
     for out in reversed(state.board.outs):
         if out.boundary and out.names.meets(rest):
@@ -60,7 +60,7 @@ def _behind(state: State, names: Names) -> dict[Name, Out]:
     return found
 
 
-def _why(state: State, behind: dict[Name, Out]) -> str:
+def _why(state: State, behind: dict[Name, Exclusion]) -> str:
     """`3-4 is behind op 5 (clear)`, for each boundary."""
     by_op: dict[int, list[Name]] = {}
     for name, out in behind.items():
@@ -69,7 +69,9 @@ def _why(state: State, behind: dict[Name, Out]) -> str:
     return "; ".join(f"{state.brief(Names.of(found))} is behind op {op} ({kinds[op]})" for op, found in by_op.items())
 
 
-def _refusal(state: State, lens: Lens, names: Names, behind: dict[Name, Out], away: Names) -> NothingChanges:
+def _refusal(
+    state: State, lens: Projection, names: Names, behind: dict[Name, Exclusion], away: Names
+) -> NothingChanges:
     if behind:
         op = max(out.source for out in behind.values())
         text = f"{_why(state, behind)}, and no recall crosses a boundary: nothing was changed"
@@ -85,7 +87,7 @@ def _refusal(state: State, lens: Lens, names: Names, behind: dict[Name, Out], aw
     return NothingChanges(f"{text}: nothing was changed", "ctxkit why LOG N says where a message stands")
 
 
-def _unseen(state: State, lens: Lens, names: Names) -> list[str]:
+def _unseen(state: State, lens: Projection, names: Names) -> list[str]:
     """What of `names`, if no op keeps it out, is not seen all the same, and what shows it."""
     found: list[str] = []
     aside: dict[str | None, list[Name]] = {}
@@ -109,9 +111,9 @@ def _unseen(state: State, lens: Lens, names: Names) -> list[str]:
     return found
 
 
-def _visible(state: State, lens: Lens, back: Names) -> Names:
+def _visible(state: State, lens: Projection, back: Names) -> Names:
     """What of `back` would be seen through the windows."""
     thread = lens.thread if lens.thread in state.threads else None
     order = merge(shown_names(state, thread), sorted(back - state.shown(thread), key=state.key), key=state.key)
-    seen = Lens(None, thread, lens.now, lens.windows, lens.newest)
+    seen = Projection(None, thread, lens.now, lens.windows, lens.newest)
     return Names.of(name for name in through(state, seen, order) if name in back)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ctxkit.core.decision import Decision
 from ctxkit.core.ledger import Ledger, LedgerEntry, completed
-from ctxkit.core.ops import At, Undo
+from ctxkit.core.ops import LogPosition, Undo
 from ctxkit.errors import NoSuchOp
 
 
-def undo(ledger: Ledger, at: At, name: str | None = None) -> Decision:
+def undo(ledger: Ledger, at: LogPosition, name: str | None = None) -> Decision:
     """Voids the op `name`, by default the newest in force that is neither an undo nor a cleanup, which goes with the
     op that it completes. Raises NoSuchOp.
     """
@@ -28,7 +28,7 @@ def undo(ledger: Ledger, at: At, name: str | None = None) -> Decision:
     return _void(entry, at, "Undid")
 
 
-def redo(ledger: Ledger, at: At) -> Decision:
+def redo(ledger: Ledger, at: LogPosition) -> Decision:
     """Voids the newest undo in force that is not itself a redo (replay 44). Raises NoSuchOp."""
     for entry in reversed(ledger.entries):
         if isinstance(entry.op, Undo) and not entry.void:
@@ -40,7 +40,7 @@ def redo(ledger: Ledger, at: At) -> Decision:
     raise NoSuchOp("nothing to redo: no undo is in force", "ctxkit log lists the ops")
 
 
-def _void(entry: LedgerEntry, at: At, verb: str) -> Decision:
+def _void(entry: LedgerEntry, at: LogPosition, verb: str) -> Decision:
     if not entry.id:
         raise NoSuchOp(f"op {entry.number} ({entry.name}) has no id, so no undo can name it", "it was written by hand")
     return Decision(Undo(at=at, op=entry.id), f"{verb} op {entry.number} ({entry.name}).")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ctxkit.core.context import Bounds
 from ctxkit.core.decision import Decision
-from ctxkit.core.ops import At, Window
+from ctxkit.core.ops import LogPosition, Window
 from ctxkit.core.state import State
 from ctxkit.core.times import spoken
 from ctxkit.errors import WindowOff
@@ -43,7 +43,7 @@ def timeless(state: State) -> list[str]:
     return ["this log has no timestamps: the window hides nothing"] if no_time else []
 
 
-def set_to(state: State, at: At, bounds: Bounds, seconds: int, agent: str | None, asked: str = "") -> Decision:
+def set_to(state: State, at: LogPosition, bounds: Bounds, seconds: int, agent: str | None, asked: str = "") -> Decision:
     """Sets the window, clamped to the bounds with a warning."""
     notes = timeless(state)
     clamped = min(max(seconds, bounds.least), bounds.most)
@@ -56,7 +56,7 @@ def set_to(state: State, at: At, bounds: Bounds, seconds: int, agent: str | None
     return Decision(op, f"Context window set to {_say(clamped)}", notes)
 
 
-def shift(state: State, at: At, bounds: Bounds, seconds: int, agent: str | None, asked: str = "") -> Decision:
+def shift(state: State, at: LogPosition, bounds: Bounds, seconds: int, agent: str | None, asked: str = "") -> Decision:
     """Adds `seconds` (negative: takes away) to the window in force. Raises WindowOff where there is none."""
     current = effective(state, bounds, agent)
     if not current:
@@ -64,7 +64,7 @@ def shift(state: State, at: At, bounds: Bounds, seconds: int, agent: str | None,
     return set_to(state, at, bounds, current + seconds, agent, asked)
 
 
-def reset(state: State, at: At, bounds: Bounds, agent: str | None) -> Decision:
+def reset(state: State, at: LogPosition, bounds: Bounds, agent: str | None) -> Decision:
     """Follow the default again; speaks of its own level only."""
     default = _say(bounds.default_for(agent))
     if agent not in state.windows:
@@ -73,7 +73,7 @@ def reset(state: State, at: At, bounds: Bounds, agent: str | None) -> Decision:
     return Decision(op, f"Context window reset to default ({default})")
 
 
-def off(state: State, at: At, bounds: Bounds, agent: str | None) -> Decision:
+def off(state: State, at: LogPosition, bounds: Bounds, agent: str | None) -> Decision:
     """No window; speaks of its own level only: an agent's holds whatever is set for all later."""
     default_off = agent is None and agent not in state.windows and not bounds.default_for(None)
     if state.windows.get(agent) == 0 or default_off:

@@ -28,7 +28,7 @@ from ctxkit.errors import (
     Usage,
 )
 from ctxkit.logfile.tolerant import one_of_many
-from ctxkit.search.full_search import Hit, Search, chosen, states
+from ctxkit.search.full_search import Search, SearchHit, chosen, states
 from ctxkit.store.folder import START, may_be_log, walk
 from ctxkit.store.scan import Scan
 from ctxkit.store.sidecar import Sidecar, user_cache
@@ -37,7 +37,7 @@ from ctxkit.store.source import open_log
 if TYPE_CHECKING:
     from ctxkit.cli.regex_timeout import RegexTimeout
     from ctxkit.core.select import SearchLimit
-    from ctxkit.search.prefilter import Lacking
+    from ctxkit.search.prefilter import WordPrefilter
 
 
 class Searching:
@@ -85,7 +85,7 @@ class LogSearch:
         self.totals = [0, 0, 0]
         self.gathered: int | None = None
         self.failed = ExitCode.NO
-        self.lacking: Lacking | None = None
+        self.lacking: WordPrefilter | None = None
         streams.Streams.quiet = reading.quiet
         if self.many and reading.sidecar is not None:
             raise Usage("--sidecar is for one log, and more were named", "search them one by one, or leave it out")
@@ -132,11 +132,11 @@ class LogSearch:
 
     def folder(self, folder: Path) -> None:
         """Every log below it; what is none is passed over."""
-        from ctxkit.search.prefilter import Lacking  # brings sqlite3: only where folders are searched
+        from ctxkit.search.prefilter import WordPrefilter  # brings sqlite3: only where folders are searched
         from ctxkit.store.words import WordIndex
 
         if self.lacking is None:
-            self.lacking = Lacking(self.needle, WordIndex(user_cache(os.environ)))
+            self.lacking = WordPrefilter(self.needle, WordIndex(user_cache(os.environ)))
         self.lacking.enter(folder)
         with streams.progress(f"searching {folder}", "files") as step:
             for done, entry in enumerate(walk(folder)):
@@ -266,7 +266,7 @@ class LogSearch:
         streams.settle()
         remark(log, name if self.many else "")
 
-    def printed(self, name: str, log: Log, hits: Iterator[Hit]) -> None:
+    def printed(self, name: str, log: Log, hits: Iterator[SearchHit]) -> None:
         """The hits of one log."""
         if self.reading.json:
             for hit in hits:
@@ -302,7 +302,7 @@ class LogSearch:
             else:
                 streams.out(name)
 
-    def kept(self, log: Log, search: Search) -> Iterator[Hit]:
+    def kept(self, log: Log, search: Search) -> Iterator[SearchHit]:
         """The hits that the criteria and --state leave."""
         wanted = asked(log, None, self.selecting)
         if self.limit is not None:
@@ -326,7 +326,7 @@ class LogSearch:
         finally:
             log.limit.stop()
 
-    def limited(self, hits: Iterator[Hit]) -> Iterator[Hit]:
+    def limited(self, hits: Iterator[SearchHit]) -> Iterator[SearchHit]:
         """As many as --limit leaves."""
         for hit in hits:
             if self.left == 0:
@@ -365,6 +365,6 @@ def _folder(reading: Reading) -> Path | None:
     return Path(reading.sidecar) if reading.sidecar else None
 
 
-def _before(first: Hit, rest: Iterator[Hit]) -> Iterator[Hit]:
+def _before(first: SearchHit, rest: Iterator[SearchHit]) -> Iterator[SearchHit]:
     yield first
     yield from rest

@@ -56,7 +56,7 @@ def require_text(what: str, value: object, hint: str) -> str | None:
     raise Usage(f"{what} must be a text, not of type {type(value).__name__}: nothing was changed", hint)
 
 
-class Asking:
+class SummaryAsking:
     """One model, asked about one log. The time counts from here."""
 
     def __init__(self, model: str, seconds: float, hooks: Hooks) -> None:
@@ -136,9 +136,9 @@ class Asking:
 
     def parts(self, log: WritableLog, ids: Names, pieces: Sequence[TextSegment]) -> list[Chunk]:
         """What is sent of these messages, step by step, secrets taken out."""
-        from ctxkit.llm.client import Hiding
+        from ctxkit.llm.client import SecretHiding
 
-        hide = Hiding()
+        hide = SecretHiding()
         worder = SummaryLayout(pieces, log.state().label, ids)
         steps = list(_steps(log, ids, [piece for piece in pieces if piece.name in ids]))
         texts = [hide(words.rendered(some, worder, hide)) for _, some in steps]
@@ -180,7 +180,7 @@ def teller(
 
     def ask(names: Sequence[Name], pieces: Sequence[TextSegment]) -> str:
         try:
-            return Asking(model, float(log.config["compact.timeout"]), hooks or Hooks()).gist(log, names, pieces)
+            return SummaryAsking(model, float(log.config["compact.timeout"]), hooks or Hooks()).gist(log, names, pieces)
         except ModelFailed as error:
             log.noticed.append(f"{error.message}: the summary says so, the snapshot was taken all the same")
             return ""

@@ -89,23 +89,23 @@ def _flags(unit: CompactUnit) -> int:
     )  # fmt: skip
 
 
-class Keep(NamedTuple):
+class KeptTail(NamedTuple):
     """The tail that was asked for: newest exchanges, newest steps; None: not said."""
 
     exchanges: int | None = None
     steps: int | None = None
 
 
-def candidates(units: Sequence[CompactUnit], keep: Keep, budget: int) -> tuple[list[int], int]:
+def candidates(units: Sequence[CompactUnit], keep: KeptTail, budget: int) -> tuple[list[int], int]:
     """The places of the units that may be replaced, and the place where the tail begins.
 
     `budget`: tokens that the units may have together.
     """
-    begins = _asked(units, keep) if keep != Keep() else _soft(units, budget)
+    begins = _asked(units, keep) if keep != KeptTail() else _soft(units, budget)
     return [place for place, unit in enumerate(units[:begins]) if unit.chosen and not unit.stays], begins
 
 
-def rooms(units: Sequence[CompactUnit], keep: Keep, budget: int) -> dict[int, int]:
+def rooms(units: Sequence[CompactUnit], keep: KeptTail, budget: int) -> dict[int, int]:
     """The places of the units that stay where they are and are too long for that, each with the tokens that it may
     have: the first message, and where nobody says what is kept, a newest one that somebody typed.
 
@@ -125,13 +125,13 @@ def rooms(units: Sequence[CompactUnit], keep: Keep, budget: int) -> dict[int, in
         if unit.shrinks:
             left -= shorten(place)
     newest = len(units) - 1
-    if keep == Keep() and units and not (units[newest].stays or units[newest].step or units[newest].told):
+    if keep == KeptTail() and units and not (units[newest].stays or units[newest].step or units[newest].told):
         others -= units[newest].tokens
         shorten(newest)
     return found
 
 
-def _asked(units: Sequence[CompactUnit], keep: Keep) -> int:
+def _asked(units: Sequence[CompactUnit], keep: KeptTail) -> int:
     begins = len(units)
     if keep.exchanges:
         newest = units[-1].exchange if units else 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxkit.compact.ask_model import model_of, require_text
-from ctxkit.compact.candidates import FEWEST, Keep
+from ctxkit.compact.candidates import FEWEST, KeptTail
 from ctxkit.compact.plan import CompactGoal, CompactionOutcome, CompactionPlan, whole
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.usage import Figures
@@ -198,7 +198,7 @@ def wish_of(log: WritableLog, asked: CompactRequest) -> CompactGoal:
     if not selection.empty:
         chosen = log.select(selection)
     part = chosen is not None and asked.target is None
-    keep = Keep(asked.keep_last, asked.keep_steps)
+    keep = KeptTail(asked.keep_last, asked.keep_steps)
     return CompactGoal(
         percent, asked.budget, keep, strategy, chosen, part, asked.summary, selection, model,
         float(log.config["compact.timeout"]), asked.fallback, asked.hooks, asked.force, asked.is_bare,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from ctxkit.compact.coverage import Line, cover
-from ctxkit.compact.scoring import SessionCourse, Worth
+from ctxkit.compact.scoring import LineScores, SessionCourse
 from ctxkit.compact.segments import MOST, Fragment, Fragments
 from ctxkit.compact.summary_text import INDEX, SummaryLayout
 from ctxkit.content.text_segments import TextSegment
@@ -53,7 +53,7 @@ class Extraction:
     def _better(self, held: Fragments) -> list[Fragment]:
         """The better half of some lines: those that a summary of as many takes first."""
         lines = held.lines
-        worth = Worth(held.pieces, lines, self.files, self.course)
+        worth = LineScores(held.pieces, lines, self.files, self.course)
         some = [
             Line(one.keeps, worth.words[place], len(one.text) // LETTERS + MARK, one.piece)
             for place, one in enumerate(lines)
@@ -91,7 +91,7 @@ class Extraction:
         places = [place for place, is_ours in enumerate(ours) if is_ours]
         self._count_all(places)
         whole = sum(self._sizes[place] for place in places)
-        worth = Worth(self.heads, self.lines, self.files, self.course, budget / (whole or 1))
+        worth = LineScores(self.heads, self.lines, self.files, self.course, budget / (whole or 1))
         found = self._weighed(words, places, worth.words)
         there = [kept for one, is_ours in zip(self.both, ours, strict=True) if not is_ours for kept in one.keeps]
         taken = cover(found, worth.of, lambda group: self._headings[group] + 1, int(MORE * budget), there)

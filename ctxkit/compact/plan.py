@@ -18,7 +18,17 @@ import msgspec
 from msgspec import structs
 
 from ctxkit.compact.ask_model import ModelSummary
-from ctxkit.compact.candidates import FEWEST, SUMMARY, CompactUnit, Keep, Units, candidates, guarded, originals, rooms
+from ctxkit.compact.candidates import (
+    FEWEST,
+    SUMMARY,
+    CompactUnit,
+    KeptTail,
+    Units,
+    candidates,
+    guarded,
+    originals,
+    rooms,
+)
 from ctxkit.compact.extraction import Count, Extraction
 from ctxkit.compact.masked_results import Masked, maskable
 from ctxkit.compact.prompt import worded
@@ -33,9 +43,9 @@ from ctxkit.core.derive.synthetic_messages import SyntheticKind, kind
 from ctxkit.core.derive.usage import Figures
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names, Sizes, column
 from ctxkit.core.messages import Content
-from ctxkit.core.ops import At, Compact
+from ctxkit.core.ops import Compact, LogPosition
 from ctxkit.core.select import Selection
-from ctxkit.core.sets.sequences import Again
+from ctxkit.core.sets.sequences import Reiterable
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.core.strategies import RULES, STRATEGIES
 from ctxkit.errors import NothingChanges
@@ -72,7 +82,7 @@ class CompactGoal(msgspec.Struct, frozen=True):
 
     percent: float
     budget: int | None = None
-    keep: Keep = Keep()
+    keep: KeptTail = KeptTail()
     strategy: str = RULES
     chosen: Names | None = None
     part: bool = False
@@ -140,9 +150,9 @@ class CompactionOutcome(msgspec.Struct, frozen=True):
     def kept(self) -> dict[str, tuple[int, int]]:
         """Of each class of facts of what is replaced: how many the context keeps, and of how many."""
         seen, state, changed = self.seen, self.seen.state(), self.replaced | self.shortened
-        told = Again(lambda: (piece for piece in self.made_by.pieces if piece.name in changed))
+        told = Reiterable(lambda: (piece for piece in self.made_by.pieces if piece.name in changed))
         left = spooled((name, seen.full(entry(state, name))) for name in seen.names())
-        return kept(facts(told), Again(lambda: (piece.text for piece in left)))
+        return kept(facts(told), Reiterable(lambda: (piece.text for piece in left)))
 
 
 class _Made(NamedTuple):
@@ -348,7 +358,7 @@ class CompactionPlan:
         it can be made so short.
         """
         loose = [place for place, unit in enumerate(self.units) if unit.chosen and not (unit.stays or unit.told)]
-        if not self.shortens or self.wish.keep != Keep() or not loose:
+        if not self.shortens or self.wish.keep != KeptTail() or not loose:
             return False
         names = [name for place in loose for name in self.units[place].names]
         room = self.goal - (self.whole - sum(self.tokens[name] for name in names))
@@ -456,7 +466,7 @@ class CompactionPlan:
 
     def has_room(self) -> bool:
         """Whether a summary is made, once as many of the newest messages stay as there is room for."""
-        if self.is_worth and self.shortens and self.wish.keep == Keep():
+        if self.is_worth and self.shortens and self.wish.keep == KeptTail():
             self._fill()
         return self.is_worth
 
@@ -595,9 +605,9 @@ class CompactionPlan:
 
     def without_tail(self, made: CompactionOutcome) -> int | None:
         """Tokens that would be left if no newest messages stayed, by rules; None where that is no less than `made`."""
-        if self.wish.keep == Keep(0) or not any(not unit.stays for unit in self.units[self.tail :]):
+        if self.wish.keep == KeptTail(0) or not any(not unit.stays for unit in self.units[self.tail :]):
             return None
-        wish = structs.replace(self.wish, keep=Keep(0), strategy=self.kind.fallback or self.wish.strategy)
+        wish = structs.replace(self.wish, keep=KeptTail(0), strategy=self.kind.fallback or self.wish.strategy)
         try:
             after = CompactionPlan(self.log, self.base, wish).condensed().after
         except NothingChanges:
@@ -706,7 +716,7 @@ class CompactionPlan:
         log, base = self.log, self.base
         stubs = self.stubs if masks is None else masks
         op = Compact(
-            at=log.here() if log.at is None else At(messages=self.state.count), ids=str(ids), text=text,
+            at=log.here() if log.at is None else LogPosition(messages=self.state.count), ids=str(ids), text=text,
             stubs={str(name): stub for name, stub in stubs.items()}, strategy=self.strategy, target=self.wish.asked,
             budget=budget, fallback=self.failure or None,
         )  # fmt: skip

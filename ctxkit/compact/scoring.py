@@ -14,7 +14,7 @@ from typing import Any
 
 from ctxkit.compact.segments import WHOLE, Fragment
 from ctxkit.content.facts import Fact
-from ctxkit.content.identifiers import Identifier, Sort, short
+from ctxkit.content.identifiers import Identifier, IdentifierKind, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File
 
@@ -42,7 +42,7 @@ ROLES = {
     SegmentKind.SUMMARY: 1.3, SegmentKind.NOTICE: 1.2,
 }  # fmt: skip
 """What the odds of an item are multiplied by where these name it: what only results name is seldom needed."""
-LINED, IN_LINE = frozenset({Sort.IDENTIFIER, Sort.ERROR, Sort.NUMBER}), 0.3
+LINED, IN_LINE = frozenset({IdentifierKind.IDENTIFIER, IdentifierKind.ERROR, IdentifierKind.NUMBER}), 0.3
 """Sorts of items that say little without their line; how much of their worth that is."""
 FEW, LISTING = 60, 0.5
 """Items that a result names: each of more counts less, by this exponent: it is a list of something."""
@@ -134,7 +134,7 @@ class SessionCourse:
         return FIRST if place in self._first else CLOSING if self._closing[place] else 1.0
 
 
-class Worth:
+class LineScores:
     """Of what these lines and files keep. `lines`: all of them, so that what is said elsewhere too counts as often."""
 
     def __init__(
@@ -166,7 +166,7 @@ class Worth:
             for item in one.items:
                 odds.add(item, pieces[one.piece].kind, one.at, one.often, more, named[one.piece])
         for file in files:
-            odds.add(Identifier(Sort.PATH, short(file.text)), SegmentKind.INPUT, file.at, file.often, 1.0, 1)
+            odds.add(Identifier(IdentifierKind.PATH, short(file.text)), SegmentKind.INPUT, file.at, file.often, 1.0, 1)
         needed = odds.all(ease)
         self._kept: dict[Hashable, float] = {}
         for item, worth in zip(needed, _shared(list(needed.values()), ITEMS), strict=True):

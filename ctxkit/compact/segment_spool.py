@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ctxkit.content.text_segments import SegmentKind, TextSegment, each_piece
-from ctxkit.core.derive.files import Touch
+from ctxkit.core.derive.files import FileTouch
 from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.messages import Content
 from ctxkit.store.spool import Spooled
@@ -21,5 +21,5 @@ def _piece(value: list[Any]) -> TextSegment:
     name, kind, text, tool, key, failed, touches, call, file = value
     of = name if isinstance(name, int) else ItemName(*name)
     return TextSegment(
-        of, SegmentKind(kind), text, tool, key, failed, tuple(Touch(*touch) for touch in touches), call, file
+        of, SegmentKind(kind), text, tool, key, failed, tuple(FileTouch(*touch) for touch in touches), call, file
     )

@@ -24,7 +24,7 @@ from ctxkit.content.facts import (
     of_line,
     sentences,
 )
-from ctxkit.content.identifiers import Identifier, Sort, commands, named
+from ctxkit.content.identifiers import Identifier, IdentifierKind, commands, named
 from ctxkit.content.text_segments import SHOWN, SegmentKind, TextSegment
 
 PROSE = frozenset({SegmentKind.USER, SegmentKind.ASSISTANT, SegmentKind.SUMMARY, SegmentKind.NOTICE})
@@ -138,7 +138,9 @@ class Fragments:
                 known = self._found.pop(words, None)
                 items = known.items if known is not None else tuple(dict.fromkeys(named(text)))
                 if piece.is_script and facts:
-                    items = tuple(dict.fromkeys([*items, *(Identifier(Sort.COMMAND, one) for _, one in facts)]))
+                    items = tuple(
+                        dict.fromkeys([*items, *(Identifier(IdentifierKind.COMMAND, one) for _, one in facts)])
+                    )
                 often = known.often + 1 if known is not None else 1
                 at = 1 - begins / (self._total or 1)
                 yield words, Fragment(place, number, part, text, at, items, facts, often, whole)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctxkit.compact.coverage import Line, cover
-from ctxkit.compact.scoring import SessionCourse, Worth
+from ctxkit.compact.scoring import LineScores, SessionCourse
 from ctxkit.compact.segments import fragments
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 
@@ -98,7 +98,7 @@ def _best(text: str, begin: int, end: int, tokens: int, count: Count, kind: Segm
     if not found or tokens <= 0:
         return []
     sizes = count([one.text for one in found])
-    worth = Worth(dict(enumerate(pieces)), found, [], SessionCourse(pieces, []), tokens / (sum(sizes) or 1))
+    worth = LineScores(dict(enumerate(pieces)), found, [], SessionCourse(pieces, []), tokens / (sum(sizes) or 1))
     lines = [
         Line(one.keeps, worth.words[place], size + LINE, 0)
         for place, (one, size) in enumerate(zip(found, sizes, strict=True))

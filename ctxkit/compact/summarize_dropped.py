@@ -12,7 +12,7 @@ from ctxkit.compact.candidates import guarded, originals
 from ctxkit.compact.extraction import extract
 from ctxkit.content.text_segments import all_pieces
 from ctxkit.core.item_names import ItemName, Names
-from ctxkit.core.ops import At, Compact
+from ctxkit.core.ops import Compact, LogPosition
 from ctxkit.core.strategies import RULES
 from ctxkit.errors import DoesNotFit
 from ctxkit.measure.count import PER_MESSAGE, Counting
@@ -42,7 +42,7 @@ def summarize_dropped(found: Trimming) -> TrimSummary | None:
         if text is None:
             return None
         op = Compact(
-            at=log.here() if log.at is None else At(messages=state.count), ids=str(ids), text=text,
+            at=log.here() if log.at is None else LogPosition(messages=state.count), ids=str(ids), text=text,
             stubs={str(name): stub for name, stub in made.stubs.items()}, strategy=RULES, target=str(budget),
             budget=size,
         )  # fmt: skip

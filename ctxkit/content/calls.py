@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from ctxkit.core.context import entry
-from ctxkit.core.derive.files import Action, Touch, touches
+from ctxkit.core.derive.files import Action, FileTouch, touches
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Message
 from ctxkit.logfile.open import OpenLog
@@ -38,14 +38,14 @@ class Calls:
         """The tools of these calls."""
         return {tool for n in self.callers(name) for tool in self.messages[n - 1].tools}
 
-    def files(self, name: Name) -> list[Touch]:
+    def files(self, name: Name) -> list[FileTouch]:
         """What these calls do to files."""
         return [touch for n in self.callers(name) for touch in self.touched.get(n, ())]
 
     @cached_property
-    def touched(self) -> dict[Name, list[Touch]]:
+    def touched(self) -> dict[Name, list[FileTouch]]:
         """Message with calls -> the files that they touch, in order of the context; only where there are any."""
-        found: dict[Name, list[Touch]] = {}
+        found: dict[Name, list[FileTouch]] = {}
         for name in self.names:
             if isinstance(name, int) and self.messages[name - 1].calls:
                 content = self.log.original(name) if self.whole else self.log.full(entry(self.state, name))
@@ -76,7 +76,7 @@ class Calls:
             for name, some in self.touched.items() for touch in some
         }  # fmt: skip
 
-    def outdated(self, name: Name, touch: Touch) -> Name | None:
+    def outdated(self, name: Name, touch: FileTouch) -> Name | None:
         """The newest message that shows again what `touch`, by message `name`, read, or makes it old."""
         if touch.how != "read" or touch.mixed:
             return None

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ctxkit.content.text_segments import TextSegment
 
 
-class Sort(IntEnum):
+class IdentifierKind(IntEnum):
     """What an item is."""
 
     PATH = 0
@@ -29,7 +29,7 @@ class Sort(IntEnum):
 class Identifier(NamedTuple):
     """One item, as it can be read in the text."""
 
-    sort: Sort
+    sort: IdentifierKind
     text: str
 
 
@@ -48,9 +48,14 @@ PATTERN = re.compile(
     r"""|(?P<identifier>\b_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+\b|\b[a-z]+[a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+\b|\b(?:[A-Z][a-z0-9]+){2,}[A-Z]?\b)"""
 )  # fmt: skip
 SORTS = {
-    "url": Sort.URL, "path": Sort.PATH, "uuid": Sort.NUMBER, "flag": Sort.IDENTIFIER, "error": Sort.ERROR,
-    "number": Sort.NUMBER, "identifier": Sort.IDENTIFIER,
-}  # fmt: skip
+    "url": IdentifierKind.URL,
+    "path": IdentifierKind.PATH,
+    "uuid": IdentifierKind.NUMBER,
+    "flag": IdentifierKind.IDENTIFIER,
+    "error": IdentifierKind.ERROR,
+    "number": IdentifierKind.NUMBER,
+    "identifier": IdentifierKind.IDENTIFIER,
+}
 BARE = frozenset(
     {
         "ls",
@@ -86,7 +91,7 @@ def items(piece: TextSegment) -> set[Identifier]:
     """The items of one piece."""
     found = set(named(piece.text))
     if piece.is_script:
-        found.update(Identifier(Sort.COMMAND, one) for one in commands(piece.text))
+        found.update(Identifier(IdentifierKind.COMMAND, one) for one in commands(piece.text))
     return found
 
 

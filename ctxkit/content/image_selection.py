@@ -32,28 +32,28 @@ class Picture(msgspec.Struct, frozen=True):
         return self.encoded * 3 // 4
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class ImageRefusal(msgspec.Struct, frozen=True):
     """A limit that a request breaks, in words, and the pictures that break it."""
 
     text: str
     pictures: Sequence[Picture]
 
 
-def refusals(pictures: Sequence[Picture], limits: ImageLimits, size: int = 0) -> list[Refusal]:
+def refusals(pictures: Sequence[Picture], limits: ImageLimits, size: int = 0) -> list[ImageRefusal]:
     """Why the provider refuses a request with these pictures. `size`: bytes of the request, 0 where it is not known."""
-    found = [Refusal(text, broken) for text, test in _single(limits) if (broken := [*filter(test, pictures)])]
+    found = [ImageRefusal(text, broken) for text, test in _single(limits) if (broken := [*filter(test, pictures)])]
     count = len(pictures)
     if _many(pictures, limits):
         text = f"more than {limits.side_of_many:,} pixels a side, in a request with more than {limits.many} images"
-        found.append(Refusal(text, _larger(pictures, limits.side_of_many)))
+        found.append(ImageRefusal(text, _larger(pictures, limits.side_of_many)))
     if limits.most is not None and count > limits.most:
-        found.append(Refusal(f"{count:,} images of at most {limits.most:,}", pictures))
+        found.append(ImageRefusal(f"{count:,} images of at most {limits.most:,}", pictures))
     together = sum(picture.decoded for picture in pictures)
     if limits.images is not None and together > limits.images:
-        found.append(Refusal(f"{_mb(together)} of images of at most {_mb(limits.images)}", pictures))
+        found.append(ImageRefusal(f"{_mb(together)} of images of at most {_mb(limits.images)}", pictures))
     size = max(size, sum(picture.encoded for picture in pictures))
     if limits.request is not None and size > limits.request:
-        found.append(Refusal(f"a request of {_mb(size)} of at most {_mb(limits.request)}", pictures))
+        found.append(ImageRefusal(f"a request of {_mb(size)} of at most {_mb(limits.request)}", pictures))
     return found
 
 

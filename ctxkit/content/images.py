@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from ctxkit.content.image_selection import Picture, Refusal, refusals, too_many
+from ctxkit.content.image_selection import ImageRefusal, Picture, refusals, too_many
 from ctxkit.content.parts import may_hold_images, shown
 from ctxkit.core.context import entry
 from ctxkit.core.derive.image_size import ImageLimits, size_of_base64
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content, Image, Part, Result
-from ctxkit.core.ops import PARTS_VERSION, At, Forget, Index
+from ctxkit.core.ops import PARTS_VERSION, Forget, Index, LogPosition
 from ctxkit.formats.bodies import is_url, speaker
 from ctxkit.formats.targets import TARGETS
 from ctxkit.tokens.image_limits import image_limits, maker
@@ -75,7 +75,7 @@ def limits_of(log: OpenLog, to: str, model: str, found: Sequence[Picture]) -> Im
     return image_limits(made_by or next(shapes, ""), model)
 
 
-def words(one: Refusal, limits: ImageLimits, found: Sequence[Picture]) -> str:
+def words(one: ImageRefusal, limits: ImageLimits, found: Sequence[Picture]) -> str:
     """A refusal as it is said: `anthropic would refuse a request with 2 of the 9 images: more than 8,000 pixels …`."""
     labels = list(dict.fromkeys(picture.label for picture in one.pictures))
     named = ", ".join(labels[:SHOWN]) + (", …" if len(labels) > SHOWN else "")
@@ -129,7 +129,7 @@ def without(log: L, out: Sequence[Picture]) -> L:
     if not out:
         return log
     seen = log.seen_at(log.state())
-    at = log.here() if log.at is None else At(messages=log.state().count)
+    at = log.here() if log.at is None else LogPosition(messages=log.state().count)
     seen.look_through(Forget(at=at, v=PARTS_VERSION, ids="", parts=parts_of(out)))
     return seen
 

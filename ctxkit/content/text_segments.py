@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from ctxkit.core.derive import synthetic_messages
-from ctxkit.core.derive.files import SHELL, Touch, touches
+from ctxkit.core.derive.files import SHELL, FileTouch, touches
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Part, Result, Text
 
@@ -66,7 +66,7 @@ class TextSegment(NamedTuple):
     tool: str = ""
     key: str = ""
     failed: bool = False
-    touches: tuple[Touch, ...] = ()
+    touches: tuple[FileTouch, ...] = ()
     call: str = ""
     file: str = ""
 
@@ -102,7 +102,7 @@ class SegmentReader:
     """Makes pieces of messages, in order: a result is told by the call that it answers."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, tuple[str, tuple[Touch, ...]]] = {}
+        self._calls: dict[str, tuple[str, tuple[FileTouch, ...]]] = {}
 
     def pieces(self, name: Name, content: Content) -> Iterator[TextSegment]:
         """What message `name` says."""
@@ -153,7 +153,7 @@ class SegmentReader:
                 touched = ()
 
 
-def _file(touched: Sequence[Touch]) -> str:
+def _file(touched: Sequence[FileTouch]) -> str:
     return touched[0].path if touched else ""
 
 

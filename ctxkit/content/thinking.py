@@ -90,7 +90,7 @@ def without(content: Content) -> Content:
     return content if len(rest) == len(content.parts) else Content(content.role, rest, content.name)
 
 
-class Unsent(msgspec.Struct, frozen=True):
+class UnsentThinking(msgspec.Struct, frozen=True):
     """Thinking of a context that its program will not send. `count`: blocks of each message; `why`: in words."""
 
     count: dict[Name, int]
@@ -106,7 +106,7 @@ class Unsent(msgspec.Struct, frozen=True):
         return told(self.count[name], f"left out: {self.why}") if name in self.count else None
 
 
-def unsent(log: OpenLog) -> Unsent | None:
+def unsent(log: OpenLog) -> UnsentThinking | None:
     """The thinking that a session of this context goes on without, in the log's own program; None for none.
 
     Only messages behind the first change are read, and only of logs whose model binds its thinking.
@@ -118,7 +118,7 @@ def unsent(log: OpenLog) -> Unsent | None:
         return None
     behind = (one for one in islice(log.entries(), change.place, None) if one.role == "assistant")
     count = {one.name: found for one in behind if (found := len(blocks(log.full(one))))}
-    return Unsent(count, change.why) if count else None
+    return UnsentThinking(count, change.why) if count else None
 
 
 def told(count: int, what: str) -> str:

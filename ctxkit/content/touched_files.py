@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxkit.content.identifiers import Identifier, Sort, short
+from ctxkit.content.identifiers import Identifier, IdentifierKind, short
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.core.item_names import Name, Names
 
@@ -34,7 +34,7 @@ class File(msgspec.Struct):
     @property
     def keeps(self) -> tuple[Identifier | tuple[str, str], ...]:
         """The same, and the path as what may be needed."""
-        return self.fact, Identifier(Sort.PATH, short(self.text))
+        return self.fact, Identifier(IdentifierKind.PATH, short(self.text))
 
     def told_by(self, told: Names) -> bool:
         """Whether the newest of its messages is one of these: else it stands in the context anyway."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ctxkit.core.context import Lens, names
+from ctxkit.core.context import Projection, names
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Content, Text
 from ctxkit.core.select import opens
@@ -84,7 +84,7 @@ class Thread(msgspec.Struct):
         return "the user" if self.speaker == "assistant" else "the model"
 
 
-def threads(state: State, lens: Lens) -> list[Thread]:
+def threads(state: State, lens: Projection) -> list[Thread]:
     """The threads of the context, the one that spoke last first; those of one agent, where `lens` names one.
 
     A message without a thread is in none, a summary in those of what it tells. Another program's sidechains are not in
@@ -97,7 +97,7 @@ def threads(state: State, lens: Lens) -> list[Thread]:
     return sorted(found.values(), key=lambda thread: -1e18 if thread.last is None else thread.last, reverse=True)
 
 
-def status(state: State, lens: Lens, text: Callable[[Name], str]) -> str:
+def status(state: State, lens: Projection, text: Callable[[Name], str]) -> str:
     """The status of the threads in words; "" where there are not two. `text`: all words of a message."""
     found = threads(state, lens)
     if len(found) < 2:

@@ -16,7 +16,7 @@ import msgspec
 
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ops import Index, path
-from ctxkit.core.sets.interval_index import Overlaps
+from ctxkit.core.sets.interval_index import IntervalIndex
 from ctxkit.core.sets.ranges import Ranges
 
 Key = tuple[int, int, int, int]
@@ -48,7 +48,7 @@ class ContextItem(msgspec.Struct):
     first: bool = False
 
 
-class Out(msgspec.Struct, frozen=True):
+class Exclusion(msgspec.Struct, frozen=True):
     """`names` leave the context because of op `source`; no recall crosses a `boundary`."""
 
     source: int
@@ -92,13 +92,13 @@ class Board:
         self.flags = 0
         self.journal: list[Callable[[], object]] | None = None
         """What takes each change back, the newest last; None: nobody wants it."""
-        self._outs: dict[int, Out] = {}
+        self._outs: dict[int, Exclusion] = {}
         """Each by its number among all that ever were; none without names."""
         self._taken = 0
-        self._held: Overlaps[int] = Overlaps()
+        self._held: IntervalIndex[int] = IntervalIndex()
         self._compacts: dict[int, int] = {}
         """Op number -> number of what it took out."""
-        self._told: Overlaps[ItemName] = Overlaps()
+        self._told: IntervalIndex[ItemName] = IntervalIndex()
         self._summaries: dict[int, ItemName] = {}
         """Op number -> its summary."""
         self._hollow: set[ItemName] = set()
@@ -110,11 +110,11 @@ class Board:
         """Flags that are not in `_flagged` yet."""
 
     @property
-    def outs(self) -> list[Out]:
+    def outs(self) -> list[Exclusion]:
         """Whatever keeps names out, the oldest first."""
         return [self._outs[number] for number in sorted(self._outs)]
 
-    def holding(self, names: Names) -> Iterator[Out]:
+    def holding(self, names: Names) -> Iterator[Exclusion]:
         """What keeps any of `names` out, in no order."""
         found = [self._outs[number] for number in self._held.meeting(names)]
         return (out for out in found if out.names.meets(names))
@@ -130,7 +130,7 @@ class Board:
         within = {item.name for item in self.tellers(ids) if item.summary and item.tells.within(ids)}
         return replaced | within | self._hollow
 
-    def take_out(self, out: Out) -> None:
+    def take_out(self, out: Exclusion) -> None:
         """`out.names` leave."""
         self._taken += 1
         self._put_out(self._taken, out)
@@ -245,12 +245,12 @@ class Board:
             return [name for name in names if name in known]
         return [name for name in known if name in names]
 
-    def _give_back(self, number: int, out: Out, names: Names) -> None:
+    def _give_back(self, number: int, out: Exclusion, names: Names) -> None:
         """What was lifted off `out`, of `names`, is held by it again, whatever else was lifted off it since."""
         held = self._outs[number].names if number in self._outs else NOTHING
         self._put_out(number, msgspec.structs.replace(out, names=held | (out.names & names)))
 
-    def _put_out(self, number: int, out: Out) -> None:
+    def _put_out(self, number: int, out: Exclusion) -> None:
         if not out.names:
             return
         self._outs[number] = out

@@ -22,7 +22,7 @@ FIRST = ""
 _ENVELOPE = frozenset({"v", "id", "ts", "at", "by", "sum", "prev"})
 
 
-class Break(msgspec.Struct, frozen=True):
+class ChainBreak(msgspec.Struct, frozen=True):
     """A place where the chain does not hold. `op`: the number and `name` of the op behind it; `said`: its `prev`, None
     for none; `found`: the digest of what stands before it; `own`: its own digest.
     """
@@ -56,7 +56,7 @@ def link(body: Mapping[str, Any]) -> str:
         return ""
 
 
-class Link(msgspec.Struct, frozen=True):
+class ChainLink(msgspec.Struct, frozen=True):
     """An op in the chain. `before`: the digest of the one before it; `own`: its own; `holds`: it names the one before
     it, or need not.
     """
@@ -67,14 +67,14 @@ class Link(msgspec.Struct, frozen=True):
     holds: bool
 
     @property
-    def broken(self) -> Break:
+    def broken(self) -> ChainBreak:
         """What is wrong, where it does not hold."""
         said = self.entry.body.get("prev")
         text = said if isinstance(said, str) or said is None else str(said)
-        return Break(self.entry.number, self.entry.name, text, self.before, self.own)
+        return ChainBreak(self.entry.number, self.entry.name, text, self.before, self.own)
 
 
-def linked(entries: Iterable[LedgerEntry]) -> list[Link]:
+def linked(entries: Iterable[LedgerEntry]) -> list[ChainLink]:
     """The ops in the order in which they were written, each with its digest, as the next one names it.
 
     That is the merged order but for one thing: a line `interrupted` that another program wrote into its log behind an
@@ -82,7 +82,7 @@ def linked(entries: Iterable[LedgerEntry]) -> list[Link]:
     the op names. Such a line has no `prev`: its digest is that of the line with the `prev` that it would have, or
     nothing would vouch for the ops before it.
     """
-    found: list[Link] = []
+    found: list[ChainLink] = []
     waiting: list[LedgerEntry] = []  # lines of other programs at one row
     chained = False
 
@@ -90,7 +90,9 @@ def linked(entries: Iterable[LedgerEntry]) -> list[Link]:
         nonlocal chained
         before, bare = found[-1].own if found else FIRST, _is_bare(entry)
         chained = chained or "prev" in entry.body
-        found.append(Link(entry, before, _own(entry, before), not chained or bare or entry.body.get("prev") == before))
+        found.append(
+            ChainLink(entry, before, _own(entry, before), not chained or bare or entry.body.get("prev") == before)
+        )
 
     def take_waiting(count: int) -> None:
         for one in waiting[:count]:
@@ -152,12 +154,12 @@ def is_chained(entries: Iterable[LedgerEntry]) -> bool:
     return any("prev" in entry.body for entry in entries)
 
 
-def breaks(entries: Sequence[LedgerEntry]) -> list[Break]:
+def breaks(entries: Sequence[LedgerEntry]) -> list[ChainBreak]:
     """Where the chain does not hold, in order; nothing is digested where no op is chained."""
     return [one.broken for one in linked(entries) if not one.holds] if is_chained(entries) else []
 
 
-def vouching(own: str, known: Sequence[Break]) -> str:
+def vouching(own: str, known: Sequence[ChainBreak]) -> str:
     """What vouches for an op and for all before it, across breaks that are known.
 
     An op vouches for those before it up to the newest break. With each break goes the digest of what stood before it,

@@ -1,7 +1,7 @@
 """The context: the projection of a state that a model would be sent.
 
 Pipeline: entries -> agent/thread filter -> window -> (`integrity`, `formats`: content). It
-takes what it needs as parameters, a `Lens`.
+takes what it needs as parameters, a `Projection`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Entry(msgspec.Struct):
     protected: bool
 
 
-class Lens(msgspec.Struct, frozen=True):
+class Projection(msgspec.Struct, frozen=True):
     """The parameters of a projection.
 
     `now`: seconds since 1970 (None: the newest time in the log). `windows`: seconds by agent name from config, None =
@@ -62,12 +62,12 @@ class Bounds(msgspec.Struct, frozen=True):
         return own if own is not None else self.default.get(None, 0)
 
 
-NO_LENS = Lens()
+NO_LENS = Projection()
 KNOWN = 20
 """How many agents or threads are named where one is not known."""
 
 
-def window_seconds(state: State, lens: Lens, agent: str | None) -> int:
+def window_seconds(state: State, lens: Projection, agent: str | None) -> int:
     """The window that holds for messages of `agent`, in seconds; 0 = off.
 
     First that speaks: op for the agent, op for all, config for the agent, config default (replay 40).
@@ -97,7 +97,7 @@ def shown_names(state: State, thread: str | None = None) -> Iterator[Name]:
     return merge(plain, special, key=state.key) if special else plain
 
 
-def listed(state: State, lens: Lens = NO_LENS) -> Sequence[Name]:
+def listed(state: State, lens: Projection = NO_LENS) -> Sequence[Name]:
     """The names of the context in order, through `lens`; one unbroken run of messages is a range, not a list."""
     if lens.agent is None and lens.thread is None and lens.newest is None and not windowed(state, lens):
         shown = state.shown()
@@ -107,12 +107,12 @@ def listed(state: State, lens: Lens = NO_LENS) -> Sequence[Name]:
     return list(names(state, lens))
 
 
-def windowed(state: State, lens: Lens) -> bool:
+def windowed(state: State, lens: Projection) -> bool:
     """Whether any window is set at all."""
     return any(state.windows.values()) or any(lens.windows.values())
 
 
-def entries(state: State, lens: Lens = NO_LENS) -> Iterator[Entry]:
+def entries(state: State, lens: Projection = NO_LENS) -> Iterator[Entry]:
     """The context in order, through `lens`. Raises UnknownAgent for an agent or thread that the log does not have."""
     return (entry(state, name) for name in names(state, lens))
 
@@ -127,13 +127,13 @@ def entry(state: State, name: Name) -> Entry:
     return Entry(name, item.role, None, item, stub, state.protected(name))
 
 
-def names(state: State, lens: Lens = NO_LENS) -> Iterator[Name]:
+def names(state: State, lens: Projection = NO_LENS) -> Iterator[Name]:
     """The names of the context in order, through `lens`. Raises UnknownAgent."""
     require_known(state, lens.agent, lens.thread)
     return through(state, lens, shown_names(state, lens.thread))
 
 
-def through(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
+def through(state: State, lens: Projection, found: Iterator[Name]) -> Iterator[Name]:
     """What `lens` lets pass of `found`, in order; an agent that the log does not have is no error."""
     passed = found
     if lens.agent is not None or lens.thread is not None:
@@ -145,13 +145,13 @@ def through(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
     return passed if passed is found else _paired(state, lens, passed)
 
 
-def filtered(state: State, lens: Lens) -> Iterator[Name]:
+def filtered(state: State, lens: Projection) -> Iterator[Name]:
     """What the agent and thread of `lens` let pass of what is shown, whatever the windows hide of it."""
     found = shown_names(state, lens.thread)
     return _paired(state, lens, (name for name in found if belongs(state, name, lens.agent, lens.thread)))
 
 
-def _paired(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
+def _paired(state: State, lens: Projection, found: Iterator[Name]) -> Iterator[Name]:
     """`found` without results whose calls the lens hides: no provider takes them, and a step is never split.
 
     What made the call is older, so a window that ends within a step hides the step (replay 41: pairs are repaired).
@@ -209,18 +209,18 @@ def require_known(state: State, agent: str | None, thread: str | None) -> None:
             raise UnknownAgent(f"no {kind} {asked!r} in this log", f"it has {have}")
 
 
-def _in_window(state: State, lens: Lens, found: Iterator[Name]) -> Iterator[Name]:
+def _in_window(state: State, lens: Projection, found: Iterator[Name]) -> Iterator[Name]:
     kept_steps = protected_steps(state)
     return (name for name in found if in_window(state, lens, name, kept_steps))
 
 
-def in_window(state: State, lens: Lens, name: Name, kept_steps: Names) -> bool:
+def in_window(state: State, lens: Projection, name: Name, kept_steps: Names) -> bool:
     """Whether the time windows let `name` through; `kept_steps`: what `protected_steps` gives."""
     now = lens.now if lens.now is not None else state.last
     return state.protected(name) or name in kept_steps or now is None or _recent(state, lens, name, now)
 
 
-def _recent(state: State, lens: Lens, name: Name, now: float) -> bool:
+def _recent(state: State, lens: Projection, name: Name, now: float) -> bool:
     """Visible iff effective time > now - window, strictly; a summary where one of what it tells would be (19)."""
     if isinstance(name, int):
         agent = state.messages[name - 1].agent

@@ -31,17 +31,17 @@ from ctxkit.core.ops import (
     Window,
 )
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.state import Ended, State
+from ctxkit.core.state import OpEnd, State
 
 
-class Fate(msgspec.Struct, frozen=True):
+class ItemFate(msgspec.Struct, frozen=True):
     """What became of an item that is not there: in words, and the op whose undo brings it back; 0 for none."""
 
     text: str
     undo: int
 
 
-def ended(state: State) -> dict[int, Ended]:
+def ended(state: State) -> dict[int, OpEnd]:
     """Op number -> what ended its effect, for ops that no undo voids.
 
     A clear, an edit or a `restore --replace` ends every earlier op whose names it all took out: of a forget behind a
@@ -60,7 +60,7 @@ def ended(state: State) -> dict[int, Ended]:
             continue
         for one in (later[0], later[-1]):
             if names.within(one.names):
-                found[entry.number] = Ended(f"ended by {one.kind} {one.source}", one.source)
+                found[entry.number] = OpEnd(f"ended by {one.kind} {one.source}", one.source)
                 break
     return found
 
@@ -122,17 +122,17 @@ def role_of(state: State, name: ItemName) -> str:
             return "user"
 
 
-def fate(state: State, name: ItemName) -> Fate:
+def fate(state: State, name: ItemName) -> ItemFate:
     """What became of an item that an op of the log brings in, and that is not there."""
     entry = state.ledger.by_id[name.op]
     what = f"op {entry.number} ({entry.name}) brought it in"
     if entry.void:
-        return Fate(f"{what}, and is undone by op {entry.voided_by}", entry.voided_by)
+        return ItemFate(f"{what}, and is undone by op {entry.voided_by}", entry.voided_by)
     if name in state.dropped:
         by = state.dropped[name].source
         words = f"op {by} ({state.ledger.entries[by - 1].name})" if by > 0 else "the log's own program"
-        return Fate(f"{what}; {words} took away what it tells, and it with that", max(by, 0))
+        return ItemFate(f"{what}; {words} took away what it tells, and it with that", max(by, 0))
     if entry.number in state.ended:
         end = state.ended[entry.number]
-        return Fate(f"{what}: {end.text}", end.by)
-    return Fate(f"{what}, and was not applied: ctxkit check LOG says why", 0)
+        return ItemFate(f"{what}: {end.text}", end.by)
+    return ItemFate(f"{what}, and was not applied: ctxkit check LOG says why", 0)

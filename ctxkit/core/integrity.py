@@ -50,12 +50,12 @@ class _Pairs(msgspec.Struct):
 
 
 def repair(contents: Iterable[Content]) -> tuple[list[Content], Repairs]:
-    """The contents as `Paired` has them, and what was changed for that."""
+    """The contents as `PairedContents` has them, and what was changed for that."""
     repairs = Repairs()
-    return list(Paired(contents).told(repairs)), repairs
+    return list(PairedContents(contents).told(repairs)), repairs
 
 
-class Paired:
+class PairedContents:
     """The contents with every call answered right after the message that makes it.
 
     They are gone through once to look, and once each time they are given; none is held. A result belongs to the nearest

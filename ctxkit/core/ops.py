@@ -28,7 +28,7 @@ Index = int | tuple[int, int]
 """A part of a message: its place from 0; of a part inside a result the result's place, and its own in there."""
 
 
-class At(msgspec.Struct, omit_defaults=True):
+class LogPosition(msgspec.Struct, omit_defaults=True):
     """How far the log reached when the op was decided: messages, identity of the last one, non-op rows."""
 
     messages: int
@@ -71,7 +71,7 @@ class Envelope(msgspec.Struct, tag_field="ctxkit", kw_only=True, omit_defaults=T
     gone_by: ClassVar[str] = ""
     """The same before the op's number: `forgotten by` op 5."""
 
-    at: At
+    at: LogPosition
     id: str = ""
     v: int = VERSION
     ts: str | None = None
@@ -137,7 +137,7 @@ class Rewind(Envelope, tag="rewind"):
         return repr(body["label"]) if body.get("label") is not None else ""
 
 
-class Retold(msgspec.Struct, omit_defaults=True):
+class Resummarized(msgspec.Struct, omit_defaults=True):
     """What becomes of the summary `op` when something it tells is forgotten: another `text`, or it is kept.
 
     `tells`: the names that the text was made of; "": not said.
@@ -164,7 +164,7 @@ class Forget(Envelope, tag="forget"):
     ids: str
     parts: dict[str, list[Index]] = {}
     planning: str = ""
-    summaries: list[Retold] = []
+    summaries: list[Resummarized] = []
     criteria: str | None = None
     closed: str = ""
     skipped: str = ""
@@ -351,7 +351,7 @@ class Interrupted(Envelope, tag="interrupted"):
     gone = "interrupted"
     gone_by = "interrupted at"
 
-    at: At = msgspec.field(default_factory=lambda: At(messages=-1))
+    at: LogPosition = msgspec.field(default_factory=lambda: LogPosition(messages=-1))
 
 
 def _ids(body: dict[str, Any], say: Speaker) -> str:
@@ -453,7 +453,7 @@ def _check(field: str, value: object) -> None:
     if isinstance(value, int | float):
         if not -LARGEST < value < LARGEST:
             raise ValueError(f"`{field}` is a number beyond all bounds")
-    elif isinstance(value, At | Count):
+    elif isinstance(value, LogPosition | Count):
         for inner in value.__struct_fields__:
             _check(inner, getattr(value, inner))
     elif field in NAME_FIELDS and isinstance(value, str):

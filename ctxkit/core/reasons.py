@@ -1,6 +1,6 @@
 """Reasons: why a name is in the context or out of it, in words, with the one command that brings it back.
 
-Used by `why` and `show --explain`; reads only a `State`, through the lens of its `Standings`.
+Used by `why` and `show --explain`; reads only a `State`, through the lens of its `Visibilities`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.board import ContextItem, LeftOut, Out, shortening
+from ctxkit.core.board import ContextItem, Exclusion, LeftOut, shortening
 from ctxkit.core.context import belongs, window_seconds
 from ctxkit.core.ended_ops import fate
 from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.ops import BY_NAME
-from ctxkit.core.sets.membership import Holding
+from ctxkit.core.sets.membership import Membership
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
 from ctxkit.core.times import spoken
-from ctxkit.core.visibility import Standings
+from ctxkit.core.visibility import Visibilities
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -48,13 +48,15 @@ def _reason(kind: str, op: int | None, text: str, back: str = "", brief: str = "
 class Reasons:
     """Why each name of a state, seen through a lens, is where it is."""
 
-    def __init__(self, standings: Standings) -> None:
+    def __init__(self, standings: Visibilities) -> None:
         self.standings = standings
         self.state = standings.state
         board = self.state.board
-        self._outs = Holding((out, out.names) for out in board.outs)
-        self._told = Holding((item, item.tells) for item in board.telling.values())
-        self._lost = Holding((lost, lost.item.tells) for lost in self.state.dropped.values() if not lost.item.summary)
+        self._outs = Membership((out, out.names) for out in board.outs)
+        self._told = Membership((item, item.tells) for item in board.telling.values())
+        self._lost = Membership(
+            (lost, lost.item.tells) for lost in self.state.dropped.values() if not lost.item.summary
+        )
         self._present = self.state.present()
         self._away = self.state.away
         self._changed: dict[Name, list[ContextItem]] = {}
@@ -72,7 +74,7 @@ class Reasons:
         seen = self.standings.lens.thread in state.threads and state.in_thread(name, self.standings.lens.thread)
         outs = list(self._outs.of(name))
         if isinstance(name, int) and name in self._away:
-            outs.append(Out(0, state.inactive_reason[name], Names(Ranges.span(name, name))))
+            outs.append(Exclusion(0, state.inactive_reason[name], Names(Ranges.span(name, name))))
         found = [_out(state, name, out) for out in outs if not (seen and out.source == 0 and out.kind == "sidechain")]
         found += [self._hidden(kind, name) for kind in self.standings.hidden(name)]
         item = state.board.items.get(name) if isinstance(name, ItemName) else None
@@ -150,7 +152,7 @@ def _aside(thread: str) -> Reason:
     return _reason("sidechain", None, f"in the sidechain {thread}", f"ctxkit show LOG --thread {quoted(thread)}")
 
 
-def _out(state: State, name: Name, out: Out) -> Reason:
+def _out(state: State, name: Name, out: Exclusion) -> Reason:
     if out.source < 0:
         view = state.transcript.view
         label = view.all_cuts[-1 - out.source].label if view is not None else ""

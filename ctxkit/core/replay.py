@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
-from ctxkit.core.board import HIDING, ContextItem, Key, Out
+from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.op_fit import check, dangling, faults
@@ -26,7 +26,7 @@ from ctxkit.core.ops import (
     Protect,
     Recall,
     Restore,
-    Retold,
+    Resummarized,
     Rewind,
     Trim,
     Undo,
@@ -35,7 +35,7 @@ from ctxkit.core.ops import (
 )
 from ctxkit.core.ops import Item as WireItem
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.state import Boundary, DroppedItem, Ended, LiveMark, State
+from ctxkit.core.state import Boundary, DroppedItem, LiveMark, OpEnd, State
 from ctxkit.core.times import written
 from ctxkit.core.transcript import ProgramCut, Transcript
 
@@ -91,7 +91,7 @@ def play_all(folder: Fold, events: list[Event], after_ops: int) -> None:
         if event[1] not in left_out:
             folder.play(event)
     for source, by in left_out.items():
-        folder.state.ended[source] = Ended(f"undone by {by.name} {by.number}", by.number)
+        folder.state.ended[source] = OpEnd(f"undone by {by.name} {by.number}", by.number)
 
 
 def undone(state: State, events: list[Event], after_ops: int) -> dict[int, LedgerEntry]:
@@ -182,7 +182,7 @@ class Fold:
                 self.rewind(entry, op)
             case Interrupted():
                 if start := self.state.turn(at):
-                    self.take_out(Out(source, "interrupted", Names(Ranges.span(start, at))))
+                    self.take_out(Exclusion(source, "interrupted", Names(Ranges.span(start, at))))
             case Forget():
                 self.forget(source, op)
             case Recall():
@@ -194,7 +194,7 @@ class Fold:
             case Compact():
                 self.compact(entry, op)
             case Trim():
-                self.board.take_out(Out(source, "trim", _names(op.ids, at)))
+                self.board.take_out(Exclusion(source, "trim", _names(op.ids, at)))
                 self.stubs(op.stubs, at)
                 self.leave_out(op.parts, at)
             case Edit(items=items):
@@ -220,16 +220,16 @@ class Fold:
             if item.name not in spared:
                 self.drop(item.name, source)
         gone = Names(Ranges.span(1, at), self.board.items) - spared
-        self.take_out(Out(source, kind, gone, boundary=True), kept=keep)
+        self.take_out(Exclusion(source, kind, gone, boundary=True), kept=keep)
         state.boundaries.append(Boundary(source, kind, gone))
-        state.ended.update({mark.number: Ended(f"ended by {kind} {source}", source) for mark in state.marks})
+        state.ended.update({mark.number: OpEnd(f"ended by {kind} {source}", source) for mark in state.marks})
         state.marks.clear()
 
     def window(self, source: int, op: Window) -> None:
         """One window for each agent, and one for all: the newest op that speaks of it."""
         state = self.state
         if op.agent in self._windows:
-            state.ended[self._windows[op.agent]] = Ended(f"superseded by {source}", source)
+            state.ended[self._windows[op.agent]] = OpEnd(f"superseded by {source}", source)
         self._windows[op.agent] = source
         if op.seconds is None:
             state.windows.pop(op.agent, None)
@@ -243,7 +243,7 @@ class Fold:
         items = [name for name, item in self.board.items.items() if item.message.get("agent") == op.agent]
         closed = state.steps.close(Names(named, items))
         gone = Names(closed.numbers & Ranges.span(1, at), closed.items) - keep - state.preamble_names()
-        self.take_out(Out(source, "clear", gone, boundary=True), kept=keep)
+        self.take_out(Exclusion(source, "clear", gone, boundary=True), kept=keep)
 
     def rewind(self, entry: LedgerEntry, op: Rewind) -> None:
         """Back to the mark's place: what entered after it goes (replay 7); `undone` saw to the rest."""
@@ -255,9 +255,9 @@ class Fold:
             for name, item in self.board.items.items()
             if item.source > target.number and self._entered_after(item, position)
         ]
-        self.take_out(Out(entry.number, "rewind", Names(Ranges.span(position + 1, op.at.messages), late)))
+        self.take_out(Exclusion(entry.number, "rewind", Names(Ranges.span(position + 1, op.at.messages), late)))
         while state.marks and state.marks[-1].number > target.number:
-            state.ended[state.marks.pop().number] = Ended(f"ended by rewind {entry.number}", entry.number)
+            state.ended[state.marks.pop().number] = OpEnd(f"ended by rewind {entry.number}", entry.number)
 
     def _entered_after(self, item: ContextItem, position: int) -> bool:
         """Whether what an item was made from is above `position`, or nothing: it stays where that stays (replay 58)."""
@@ -279,9 +279,11 @@ class Fold:
             names = names | self.board.telling[name].tells
         words = {_summary_name(retold.op): retold for retold in op.summaries if retold.text is not None}
         kept = Names(items=(_summary_name(retold.op) for retold in op.summaries if retold.keep))
-        self.take_out(Out(source, op.name, names), kept=kept, words=words)
+        self.take_out(Exclusion(source, op.name, names), kept=kept, words=words)
 
-    def take_out(self, out: Out, *, kept: Names = NOTHING, words: dict[ItemName, Retold] | None = None) -> None:
+    def take_out(
+        self, out: Exclusion, *, kept: Names = NOTHING, words: dict[ItemName, Resummarized] | None = None
+    ) -> None:
         """Take `out`; a summary that tells something of it is retold where `words` say how, else dropped (9).
 
         It is dropped, too, where these words tell more: they were made while an earlier forget was undone that is not.
@@ -306,7 +308,7 @@ class Fold:
         item = self.board.items[name]
         if item.summary:
             words = str(by) if by > 0 else "the log's own program"
-            self.state.ended[item.source] = Ended(f"superseded by {words}", max(by, 0))
+            self.state.ended[item.source] = OpEnd(f"superseded by {words}", max(by, 0))
         self.state.dropped[name] = DroppedItem(item, by)
         self.board.drop(name)
 
@@ -316,7 +318,7 @@ class Fold:
         if missing := state.missing(ids):
             state.warnings.append(f"compact {source} has no effect: {state.say(missing)} left the context meanwhile")
             away = (out.source for out in board.holding(missing) if out.kind not in HIDING)
-            state.ended[source] = Ended("no effect", max(0, *away, 0))
+            state.ended[source] = OpEnd("no effect", max(0, *away, 0))
             return
         for name in board.superseded(ids):
             self.drop(name, source)
@@ -324,7 +326,7 @@ class Fold:
         if not ids:
             return
         place, sub, index, offset = state.first_key(ids)
-        board.take_out(Out(source, "compact", ids))
+        board.take_out(Exclusion(source, "compact", ids))
         if op.text is not None:
             tells = ids
             for name in ids.items & board.telling.keys():
@@ -411,7 +413,7 @@ class Fold:
         literals = [name for name, item in items.items() if not item.summary and state.key(name)[0] in numbers]
         gone = Names(numbers, literals)
         summaries = [name for name, item in items.items() if item.summary and not item.tells - gone]
-        self.take_out(Out(source, "program", gone | Names(items=summaries)))
+        self.take_out(Exclusion(source, "program", gone | Names(items=summaries)))
         if cut.moved:
             place, sub, position, _ = state.key(cut.after)
             steps = range(2, 2 * len(cut.moved) + 1, 2)  # even: a summary stands right before what it replaces

@@ -46,7 +46,7 @@ Rank = Callable[[Sequence[Name], Sequence[Name]], Collection[Name]]
 """Of all that is shown, in order, and of those of it that fit the other criteria: which are about something."""
 
 
-class Ranked:
+class RankedMessages:
     """What came of `about`. `scores`: percent of the best, by words; `answer`: what a model answered, in digests;
     `spared`: what it may not take out. `warn`, `tell`, `step`: told of what went wrong, of what is about to be sent,
     and which request of how many is waited for.

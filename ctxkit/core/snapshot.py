@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ctxkit.core.item_names import Name, Names
-from ctxkit.core.ops import SUM_DIGITS, At
+from ctxkit.core.ops import SUM_DIGITS, LogPosition
 from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.text.json_text import canonical, digest, dumps
 
@@ -75,7 +75,7 @@ class SnapshotHead(msgspec.Struct, kw_only=True):
     tokens: SnapshotTokens | None = None
     model: str = ""
     log: str | None = None
-    at: At
+    at: LogPosition
     prefix: str = ""
     digest: str = ""
 
@@ -91,7 +91,7 @@ class CheckpointPoint(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=T
     `more_digest` the digest of those; `numbers`: the context, in order, as runs (`1-49,76-100`), where there is room
     for them; `exchange`: what opens the one that triggered it.
 
-    `now`, `windows`, `newest`: what the context was seen through (`Lens`), where a window was set.
+    `now`, `windows`, `newest`: what the context was seen through (`Projection`), where a window was set.
     """
 
     ops: int

@@ -19,7 +19,7 @@ from ctxkit.core.ledger import Ledger, When
 from ctxkit.core.messages import Message
 from ctxkit.core.sets.ranges import EMPTY, Ranges
 from ctxkit.core.steps import Steps
-from ctxkit.core.times import Times, written
+from ctxkit.core.times import MessageTimes, written
 from ctxkit.core.transcript import MAIN, Transcript, View
 
 PREAMBLE_ROLES = frozenset({"system", "developer"})
@@ -40,7 +40,7 @@ class LiveMark(msgspec.Struct, frozen=True):
     position: int
 
 
-class Ended(msgspec.Struct, frozen=True):
+class OpEnd(msgspec.Struct, frozen=True):
     """What ended the effect of an op that no undo voids. `text`: `superseded by 7`; `by`: the op whose undo brings it
     back, 0 for none.
     """
@@ -75,7 +75,7 @@ class State:
         self.marks: list[LiveMark] = []
         self.windows: dict[str | None, int] = {}
         self.warnings: list[str] = []
-        self.ended: dict[int, Ended] = {}
+        self.ended: dict[int, OpEnd] = {}
         """Op number -> what ended its effect, for ops that no undo voids; `core.ended` knows of more."""
         self.boundaries: list[Boundary] = []
         self.dropped: dict[ItemName, DroppedItem] = {}
@@ -106,9 +106,9 @@ class State:
         return Steps(self.messages)
 
     @cached_property
-    def times(self) -> Times:
+    def times(self) -> MessageTimes:
         """The times of the messages."""
-        return Times(self.messages)
+        return MessageTimes(self.messages)
 
     @cached_property
     def numbers(self) -> Ranges:

@@ -67,7 +67,7 @@ def compact(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
 
 
-class Times:
+class MessageTimes:
     """The time of every message, missing ones filled with the newest earlier time (replay 38).
 
     All are read, O(messages), when a missing time or the newest is asked for: a message that has one needs no other.

@@ -1,7 +1,7 @@
 """For every message one word that says whether it is in the context, and if not, what took it out first.
 
 Used by `status` (how many of each), `recall` (the state of a hit) and `show --explain`; `reasons` has the whole story
-of one message. Reads a `State` through a `Lens`.
+of one message. Reads a `State` through a `Projection`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from itertools import chain
 import msgspec
 
 from ctxkit.core.board import HIDING
-from ctxkit.core.context import NO_LENS, Lens, belongs, filtered, in_window, protected_steps, windowed
+from ctxkit.core.context import NO_LENS, Projection, belongs, filtered, in_window, protected_steps, windowed
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ops import BY_NAME
-from ctxkit.core.sets.membership import Holding, firsts
+from ctxkit.core.sets.membership import Membership, firsts
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.sets.runs import order
 from ctxkit.core.state import State
@@ -36,7 +36,7 @@ WORDS: dict[str, str] = {
 """Kind -> how people say it, in the order in which they are listed."""
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Visibility(msgspec.Struct, frozen=True):
     """Where a message stands. `kind`: a key of WORDS; `op`: the number of the op that took it out first, if one did."""
 
     kind: str
@@ -51,14 +51,14 @@ class Standing(msgspec.Struct, frozen=True):
         return f"{said} (op {self.op})" if " " in said else f"{said} by op {self.op}"
 
 
-class Standings:
+class Visibilities:
     """The standing of every message and item of `state`, seen through `lens`.
 
     Each has exactly one: what took it out first counts, absence before mere hiding, the program's own view and the
     lens last. So the figures of `tally` add up to all there are.
     """
 
-    def __init__(self, state: State, lens: Lens = NO_LENS) -> None:
+    def __init__(self, state: State, lens: Projection = NO_LENS) -> None:
         self.state = state
         self.lens = lens
 
@@ -71,16 +71,16 @@ class Standings:
         return order(self.state, lens).names
 
     @cached_property
-    def _outs(self) -> list[tuple[Standing, Names]]:
+    def _outs(self) -> list[tuple[Visibility, Names]]:
         """What each op took out first."""
         outs = self.state.board.outs
         ranked = [*(o for o in outs if o.kind not in HIDING), *(o for o in outs if o.kind in HIDING)]
         found = ((ranked[place], names) for place, names in firsts([out.names for out in ranked]))
-        return [(Standing(out.kind, out.source if out.source > 0 else None), names) for out, names in found]
+        return [(Visibility(out.kind, out.source if out.source > 0 else None), names) for out, names in found]
 
     @cached_property
-    def _taken(self) -> Holding[Standing]:
-        return Holding(self._outs)
+    def _taken(self) -> Membership[Visibility]:
+        return Membership(self._outs)
 
     @cached_property
     def _away(self) -> Ranges:
@@ -101,15 +101,15 @@ class Standings:
             found.insert(0, ("sidechain", shown))
         return found
 
-    def of(self, name: Name) -> Standing:
+    def of(self, name: Name) -> Visibility:
         """The standing of one name."""
         if name in self.visible:
-            return Standing(IN)
+            return Visibility(IN)
         for taken in self._taken.of(name):
             return taken
         if isinstance(name, int) and name in self._away:
-            return Standing(self.state.inactive_reason[name])
-        return Standing(next((kind for kind, passed in self._stages if name not in passed), "newest"))
+            return Visibility(self.state.inactive_reason[name])
+        return Visibility(next((kind for kind, passed in self._stages if name not in passed), "newest"))
 
     def hidden(self, name: Name) -> list[str]:
         """What of the lens hides `name`, or would if no op did: `sidechain` (an item in one, seen from the main
@@ -128,7 +128,7 @@ class Standings:
     def _kept_steps(self) -> Names:
         return protected_steps(self.state)
 
-    def split(self, names: Names) -> Iterator[tuple[Standing, Names]]:
+    def split(self, names: Names) -> Iterator[tuple[Visibility, Names]]:
         """The same for many at once: `names` in parts, each with its standing; those that the log does not have, not.
 
         A standing may come more than once.
@@ -136,7 +136,7 @@ class Standings:
         rest = names & self.state.everything()
         shown = rest & self.visible
         if shown:
-            yield Standing(IN), shown
+            yield Visibility(IN), shown
             rest = rest - shown
         gone = Names(Ranges(chain.from_iterable(names.numbers.pairs() for _, names in self._outs)),
                      chain.from_iterable(names.items for _, names in self._outs))  # fmt: skip
@@ -148,13 +148,13 @@ class Standings:
         for n in rest.numbers & self._away:
             away.setdefault(self.state.inactive_reason[n], []).append(n)
         for kind, numbers in away.items():
-            yield Standing(kind), Names(Ranges.of(numbers))
+            yield Visibility(kind), Names(Ranges.of(numbers))
         rest = Names(rest.numbers - self._away, rest.items)
         for kind, passed in self._stages if rest else ():
-            yield Standing(kind), rest - passed
+            yield Visibility(kind), rest - passed
             rest = rest & passed
         if rest:
-            yield Standing("newest"), rest
+            yield Visibility("newest"), rest
 
     def tally(self) -> dict[str, int]:
         """How many names stand where: kinds in the order of WORDS, those without any left out."""

@@ -3,7 +3,7 @@
 Beside `replay`: an op, or a cut of the log's own program, is played onto the state before it, and says which names it
 may have shown or hidden. Where it voids what was played, or rewinds to before it, that is taken back, and what came
 since is played anew, as far as it hangs on that: of ops that name what they concern only those that have a name in
-common, directly or by others (`Bonds`). `log --tokens` and `status --plot` look at every op through this.
+common, directly or by others (`OpDependencies`). `log --tokens` and `status --plot` look at every op through this.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ctxkit.core.board import Board, ContextItem, Out
+from ctxkit.core.board import Board, ContextItem, Exclusion
 from ctxkit.core.item_names import NOTHING, ItemName, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, When
 from ctxkit.core.ops import Compact, Interrupted, Mark, Op, Rewind, Undo, Window
 from ctxkit.core.replay import FOREIGN, Event, Fold, goes_back_to, represents, undone
-from ctxkit.core.sets.dependencies import Bonds, joined
+from ctxkit.core.sets.dependencies import OpDependencies, joined
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import LiveMark, State
 from ctxkit.core.transcript import ProgramCut, Transcript
@@ -35,7 +35,7 @@ class Removal(NamedTuple):
     back: Journal
 
 
-class Watched(Board):
+class WatchedBoard(Board):
     """A board that notes what was `dropped`, which names were `touched` else, and whether any may have come `back`."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Watched(Board):
         self.touched: list[Names] = []
         self.back = False
 
-    def take_out(self, out: Out) -> None:
+    def take_out(self, out: Exclusion) -> None:
         """`out.names` leave."""
         super().take_out(out)
         self.touched.append(out.names)
@@ -151,12 +151,12 @@ class Walk:
         self._base = State(self.transcript, self.ledger, len(self.transcript.messages))
         if self.transcript.view is not None:
             self._base.use(self.transcript.view)
-        self.state, self._board = self._base.afresh(), Watched()
+        self.state, self._board = self._base.afresh(), WatchedBoard()
         self.state.board = self._board
         self._fold = Fold(self.state)
         self._live: list[int] = []
         """Places of what is on the board, ascending."""
-        self._bonds = Bonds()
+        self._bonds = OpDependencies()
         self._played: dict[int, _Played] = {}
         """By place, what is on the board."""
         self._droppers: dict[ItemName, int] = {}

@@ -14,12 +14,12 @@ import msgspec
 
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import Name, Names
-from ctxkit.core.ops import CONTEXT, At, Edit, Item
+from ctxkit.core.ops import CONTEXT, Edit, Item, LogPosition
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import canonical
 from ctxkit.core.times import iso
 from ctxkit.edit.draft import ROLES, DraftBlock, FoldedPart
-from ctxkit.edit.parse import Mistake, Parsed
+from ctxkit.edit.parse import DraftMistake, Parsed
 from ctxkit.edit.spelling import SIGN
 
 UNCHANGED = "Nothing was changed: nothing appended."
@@ -57,16 +57,16 @@ Literal = Callable[[Name | None, DraftBlock | None], dict[str, Any]]
 """The record of a message: as it is shown (no block), as a block changes it, or (no name) a new one."""
 
 
-def mistakes(parsed: Parsed, offer: Mapping[str, DraftBlock]) -> list[Mistake]:
+def mistakes(parsed: Parsed, offer: Mapping[str, DraftBlock]) -> list[DraftMistake]:
     """What is wrong with a draft, in the order of its lines."""
     found = list(parsed.mistakes)
     places: dict[str, int] = {}
     for block, line in zip(parsed.blocks, parsed.lines, strict=True):
         if block.label and not block.out and places.setdefault(block.label, line) != line:
             text = f"message {block.label} stands here again, it is at line {places[block.label]}; without its number"
-            found.append(Mistake(line, f"{text} it is a new one"))
+            found.append(DraftMistake(line, f"{text} it is a new one"))
             continue
-        found += [Mistake(line, text) for text in _wrong(block, offer.get(block.label))]
+        found += [DraftMistake(line, text) for text in _wrong(block, offer.get(block.label))]
     return sorted(found, key=lambda mistake: mistake.line)
 
 
@@ -114,7 +114,7 @@ class EditFigures(msgspec.Struct):
 
 
 def decide(
-    state: State, at: At, offer: EditOffer, blocks: Sequence[DraftBlock], literal: Literal, was: str = ""
+    state: State, at: LogPosition, offer: EditOffer, blocks: Sequence[DraftBlock], literal: Literal, was: str = ""
 ) -> Decision:
     """The edit that makes the context what `blocks` say; no op where they change nothing.
 

@@ -14,14 +14,14 @@ from ctxkit.core.context import entry
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
-from ctxkit.core.ops import At, Op, Undo
+from ctxkit.core.ops import LogPosition, Op, Undo
 from ctxkit.core.select import Selection
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.sets.runs import order
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import spelled
 from ctxkit.core.times import iso
-from ctxkit.core.visibility import IN, Standings
+from ctxkit.core.visibility import IN, Visibilities
 from ctxkit.edit.arrange import arranged
 from ctxkit.edit.decide import EditOffer, decide, live, mistakes
 from ctxkit.edit.draft import PREVIEW, Base, DraftBlock, FoldedPart, Piece, pieces
@@ -43,9 +43,9 @@ class Editing:
         self.log = log
         state, lens = log.state(), log.lens()
         self.state = state
-        self.at = log.here() if base is None else At(base.messages, base.last, base.rows)
+        self.at = log.here() if base is None else LogPosition(base.messages, base.last, base.rows)
         self._context = [name for name in order(state, lens) if self._had(name)]
-        self._standings = Standings(state, lens)
+        self._standings = Visibilities(state, lens)
         self._shown, self._chosen = Names.of(self._context), names
         self._every = arranged(state, self._context, filter(self._had, editable(state)))
         self._base = base

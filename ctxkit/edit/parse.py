@@ -18,7 +18,7 @@ _PART = re.compile(
 )
 
 
-class Mistake(msgspec.Struct, frozen=True):
+class DraftMistake(msgspec.Struct, frozen=True):
     """What is wrong in a draft. `line`: from 1."""
 
     line: int
@@ -31,7 +31,7 @@ class Parsed(msgspec.Struct):
     blocks: list[DraftBlock] = []
     lines: list[int] = []
     base: Base | None = None
-    mistakes: list[Mistake] = []
+    mistakes: list[DraftMistake] = []
 
 
 class DraftReader:
@@ -119,7 +119,7 @@ class DraftReader:
         self._head, self._pieces, self._text = None, [], []
 
     def _wrong(self, number: int, text: str) -> None:
-        self.found.mistakes.append(Mistake(number, text))
+        self.found.mistakes.append(DraftMistake(number, text))
 
 
 def ended(text: str) -> str:

@@ -22,9 +22,9 @@ from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.messages import Call, Message, Result
 from ctxkit.core.reasons import taken_out
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.visibility import WORDS, Standing
+from ctxkit.core.visibility import WORDS, Visibility
 from ctxkit.errors import UnknownAgent, Usage
-from ctxkit.explain.revisions import Side
+from ctxkit.explain.revisions import ComparedState
 from ctxkit.logfile.open import OpenLog
 
 LOOKED_AT = 20_000
@@ -32,7 +32,7 @@ LOOKED_AT = 20_000
 
 
 class Why(msgspec.Struct, frozen=True):
-    """Why a message is not on a side. `kind`: of `Standing`, or later, undone, dropped, ""; `op`: its number."""
+    """Why a message is not on a side. `kind`: of `Visibility`, or later, undone, dropped, ""; `op`: its number."""
 
     kind: str = ""
     op: int | None = None
@@ -42,7 +42,7 @@ class Why(msgspec.Struct, frozen=True):
 class Diff:
     """What differs between the contexts `a` and `b`, and what is the same: `hunks`, in the order of `b`."""
 
-    def __init__(self, a: Side, b: Side) -> None:
+    def __init__(self, a: ComparedState, b: ComparedState) -> None:
         """Raises Usage for an agent or thread that neither side has."""
         self.a, self.b = a, b
         self.one_log = a.log.opening is b.log.opening
@@ -99,8 +99,8 @@ class Diff:
             self.a.measuring = self.b.measuring = self._now.measuring
 
     @cached_property
-    def _now(self) -> Side:
-        return Side(self.a.log.seen_at(None), "")
+    def _now(self) -> ComparedState:
+        return ComparedState(self.a.log.seen_at(None), "")
 
     def parts(self, hunk: Hunk) -> Iterator[tuple[Hunk, Why]]:
         """A GONE or CAME hunk in parts, each with why it is not on the other side."""
@@ -134,7 +134,7 @@ class Diff:
     def _out_of_b(self) -> _Reasons:
         return _Reasons(self.b, self.a.order.names - self.b.order.names, self.known)
 
-    def _absent(self, side: Side, name: Name) -> Why:
+    def _absent(self, side: ComparedState, name: Name) -> Why:
         """Why a name that the other side has is nothing at all on this one."""
         if not self.one_log or side.kept is not None:
             return Why()
@@ -151,7 +151,7 @@ class Diff:
 class _Reasons:
     """Where names stand on a side that does not show them: ranges and items, looked up by run."""
 
-    def __init__(self, side: Side, names: Names, known: Names) -> None:
+    def __init__(self, side: ComparedState, names: Names, known: Names) -> None:
         self._ranges: list[tuple[int, int, Why]] = []
         self._items: dict[Name, Why] = {}
         if side.kept is not None:  # of its context alone anything is known
@@ -164,7 +164,9 @@ class _Reasons:
         self._ranges.sort(key=lambda one: one[0])
         self._lows = [low for low, _, _ in self._ranges]
 
-    def cut(self, side: Side, start: int, count: int, other: Callable[[Name], Why]) -> Iterator[tuple[int, Why]]:
+    def cut(
+        self, side: ComparedState, start: int, count: int, other: Callable[[Name], Why]
+    ) -> Iterator[tuple[int, Why]]:
         """The messages from place `start` of `side` on, as sizes of parts; `other`: for names that are not here."""
         for first, size in side.order.part(start, count):
             if not isinstance(first, int):
@@ -186,12 +188,12 @@ def _part(hunk: Hunk, start: int, size: int) -> Hunk:
     return Hunk(hunk.kind, *((start, hunk.b) if hunk.kind == GONE else (hunk.a, start)), size)
 
 
-def _why(standing: Standing) -> Why:
+def _why(standing: Visibility) -> Why:
     text = WORDS.get(standing.kind, standing.kind) if standing.op is None else taken_out(standing.kind, standing.op)
     return Why(standing.kind, standing.op, text)
 
 
-def _require_known(a: Side, b: Side) -> None:
+def _require_known(a: ComparedState, b: ComparedState) -> None:
     """Raises Usage for an agent or thread that neither side has."""
     failed = []
     for side in (a, b):
@@ -203,7 +205,7 @@ def _require_known(a: Side, b: Side) -> None:
         raise Usage(failed[1].message, failed[1].hint)
 
 
-def _changed(a: Side, b: Side, known: Names) -> Names:
+def _changed(a: ComparedState, b: ComparedState, known: Names) -> Names:
     """The known names that are shown otherwise: shortened, retold, or continued by further rows."""
     one, other = a.state.board, b.state.board
     found: list[Name] = [name for name in one.stubs.keys() | other.stubs.keys()
@@ -215,7 +217,7 @@ def _changed(a: Side, b: Side, known: Names) -> Names:
     return Names.of(found) & known
 
 
-def _became(a: Side, b: Side, known: Names) -> dict[Name, Name]:
+def _became(a: ComparedState, b: ComparedState, known: Names) -> dict[Name, Name]:
     """Names that only one side shows, joined where an edit made one of the other, or both of a third."""
     mine, other = a.order.names - b.order.names, b.order.names - a.order.names
     found: dict[Name, Name] = {}
@@ -233,18 +235,18 @@ def _became(a: Side, b: Side, known: Names) -> dict[Name, Name]:
     return {old: new for new, old in once.items()}
 
 
-def _still(a: Side, b: Side, became: Mapping[Name, Name]) -> Names:
+def _still(a: ComparedState, b: ComparedState, became: Mapping[Name, Name]) -> Names:
     """Which of them say the same: what a snapshot holds as a copy, since it was shortened or told otherwise then."""
     if a.kept is None and b.kept is None:
         return NOTHING
     return Names.of(old for old, new in became.items() if _said(a, old) == _said(b, new))
 
 
-def _said(side: Side, name: Name) -> bytes:
+def _said(side: ComparedState, name: Name) -> bytes:
     return likeness(side.log.full(entry(side.state, name)))
 
 
-def _root(side: Side, name: Name) -> Name:
+def _root(side: ComparedState, name: Name) -> Name:
     """What an item stems from in the end."""
     seen = {name}
     item = side.state.board.items.get(name) if isinstance(name, ItemName) else None
@@ -289,7 +291,7 @@ def _end(message: Message) -> int:
 class LogDigests:
     """Tells messages of two logs apart (`core.compare.Digests`): by their bytes, else by what they say."""
 
-    def __init__(self, a: Side, b: Side) -> None:
+    def __init__(self, a: ComparedState, b: ComparedState) -> None:
         self._sides = a, b
         self._made = tuple(bytearray(SIZE * len(side.order)) for side in (a, b))
         self._known = tuple(bytearray(len(side.order)) for side in (a, b))
@@ -356,7 +358,7 @@ class CopyDigests(LogDigests):
         return not all(numbers) and super().alike(a, b)
 
 
-def _calls(side: Side, place: int, name: Name) -> tuple[int, Sequence[str], Sequence[str]]:
+def _calls(side: ComparedState, place: int, name: Name) -> tuple[int, Sequence[str], Sequence[str]]:
     """The place, and the ids of the calls that its message makes and answers."""
     if isinstance(name, int):
         message = side.state.messages[name - 1]

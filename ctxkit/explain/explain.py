@@ -12,7 +12,7 @@ import msgspec
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.reasons import Reason, Reasons
-from ctxkit.core.visibility import IN, Standing, Standings
+from ctxkit.core.visibility import IN, Visibilities, Visibility
 from ctxkit.logfile.open import OpenLog
 
 
@@ -22,7 +22,7 @@ class Explained(msgspec.Struct, frozen=True):
     name: Name
     label: str
     role: str
-    standing: Standing
+    standing: Visibility
     reasons: list[Reason]
     protected: bool
     stub: bool
@@ -36,7 +36,7 @@ class Explained(msgspec.Struct, frozen=True):
 def explained(log: OpenLog, chosen: Names | None = None) -> Iterator[Explained]:
     """All of `log`, or only the `chosen`, in the order of the context. Raises UnknownAgent, BadTime."""
     state = log.state()
-    standings = Standings(state, log.lens())
+    standings = Visibilities(state, log.lens())
     reasons = Reasons(standings)
     fitted = state.ledger.by_id.get(log.fitted.op) if log.fitted is not None else None
     for name in everything(log):
@@ -44,7 +44,7 @@ def explained(log: OpenLog, chosen: Names | None = None) -> Iterator[Explained]:
             role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
             where, why = standings.of(name), reasons.of(name)
             if fitted is not None and log.fitted is not None:
-                where = Standing(where.kind) if where.op == fitted.number else where
+                where = Visibility(where.kind) if where.op == fitted.number else where
                 why = list(dict.fromkeys(_of_look(one, name, fitted, log.fitted.budget) for one in why))
             yield Explained(name, state.label(name), role, where, why, state.protected(name), name in state.board.stubs)
 

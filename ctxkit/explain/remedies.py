@@ -17,12 +17,12 @@ from ctxkit.changes import window
 from ctxkit.changes.protect import protect
 from ctxkit.changes.recall import recall
 from ctxkit.changes.undo import undo
-from ctxkit.core.board import Out
+from ctxkit.core.board import Exclusion
 from ctxkit.core.ended_ops import fate
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
-from ctxkit.core.ops import At, Op
+from ctxkit.core.ops import LogPosition, Op
 from ctxkit.core.state import State
-from ctxkit.core.visibility import Standings
+from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import CtxkitError
 from ctxkit.logfile.append import AppendableLog
 
@@ -63,10 +63,10 @@ class RemedyStep(msgspec.Struct, frozen=True):
 Steps = tuple[RemedyStep, ...]
 
 
-class Trial:
+class DryRun:
     """The log as it would be after some commands. `ops`: what they would append."""
 
-    def __init__(self, state: State, standings: Standings, ops: tuple[Op, ...] = ()) -> None:
+    def __init__(self, state: State, standings: Visibilities, ops: tuple[Op, ...] = ()) -> None:
         self.state = state
         self.standings = standings
         self.ops = ops
@@ -76,7 +76,7 @@ class Trial:
         """What is in the context."""
         return self.standings.visible
 
-    def outs(self, name: Name) -> list[Out]:
+    def outs(self, name: Name) -> list[Exclusion]:
         """Whatever keeps `name`, or another message of its step, out; boundaries first, the newest first."""
         found = self.state.board.holding(self.state.steps.close(Names.of([name])))
         return sorted(found, key=lambda out: (not out.boundary, -out.source))
@@ -96,15 +96,15 @@ class Remedies:
     def __init__(self, log: AppendableLog) -> None:
         self._log = log
         self._lens = log.lens()
-        self._tried: dict[tuple[Steps, Names], Trial | None] = {}
+        self._tried: dict[tuple[Steps, Names], DryRun | None] = {}
 
     @cached_property
-    def _now(self) -> Trial:
+    def _now(self) -> DryRun:
         state = self._log.state()
-        return Trial(state, Standings(state, self._lens))
+        return DryRun(state, Visibilities(state, self._lens))
 
     @cached_property
-    def _here(self) -> At:
+    def _here(self) -> LogPosition:
         return self._log.here()
 
     def of(self, names: Iterable[Name]) -> dict[Name, Remedy]:
@@ -155,7 +155,7 @@ class Remedies:
                     yield name, Remedy(tuple(step.words(label) for step in steps), lost)
             rest = [name for name in rest if name not in back]
 
-    def _lost(self, trial: Trial, name: Name) -> Names:
+    def _lost(self, trial: DryRun, name: Name) -> Names:
         """The others that are in the context now, and are not after these commands."""
         return self._now.visible - trial.visible - Names.of([name])
 
@@ -177,7 +177,7 @@ class Remedies:
             return None, self._stuck(trial, name)
         return self._needed(steps, name), ""
 
-    def _gathered(self, name: Name) -> tuple[Steps, Trial]:
+    def _gathered(self, name: Name) -> tuple[Steps, DryRun]:
         """Commands, one after the other, each of which lifts something that keeps `name` out; and what they come to."""
         asked, trial = Names.of([name]), self._now
         steps: Steps = ()
@@ -201,7 +201,7 @@ class Remedies:
                 steps = fewer
         return steps
 
-    def _candidates(self, trial: Trial, name: Name) -> Iterator[RemedyStep]:
+    def _candidates(self, trial: DryRun, name: Name) -> Iterator[RemedyStep]:
         """What may lift something that keeps `name` out: first what lets everything else be."""
         state = trial.state
         if isinstance(name, ItemName) and name not in state.board.items:
@@ -229,7 +229,7 @@ class Remedies:
         step = state.steps.close(Names.of([name])).numbers
         return {agent for n in step if (agent := state.messages[n - 1].agent) is not None}
 
-    def _trial(self, steps: Steps, names: Names) -> Trial | None:
+    def _trial(self, steps: Steps, names: Names) -> DryRun | None:
         """The log after these commands, given for `names`; None where one of them is refused or does nothing."""
         if not steps:
             return self._now
@@ -245,7 +245,7 @@ class Remedies:
                     own += "-"
                 ops = (*before.ops, self._log.stamp(op, own))
                 state = self._log.state_with(*ops)
-                self._tried[key] = Trial(state, Standings(state, self._lens), ops)
+                self._tried[key] = DryRun(state, Visibilities(state, self._lens), ops)
         return self._tried[key]
 
     def _decided(self, state: State, step: RemedyStep, names: Names) -> Op | None:
@@ -265,7 +265,7 @@ class Remedies:
         except CtxkitError:  # this command says no
             return None
 
-    def _stuck(self, trial: Trial, name: Name) -> str:
+    def _stuck(self, trial: DryRun, name: Name) -> str:
         """Why nothing more can be done for `name`."""
         state, ledger = trial.state, trial.state.ledger
         if isinstance(name, ItemName) and name not in state.board.items:

@@ -1,7 +1,7 @@
 """The states that `diff` compares, and how people name them: an op, a mark, now, a snapshot.
 
-Used by `comparing`; a `Side` is a log at some point, seen through its agent, thread and windows. A snapshot of the log
-is what its context would be after `restore --replace`; one of another log is a log of its own.
+Used by `comparing`; a `ComparedState` is a log at some point, seen through its agent, thread and windows. A snapshot of
+the log is what its context would be after `restore --replace`; one of another log is a log of its own.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ctxkit.core.context import Entry, entry
 from ctxkit.core.item_names import ItemName, Name
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Content
-from ctxkit.core.sets.runs import Order, order
+from ctxkit.core.sets.runs import NameRuns, order
 from ctxkit.core.snapshot import Snapshot, SnapshotHead
-from ctxkit.core.visibility import Standings
+from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import NoSuchLog, NoSuchOp, NoSuchSnapshot, Usage
 from ctxkit.logfile.open import BEFORE, NOW, OpenLog
 from ctxkit.snapshots.restore import as_log, is_own, loaded, plan
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MARK, SNAPSHOT = "mark:", "snapshot:"
 
 
-class Side:
+class ComparedState:
     """One of two contexts that are compared. `title`: which state of the log it is, in words.
 
     `kept`: the snapshot of the log that it is.
@@ -40,14 +40,14 @@ class Side:
         self.state = log.state()
 
     @cached_property
-    def order(self) -> Order:
+    def order(self) -> NameRuns:
         """The context's names; agents and threads that this state does not have yet are no error."""
         return order(self.state, self.log.lens())
 
     @cached_property
-    def standings(self) -> Standings:
+    def standings(self) -> Visibilities:
         """Where the log's messages stand."""
-        return Standings(self.state, self.log.lens())
+        return Visibilities(self.state, self.log.lens())
 
     def name(self, place: int) -> Name:
         """The name of the message at `place` (from 0) of the context; of a snapshot's copy, what it was made from."""
@@ -97,7 +97,7 @@ class Side:
         return sum(self.measuring.entries([self.entry(place) for place in range(start, start + count)]))
 
 
-def side(log: WritableLog, word: str = NOW) -> Side:
+def side(log: WritableLog, word: str = NOW) -> ComparedState:
     """The state of `log` that `word` names: `now`, an op (number, id, prefix of one), a mark (LABEL or mark:LABEL),
     a snapshot (as `restore` takes it, or with snapshot: before that).
 
@@ -106,7 +106,7 @@ def side(log: WritableLog, word: str = NOW) -> Side:
     for a snapshot BadSnapshot, NoPermission, ReadFailed.
     """
     if word == NOW:
-        return Side(log, NOW)
+        return ComparedState(log, NOW)
     if word.startswith(SNAPSHOT):
         try:
             return of_snapshot(log, loaded(log, word.removeprefix(SNAPSHOT)))
@@ -133,22 +133,22 @@ def side(log: WritableLog, word: str = NOW) -> Side:
     return at_op(log, op, before=before)
 
 
-def at_op(log: OpenLog, op: LedgerEntry, *, before: bool = False) -> Side:
+def at_op(log: OpenLog, op: LedgerEntry, *, before: bool = False) -> ComparedState:
     """The state right after an op, or right before it."""
     label = op.body.get("label") if op.name == "mark" else None
     what = f"{op.name} {label}" if isinstance(label, str) and label else op.name
     title = f"{'before ' if before else ''}op {op.number} ({what})"
-    return Side(log.seen_at(f"{op.number}{BEFORE if before else ''}"), title)
+    return ComparedState(log.seen_at(f"{op.number}{BEFORE if before else ''}"), title)
 
 
-def of_snapshot(log: WritableLog, kept: Snapshot) -> Side:
+def of_snapshot(log: WritableLog, kept: Snapshot) -> ComparedState:
     """A snapshot, of this log or of another one. Raises Usage for one that holds no messages."""
     head = kept.head
     title = f"{head.kind} {head.short}" + (f" ({head.description})" if head.description else "")
     if not is_own(log, kept):
-        return Side(as_log(kept), f"{title} of {head.log or 'a stream'}")
+        return ComparedState(as_log(kept), f"{title} of {head.log or 'a stream'}")
     op = plan(log, kept, replace=True).op
-    return Side(log if op is None else log.seen_at(log.state_with(log.stamp(op))), title, head)
+    return ComparedState(log if op is None else log.seen_at(log.state_with(log.stamp(op))), title, head)
 
 
 def newest_change(log: OpenLog) -> LedgerEntry | None:

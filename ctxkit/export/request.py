@@ -19,11 +19,11 @@ from ctxkit.core import integrity
 from ctxkit.core.context import windowed
 from ctxkit.core.messages import Content, Part, Repairs, Result
 from ctxkit.core.ops import Mark, Protect, Undo, Unprotect
-from ctxkit.core.sets.sequences import Again, LazySequence
+from ctxkit.core.sets.sequences import LazySequence, Reiterable
 from ctxkit.core.text.json_text import dumps
 from ctxkit.errors import NothingToSend, Usage
 from ctxkit.formats import targets
-from ctxkit.formats.base import Noted, Prefix
+from ctxkit.formats.base import Prefix, ProvenLog
 from ctxkit.formats.bodies import PIECE, BodyOptions, BodyWriter, batches, written
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import Progress, blocks_of
@@ -109,7 +109,7 @@ def export(
     if sent is not None:
         contents, repairs = sent
     heard, unheard = contents, chain([repairs], iter(Repairs, None))  # gone through twice, and counted once
-    contents = Again(lambda: _voiced(log.opening.format, heard, next(unheard)))
+    contents = Reiterable(lambda: _voiced(log.opening.format, heard, next(unheard)))
     put_in = False
     if assembly:
         from ctxkit.logfile.assembly_sources import assemble
@@ -117,7 +117,7 @@ def export(
         around, inner = assemble(log, status), contents
         put_in = around.status is not None or (bool(around.lead) and not log.native)  # a caller's own system prompt
         if any(around):
-            contents = Again(lambda: _placed(around, inner))
+            contents = Reiterable(lambda: _placed(around, inner))
     model = model or log.model
     write = target.load()
     if target.own_prefix:
@@ -132,7 +132,7 @@ def export(
             elif keep_thinking:
                 kept, why = _kept_thinking(log, write, stands, contents, as_sent=as_sent)
         thought, counts = contents, chain([repairs], iter(Repairs, None))  # gone through twice, and counted once
-        contents = Again(lambda: _with_thinking(thought, kept, why, log.model, model, next(counts)))
+        contents = Reiterable(lambda: _with_thinking(thought, kept, why, log.model, model, next(counts)))
     else:
         as_sent = log.transcript.format == target.program and untouched(log)
     body = write(contents, repairs, BodyOptions(model, as_sent, tools))
@@ -148,7 +148,7 @@ def _lines(log: OpenLog, contents: Sequence[Content]) -> Exported:
     from ctxkit.formats.chat_lines import lines
 
     handed, repairs = log.opening.format.handed(contents, log.answered)
-    paired = integrity.Paired(Again(lambda: (one for one in handed if one is not None)))
+    paired = integrity.PairedContents(Reiterable(lambda: (one for one in handed if one is not None)))
     found = Exported(Spool(), repairs, 0)
     for batch in batches((dumps(line).encode("ascii") + b"\n" for line in lines(paired.told(repairs))), PIECE):
         found.spool.write(b"".join(batch))
@@ -202,7 +202,7 @@ def _with_tools(
     choices: list[set[str] | None] = [set(prefix.kept) if not put_in else set(), set()] if binds(model) else [None]
     for kept in choices:
         counts = chain([more := Repairs()], iter(Repairs, None))
-        left = Again(lambda: _with_thinking(contents, kept, why, log.model, model, next(counts)))  # noqa: B023  # at once
+        left = Reiterable(lambda: _with_thinking(contents, kept, why, log.model, model, next(counts)))  # noqa: B023  # at once
         body = write(left, more, BodyOptions(model, as_sent, names)).value
         if not kept or _begun(body, prefix, kept):
             break
@@ -218,7 +218,7 @@ def _noted(log: OpenLog, contents: Iterable[Content]) -> Prefix:
     """The newest request that one of `contents` answers, as the log notes it. Raises Usage where none is noted."""
     source = log.opening.laid_out
     found = log.opening.format.prefix(
-        Noted(source.size, source.read, lambda row: blocks_of(log.opening, row)), contents
+        ProvenLog(source.size, source.read, lambda row: blocks_of(log.opening, row)), contents
     )
     if found is None:
         text = f"{log.opening.name} does not note the system prompt and tools of its requests: nothing was exported"

@@ -22,7 +22,7 @@ from ctxkit.core.item_names import Name
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Content, Repairs, Result
 from ctxkit.core.replay import fold
-from ctxkit.core.sets.sequences import Again
+from ctxkit.core.sets.sequences import Reiterable
 from ctxkit.core.times import iso
 from ctxkit.errors import CtxkitError, Usage
 from ctxkit.export.request import UNSENT, ContextContents, joined, nothing
@@ -161,7 +161,7 @@ def _contents(
 
     when: str | None = None
     content = None
-    for content in integrity.Paired(Again(timed)).told(repairs):
+    for content in integrity.PairedContents(Reiterable(timed)).told(repairs):
         when = content.ts if isinstance(content, _Timed) else when
         yield MessageToWrite(0, content, when)
     if content is None:

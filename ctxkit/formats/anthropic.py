@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.integrity import Paired
+from ctxkit.core.integrity import PairedContents
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.formats.anthropic_blocks import (
     RESULT_KINDS,
@@ -69,7 +69,7 @@ def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) ->
     not. What a search found of tools whose definitions do not go along is told in words.
     """
     writer = _Writer(repairs, options.as_sent, options.tools)
-    coming = Paired(contents).told(repairs)
+    coming = PairedContents(contents).told(repairs)
     system: list[str] = []
     first: list[Content] = []
     for content in coming:

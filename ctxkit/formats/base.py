@@ -60,7 +60,7 @@ class Reader(Protocol):
         """The transcript of all that was fed; `damage` is left empty for the caller."""
 
 
-class Ties(NamedTuple):
+class RecordLinks(NamedTuple):
     """What ties a record to others: its own id, that of the record it hangs on, its session's; "" for none."""
 
     id: str = ""
@@ -68,7 +68,7 @@ class Ties(NamedTuple):
     session: str = ""
 
     @classmethod
-    def of(cls, id: Any = None, parent: Any = None, session: Any = None) -> Ties:
+    def of(cls, id: Any = None, parent: Any = None, session: Any = None) -> RecordLinks:
         """The same of whatever stands in a record."""
         return cls(*(value if isinstance(value, str) else "" for value in (id, parent, session)))
 
@@ -100,7 +100,7 @@ class Format(Protocol):
     def content(self, message: Message, rows: list[dict[str, Any]]) -> Content:
         """The message in full, from the JSON objects of its rows (the opening one first)."""
 
-    def ties(self, record: dict[str, Any]) -> Ties | None:
+    def ties(self, record: dict[str, Any]) -> RecordLinks | None:
         """What ties a record to others, for `check`; None where nothing does. Ids that may stand twice are left out."""
         return None
 
@@ -141,7 +141,7 @@ class Format(Protocol):
         """
         return contents, Repairs()
 
-    def prefix(self, log: Noted, contents: Iterable[Content]) -> Prefix | None:
+    def prefix(self, log: ProvenLog, contents: Iterable[Content]) -> Prefix | None:
         """The newest noted request that one of `contents` answers; None where no system prompt and tools are noted."""
         return None
 
@@ -156,12 +156,12 @@ class Format(Protocol):
         """
         return False
 
-    def proofs(self, log: Noted) -> Proofs | None:
+    def proofs(self, log: ProvenLog) -> Proofs | None:
         """What the program's own notes of its requests prove of the context; None where a log holds no such notes."""
         return None
 
 
-class Disproof(msgspec.Struct):
+class ProofMismatch(msgspec.Struct):
     """Something that was noted of what was sent, and that the log does not bear out. `code` is stable."""
 
     line: int
@@ -169,7 +169,7 @@ class Disproof(msgspec.Struct):
     text: str
 
 
-class Unproved(msgspec.Struct):
+class UnprovedRequest(msgspec.Struct):
     """A request of which the log does not hold enough to say what was sent. `line`: where it is noted."""
 
     line: int
@@ -189,11 +189,11 @@ class Proofs(msgspec.Struct):
     proved: int = 0
     messages: int = 0
     given: int = 0
-    wrong: list[Disproof] = []
-    unproved: list[Unproved] = []
+    wrong: list[ProofMismatch] = []
+    unproved: list[UnprovedRequest] = []
 
 
-class Noted(msgspec.Struct):
+class ProvenLog(msgspec.Struct):
     """A log that is proved: `size` bytes, of which `read(offset, size)` gives any, `blocks(row_type)` the records."""
 
     size: int

@@ -34,7 +34,7 @@ class ColumnCall(msgspec.Struct, gc=False):
     function: Function
 
 
-class Packed:
+class PackedValues:
     """Values of JSON, most of them short texts: hundreds of these are one text, until one is asked for."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class CallLinks:
 
     def __init__(self) -> None:
         self._numbers = array("q")
-        self._ids = Packed()
+        self._ids = PackedValues()
 
     def extend(self, numbers: Sequence[int], ids: Iterable[str]) -> None:
         """Take more of them, which come behind all others."""
@@ -101,9 +101,9 @@ class Columns(Sequence[Message]):
         self._offsets = array("q")
         self._sizes = array("q")
         self.roles: list[str] = []
-        self._times = Packed()
+        self._times = PackedValues()
         self._calls, self._results = CallLinks(), CallLinks()
-        self._tools = Packed()
+        self._tools = PackedValues()
         """Of each call."""
         self.agents: dict[int, str] = {}
         self.threads: dict[int, str] = {}

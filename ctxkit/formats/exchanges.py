@@ -18,7 +18,7 @@ _LOOKED_AT = 50
 Fields = dict[str, bytes]
 
 
-class Talk(NamedTuple):
+class BodyConversation(NamedTuple):
     """What one body holds: the format of its lines, what tells it from others in the same body ("" or words)."""
 
     format: str
@@ -45,7 +45,7 @@ def count(format: str, lines: list[bytes]) -> int:
     return count(lines)
 
 
-def lay_out(raw: bytes) -> list[Talk]:
+def lay_out(raw: bytes) -> list[BodyConversation]:
     """What an object holds as the body of a request, a response, or both in one; none where it is no such body."""
     fields = partial_decode.fields(raw)
     if fields is None:
@@ -70,17 +70,17 @@ def is_message(raw: bytes) -> bool:
     return fields.get("role", b"").startswith(b'"') and "content" in fields and "ctxkit" not in fields
 
 
-def _preferred(fields: Fields) -> list[Talk]:
+def _preferred(fields: Fields) -> list[BodyConversation]:
     """A line of fine-tuning by preference: what was asked, and the answer that was preferred."""
     asked, answer = (
         partial_decode.fields(fields.get("input")) or {},
         partial_decode.items(fields.get("preferred_output")),
     )
     messages = partial_decode.items(asked.get("messages"))
-    return [Talk("messages", "", [*messages, *answer])] if messages and answer is not None else []
+    return [BodyConversation("messages", "", [*messages, *answer])] if messages and answer is not None else []
 
 
-def _responses(fields: Fields) -> list[Talk]:
+def _responses(fields: Fields) -> list[BodyConversation]:
     """A request to Responses, its response, or both: instructions, input, output."""
     asked, said, told = fields.get("input", b""), fields.get("output", b""), fields.get("instructions", b"")
     made = partial_decode.items(said) or []
@@ -98,21 +98,21 @@ def _responses(fields: Fields) -> list[Talk]:
     else:
         lines += partial_decode.items(told) or []
     lines += [_message("user", asked)] if asked.startswith(b'"') else given
-    return [Talk("responses", "", lines + made)]
+    return [BodyConversation("responses", "", lines + made)]
 
 
 def _message(role: str, words: bytes) -> bytes:
     return b'{"type":"message","role":"' + role.encode("ascii") + b'","content":' + words + b"}"
 
 
-def _choices(fields: Fields) -> list[Talk]:
+def _choices(fields: Fields) -> list[BodyConversation]:
     """The response of a chat completion: a conversation for each of its choices."""
     found = [partial_decode.fields(one) or {} for one in partial_decode.items(fields.get("choices")) or ()]
     said = [one["message"] for one in found if is_message(one.get("message", b""))]
     model = fields.get("model", b"")
     if model.startswith(b'"'):
         said = [_with_model(one, model) for one in said]
-    return [Talk("messages", f"choice {n}" if len(said) > 1 else "", [one]) for n, one in enumerate(said)]
+    return [BodyConversation("messages", f"choice {n}" if len(said) > 1 else "", [one]) for n, one in enumerate(said)]
 
 
 def _with_model(message: bytes, model: bytes) -> bytes:
@@ -120,7 +120,7 @@ def _with_model(message: bytes, model: bytes) -> bytes:
     return b'{"model":' + model + b"," + message.strip().removeprefix(b"{").lstrip()
 
 
-def _gemini(fields: Fields) -> list[Talk]:
+def _gemini(fields: Fields) -> list[BodyConversation]:
     """A request to Gemini, its response, or both: a conversation for each candidate."""
     given = partial_decode.items(fields.get("contents")) or []
     found = [partial_decode.fields(one) or {} for one in partial_decode.items(fields.get("candidates")) or ()]
@@ -132,8 +132,8 @@ def _gemini(fields: Fields) -> list[Talk]:
     model = fields.get("modelVersion", fields.get("model", b""))
     lines = [b'{"model":' + model + b"}"] * model.startswith(b'"') + lines + given
     if len(made) < 2:
-        return [Talk("gemini", "", lines + made)]
-    return [Talk("gemini", f"candidate {n}", [*lines, one]) for n, one in enumerate(made)]
+        return [BodyConversation("gemini", "", lines + made)]
+    return [BodyConversation("gemini", f"candidate {n}", [*lines, one]) for n, one in enumerate(made)]
 
 
 def _any(listed: list[bytes], sign: Any) -> bool:

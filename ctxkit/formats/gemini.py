@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.integrity import Paired
+from ctxkit.core.integrity import PairedContents
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text, Thinking
 from ctxkit.formats.bodies import (
     NO_CONTENT,
@@ -63,7 +63,7 @@ def write(contents: Iterable[Content], *, model: str = "") -> tuple[Json, Repair
 def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) -> Body:
     """The same piece by piece; `contents` are gone through twice, and not held."""
     writer = _Writer(repairs, _NO_SIGNATURES.search(options.model) is None)
-    coming = Paired(contents).told(repairs)
+    coming = PairedContents(contents).told(repairs)
     system: list[Json] = []
     first: list[Content] = []
     for content in coming:

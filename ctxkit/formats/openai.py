@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ctxkit.core import roles
-from ctxkit.core.integrity import Paired
+from ctxkit.core.integrity import PairedContents
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Repairs, Result, Text
-from ctxkit.core.sets.sequences import Again
+from ctxkit.core.sets.sequences import Reiterable
 from ctxkit.core.text.json_text import dumps
 from ctxkit.formats.bodies import (
     Body,
@@ -51,7 +51,9 @@ def write(contents: Iterable[Content], *, model: str = "") -> tuple[Json, Repair
 def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) -> Body:
     """The same piece by piece; `contents` are gone through twice, and not held."""
     writer = _Writer(repairs)
-    paired = Paired(Again(lambda: (one for content in contents for one in _divided(content)))).told(repairs)
+    paired = PairedContents(Reiterable(lambda: (one for content in contents for one in _divided(content)))).told(
+        repairs
+    )
     items = (written(message) for content in paired for message in writer.messages(content))
     head = {"model": options.model} if options.model else {}
     return Body(head, "messages", items, "nothing to send: the context has no message for openai")

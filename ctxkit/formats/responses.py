@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ctxkit.core.integrity import Paired
+from ctxkit.core.integrity import PairedContents
 from ctxkit.core.messages import Content, Repairs
 from ctxkit.formats.bodies import Body, BodyOptions, written
 from ctxkit.formats.response_items import Items, followed, permitted
@@ -27,7 +27,7 @@ def body(contents: Iterable[Content], repairs: Repairs, options: BodyOptions) ->
     As it is sent, reasoning stays where it is, also where nothing follows.
     """
     made = Items(repairs)
-    paired = Paired(contents)
+    paired = PairedContents(contents)
     made.expect(paired)
     items = permitted((item for content in paired.told(repairs) for item in made.of(content)), repairs)
     if not options.as_sent:

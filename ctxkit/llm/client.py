@@ -77,7 +77,7 @@ def secrets() -> list[str]:
     return sorted(found, key=lambda value: (-len(value), value))
 
 
-class Hiding:
+class SecretHiding:
     """Takes secrets out of texts, and counts them in `count`."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Hiding:
 
 def cleaned(messages: Sequence[Message]) -> tuple[list[dict[str, Any]], int]:
     """The messages without secrets, and how many they had."""
-    hide = Hiding()
+    hide = SecretHiding()
     return [{**message, "content": hide(message["content"])} for message in messages], hide.count
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from ctxkit.core.context import shown_names
 from ctxkit.core.ledger import build
-from ctxkit.core.ops import At, Edit, Op, Restore, to_body
+from ctxkit.core.ops import Edit, LogPosition, Op, Restore, to_body
 from ctxkit.core.replay import fold
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import dumps, spelled
@@ -33,7 +33,7 @@ from ctxkit.store.source import Source, open_log
 from ctxkit.version import VERSION
 
 
-class OpsCame(Exception):
+class OpsAppended(Exception):
     """Ops were appended since the log was read: what was decided on it may be wrong now."""
 
 
@@ -45,12 +45,12 @@ class AppendableLog(OpenLog):
     through: tuple[Op, ...] = ()
     """What this object looks through: ops that no log has."""
 
-    def here(self) -> At:
+    def here(self) -> LogPosition:
         """How far the log reaches now."""
         if self.at is not None:
             raise Usage("--at looks at a past state; ops are appended to the present one", "leave --at out")
         count = len(self.messages)
-        return At(messages=count, last=self.identity(count) if count else "", rows=self.transcript.rows)
+        return LogPosition(messages=count, last=self.identity(count) if count else "", rows=self.transcript.rows)
 
     def stamp(self, op: Op, op_id: str | None = None) -> Op:
         """The op with its id, its time and who wrote it. Ids start with a letter: op numbers are digits."""
@@ -101,7 +101,7 @@ class AppendableLog(OpenLog):
 
         def grown(ops: bool) -> None:
             if ops:
-                raise OpsCame
+                raise OpsAppended
             if recheck is not None:
                 recheck()
 

@@ -65,9 +65,9 @@ def proved(log: OpenLog, text: str) -> tuple[LedgerEntry | None, list[Finding]]:
     if told is None:
         raise Usage(f"{text!r} is no head", "two digests joined by -, as `ctxkit check LOG` prints them")
     op, records = told[1], told[2]
-    broken: list[chain.Break] = []
+    broken: list[chain.ChainBreak] = []
     last: LedgerEntry | None = None
-    beyond: chain.Break | None = None
+    beyond: chain.ChainBreak | None = None
     for one in chain.linked(log.ledger.entries):
         if not one.holds:
             broken.append(one.broken)

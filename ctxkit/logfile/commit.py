@@ -18,7 +18,7 @@ from ctxkit.core.op_fit import stays_void
 from ctxkit.core.ops import Compact, Count, Edit, Op, Restore, sealed
 from ctxkit.core.state import State
 from ctxkit.errors import UpdatedElsewhere, Usage
-from ctxkit.logfile.append import AppendableLog, OpsCame
+from ctxkit.logfile.append import AppendableLog, OpsAppended
 
 TRIES = 5
 """How often an op is decided, where others are appended meanwhile (replay 62)."""
@@ -60,7 +60,7 @@ class WritableLog(AppendableLog):
                 return None
             try:
                 return self._append(op, recheck)
-            except OpsCame:
+            except OpsAppended:
                 self.refresh()
             if (known := self._repeated(name)) is not None:  # the same, tried twice at once
                 return known

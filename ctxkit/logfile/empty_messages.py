@@ -22,7 +22,7 @@ Read = Callable[[Message], Content | None]
 """Gives a message in full; None for one that cannot be read."""
 
 
-class Silence(NamedTuple):
+class EmptyMessages(NamedTuple):
     """`silent` of `large` messages at either end say nothing; `whole`: and no other message of the log does."""
 
     silent: int
@@ -30,7 +30,7 @@ class Silence(NamedTuple):
     whole: bool
 
 
-def silence(messages: Sequence[Message], read: Read) -> Silence | None:
+def silence(messages: Sequence[Message], read: Read) -> EmptyMessages | None:
     """What is silent, where more than half of the large messages at either end are; None where they are not."""
     count = len(messages)
     ends = range(count) if count <= 2 * AT_EITHER_END else [*range(AT_EITHER_END), *range(count - AT_EITHER_END, count)]
@@ -40,7 +40,7 @@ def silence(messages: Sequence[Message], read: Read) -> Silence | None:
         return None
     silent = sum(not _says(one, read) for one in large)
     whole = silent == len(large) and not _any(messages, read)
-    return Silence(silent, len(large), whole) if silent * 2 > len(large) else None
+    return EmptyMessages(silent, len(large), whole) if silent * 2 > len(large) else None
 
 
 def _any(messages: Iterable[Message], read: Read) -> bool:

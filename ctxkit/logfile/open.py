@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import msgspec
 
-from ctxkit.core.chain import Break, breaks
-from ctxkit.core.context import Bounds, Entry, Lens, entries, entry, listed, shown_names
+from ctxkit.core.chain import ChainBreak, breaks
+from ctxkit.core.context import Bounds, Entry, Projection, entries, entry, listed, shown_names
 from ctxkit.core.derive.usage import MARK, Figures, Fit, RequestUsage, usage, window
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ledger import Ledger, LedgerEntry, build
 from ctxkit.core.messages import Call, Content, Message, Result, Span, Text, Thinking
 from ctxkit.core.replay import fold
-from ctxkit.core.select import NoLimit, Planning, Rank, Ranked, SearchLimit, Selection, resolve
+from ctxkit.core.select import NoLimit, Planning, Rank, RankedMessages, SearchLimit, Selection, resolve
 from ctxkit.core.sets.prefix import FirstMessages
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import loads
@@ -67,7 +67,7 @@ class OpenLog:
         self.at: str | None = None
         self.now: str | None = None
         self.limit: SearchLimit = NoLimit()
-        self.ranked = Ranked()
+        self.ranked = RankedMessages()
         """What came of the last `--about`."""
         self.lens_agent: str | None = None
         self.lens_thread: str | None = None
@@ -154,7 +154,7 @@ class OpenLog:
             self._ledger = build(self.transcript)
         return self._ledger
 
-    def breaks(self) -> list[Break]:
+    def breaks(self) -> list[ChainBreak]:
         """Where the chain of its ops does not hold, and nobody accepted that (replay 61). Raises ReadFailed."""
         found = breaks(self.ledger.entries)
         if not found:
@@ -235,19 +235,19 @@ class OpenLog:
         """The identity of message n, which `at.last` is compared with."""
         return identity_of(self.opening, self.messages[n - 1], lambda: self.content(n))
 
-    def lens(self) -> Lens:
+    def lens(self) -> Projection:
         """The parameters of the projection: what was typed, else the config."""
         windows: dict[str | None, int] = {agent: setting.value for agent, setting in self.config.agents.items()}
         windows[None] = self.config["window.default"] or 0
         newest = self.config["window.messages"]
-        return Lens(self.lens_agent, self.lens_thread, self.now_seconds(), windows, newest or None)
+        return Projection(self.lens_agent, self.lens_thread, self.now_seconds(), windows, newest or None)
 
     def own(self) -> Sequence[int]:
         """The messages of the log's own context, before any op of ctxkit's, in order."""
         state = self.state()
         if state.ledger.entries:
             state = fold(state.transcript, Ledger([], {}, []))
-        found = listed(state, Lens(thread=self.lens_thread))
+        found = listed(state, Projection(thread=self.lens_thread))
         return found if isinstance(found, range) else [name for name in found if isinstance(name, int)]
 
     def now_seconds(self) -> float | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ctxkit.core.assembly import Assembly
-from ctxkit.core.context import Lens, windowed
+from ctxkit.core.context import Projection, windowed
 from ctxkit.core.op_fit import faults
 from ctxkit.core.ops import Window
 from ctxkit.core.state import State
@@ -28,7 +28,7 @@ class ValueWithOrigin(msgspec.Struct, frozen=True):
     origin: str
 
 
-class Now(msgspec.Struct, frozen=True):
+class WindowOrigin(msgspec.Struct, frozen=True):
     """What windows count from. `name`: last, wall, or a time as typed; `time`: ISO, UTC.
 
     `time` is None where no message has one, and for `last` where no window is in force: then nobody looked for it.
@@ -55,7 +55,7 @@ class Parameters(msgspec.Struct, frozen=True):
     `budget`: tokens that it was made to fit, and who asked for that; None: nobody did.
     """
 
-    now: Now
+    now: WindowOrigin
     window: ValueWithOrigin
     agents: dict[str, ValueWithOrigin]
     newest: ValueWithOrigin
@@ -95,13 +95,13 @@ def parameters(log: OpenLog, assembly: Assembly | None = None) -> Parameters:
     )
 
 
-def counted_from(log: OpenLog, state: State, lens: Lens) -> Now:
+def counted_from(log: OpenLog, state: State, lens: Projection) -> WindowOrigin:
     """What windows count from. Raises BadTime."""
     asked = log.now or log.config["now"]
     moment = lens.now
     if asked == "last" and windowed(state, lens):
         moment = state.last
-    return Now(asked, None if moment is None else iso(moment), "flag" if log.now else log.config.origin("now"))
+    return WindowOrigin(asked, None if moment is None else iso(moment), "flag" if log.now else log.config.origin("now"))
 
 
 def _window(log: OpenLog, state: State, ops: Mapping[str | None, int], agent: str | None) -> ValueWithOrigin:

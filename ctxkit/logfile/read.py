@@ -26,7 +26,7 @@ from ctxkit.formats.foreign_keys import TRACES
 from ctxkit.logfile.empty_messages import LARGE, silence
 from ctxkit.logfile.tolerant import TolerantReader, in_full, passed_over
 from ctxkit.store.jsonl import BlockReader, read_blocks
-from ctxkit.store.records import LaidOut, RecordReader
+from ctxkit.store.records import RecordLines, RecordReader
 from ctxkit.store.sidecar import Sidecar
 from ctxkit.store.source import Source, open_log, spool
 
@@ -146,7 +146,7 @@ def read_source(
                 raise UnknownFormat(text, "leave --from out")
             chosen = containers.choose(container, conversation, name)
             records, rest, found = chosen.records, container.rest, chosen.format
-            laid_out = LaidOut(name, records, rest, containers.lay_out)
+            laid_out = RecordLines(name, records, rest, containers.lay_out)
             damage += container.damage
             if sidecar is not None and len(container.conversations) > 1:
                 sidecar.conversation = conversation
@@ -166,7 +166,7 @@ def read_source(
     row = format_.row
 
     def read_from_start(damage: list[Damage]) -> BlockReader:
-        if isinstance(laid_out, LaidOut):
+        if isinstance(laid_out, RecordLines):
             return RecordReader(laid_out, row, damage, records)
         return BlockReader(laid_out, row, damage)
 

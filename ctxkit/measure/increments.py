@@ -87,7 +87,7 @@ class Increments:
         self._falling.append(next(self._newest, (0, self._base(place, request))))
 
 
-class Kept:
+class IncrementalContext:
     """A context of messages that stand as they were counted: its tokens, while they are kept one after the other."""
 
     def __init__(self, increments: Increments) -> None:

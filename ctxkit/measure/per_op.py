@@ -66,7 +66,7 @@ class OpSizes:
         for one in entries:
             if walk is None:
                 walk = Walk(next(seen), self._state.ledger, skipped)
-                sizes = Running(walk, self.measuring, self.around)
+                sizes = RunningTotal(walk, self.measuring, self.around)
                 sizes.foresee(_count(transcript, entries[-1]))
                 sizes.anew(_count(walk.transcript, one))
             elif one.place != place and (walk.transcript.view is not None or self.log.force):
@@ -85,8 +85,9 @@ class OpSizes:
             self.log.tell(Figures(sizes.size.tokens, sizes.size.tokens, self.counter, sizes.size.messages, limit=limit))
 
     def _seen(self, transcript: Transcript) -> Iterator[Transcript]:
-        """The log as it was at each place where ops stand; a native log's messages only grow in number, and `Running`
-        sees to that.
+        """The log as it was at each place where ops stand.
+
+        A native log's messages only grow in number; `RunningTotal` takes care of that.
         """
         places = list(dict.fromkeys(one.place for one in self._state.ledger.entries))
         if transcript.view is None:
@@ -110,7 +111,7 @@ def _count(transcript: Transcript, one: LedgerEntry) -> int:
     return bisect_left(transcript.row_of, one.place)
 
 
-class Running:
+class RunningTotal:
     """The messages that the context shows, of the first `count` of the log, and their tokens added up, with those that
     stand `around` them.
     """

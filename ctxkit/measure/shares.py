@@ -14,7 +14,7 @@ import msgspec
 
 from ctxkit.content.calls import Calls
 from ctxkit.core.context import belongs, entry
-from ctxkit.core.derive.files import Touch
+from ctxkit.core.derive.files import FileTouch
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.times import iso
 from ctxkit.logfile.open import OpenLog
@@ -89,7 +89,7 @@ class Shares:
         in the context touches.
         """
         calls = self.calls if only_context else Calls(self.log, self._everything(), whole=True)
-        order: dict[str, list[tuple[Name, Touch]]] = {}
+        order: dict[str, list[tuple[Name, FileTouch]]] = {}
         for name, some in calls.touched.items():
             for touch in some:
                 order.setdefault(touch.path, []).append((name, touch))
@@ -104,7 +104,7 @@ class Shares:
             names = Names.of(name for name in names if belongs(state, name, lens.agent, lens.thread))
         return sorted(names, key=state.key)
 
-    def _file(self, path: str, held: Sequence[tuple[Name, Touch]], calls: Calls) -> Touched:
+    def _file(self, path: str, held: Sequence[tuple[Name, FileTouch]], calls: Calls) -> Touched:
         def labels(names: Iterable[Name]) -> list[str]:
             return [self.state.label(name) for name in dict.fromkeys(names)]
 

@@ -21,7 +21,7 @@ from ctxkit.core.messages import Content
 from ctxkit.core.state import State
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
-from ctxkit.measure.increments import Kept
+from ctxkit.measure.increments import IncrementalContext
 from ctxkit.measure.limit import context_limit
 from ctxkit.measure.overhead import added
 from ctxkit.measure.usage import RecordedUsage
@@ -73,7 +73,7 @@ class Measuring:
         """Tokens of the context `names`, with all that is sent besides."""
         places = list(self._in_place(names))
         came = self.each([name for name, place in zip(names, places, strict=True) if place < 0])
-        kept = Kept(session.increments)
+        kept = IncrementalContext(session.increments)
         for start, end in _runs(place for place in places if place >= 0):
             kept.keep(start, end)
         return kept.tokens + sum(came) - self._unsent(names)
@@ -90,7 +90,7 @@ class Measuring:
         for name in stubs:
             if name in self._places:
                 marks[self._places[name]] = 0  # type: ignore[index]  # a number
-        kept, apart = Kept(increments), increments.before(0)
+        kept, apart = IncrementalContext(increments), increments.before(0)
         end = 0
         while (start := marks.find(1, end)) >= 0:
             end = marks.find(0, start)
@@ -127,7 +127,7 @@ class Measuring:
         session = self._session
         if session is None:
             return
-        kept, came = Kept(session.increments), 0.0
+        kept, came = IncrementalContext(session.increments), 0.0
         places = self._in_place(name if made is None else None for name, made in context)
         for (name, made), place in zip(context, places, strict=True):
             yield kept.tokens + came, place >= 0

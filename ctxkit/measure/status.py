@@ -20,7 +20,7 @@ from ctxkit.core.messages import Damage, Message
 from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.transcript import MAIN
-from ctxkit.core.visibility import IN, Standings
+from ctxkit.core.visibility import IN, Visibilities
 from ctxkit.errors import BadConfig, DamagedOp, Misfit, NoPermission, ReadFailed, Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.logfile.open import OpenLog
@@ -66,7 +66,7 @@ class MarkStatus(msgspec.Struct, frozen=True):
     since: int
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedGroup(msgspec.Struct, frozen=True):
     """An agent or a thread. `last`: the newest time of its messages, ISO; None where none has one."""
 
     name: str
@@ -75,7 +75,7 @@ class Named(msgspec.Struct, frozen=True):
     last: str | None
 
 
-class Place(msgspec.Struct, frozen=True):
+class DamagedPlace(msgspec.Struct, frozen=True):
     """A damaged place."""
 
     where: str
@@ -83,7 +83,7 @@ class Place(msgspec.Struct, frozen=True):
     text: str
 
 
-class Unthought(msgspec.Struct, frozen=True):
+class SkippedThinking(msgspec.Struct, frozen=True):
     """Blocks of thinking in the context that its program goes on without, and why."""
 
     blocks: int
@@ -106,13 +106,13 @@ class Status(msgspec.Struct, frozen=True):
     marks: list[MarkStatus]
     ops: int
     void: int
-    agents: list[Named]
-    threads: list[Named]
+    agents: list[NamedGroup]
+    threads: list[NamedGroup]
     damaged: int
-    damage: list[Place]
+    damage: list[DamagedPlace]
     warnings: list[str]
     sidecar: str | None
-    thinking: Unthought | None = None
+    thinking: SkippedThinking | None = None
 
 
 def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
@@ -126,7 +126,7 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
         raise Usage(f"a limit of {limit} tokens", "it is at least 1")
     trouble: list[str] = []
     state = _state(log, trouble)
-    standings = Standings(state, log.lens())
+    standings = Visibilities(state, log.lens())
     tally = standings.tally()
     places = list(_damage(log))
     around = _around(log, trouble) if tokens and assembly else None
@@ -151,7 +151,7 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
         damage=places[:PLACES],
         warnings=[*log.opening.notices, *log.config.notices, *log.noticed, *state.warnings, *trouble],
         sidecar=str(beside.folder) if beside is not None and not beside.ignored and beside.folder.is_dir() else None,
-        thinking=None if left is None else Unthought(left.blocks, left.why),
+        thinking=None if left is None else SkippedThinking(left.blocks, left.why),
     )
 
 
@@ -220,7 +220,7 @@ def level(percent: float, yellow: float, red: float) -> Level:
     return "red" if percent >= red else "yellow" if percent >= yellow else "green"
 
 
-def named(state: State, kind: Literal["agent", "thread"], visible: Names) -> list[Named]:
+def named(state: State, kind: Literal["agent", "thread"], visible: Names) -> list[NamedGroup]:
     """The agents or threads of a log and of what ops brought in, in the order in which they appear."""
     count: dict[str, int] = {}
     inside: dict[str, int] = {}
@@ -238,10 +238,12 @@ def named(state: State, kind: Literal["agent", "thread"], visible: Names) -> lis
         own = item.message.get(kind)
         if isinstance(own, str):
             add(own, state.original(item.name), shown=item.name in visible.items)
-    return [Named(name, n, inside[name], iso(int(last[name])) if name in last else None) for name, n in count.items()]
+    return [
+        NamedGroup(name, n, inside[name], iso(int(last[name])) if name in last else None) for name, n in count.items()
+    ]
 
 
-def threads(state: State, visible: Names) -> list[Named]:
+def threads(state: State, visible: Names) -> list[NamedGroup]:
     """The threads; before sidechains the main thread, whose messages name none."""
     found = named(state, "thread", visible)
     if not state.threads:
@@ -249,7 +251,7 @@ def threads(state: State, visible: Names) -> list[Named]:
     numbers = [message.n for message in state.messages if message.thread is None]
     latest = max((moment for n in numbers if (moment := state.times.of(n)) is not None), default=None)
     last = None if latest is None else iso(int(latest))
-    return [Named(MAIN, len(numbers), sum(n in visible.numbers for n in numbers), last), *found]
+    return [NamedGroup(MAIN, len(numbers), sum(n in visible.numbers for n in numbers), last), *found]
 
 
 def _names(messages: Sequence[Message], kind: Literal["agent", "thread"]) -> Mapping[int, str]:
@@ -260,12 +262,12 @@ def _names(messages: Sequence[Message], kind: Literal["agent", "thread"]) -> Map
     return {n: name for n, name in found if name is not None}
 
 
-def _damage(log: OpenLog) -> Iterable[Place]:
+def _damage(log: OpenLog) -> Iterable[DamagedPlace]:
     own: Iterable[Damage] = (*log.transcript.damage, *log.ledger.damage)
     for one in own:
-        yield Place(f"line {one.line}", one.code, one.text)
+        yield DamagedPlace(f"line {one.line}", one.code, one.text)
     for one in log.opening.sidecar_damage:
-        yield Place(f"ops.jsonl line {one.line}", one.code, one.text)
+        yield DamagedPlace(f"ops.jsonl line {one.line}", one.code, one.text)
 
 
 def as_json(found: Status) -> dict[str, Any]:

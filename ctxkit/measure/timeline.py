@@ -12,9 +12,9 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-from ctxkit.core.compare.before_after import Contrast, Transition
-from ctxkit.core.compare.timeline import Anchor, Taking, Timeline, TimelineChange, course, own
-from ctxkit.core.compare.window_timeline import Slid, Stage, slid
+from ctxkit.core.compare.before_after import ContextOverTime, Transition
+from ctxkit.core.compare.timeline import Anchor, CutSize, Timeline, TimelineChange, course, own
+from ctxkit.core.compare.window_timeline import HiddenByWindow, WindowStage, slid
 from ctxkit.core.context import Entry, belongs, window_seconds
 from ctxkit.core.derive.usage import RequestUsage
 from ctxkit.core.item_names import Name
@@ -39,7 +39,7 @@ class _Seen(NamedTuple):
 
     turn: Transition
     written: float
-    stage: Stage
+    stage: WindowStage
 
 
 def plotted(log: OpenLog, *, around: int = 0, limit: int | None = None) -> Timeline:
@@ -55,7 +55,7 @@ def plotted(log: OpenLog, *, around: int = 0, limit: int | None = None) -> Timel
     turns = [one.turn for one in seen]
     cuts = [turn for turn in turns if turn.out is not None]
     of = plot.weights.of
-    taking = [Taking(one.place, of(one.out or EMPTY), None if one.left is None else of(one.left)) for one in cuts]
+    taking = [CutSize(one.place, of(one.out or EMPTY), None if one.left is None else of(one.left)) for one in cuts]
     own_course = own(plot.sizes, plot.anchors, taking, plot.weigh)
     order = {id(one): k for k, one in enumerate(cuts)}
     beside = accumulate(sum(map(of, one.more)) - sum(map(of, one.less)) for one in turns)
@@ -134,23 +134,23 @@ class _Plot:
         return ops or any(self.log.lens().windows.values())
 
     @cached_property
-    def contrast(self) -> Contrast:
+    def contrast(self) -> ContextOverTime:
         """Its context, op by op, beside the program's own."""
-        return Contrast(self.state, self.path, self.log.lens_thread, windows=self.windows)
+        return ContextOverTime(self.state, self.path, self.log.lens_thread, windows=self.windows)
 
     def seconds(self, state: State) -> dict[str | None, int]:
         """The windows there are, by agent."""
         lens = self.log.lens()
         return {agent: window_seconds(state, lens, agent) for agent in (None, *state.windows, *lens.windows)}
 
-    def slid(self, stages: Sequence[Stage]) -> Slid:
+    def slid(self, stages: Sequence[WindowStage]) -> HiddenByWindow:
         """What windows hid; nothing where there is none."""
         if not self.windows:
-            return Slid([], [])
+            return HiddenByWindow([], [])
         messages = self.state.messages
         moments = [self.state.effective(n) for n in self.path]
         agents = [messages[n - 1].agent for n in self.path]
-        first = Stage(0, self.contrast.screened, EMPTY, self.seconds(self.state.afresh()))
+        first = WindowStage(0, self.contrast.screened, EMPTY, self.seconds(self.state.afresh()))
         return slid(self.path, moments, agents, self.weigh(0, len(self.path)), [first, *stages], self.weights.of)
 
     @cached_property
@@ -197,7 +197,7 @@ class _Plot:
                 written += tokens
             if self.windows:
                 seconds = self.seconds(self.contrast.walk.state)
-            yield _Seen(turn, written, Stage(turn.place, turn.screened, turn.open, seconds))
+            yield _Seen(turn, written, WindowStage(turn.place, turn.screened, turn.open, seconds))
 
     def _written(self, some: Sequence[Entry], known: dict[Hashable, float]) -> list[float]:
         """Tokens of each of these, which ops wrote: items, and what messages were shortened to. `known`: as counted

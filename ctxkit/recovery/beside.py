@@ -22,7 +22,7 @@ from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import read_source
 from ctxkit.snapshots.make_checkpoint import shelf
 from ctxkit.snapshots.snapshot import prefixes
-from ctxkit.store.copies import Parting, beside, parting, same_start
+from ctxkit.store.copies import CopyDifference, beside, parting, same_start
 from ctxkit.store.drafts import FOLDER as DRAFTS
 from ctxkit.store.drafts import left
 from ctxkit.store.folder import SIDECAR, orphans
@@ -205,7 +205,7 @@ def _canonical(row: bytes) -> bytes:
     return canonical(loads(row))
 
 
-def _words(found: Parting) -> str:
+def _words(found: CopyDifference) -> str:
     """What differs."""
     if found.equal:
         return "it holds the same"

@@ -16,7 +16,7 @@ from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.op_fit import adrift, dangling, faults
 from ctxkit.core.ops import odd_provenance
 from ctxkit.errors import DamagedOp, Misfit
-from ctxkit.formats.base import Noted, Proofs
+from ctxkit.formats.base import Proofs, ProvenLog
 from ctxkit.logfile.chain_head import findings as chain
 from ctxkit.logfile.open import OpenLog
 from ctxkit.logfile.read import blocks_of
@@ -53,7 +53,7 @@ def unanswered(log: OpenLog) -> Iterator[Finding]:
 def proofs(log: OpenLog) -> Proofs:
     """What the program's own notes of its requests prove of the log's own context, before any op."""
     source = log.opening.laid_out
-    noted = Noted(source.size, source.read, lambda row: blocks_of(log.opening, row))
+    noted = ProvenLog(source.size, source.read, lambda row: blocks_of(log.opening, row))
     return log.opening.format.proofs(noted) or Proofs()
 
 

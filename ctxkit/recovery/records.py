@@ -14,7 +14,7 @@ import msgspec
 
 from ctxkit.core.messages import Damage
 from ctxkit.core.unreadable import is_unreadable
-from ctxkit.formats.base import Block, Row, Ties
+from ctxkit.formats.base import Block, RecordLinks, Row
 from ctxkit.logfile.open import OpenLog
 from ctxkit.store.jsonl import read_blocks
 
@@ -31,7 +31,7 @@ class Record(msgspec.Struct, gc=False):
 
     line: int
     offset: int
-    ties: Ties
+    ties: RecordLinks
     sum: int
 
 

@@ -19,7 +19,15 @@ import msgspec
 from ctxkit.changes.forget_request import forget
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import stopped
-from ctxkit.core.derive.tail import Condition, Ending, condition, ending, interrupted, newest_first, newest_shown
+from ctxkit.core.derive.tail import (
+    Condition,
+    InterruptedEnd,
+    condition,
+    ending,
+    interrupted,
+    newest_first,
+    newest_shown,
+)
 from ctxkit.core.findings import Finding
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.messages import Message
@@ -156,7 +164,7 @@ class _Tail:
         self.log = log
         self.names: list[Name] = []
         """The newest first, as far as they were looked at."""
-        self.found: Ending | None = None
+        self.found: InterruptedEnd | None = None
         if _interrupted(log):  # what ops alone made so is as somebody wants it
             newest = (message for name, message in newest_shown(log.state()) if self._note(name))
             self.found = ending(newest, partial(_stopped, log))

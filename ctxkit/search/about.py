@@ -45,9 +45,9 @@ class About:
             shown, chosen = self._without(planned, shown, chosen)
         if self.asked.model is None:
             return self.by_words(shown, chosen)
-        from ctxkit.search.meaning import Meaning
+        from ctxkit.search.meaning import MeaningModel
 
-        asking = Meaning(self.log, self.asked, leaves=self.leaves)
+        asking = MeaningModel(self.log, self.asked, leaves=self.leaves)
         offered = asking.offered([*shown, *planned.names], chosen)
         try:
             return asking.chosen(shown, offered)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from ctxkit.search.preview import Glance
+from ctxkit.search.preview import SessionPreview
 from ctxkit.store.index import Index, Row, stamp
 
 GLANCE, TOKENS = "glance", "tokens"
@@ -27,7 +27,7 @@ SAMPLE = 100
 
 _NOTHING = b""
 """What is told of a file that is no session."""
-_glance = msgspec.json.Decoder(Glance).decode
+_glance = msgspec.json.Decoder(SessionPreview).decode
 
 
 class CachedTokens(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class CachedTokens(msgspec.Struct, frozen=True):
 _tokens = msgspec.json.Decoder(CachedTokens).decode
 
 
-class Remembered:
+class CachedFiles:
     """What is remembered of files below some places."""
 
     def __init__(self, index: Index) -> None:
@@ -56,7 +56,7 @@ class Remembered:
         self._glances |= self._index.below(GLANCE, start)
         self._tokens |= self._index.below(TOKENS, start)
 
-    def glance(self, path: Path, known_as: str) -> tuple[bool, Glance | None]:
+    def glance(self, path: Path, known_as: str) -> tuple[bool, SessionPreview | None]:
         """Whether something is known of the file as it is now, and what it is."""
         name = key(path)
         self._seen.add(name)
@@ -70,7 +70,7 @@ class Remembered:
         except msgspec.MsgspecError:
             return False, None
 
-    def learn(self, path: Path, known_as: str, told: Glance | None) -> None:
+    def learn(self, path: Path, known_as: str, told: SessionPreview | None) -> None:
         """This is what a file tells."""
         self._new[key(path)] = known_as, _NOTHING if told is None else msgspec.json.encode(told)
         if len(self._new) >= AT_ONCE:

@@ -1,7 +1,7 @@
 """Recall: a search through everything that a log holds, in the context or not, each hit with where it stands.
 
 Pipeline: `core/text/search_pattern.py` (traces) -> `store/scan.py` (where in the bytes) -> the messages that may hold
-it are decoded -> `Hit`s. What ops brought in (summaries, literals, shortened words) is searched in the ledger.
+it are decoded -> `SearchHit`s. What ops brought in (summaries, literals, shortened words) is searched in the ledger.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ctxkit.core.text.message_words import RecordedText, texts
 from ctxkit.core.text.search_pattern import Needle, Span
 from ctxkit.core.times import day, written
 from ctxkit.core.unreadable import is_unreadable
-from ctxkit.core.visibility import IN, WORDS, Standing, Standings
+from ctxkit.core.visibility import IN, WORDS, Visibilities, Visibility
 from ctxkit.errors import Usage
 from ctxkit.formats.chat import content_of
 from ctxkit.logfile.open import OpenLog
@@ -65,7 +65,7 @@ class Excerpt(msgspec.Struct, frozen=True):
     after: bool = False
 
 
-class Hit(msgspec.Struct, frozen=True):
+class SearchHit(msgspec.Struct, frozen=True):
     """A message, or the words of an op, in which the needle stands.
 
     `moment`: seconds since 1970; `exchange`: the number of the user message that opened its exchange, 0 without one;
@@ -77,7 +77,7 @@ class Hit(msgspec.Struct, frozen=True):
     label: str
     role: str
     moment: float | None
-    standing: Standing
+    standing: Visibility
     exchange: int
     excerpts: list[Excerpt]
     lines: int
@@ -110,9 +110,9 @@ class Search:
         self._scan = scan
         self._opener = 0, 0
         state = log.state()
-        self._standings = Standings(state, log.lens())
+        self._standings = Visibilities(state, log.lens())
 
-    def hits(self) -> Iterator[Hit]:
+    def hits(self) -> Iterator[SearchHit]:
         """All hits in the order of the log: what an op brought in stands after the messages before the op."""
         told = [(at, hit) for at, hit in self._told()]
         for n in self._candidates():
@@ -137,7 +137,7 @@ class Search:
         found = set(_in_stretches(self.log.state().messages, scan.stretches(), more=more))
         return sorted(n for n in found if n <= count)
 
-    def _message(self, n: int) -> Hit | None:
+    def _message(self, n: int) -> SearchHit | None:
         content = self.log.recorded(n)
         if is_unreadable(content):
             self.unreadable.append(n)
@@ -145,15 +145,15 @@ class Search:
         return self._hit(n, content.role, content)
 
     def _hit(
-        self, name: Name, role: str, content: Content, standing: Standing | None = None, *, by: int | None = None,
+        self, name: Name, role: str, content: Content, standing: Visibility | None = None, *, by: int | None = None,
         moment: float | None = None,
-    ) -> Hit | None:  # fmt: skip
+    ) -> SearchHit | None:  # fmt: skip
         found, lines = self._excerpts(content)
         if not lines:
             return None
         state = self.log.state()
         exchange = self._exchange(name) if isinstance(name, int) and by is None else 0
-        return Hit(
+        return SearchHit(
             name, state.label(name), role, moment if by is not None else state.original(name),
             standing or self._standings.of(name), exchange, found, lines,
             by is None and name in state.board.stubs, by,
@@ -180,7 +180,7 @@ class Search:
         self._opener = n, found
         return found
 
-    def _told(self) -> Iterator[tuple[int, Hit]]:
+    def _told(self) -> Iterator[tuple[int, SearchHit]]:
         """Hits in the words of ops, each with the number of messages before its op."""
         state = self.log.state()
         board = state.board
@@ -193,7 +193,7 @@ class Search:
                     item = board.items.get(name) if isinstance(name, ItemName) else None
                     live = item is not None and item.message.get("content") == message.get("content")
                     content = content_of(message)
-                standing = self._standings.of(name) if live else Standing(GONE, made.voided_by or None)
+                standing = self._standings.of(name) if live else Visibility(GONE, made.voided_by or None)
                 moment = written(made.body.get("ts"))
                 hit = self._hit(name, role, content, standing, by=made.number, moment=moment)
                 if hit is not None:
@@ -297,7 +297,7 @@ def _excerpt(words: RecordedText, start: int, end: int, spans: list[Span]) -> Ex
     return Excerpt(words.part, words.label, number, text, kept, before=low > start, after=high < end)
 
 
-def chosen(log: OpenLog, hits: Iterable[Hit]) -> Names:
+def chosen(log: OpenLog, hits: Iterable[SearchHit]) -> Names:
     """The names of hits that can be brought back: messages of the log, and items that are on the board."""
     board = log.state().board
     return Names.of(hit.name for hit in hits if isinstance(hit.name, int) or hit.name in board.items)

@@ -14,7 +14,7 @@ from ctxkit.core.select import NoLimit, SearchLimit
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.logfile.open import OpenLog
 from ctxkit.search.full_search import Search
-from ctxkit.search.prefilter import Lacking
+from ctxkit.search.prefilter import WordPrefilter
 from ctxkit.search.sessions import Session
 from ctxkit.store.folder import SIDECAR, FolderEntry
 from ctxkit.store.scan import Scan
@@ -23,7 +23,7 @@ from ctxkit.store.source import open_log
 from ctxkit.store.words import WordIndex
 
 
-class Mentioning:
+class MentionSearch:
     """Whether each of the sessions below `places` mentions a needle. `limit` bounds a regular expression."""
 
     def __init__(
@@ -31,7 +31,7 @@ class Mentioning:
     ) -> None:
         self._needle = needle
         self._limit = limit
-        self._lacking = Lacking(needle, WordIndex(user_cache(env)))
+        self._lacking = WordPrefilter(needle, WordIndex(user_cache(env)))
         for place in places:
             self._lacking.enter(place)
 

@@ -31,16 +31,16 @@ CHARACTERS = 2
 """To a token at least, in whatever language most of it is."""
 
 
-class Meaning:
+class MeaningModel:
     """One model, asked about one log. `leaves`: what it chooses is to leave the context."""
 
     def __init__(self, log: OpenLog, asked: Selection, *, leaves: bool) -> None:
         self.log, self.text, self.model, self.leaves = log, asked.about or "", asked.model or "", leaves
         self.replies: list[str] = []
         self._announced = False
-        from ctxkit.llm.client import Hiding
+        from ctxkit.llm.client import SecretHiding
 
-        self._hide = Hiding()
+        self._hide = SecretHiding()
 
     def offered(self, shown: Sequence[Name], chosen: Sequence[Name]) -> list[Name]:
         """What it may choose. Raises NothingMatched for nothing."""

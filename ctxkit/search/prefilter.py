@@ -24,7 +24,7 @@ AT_ONCE = 200
 """Files whose words are put in together."""
 
 
-class Lacking:
+class WordPrefilter:
     """What is known of files for one search. `words`: the index; None: nothing is, and nothing is learnt."""
 
     def __init__(self, needle: Needle, words: WordIndex | None) -> None:

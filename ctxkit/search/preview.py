@@ -38,14 +38,14 @@ _COMMAND = "<command-"
 """How Claude Code begins what a command of its own said: a title only where nothing else is one."""
 
 
-class Last(msgspec.Struct, frozen=True):
+class LastWords(msgspec.Struct, frozen=True):
     """The last words of a session: who spoke, and how that begins."""
 
     role: str
     text: str
 
 
-class Glance(msgspec.Struct, frozen=True):
+class SessionPreview(msgspec.Struct, frozen=True):
     """What a file says of itself. `time`: of its newest message, seconds since 1970, None where none has one.
 
     `messages`: all of them, on branches and in sidechains too; `conversations`: 1, or how many a file holds, of which
@@ -54,7 +54,7 @@ class Glance(msgspec.Struct, frozen=True):
 
     format: str
     title: str
-    last: Last | None
+    last: LastWords | None
     time: float | None
     messages: int
     state: Condition
@@ -62,7 +62,7 @@ class Glance(msgspec.Struct, frozen=True):
     conversations: int = 1
 
 
-def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | None = None) -> Glance | None:
+def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | None = None) -> SessionPreview | None:
     """What the log in `source` says; None where it is none, or holds neither a message nor an op.
 
     `format`: what it is read as; `sidecar`: whose ops are looked at, too. Raises NoPermission, ReadFailed,
@@ -85,7 +85,7 @@ def glance(source: Source, name: str, format: str = AUTO, sidecar: Sidecar | Non
     torn = sum(one.code == TORN for one in damage)
     ledger = build(transcript) if transcript.ops else None
     damaged = len(damage) - torn + (0 if ledger is None else _wrong_ops(opening, ledger))
-    return Glance(
+    return SessionPreview(
         format=opening.format.name,
         title=_title(opening),
         last=_last(opening),
@@ -132,7 +132,7 @@ def _wrong_ops(opening: Opening, ledger: Ledger) -> int:
     return len(ledger.damage) + sum(1 for _ in wrong)
 
 
-def _many(source: Source) -> Glance | None:
+def _many(source: Source) -> SessionPreview | None:
     """Of a file with many conversations, in figures."""
     from ctxkit.formats import containers
 
@@ -143,7 +143,7 @@ def _many(source: Source) -> Glance | None:
     title = next((one.title for one in islice(some, LOOKED_AT) if one.title), "")
     torn = sum(one.code == TORN for one in found.damage)
     damaged = len(found.damage) - torn
-    return Glance(
+    return SessionPreview(
         format=some[0].format,
         title=_line(title, TITLE),
         last=None,
@@ -194,7 +194,7 @@ def _first(opening: Opening) -> str:
     return commands
 
 
-def _last(opening: Opening) -> Last | None:
+def _last(opening: Opening) -> LastWords | None:
     """The newest words of the user or the assistant; of none, the newest call."""
     called = None
     for message in islice(newest_first(opening.transcript), LOOKED_AT):
@@ -204,9 +204,9 @@ def _last(opening: Opening) -> Last | None:
         if content.role == "user" and kind(content) is not None:
             continue
         if words := _line(opening.format.typed(content), WORDS):
-            return Last(_line(content.role, TITLE), words)
+            return LastWords(_line(content.role, TITLE), words)
         if called is None and (names := _called(content)):
-            called = Last(_line(content.role, TITLE), names)
+            called = LastWords(_line(content.role, TITLE), names)
     return called
 
 

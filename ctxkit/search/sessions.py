@@ -19,8 +19,8 @@ from ctxkit.errors import CtxkitError, ManyConversations, NothingMatched
 from ctxkit.formats import registry
 from ctxkit.logfile.read import read_source
 from ctxkit.logfile.tolerant import one_of_many
-from ctxkit.search.file_cache import CachedTokens, Remembered, known_as, settled
-from ctxkit.search.preview import Glance, glance
+from ctxkit.search.file_cache import CachedFiles, CachedTokens, known_as, settled
+from ctxkit.search.preview import SessionPreview, glance
 from ctxkit.store.config import load
 from ctxkit.store.folder import SIDECAR, FolderEntry, Known, walk
 from ctxkit.store.index import Index
@@ -41,7 +41,7 @@ class Session(msgspec.Struct, frozen=True):
     """
 
     path: Path
-    glance: Glance
+    glance: SessionPreview
     modified: float
     size: int
     sidecar: Path | None = None
@@ -80,7 +80,7 @@ def find_sessions(
     Raises NothingMatched where no agent's folder is there; NoSuchLog, NoPermission for a place that cannot be read.
     """
     known = os.environ if env is None else env
-    search = _Search(known, progress, Remembered(Index(user_cache(known))) if index else None)
+    search = _Search(known, progress, CachedFiles(Index(user_cache(known))) if index else None)
     try:
         for place in homes(known) if places is None else map(Path, places):
             search.below(place)
@@ -111,7 +111,7 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 class _Search:
     """One search over some folders."""
 
-    def __init__(self, env: Mapping[str, str], progress: Step | None, remembered: Remembered | None) -> None:
+    def __init__(self, env: Mapping[str, str], progress: Step | None, remembered: CachedFiles | None) -> None:
         self.found = Found([], [], [])
         self._env = env
         self._progress = progress
@@ -176,7 +176,7 @@ class _Search:
 
     def _told(
         self, path: Path, found: os.stat_result, beside: Sidecar | None, format: str, ops: os.stat_result | None
-    ) -> tuple[Glance | None, CachedTokens | None]:
+    ) -> tuple[SessionPreview | None, CachedTokens | None]:
         """What is remembered of a file that is what it was, or what it says."""
         if self._remembered is None:
             return _read(path, beside, format), None
@@ -207,7 +207,7 @@ def _refuse(path: Path, beside: Sidecar | None, format: str) -> None:
         read_source(str(path), path, source, beside, conversation=None, format=format, rows=None)
 
 
-def _read(path: Path, beside: Sidecar | None, format: str) -> Glance | None:
+def _read(path: Path, beside: Sidecar | None, format: str) -> SessionPreview | None:
     with open_log(path) as source:
         return glance(source, str(path), format, beside)
 

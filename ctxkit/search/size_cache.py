@@ -11,7 +11,7 @@ import os
 from ctxkit.errors import CtxkitError
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.status import Budget
-from ctxkit.search.file_cache import CachedTokens, Remembered, known_as, settled
+from ctxkit.search.file_cache import CachedFiles, CachedTokens, known_as, settled
 from ctxkit.store.index import Index
 
 
@@ -33,4 +33,4 @@ def note(log: OpenLog, budget: Budget) -> None:
     if ops is not None and (ops.st_size != opening.sidecar_size or not settled(ops)):
         return
     tokens = CachedTokens(budget.used, budget.counter)
-    Remembered(Index(log.cache_folder)).note(opening.path, known_as(found, ops), tokens)
+    CachedFiles(Index(log.cache_folder)).note(opening.path, known_as(found, ops), tokens)

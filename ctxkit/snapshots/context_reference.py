@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxkit.core.chain import link
-from ctxkit.core.context import Lens, listed, window_seconds, windowed
+from ctxkit.core.context import Projection, listed, window_seconds, windowed
 from ctxkit.core.item_names import Name
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.messages import Message, Span
@@ -163,7 +163,7 @@ def of_names(told: str) -> str:
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def lens_of(log: OpenLog, now: float | None) -> Lens:
+def lens_of(log: OpenLog, now: float | None) -> Projection:
     """As the config has it now, all agents and threads."""
     return msgspec.structs.replace(log.lens(), agent=None, thread=None, now=now)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
-from ctxkit.core.context import Lens, listed
+from ctxkit.core.context import Projection, listed
 from ctxkit.core.replay import fold
 from ctxkit.core.snapshot import CheckpointPoint, Snapshot, SnapshotHead, runs
 from ctxkit.errors import BadSnapshot
 from ctxkit.logfile.open import OpenLog
 from ctxkit.snapshots.context_reference import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
-from ctxkit.snapshots.snapshot import Said, laid_out
+from ctxkit.snapshots.snapshot import RecentWords, laid_out
 
 
 def rebuilt(log: OpenLog, kept: Snapshot, *, summary: bool = False) -> Snapshot:
@@ -35,14 +35,14 @@ def rebuilt(log: OpenLog, kept: Snapshot, *, summary: bool = False) -> Snapshot:
     rows = log.transcript.rows if head.at.rows is None else head.at.rows
     transcript, ledger = log.upto(rows, point.ops)
     state = fold(transcript, ledger, log.identity, force=log.force)
-    for lens in (Lens(None, None, point.now, dict(point.windows), point.newest), lens_of(log, point.now)):
+    for lens in (Projection(None, None, point.now, dict(point.windows), point.newest), lens_of(log, point.now)):
         names = listed(state, lens)
         if of_names(runs(names)) == head.digest:
             break
     else:
         raise _changed(log, head)
     past = log.seen_at(state)
-    said = Said(state)
+    said = RecentWords(state)
     records, held = laid_out(past, names, said.add if summary else None)
     words = said.summary(len(names)) if summary else ""
     return Snapshot(msgspec.structs.replace(head, summary=words), kept.body, records, held)

@@ -12,7 +12,7 @@ import msgspec
 
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import ItemName, Name, Names
-from ctxkit.core.ops import At, Edit, Item, Restore
+from ctxkit.core.ops import Edit, Item, LogPosition, Restore
 from ctxkit.core.snapshot import Snapshot
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import canonical
@@ -34,7 +34,7 @@ class RestoreRequest(msgspec.Struct, frozen=True):
     summary: bool = False
 
 
-def restore(state: State, at: At, wish: RestoreRequest) -> Decision:
+def restore(state: State, at: LogPosition, wish: RestoreRequest) -> Decision:
     """The op that brings it back. None where all of it is visible already; with `replace` always one."""
     head = wish.kept.head
     called = f"{head.kind} {head.short}" + (f" ({head.description})" if head.description else "")

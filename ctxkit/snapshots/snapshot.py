@@ -51,7 +51,7 @@ READ = 4_000_000
 """Characters of the newest messages that a summary is made of."""
 
 
-class Taken(msgspec.Struct, frozen=True):
+class TakenSnapshot(msgspec.Struct, frozen=True):
     """A snapshot that was taken. `path`: its file, None where none was written; `new`: it was not there before."""
 
     kept: Snapshot
@@ -85,7 +85,7 @@ def keep(
     names = list(shown_names(state)) if all else listed(state, lens)
     if not names:
         raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
-    said = Said(state)
+    said = RecentWords(state)
     messages, held = laid_out(log, names, said.add if summary is None else None)
     words, digest = digests(messages, held)
     window = (window_seconds(state, lens, None) or None) if not all else None
@@ -130,12 +130,12 @@ def laid_out(
     return Spooled(records(contents()), dict), Spooled(held, lambda one: msgspec.convert(one, SnapshotMessage))
 
 
-def take(log: OpenLog, kept: Snapshot) -> Taken:
+def take(log: OpenLog, kept: Snapshot) -> TakenSnapshot:
     """Store a snapshot beside its log, unless it is there already. Raises Usage for a stream, CannotCreate, Locked,
     NoPermission.
     """
     path, new = shelf(log).add(pieces(kept.body, kept), kept.head)
-    return Taken(kept, path, new)
+    return TakenSnapshot(kept, path, new)
 
 
 def beside(log: str, sidecar: str | None = None, conversation: int | None = None) -> tuple[Snapshots, list[str]]:
@@ -217,10 +217,10 @@ def model(log: OpenLog) -> str:
 
 def at(log: OpenLog, state: State) -> Any:
     """How far the log reached in `state`."""
-    from ctxkit.core.ops import At
+    from ctxkit.core.ops import LogPosition
 
     rows = log.transcript.rows if state.count == len(log.messages) else None
-    return At(messages=state.count, last=log.identity(state.count) if state.count else "", rows=rows)
+    return LogPosition(messages=state.count, last=log.identity(state.count) if state.count else "", rows=rows)
 
 
 def prefix(log: OpenLog, count: int) -> str:
@@ -290,7 +290,7 @@ def _tokens(log: OpenLog, names: Sequence[Name]) -> SnapshotTokens:
     return SnapshotTokens(measured.tokens, measured.counter)
 
 
-class Said:
+class RecentWords:
     """What messages of a context say, gone through in order: of it the newest, for a few sentences."""
 
     def __init__(self, state: State) -> None:

@@ -17,7 +17,7 @@ from ctxkit.core.derive.conflict_copies import SAID, copy_of
 from ctxkit.store.source import CHUNK, Source
 
 
-class Parting(msgspec.Struct, frozen=True):
+class CopyDifference(msgspec.Struct, frozen=True):
     """How a copy differs from its original, in lines that are not empty: records.
 
     `same`: how many both begin with; `more`: how many only the copy has; `fewer`: how many only the original has;
@@ -44,7 +44,7 @@ def beside(path: Path, host: str = "") -> list[tuple[Path, bool]]:
     return [(copy, said) for copy, said in found if not copy.is_symlink()]
 
 
-def parting(original: Source, copy: Source) -> Parting:
+def parting(original: Source, copy: Source) -> CopyDifference:
     """Where the records of a copy part from those of its original, and how many each has that the other has not.
 
     Raises ReadFailed, UpdatedElsewhere.
@@ -61,7 +61,7 @@ def parting(original: Source, copy: Source) -> Parting:
             left[key] -= 1
         else:
             more += 1
-    return Parting(same, more, left.total(), equal and place == len(known))
+    return CopyDifference(same, more, left.total(), equal and place == len(known))
 
 
 def same_start(original: Source, copy: Source) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 from ctxkit.errors import CannotCreate, NoPermission, UpdatedElsewhere, WriteFailed
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import FLAGS, close, open_regular
-from ctxkit.store.source import Seen, Source, tail_digest
+from ctxkit.store.source import SeenLog, Source, tail_digest
 
 LONGEST = 1 << 30
 """One write of more is always short on Linux."""
@@ -33,7 +33,11 @@ Recheck = Callable[[Source, int], None]
 
 
 def append_line(
-    path: str | Path, line: bytes, seen: Seen | None = None, recheck: Recheck | None = None, deadline: float = DEADLINE
+    path: str | Path,
+    line: bytes,
+    seen: SeenLog | None = None,
+    recheck: Recheck | None = None,
+    deadline: float = DEADLINE,
 ) -> None:
     """Append `line` (without its line end) to an existing log. Returns once it is durable.
 
@@ -92,7 +96,7 @@ def create_log(path: str | Path) -> None:
         raise CannotCreate(f"{path}: cannot create: {_reason(error)}", hint) from error
 
 
-def check_unchanged(path: str | Path, seen: Seen) -> None:
+def check_unchanged(path: str | Path, seen: SeenLog) -> None:
     """Raises UpdatedElsewhere where a log that is only read was replaced, cut or changed since it was seen."""
     fd = open_regular(Path(path), os.O_RDONLY)
     try:
@@ -155,7 +159,7 @@ def _wait_for_end(fd: int, name: str, looked: int = -1) -> int:
         raise WriteFailed(f"{name}: {_reason(error)}: nothing was written") from error
 
 
-def _checked(fd: int, name: str, seen: Seen | None) -> Source:
+def _checked(fd: int, name: str, seen: SeenLog | None) -> Source:
     """The log as it is now. Raises UpdatedElsewhere where it does not continue what was seen."""
     try:
         now = os.fstat(fd)

@@ -117,7 +117,7 @@ class Index:
         [tables] = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         [ours] = db.execute("PRAGMA application_id").fetchone()
         if tables and ours != OURS:
-            raise Foreign
+            raise ForeignDatabase
         if not tables and not write:
             db.close()
             return None
@@ -160,7 +160,7 @@ def _opened(path: object, known: object, told: object) -> Row | None:
     return (known, told) if seal == _seal(path, known, told) else None
 
 
-class Foreign(sqlite3.DatabaseError):
+class ForeignDatabase(sqlite3.DatabaseError):
     """A database of somebody else's."""
 
 

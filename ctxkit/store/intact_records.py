@@ -15,7 +15,7 @@ import msgspec
 from ctxkit.core.messages import Damage
 from ctxkit.core.text.json_structs import shaped
 from ctxkit.formats.base import Block, Row
-from ctxkit.store.lenient import Broken, Lenient, LenientValue
+from ctxkit.store.lenient import BrokenJson, Lenient, LenientValue
 
 JOIN_LINES = 64
 JOIN_BYTES = 8 << 20
@@ -151,7 +151,7 @@ class PieceRecovery:
                 if junk < 0 and not records and _skip(text, found.end) == len(text):
                     self.report(start + at, line, "not-an-object", "JSON, but not an object: no record")
                     return lines, end, True
-                found = Broken(at)
+                found = BrokenJson(at)
             if found.deep:
                 self.report(start + at, line, "too-deep", "nested too deeply: not read")
                 return lines, end, True
@@ -169,7 +169,7 @@ class PieceRecovery:
             self._rest(text, junk, start, line, torn)
         return lines, end, junk < 0
 
-    def _after_damage(self, text: str, at: int, broken: Broken) -> int:
+    def _after_damage(self, text: str, at: int, broken: BrokenJson) -> int:
         """Where the next record may begin, after the one at `at` failed to parse; the text's end where none may."""
         if broken.open:
             return len(text)  # no quote follows that could begin a key
@@ -183,7 +183,7 @@ class PieceRecovery:
         candidate = at
         for _ in range(min(INNER, max(SEARCHED // (len(text) + 1), 16))):
             candidate = _next_record(text, candidate + 1)
-            found = self._decode(text, candidate) if candidate < len(text) else Broken(candidate)
+            found = self._decode(text, candidate) if candidate < len(text) else BrokenJson(candidate)
             if candidate == len(text):
                 break
             if isinstance(found, LenientValue) and isinstance(found.value, dict) and self._known(found.value):
@@ -216,7 +216,7 @@ class PieceRecovery:
         """Add the record between two places of the piece, with a report of what it was read in spite of."""
         raw = self._block.data[start:end]
         found = self._decode(raw.decode("utf-8", "surrogateescape"), 0)
-        if isinstance(found, Broken):  # the very same text as Latin-1 was read
+        if isinstance(found, BrokenJson):  # the very same text as Latin-1 was read
             self.report(start, line, "not-json", "a record that cannot be read")
             return
         for note in found.notes:

@@ -22,7 +22,7 @@ class LenientValue(NamedTuple):
     notes: tuple[str, ...]
 
 
-class Broken(NamedTuple):
+class BrokenJson(NamedTuple):
     """No JSON value at that place: parsing failed at `at`; `open`: the text ends inside a string; `deep`: too deep."""
 
     at: int
@@ -40,15 +40,15 @@ class Lenient:
         )
         self._strict = json.JSONDecoder(parse_int=self._int)
 
-    def decode(self, text: str, start: int) -> LenientValue | Broken:
+    def decode(self, text: str, start: int) -> LenientValue | BrokenJson:
         """The value that begins at character `start`."""
         self._notes.clear()
         try:
             value, end = self._decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            return Broken(error.pos, error.msg.startswith("Unterminated string"))
+            return BrokenJson(error.pos, error.msg.startswith("Unterminated string"))
         except RecursionError:
-            return Broken(start, deep=True)
+            return BrokenJson(start, deep=True)
         part = text[start:end]
         if _NULS.search(part):
             self._notes.add("nul-block")

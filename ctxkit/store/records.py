@@ -1,7 +1,7 @@
 """The records of a document as blocks of rows: decoded where they are, and laid out as lines only for who reads these.
 
-Pipeline: `formats/containers.py` finds the records -> `LaidOut` is the JSONL that they are, `RecordReader` their rows.
-A record that is in any doubt, and all behind it, is read from the lines, as any log is.
+Pipeline: `formats/containers.py` finds the records -> `RecordLines` is the JSONL that they are, `RecordReader` their
+rows. A record that is in any doubt, and all behind it, is read from the lines, as any log is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BATCH = 256
 """Records in a block."""
 
 
-class LaidOut(Source):
+class RecordLines(Source):
     """Records and what follows them as lines, made when they are asked for: only a few messages are ever printed."""
 
     def __init__(
@@ -68,7 +68,7 @@ class RecordReader(BlockReader):
     """Reads `records`, each of them one line of `source`, which may go on behind them."""
 
     def __init__(
-        self, source: LaidOut, row_type: type[Row], damage: list[Damage], records: Sequence[bytes]
+        self, source: RecordLines, row_type: type[Row], damage: list[Damage], records: Sequence[bytes]
     ) -> None:  # fmt: skip
         super().__init__(source, row_type, damage)
         self._laid_out = source

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from math import log
 
-from ctxkit.core.derive.topic import Term, spaced, weight
+from ctxkit.core.derive.topic import TopicTerm, spaced, weight
 
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 """Words of any script, accents aside; English ones by their stem. Marks belong to the letter that they stand on."""
@@ -20,7 +20,7 @@ LEAST = 1e-6
 """The weight that FTS5 gives a term that half of the texts have, or more."""
 
 
-def ranked(texts: Iterable[str], terms: Sequence[Term]) -> dict[int, float]:
+def ranked(texts: Iterable[str], terms: Sequence[TopicTerm]) -> dict[int, float]:
     """Place of each text that has any of the terms -> its score: the sum over the terms it has.
 
     One pass over the texts. A term's score is FTS5's, but for how rare the term is: see `topic.weight`.
@@ -47,7 +47,7 @@ def ranked(texts: Iterable[str], terms: Sequence[Term]) -> dict[int, float]:
     return scores
 
 
-def _match(term: Term) -> str:
+def _match(term: TopicTerm) -> str:
     """The term as FTS5 takes it: a string, in which nothing is syntax."""
     text = _storable(term.words).replace('"', '""')
     return f'"{text}" *' if term.start else f'"{text}"'

@@ -17,7 +17,7 @@ from ctxkit.store import atomic
 from ctxkit.store.durable_append import append_line, check_unchanged, create_log, make_durable, sync_folder
 from ctxkit.store.lock import DEADLINE, lock
 from ctxkit.store.opening import cannot_open, close
-from ctxkit.store.source import Seen, Source
+from ctxkit.store.source import SeenLog, Source
 
 _NOWHERE = Path(os.devnull) / "ignored"
 """No file can be there, so that whoever forgets to look at `ignored` finds nothing."""
@@ -90,7 +90,7 @@ class Sidecar:
             raise cannot_open(self.ops_path, error) from error
 
     def append(
-        self, line: bytes, log: Path | None = None, seen: Seen | None = None, read: int = 0,
+        self, line: bytes, log: Path | None = None, seen: SeenLog | None = None, read: int = 0,
         recheck: Callable[[bool], None] | None = None,
     ) -> None:  # fmt: skip
         """Append an op to `ops.jsonl`, durably; the folder and the file are created where they are missing.
@@ -213,7 +213,7 @@ def _private(folder: Path) -> None:
         raise CannotCreate(f"{folder}: cannot create: {_reason(error)}: nothing was changed", hint) from error
 
 
-def _grown(log: Path | None, seen: Seen | None) -> bool:
+def _grown(log: Path | None, seen: SeenLog | None) -> bool:
     """Whether a log is larger than it was when it was read, or nobody knows."""
     try:
         return log is not None and seen is not None and os.stat(log).st_size != seen.size

@@ -1,6 +1,6 @@
 """The bytes of a log: a file, standard input, or memory; readable at any offset.
 
-Pipeline: `jsonl.py` reads a source once from its start; what is printed is read again at its offset. `Seen` is what
+Pipeline: `jsonl.py` reads a source once from its start; what is printed is read again at its offset. `SeenLog` is what
 `durable_append.py` later compares, to notice that the log was replaced, cut or changed meanwhile.
 """
 
@@ -24,7 +24,7 @@ TAIL = 64 << 10
 IN_MEMORY = 8 << 20
 
 
-class Seen(msgspec.Struct, frozen=True):
+class SeenLog(msgspec.Struct, frozen=True):
     """A log as it was when it was opened. `digest`: SHA-256 of the last TAIL bytes before `size`."""
 
     dev: int
@@ -43,7 +43,7 @@ class Source:
     def __init__(self, name: str, data: bytes = b"", fd: int = -1, path: Path | None = None) -> None:
         self.name = name
         self.path = path
-        self.seen: Seen | None = None
+        self.seen: SeenLog | None = None
         self._data = data
         self._fd = fd
         self.owner = False
@@ -58,7 +58,7 @@ class Source:
             self._size = found.st_size
             if path is not None:
                 digest = tail_digest(self, found.st_size)
-                self.seen = Seen(found.st_dev, found.st_ino, found.st_size, digest)
+                self.seen = SeenLog(found.st_dev, found.st_ino, found.st_size, digest)
 
     @property
     def size(self) -> int:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from ctxkit.core.item_names import Name
 
 
-class Rank(IntEnum):
+class TrimRank(IntEnum):
     """When a unit is given up, the first ones first; units of one rank by age. From TASK on: never."""
 
     EXCHANGE = 0
@@ -45,9 +45,9 @@ NEAR = 1 - LARGE
 TRIES = 8
 """How often the last gap is tried to be filled by a part of something."""
 REASONS = {
-    Rank.EXCHANGE: "oldest exchange", Rank.LATEST: "oldest step", Rank.SUMMARY: "no room was left",
-    Rank.EDITED: "a file being edited, no room was left", Rank.STEP: "the newest step, which does not fit",
-    Rank.ANSWER: "the last answer, which does not fit",
+    TrimRank.EXCHANGE: "oldest exchange", TrimRank.LATEST: "oldest step", TrimRank.SUMMARY: "no room was left",
+    TrimRank.EDITED: "a file being edited, no room was left", TrimRank.STEP: "the newest step, which does not fit",
+    TrimRank.ANSWER: "the last answer, which does not fit",
 }  # fmt: skip
 TOO_LARGE = "too large for the room that is left"
 
@@ -60,7 +60,7 @@ class TrimUnit(NamedTuple):
 
     names: tuple[Name, ...]
     tokens: int
-    rank: Rank
+    rank: TrimRank
     exchange: int
     opens: bool = False
 
@@ -133,7 +133,7 @@ class _Room:
         self.large: list[int] = []
         """What stays and is large, and may yet be shortened for what is newer."""
         self.asked: set[int] = set()
-        self.never = [place for place, unit in enumerate(units) if unit.rank >= Rank.TASK]
+        self.never = [place for place, unit in enumerate(units) if unit.rank >= TrimRank.TASK]
         self.beside = budget - sum(units[place].tokens for place in self.never)
         """Tokens that are left beside what never goes."""
 
@@ -196,8 +196,8 @@ class _Room:
             unit, why = units[place], REASONS[units[place].rank]
             if self.sizes[place] > self.beside:
                 why = TOO_LARGE
-            elif unit.rank == Rank.EXCHANGE and unit.exchange in partly:
-                why = REASONS[Rank.LATEST]
+            elif unit.rank == TrimRank.EXCHANGE and unit.exchange in partly:
+                why = REASONS[TrimRank.LATEST]
             dropped.update(dict.fromkeys(unit.names, why))
         reasons = {**dropped, **{cut.name: cut.reason for cut in cuts}}
         return TrimPlan(self.used, list(dropped), {cut.name: cut.stub for cut in cuts}, reasons)
@@ -213,7 +213,7 @@ class _Room:
         """
         for (rank, _), found in groupby(self._ranked, key=lambda one: (one[0], self.units[one[1]].exchange)):
             run = [place for _, place in found]
-            opening = [place for place in run if self.units[place].opens] if rank <= Rank.LATEST else []
+            opening = [place for place in run if self.units[place].opens] if rank <= TrimRank.LATEST else []
             steps = [place for place in run if place not in opening] if opening else run
             if not steps:
                 yield opening
@@ -221,14 +221,14 @@ class _Room:
                 yield [place] if not opening or opening[0] in self.stays else [*opening, place]
 
     @cached_property
-    def _ranked(self) -> list[tuple[Rank, int]]:
+    def _ranked(self) -> list[tuple[TrimRank, int]]:
         """Ranks and places of what may leave, highest first. A summary that is most of the context has a lower one: it
         would else take all that came after it along.
         """
         units, large = self.units, SHARE * self.total
         found = [
-            (Rank.LATEST if unit.rank == Rank.SUMMARY and unit.tokens > large else unit.rank, place)
-            for place, unit in enumerate(units) if unit.rank < Rank.TASK
+            (TrimRank.LATEST if unit.rank == TrimRank.SUMMARY and unit.tokens > large else unit.rank, place)
+            for place, unit in enumerate(units) if unit.rank < TrimRank.TASK
         ]  # fmt: skip
         return sorted(found, reverse=True)
 
@@ -239,7 +239,7 @@ class _Room:
         """Keep these where they fit, once what is large and older, or they themselves, are shortened."""
         first, size = min(run), sum([self.sizes[place] for place in run])
         if size > self.left:
-            for place in self.never if self.units[first].rank >= Rank.STEP else list(self.large):
+            for place in self.never if self.units[first].rank >= TrimRank.STEP else list(self.large):
                 if place < first and size > self.left:
                     self._shorten(place)
         if size > self.left:
@@ -311,7 +311,7 @@ class _Room:
     def _oldest_first(self) -> _Oldest:
         """What dropping the oldest, one by one, leaves whole beside what must stay, and the last answer and step."""
         tokens = [unit.tokens for unit in self.units]
-        held = {place for place in self.stays if self.units[place].rank >= Rank.STEP}
+        held = {place for place in self.stays if self.units[place].rank >= TrimRank.STEP}
         whole = sum([tokens[place] for place in held]) <= self.budget
         if not whole:
             for place in held:

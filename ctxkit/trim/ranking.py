@@ -23,7 +23,7 @@ from ctxkit.core.select import opens
 from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.core.state import PREAMBLE_ROLES
 from ctxkit.formats.columns import Columns
-from ctxkit.trim.plan import Rank, TrimUnit
+from ctxkit.trim.plan import TrimRank, TrimUnit
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import WritableLog
@@ -50,28 +50,28 @@ class Ranking:
         newest_said = self._newest_said()
         found = []
         for place, (group, exchange) in enumerate(zip(groups, exchanges, strict=True)):
-            rank = Rank.EXCHANGE if exchange <= newest - self.keep else Rank.LATEST
+            rank = TrimRank.EXCHANGE if exchange <= newest - self.keep else TrimRank.LATEST
             for name in group:
                 if name in special:
                     rank = max(rank, special[name])
             if place == task:
-                rank = max(rank, Rank.TASK)
+                rank = max(rank, TrimRank.TASK)
             if place in newest_said:
                 rank = max(rank, newest_said[place])
-            if rank < Rank.PROTECTED and not self.whole(group):
-                rank = Rank.PROTECTED
+            if rank < TrimRank.PROTECTED and not self.whole(group):
+                rank = TrimRank.PROTECTED
             size = sum([tokens[name] for name in group])
             found.append(TrimUnit(tuple(group), size, rank, exchange, bool(asks[place])))
         return found
 
-    def _newest_said(self) -> dict[int, Rank]:
+    def _newest_said(self) -> dict[int, TrimRank]:
         """Places of the newest step, and of the last answer: the newest message of the model that is words alone."""
         said = (place for place in range(len(self.groups) - 1, -1, -1) if self._speaks(self.groups[place]))
         step = next(said, None)
         if step is None:
             return {}
         answer = next((place for place in chain((step,), said) if self._answers(self.groups[place])), None)
-        return {step: Rank.STEP} | ({} if answer is None else {answer: Rank.ANSWER})
+        return {step: TrimRank.STEP} | ({} if answer is None else {answer: TrimRank.ANSWER})
 
     def _speaks(self, group: Sequence[Name]) -> bool:
         return any(self.role(name) in SPEAKS for name in group)
@@ -85,20 +85,24 @@ class Ranking:
         )  # fmt: skip
 
     @cached_property
-    def _special(self) -> dict[Name, Rank]:
+    def _special(self) -> dict[Name, TrimRank]:
         """The rank that messages have for what they are, whatever their age."""
-        state, found = self.state, dict[Name, Rank]()
+        state, found = self.state, dict[Name, TrimRank]()
         items = state.board.items
-        found.update((name, Rank.SUMMARY) for name in self.names if not isinstance(name, int) and items[name].summary)
-        found.update((name, Rank.SUMMARY) for name, kind in self.kinds.items() if kind == SyntheticKind.SUMMARY)
-        found.update(dict.fromkeys(self._edited, Rank.EDITED))
+        found.update(
+            (name, TrimRank.SUMMARY) for name in self.names if not isinstance(name, int) and items[name].summary
+        )
+        found.update((name, TrimRank.SUMMARY) for name, kind in self.kinds.items() if kind == SyntheticKind.SUMMARY)
+        found.update(dict.fromkeys(self._edited, TrimRank.EDITED))
         first = state.preamble + 1
         plain = not (items or state.board.protected or state.board.unprotected)  # then these alone are guarded
         near = [name for name in self.names if not plain or (isinstance(name, int) and name <= first)]
-        found.update((name, Rank.PROTECTED) for name in near if state.guarded(name))
-        found.update((name, Rank.INSTRUCTION) for name in self.names if self.role(name) in PREAMBLE_ROLES)
-        found.update((name, Rank.INSTRUCTION) for name, kind in self.kinds.items() if kind == SyntheticKind.INSTRUCTION)
-        found.update((name, Rank.SYSTEM) for name in near if state.is_preamble(name))
+        found.update((name, TrimRank.PROTECTED) for name in near if state.guarded(name))
+        found.update((name, TrimRank.INSTRUCTION) for name in self.names if self.role(name) in PREAMBLE_ROLES)
+        found.update(
+            (name, TrimRank.INSTRUCTION) for name, kind in self.kinds.items() if kind == SyntheticKind.INSTRUCTION
+        )
+        found.update((name, TrimRank.SYSTEM) for name in near if state.is_preamble(name))
         return found
 
     @cached_property

@@ -17,13 +17,13 @@ from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Message, Result
 from ctxkit.logfile.open import words
 from ctxkit.logfile.stubs import of_call, of_result, of_words, stubbed
-from ctxkit.trim.plan import LONG, Rank, TrimUnit, Truncation
+from ctxkit.trim.plan import LONG, TrimRank, TrimUnit, Truncation
 
 if TYPE_CHECKING:
     from ctxkit.logfile.commit import WritableLog
 
 
-class Ends(NamedTuple):
+class TextEnds(NamedTuple):
     """What stays of a text: characters of its start and end, or `share` of all of them, where that is more. A text of
     less than twice as many stays whole.
     """
@@ -42,7 +42,7 @@ class Ends(NamedTuple):
         return (head, tail) if head + tail < size else None
 
 
-STALE, OLD = Ends(300, 200), Ends(120, 80)
+STALE, OLD = TextEnds(300, 200), TextEnds(120, 80)
 """Of stale results, and of what is shortened for its size; of superseded ones, and of arguments."""
 HEAD = 0.6
 """Of what stays of a text, where more of it does."""
@@ -75,7 +75,7 @@ class Shortening:
     def old(self) -> Iterator[Truncation]:
         """What can be shortened for its age, in the order in which it is; content is read as far as it is asked for."""
         held = [name for name in self.calls.names if (one := self._message(name)) is not None and one.results]
-        open_ = [name for name in held if self._may(name, Rank.EDITED)]
+        open_ = [name for name in held if self._may(name, TrimRank.EDITED)]
         newest = set(held[len(held) - self.results :]) if self.results else set()
         superseded = {name: by for name in open_ if (by := self._superseded(name)) is not None}
         for name, by in superseded.items():
@@ -91,13 +91,13 @@ class Shortening:
         hand.
         """
         unit = self.units[place]
-        if unit.rank >= Rank.TASK:
+        if unit.rank >= TrimRank.TASK:
             if len(unit.names) == 1 and self._is_long_first(unit.names[0], unit.tokens):
                 yield from self._first(unit.names[0], unit.tokens)
             return
         for name in unit.names:
             one = self._message(name)
-            if one is None or not self._may(name, Rank.TASK):
+            if one is None or not self._may(name, TrimRank.TASK):
                 continue
             if one.results or self.printed(name):
                 yield from self._cut(name, LARGE_RESULT, STALE)
@@ -128,7 +128,7 @@ class Shortening:
         held = [name for name in self.calls.names if (one := self._message(name)) is not None and one.calls]
         for name in held[: len(held) - self.results]:
             one = self._message(name)
-            if one is not None and not one.results and self._may(name, Rank.EDITED) and self._answered(name, one):
+            if one is not None and not one.results and self._may(name, TrimRank.EDITED) and self._answered(name, one):
                 yield from self._cut(name, OLD_INPUT, OLD)
 
     def _answered(self, name: Name, message: Message) -> bool:
@@ -139,7 +139,7 @@ class Shortening:
             message.calls
         )
 
-    def _may(self, name: Name, below: Rank) -> bool:
+    def _may(self, name: Name, below: TrimRank) -> bool:
         """Whether a message's results, or arguments, are nobody's to keep."""
         return (
             self.units[self.places[name]].rank < below
@@ -159,14 +159,14 @@ class Shortening:
             room = FIRST - (tokens - cut.saves)
             yield (self.wider(cut, room) or cut) if room > 0 else cut
 
-    def _cut(self, name: Name, reason: str, ends: Ends) -> Iterator[Truncation]:
+    def _cut(self, name: Name, reason: str, ends: TextEnds) -> Iterator[Truncation]:
         content = self.log.full(entry(self.state, name))
         stub = self._stub(name, content, reason, ends)
         saves = 0 if stub is None else self.saves(name, stubbed(content, stub))
         if saves > 0:
             yield Truncation(name, stub, saves, reason, self.places[name])
 
-    def _stub(self, name: Name, content: Content, reason: str, ends: Ends) -> Any:
+    def _stub(self, name: Name, content: Content, reason: str, ends: TextEnds) -> Any:
         """What stands for a message that is cut for this reason; None where nothing of it is long enough."""
         if reason in (OLD_INPUT, LARGE_INPUT):
             return _of_calls(content, reason, ends)
@@ -189,7 +189,7 @@ class Shortening:
         return self.calls.messages[name - 1] if isinstance(name, int) else None
 
 
-def _of_results(content: Content, reason: str, ends: Ends) -> Any:
+def _of_results(content: Content, reason: str, ends: TextEnds) -> Any:
     stubs = [
         of_result(part, said)
         for part in content.parts
@@ -200,7 +200,7 @@ def _of_results(content: Content, reason: str, ends: Ends) -> Any:
     return stubs[0]["content"] if len(content.parts) == 1 else stubs
 
 
-def _of_calls(content: Content, reason: str, ends: Ends) -> Any:
+def _of_calls(content: Content, reason: str, ends: TextEnds) -> Any:
     stubs = []
     for part in content.parts:
         if isinstance(part, Call):
@@ -210,7 +210,7 @@ def _of_calls(content: Content, reason: str, ends: Ends) -> Any:
     return stubs or None
 
 
-def less(value: Any, reason: str, ends: Ends, levels: int = LEVELS) -> Any:
+def less(value: Any, reason: str, ends: TextEnds, levels: int = LEVELS) -> Any:
     """Arguments with each long text in them shortened: the same keys and kinds of values. What is nested more than
     `levels` deep stays as it is.
     """
@@ -228,7 +228,7 @@ def _takes_text(call: Call) -> bool:
     return isinstance(call.arguments, str) and (call.raw or {}).get("type") == "custom_tool_call"
 
 
-def _shortened(result: Result, reason: str, ends: Ends) -> str | None:
+def _shortened(result: Result, reason: str, ends: TextEnds) -> str | None:
     """What a result says then; None where it is short."""
     inner = result.content if isinstance(result.content, list) else []
     text = "\n".join(words(Content("tool", [result])))
@@ -240,7 +240,7 @@ def _shortened(result: Result, reason: str, ends: Ends) -> str | None:
     return brief if brief != text else None
 
 
-def _ends_of(text: str, reason: str, ends: Ends) -> str:
+def _ends_of(text: str, reason: str, ends: TextEnds) -> str:
     """`text` without its middle, which a line in its place tells of; itself, where it is short."""
     found = ends.of(text)
     if found is None:

@@ -22,7 +22,7 @@ from ctxkit.core.derive.synthetic_messages import SyntheticKind
 from ctxkit.core.derive.usage import Figures, Overhead
 from ctxkit.core.item_names import Name, Names, Sizes
 from ctxkit.core.messages import Content
-from ctxkit.core.ops import PARTS_VERSION, VERSION, At, Compact, Index, Trim
+from ctxkit.core.ops import PARTS_VERSION, VERSION, Compact, Index, LogPosition, Trim
 from ctxkit.errors import BadConfig, DoesNotFit, NoPermission, NoRefusal, ReadFailed, Usage
 from ctxkit.logfile.assembly_sources import assemble
 from ctxkit.measure.count import Counting
@@ -31,7 +31,7 @@ from ctxkit.measure.overhead import beside, tools_of
 from ctxkit.measure.size import Measuring
 from ctxkit.store.keys import percent
 from ctxkit.tokens.overflow import Overflow, overflow
-from ctxkit.trim.plan import Rank, TrimPlan, TrimUnit, plan
+from ctxkit.trim.plan import TrimPlan, TrimRank, TrimUnit, plan
 from ctxkit.trim.ranking import Ranking
 from ctxkit.trim.shortening import Shortening
 
@@ -39,9 +39,11 @@ if TYPE_CHECKING:
     from ctxkit.logfile.commit import WritableLog
 
 ROOM = {
-    Rank.SYSTEM: "the system prompt", Rank.INSTRUCTION: "instructions", Rank.PROTECTED: "protected messages",
-    Rank.TASK: "the current task",
-}  # fmt: skip
+    TrimRank.SYSTEM: "the system prompt",
+    TrimRank.INSTRUCTION: "instructions",
+    TrimRank.PROTECTED: "protected messages",
+    TrimRank.TASK: "the current task",
+}
 """What is never given up, in words."""
 
 
@@ -156,7 +158,7 @@ class Trimming:
         found = []
         if self.measured.is_counted and self.beside.tools + self.beside.overhead:
             found.append("tools and overhead are not added: what the provider counted has them in it")
-        beside = self.fixed + sum(unit.tokens for unit in self.units if unit.rank == Rank.SYSTEM)
+        beside = self.fixed + sum(unit.tokens for unit in self.units if unit.rank == TrimRank.SYSTEM)
         if self.total > self.budget and beside > MOST * self.budget:
             left = max(0, self.budget - beside)
             text = f"system prompt, tools and what else is sent with the messages take {beside:,} of {self.budget:,}"
@@ -202,7 +204,7 @@ class Trimming:
         while True:
             found = plan(self.units, self._shortening, room, least=self.asked.least)
             if found is None:
-                may_go = any(unit.rank == Rank.PROTECTED for unit in self.units)
+                may_go = any(unit.rank == TrimRank.PROTECTED for unit in self.units)
                 hint = "unprotect what may go, or a larger --max-tokens" if may_go else "a larger --max-tokens"
                 raise DoesNotFit(_too_large(self), hint)
             grown = self._grown(found)
@@ -401,7 +403,7 @@ def as_op(found: Trimming, made: TrimPlan) -> Trim | None:
         return None
     return Trim(
         v=PARTS_VERSION if found.parts else VERSION, parts=found.parts,
-        at=found.log.here() if found.log.at is None else At(messages=found.state.count),
+        at=found.log.here() if found.log.at is None else LogPosition(messages=found.state.count),
         ids=str(Names.of(made.dropped)), stubs={str(name): stub for name, stub in made.stubs.items()},
         reasons={str(name): found.why(name, reason) for name, reason in made.reasons.items()}, budget=found.budget,
         counter=found.then.counter,

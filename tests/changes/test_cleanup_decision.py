@@ -6,7 +6,7 @@ import pytest
 
 from ctxkit.changes import cleanup_decision, undo
 from ctxkit.core.item_names import Name
-from ctxkit.core.ops import At, Forget, to_body
+from ctxkit.core.ops import Forget, LogPosition, to_body
 from ctxkit.core.state import State
 from ctxkit.errors import NothingChanges
 from tests import build
@@ -57,7 +57,7 @@ def test_what_is_left(spec: str, names: str, over: bool) -> None:
 def test_the_decision() -> None:
     """An op of planning alone that names the one it completes; nothing where nothing is left, or that one is undone."""
     state, left = rest(f"{BEFORE} | 8")
-    entry, at = state.ledger.entries[0], At(messages=8)
+    entry, at = state.ledger.entries[0], LogPosition(messages=8)
     decision = cleanup_decision.cleanup(state, at, entry, left)
     assert isinstance(decision.op, Forget)
     assert (decision.op.ids, decision.op.planning, decision.op.cleans) == ("", "7-8", "a1")
@@ -83,7 +83,7 @@ def test_a_cleanup_goes_with_what_it_completes() -> None:
     assert (
         str(state.present()) == "1,4" and str(cleanup_decision.cleaned(state.ledger, state.ledger.entries[0])) == "7-8"
     )
-    decision = undo.undo(state.ledger, At(messages=8))
+    decision = undo.undo(state.ledger, LogPosition(messages=8))
     assert decision.said == "Undid op 2 (mark)."  # the newest decision
     assert str(build.state(f"{spec} | undo @1").present()) == "1-8"
     assert str(build.state(f"{spec} | undo @1 | undo @4").present()) == "1,4"
@@ -94,11 +94,15 @@ def test_a_cleanup_goes_with_what_it_completes() -> None:
 def test_who_waits() -> None:
     """A model's op, by the tool, that took the conversation along; whatever stands in its provenance."""
     for answer, waits in [({"tool": "x"}, True), ({}, False), (None, False), ({"tool": "x", "planning": "??"}, True)]:
-        op = Forget(at=At(messages=3), id="a1", ids="1", planning="2-3", answer=answer)
+        op = Forget(at=LogPosition(messages=3), id="a1", ids="1", planning="2-3", answer=answer)
         [entry] = build.state("1-3 | forget 1 planning=2-3").ledger.entries
         entry.op = op
         assert cleanup_decision.waits(entry) is waits
     assert (
-        str(cleanup_decision.taken(Forget(at=At(messages=3), ids="1-3", answer={"tool": "x", "planning": "2-3"})))
+        str(
+            cleanup_decision.taken(
+                Forget(at=LogPosition(messages=3), ids="1-3", answer={"tool": "x", "planning": "2-3"})
+            )
+        )
         == "2-3"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.changes.recall import recall
-from ctxkit.core.context import Lens
+from ctxkit.core.context import Projection
 from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import Names
 from ctxkit.core.transcript import View
@@ -13,10 +13,10 @@ from ctxkit.errors import NothingChanges
 from tests import build
 
 
-def decided(spec: str, chosen: str, *, named: bool = True, lens: Lens | None = None) -> Decision:
+def decided(spec: str, chosen: str, *, named: bool = True, lens: Projection | None = None) -> Decision:
     """The decision on the log of `spec`."""
     state = build.state(spec)
-    return recall(state, build.here(build.log(spec)), Names.parse(chosen), lens or Lens(), named=named)
+    return recall(state, build.here(build.log(spec)), Names.parse(chosen), lens or Projection(), named=named)
 
 
 @pytest.mark.parametrize(
@@ -67,24 +67,28 @@ def test_a_branch_stays_away() -> None:
     """No op took it out, so no op brings it back."""
     spec, view = "1-4", View([1, 2, 4], {3: "branch"})
     with pytest.raises(NothingChanges, match="branch"):
-        recall(build.state(spec, view), build.here(build.log(spec)), Names.parse("3"), Lens())
+        recall(build.state(spec, view), build.here(build.log(spec)), Names.parse("3"), Projection())
 
 
 def test_the_newest_only() -> None:
     """`window.messages` hides too, and no window command shows it."""
-    decision = decided("1-6 | forget 2", "2", lens=Lens(newest=2))
+    decision = decided("1-6 | forget 2", "2", lens=Projection(newest=2))
     assert decision.notes == ["2 is beyond the newest 2 that window.messages shows"]
 
 
 @pytest.mark.parametrize(
     ("spec", "lens", "hint"),
     [
-        ("1-6 | window 90", Lens(), "the window hides 2, which keeps its time: `ctxkit window LOG off` or --now TIME"),
-        ("1-6", Lens(windows={None: 90}), "the window hides 2, which keeps its time"),
-        ("1-6", Lens(newest=2), "2 is beyond the newest 2 that window.messages shows"),
+        (
+            "1-6 | window 90",
+            Projection(),
+            "the window hides 2, which keeps its time: `ctxkit window LOG off` or --now TIME",
+        ),
+        ("1-6", Projection(windows={None: 90}), "the window hides 2, which keeps its time"),
+        ("1-6", Projection(newest=2), "2 is beyond the newest 2 that window.messages shows"),
     ],
 )
-def test_out_by_no_op(spec: str, lens: Lens, hint: str) -> None:
+def test_out_by_no_op(spec: str, lens: Projection, hint: str) -> None:
     """What only the window hides is not in the context, and no recall can change that."""
     with pytest.raises(NothingChanges) as caught:
         decided(spec, "2", lens=lens)
@@ -99,13 +103,13 @@ def test_a_message_of_a_sidechain() -> None:
     """What an op took out of a sidechain comes back into it."""
     records = build.log("1 | 2-3 thread=s | 4 | forget 3")
     state = build.state_of(records, ASIDE)
-    decision = recall(state, build.here(records), Names.parse("3"), Lens())
+    decision = recall(state, build.here(records), Names.parse("3"), Projection())
     assert decision.notes == ["3 is in a sidechain: `ctxkit show LOG --thread s` shows it"]
     assert decision.op is not None
     after = build.state_of(build.appended(records, decision.op), ASIDE)
     assert [str(after.shown(thread)) for thread in (None, "s")] == ["1,4", "2-3"]
     with pytest.raises(NothingChanges, match="no op keeps 2 out"):
-        recall(state, build.here(records), Names.parse("2"), Lens())
+        recall(state, build.here(records), Names.parse("2"), Projection())
 
 
 def test_each_boundary_is_looked_at_once() -> None:

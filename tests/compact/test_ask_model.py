@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit import Log, summarize_context
-from ctxkit.compact.ask_model import Asking, model_of
+from ctxkit.compact.ask_model import SummaryAsking, model_of
 from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
 from ctxkit.compact.prompt import LONGEST
 from ctxkit.core.ops import Compact
@@ -178,7 +178,7 @@ def whole_text(path: Path, ids: str) -> str:
     log = opened(path)
     found = CompactionPlan(log, whole(log), CompactGoal(40))
     assert str(found.ids) == ids
-    return "".join(part.text for part in Asking("x", 9, Hooks()).parts(log, found.ids, found.pieces))
+    return "".join(part.text for part in SummaryAsking("x", 9, Hooks()).parts(log, found.ids, found.pieces))
 
 
 @settings(max_examples=20, deadline=None)
@@ -201,8 +201,8 @@ def test_union(tmp_path_factory: pytest.TempPathFactory, room: int, most: int, s
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "ask", answer)
-        patch.setattr(Asking, "room", lambda _: room)
-        told = Asking("x", 60, Hooks()).story(log, found.ids, found.pieces, 200)
+        patch.setattr(SummaryAsking, "room", lambda _: room)
+        told = SummaryAsking("x", 60, Hooks()).story(log, found.ids, found.pieces, 200)
     assert "".join(taken) == whole_text(path, str(found.ids)) and len(told.texts) == len(taken)
     assert all(len(text) <= LONGEST for text in told.texts)
     for n in found.ids:
@@ -219,9 +219,9 @@ def test_no_room_is_not_asked(tmp_path: Path) -> None:
 def test_limits() -> None:
     """A request holds less than the model takes, with room for its answer; of unknown models a cautious figure."""
     for model, most in (("openai/gpt-4", 8192), (ANTHROPIC, 200_000), ("nobody/knows", 32_000)):
-        room = Asking(model, 1, Hooks()).room()
+        room = SummaryAsking(model, 1, Hooks()).room()
         assert 1000 <= room <= most - client.REPLY
-    assert Asking("openai/gpt-4", 1, Hooks()).room() < Asking(ANTHROPIC, 1, Hooks()).room()
+    assert SummaryAsking("openai/gpt-4", 1, Hooks()).room() < SummaryAsking(ANTHROPIC, 1, Hooks()).room()
 
 
 def test_which_model(tmp_path: Path) -> None:
@@ -309,10 +309,10 @@ def test_time(tmp_path: Path) -> None:
     log = opened(path)
     found = CompactionPlan(log, whole(log), CompactGoal(40))
     seen: list[float] = []
-    asking = Asking("x", 5.0, Hooks(clock=lambda: 100.0))
+    asking = SummaryAsking("x", 5.0, Hooks(clock=lambda: 100.0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "ask", lambda *_, deadline, **__: seen.append(deadline) or Answer("Fine."))
-        patch.setattr(Asking, "room", lambda _: 200)
+        patch.setattr(SummaryAsking, "room", lambda _: 200)
         asking.story(log, found.ids, found.pieces, 400)
     assert len(seen) > 2 and set(seen) == {105.0}
 

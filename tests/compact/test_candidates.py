@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.compact.candidates import LONG, CompactUnit, Keep, Units, candidates, guarded, originals, rooms
+from ctxkit.compact.candidates import LONG, CompactUnit, KeptTail, Units, candidates, guarded, originals, rooms
 from ctxkit.core.item_names import Names
 from tests import build
 
@@ -34,32 +34,32 @@ RUN = "u10! s20 s20 s20 s20 s20"
 @pytest.mark.parametrize(
     ("spec", "keep", "budget", "left"),
     [
-        (THREE, Keep(1), 0, [1, 2, 3, 4, 5]),  # the newest exchange stays, whatever its size
-        (THREE, Keep(2), 0, [1, 2]),
-        (THREE, Keep(9), 0, []),
-        (THREE, Keep(0), 0, [1, 2, 3, 4, 5, 6, 7]),
-        (THREE, Keep(None, 1), 0, [1, 2, 3, 4, 5, 6]),  # what asked for the step may go
-        (THREE, Keep(None, 2), 0, [1, 2, 3, 4]),
-        (THREE, Keep(None, 9), 0, [1]),
-        (THREE, Keep(1, 3), 0, [1, 2, 3]),  # both stay
-        (THREE, Keep(), 60, [1, 2, 3, 4, 5, 6]),  # 18 tokens: not the whole exchange, so its newest step
-        (THREE, Keep(), 70, [1, 2, 3, 4, 5]),  # 21 tokens: the newest exchange
-        (THREE, Keep(), 140, [1, 2, 3]),  # 42: and the newest step of the one before, and one more
-        (THREE, Keep(), 170, [1, 2]),  # 51: both
-        (RUN, Keep(), 210, [2, 3]),  # one user message and many steps: 30 % of what is not protected, 60
-        (RUN, Keep(), 0, [2, 3, 4, 5, 6]),  # a newest step that takes most of the budget is told, too
-        (RUN, Keep(), 30, [2, 3, 4, 5, 6]),
-        ("u10! s900 s900 s9", Keep(), 0, [2, 3]),  # but not a small one, wherever the budget is
-        ("u10! t20", Keep(), 30, [2]),  # a summary of ours is told anew
-        ("u10! t20 s20 t20 s5", Keep(), 90, [2, 3, 4]),
-        ("u10! s20 s20 u20", Keep(), 30, [2, 3]),  # what somebody asked last always stays
-        ("u10 s20! s20 s20- s20", Keep(0), 0, [1, 3, 5]),  # protected; not chosen
-        ("s10 s10 u10", Keep(5), 0, [1, 2]),  # what stands before the first user message is in no exchange
-        ("", Keep(), 100, []),
-        ("", Keep(3, 3), 100, []),
+        (THREE, KeptTail(1), 0, [1, 2, 3, 4, 5]),  # the newest exchange stays, whatever its size
+        (THREE, KeptTail(2), 0, [1, 2]),
+        (THREE, KeptTail(9), 0, []),
+        (THREE, KeptTail(0), 0, [1, 2, 3, 4, 5, 6, 7]),
+        (THREE, KeptTail(None, 1), 0, [1, 2, 3, 4, 5, 6]),  # what asked for the step may go
+        (THREE, KeptTail(None, 2), 0, [1, 2, 3, 4]),
+        (THREE, KeptTail(None, 9), 0, [1]),
+        (THREE, KeptTail(1, 3), 0, [1, 2, 3]),  # both stay
+        (THREE, KeptTail(), 60, [1, 2, 3, 4, 5, 6]),  # 18 tokens: not the whole exchange, so its newest step
+        (THREE, KeptTail(), 70, [1, 2, 3, 4, 5]),  # 21 tokens: the newest exchange
+        (THREE, KeptTail(), 140, [1, 2, 3]),  # 42: and the newest step of the one before, and one more
+        (THREE, KeptTail(), 170, [1, 2]),  # 51: both
+        (RUN, KeptTail(), 210, [2, 3]),  # one user message and many steps: 30 % of what is not protected, 60
+        (RUN, KeptTail(), 0, [2, 3, 4, 5, 6]),  # a newest step that takes most of the budget is told, too
+        (RUN, KeptTail(), 30, [2, 3, 4, 5, 6]),
+        ("u10! s900 s900 s9", KeptTail(), 0, [2, 3]),  # but not a small one, wherever the budget is
+        ("u10! t20", KeptTail(), 30, [2]),  # a summary of ours is told anew
+        ("u10! t20 s20 t20 s5", KeptTail(), 90, [2, 3, 4]),
+        ("u10! s20 s20 u20", KeptTail(), 30, [2, 3]),  # what somebody asked last always stays
+        ("u10 s20! s20 s20- s20", KeptTail(0), 0, [1, 3, 5]),  # protected; not chosen
+        ("s10 s10 u10", KeptTail(5), 0, [1, 2]),  # what stands before the first user message is in no exchange
+        ("", KeptTail(), 100, []),
+        ("", KeptTail(3, 3), 100, []),
     ],
 )
-def test_candidates(spec: str, keep: Keep, budget: int, left: list[int]) -> None:
+def test_candidates(spec: str, keep: KeptTail, budget: int, left: list[int]) -> None:
     """Everything before the tail that is chosen and does not stay."""
     places, begins = candidates(units(spec), keep, budget)
     assert [place + 1 for place in places] == left
@@ -69,18 +69,18 @@ def test_candidates(spec: str, keep: Keep, budget: int, left: list[int]) -> None
 @pytest.mark.parametrize(
     ("spec", "keep", "budget", "left"),
     [
-        ("u9000* s20 s20", Keep(), 5000, {0: 4960}),  # the first message has what the others leave
-        ("u9000* s20 s9000", Keep(), 5000, {0: 4000}),  # but four fifths of it, where they would have to be told
-        ("u9000* s20 s9000", Keep(), 100, {0: LONG}),  # and so much in any case
-        ("u1900* s20 s9000", Keep(), 100, {}),  # a shorter one is never shortened
-        ("u9000! s20 s9000", Keep(), 100, {}),  # nor one that is protected
-        ("u10* s9000 u9000", Keep(), 10_010, {2: 8000}),  # what was typed last, too
-        ("u10* s9000 u9000", Keep(1), 10_010, {}),  # unless somebody says what is kept
-        ("u10* s9000 s9000", Keep(), 10_010, {}),  # a step is told
-        ("", Keep(), 100, {}),
+        ("u9000* s20 s20", KeptTail(), 5000, {0: 4960}),  # the first message has what the others leave
+        ("u9000* s20 s9000", KeptTail(), 5000, {0: 4000}),  # but four fifths of it, where they would have to be told
+        ("u9000* s20 s9000", KeptTail(), 100, {0: LONG}),  # and so much in any case
+        ("u1900* s20 s9000", KeptTail(), 100, {}),  # a shorter one is never shortened
+        ("u9000! s20 s9000", KeptTail(), 100, {}),  # nor one that is protected
+        ("u10* s9000 u9000", KeptTail(), 10_010, {2: 8000}),  # what was typed last, too
+        ("u10* s9000 u9000", KeptTail(1), 10_010, {}),  # unless somebody says what is kept
+        ("u10* s9000 s9000", KeptTail(), 10_010, {}),  # a step is told
+        ("", KeptTail(), 100, {}),
     ],
 )
-def test_rooms(spec: str, keep: Keep, budget: int, left: dict[int, int]) -> None:
+def test_rooms(spec: str, keep: KeptTail, budget: int, left: dict[int, int]) -> None:
     """What stays and is too long for that, with the tokens that it may have."""
     assert rooms(units(spec), keep, budget) == left
 
@@ -89,9 +89,9 @@ def test_rooms(spec: str, keep: Keep, budget: int, left: dict[int, int]) -> None
 def test_a_larger_budget_has_no_less_room(sizes: list[int], typed: bool, budget: int) -> None:
     """For any message that is shortened; and all has room where all fits."""
     spec = units(" ".join([f"u{sizes[0]}*", *(f"s{size}" for size in sizes[1:]), *(["u5000"] * typed)]))
-    one, more = rooms(spec, Keep(), budget), rooms(spec, Keep(), budget + 100)
+    one, more = rooms(spec, KeptTail(), budget), rooms(spec, KeptTail(), budget + 100)
     assert all(one[place] <= room for place, room in more.items() if place in one) and more.keys() <= one.keys()
-    assert not rooms(spec, Keep(), sum(unit.tokens for unit in spec))
+    assert not rooms(spec, KeptTail(), sum(unit.tokens for unit in spec))
 
 
 @pytest.mark.parametrize(

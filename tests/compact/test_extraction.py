@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctxkit.compact.extraction import Extraction, extract
 from ctxkit.content.facts import facts, kept
 from ctxkit.content.text_segments import SegmentKind, TextSegment
-from ctxkit.core.derive.files import Touch
+from ctxkit.core.derive.files import FileTouch
 from ctxkit.core.item_names import Names
 from tests.content.test_facts import SAID
 
@@ -63,8 +63,8 @@ def test_nothing_fits_nothing() -> None:
 
 
 def test_a_path_that_is_both_read_and_edited_is_listed_once() -> None:
-    call = TextSegment(1, SegmentKind.INPUT, "a/b.py", "Edit", "file_path", touches=(Touch("a/b.py", "edit"),))
-    read = TextSegment(2, SegmentKind.INPUT, "a/b.py", "Read", "file_path", touches=(Touch("a/b.py", "read"),))
+    call = TextSegment(1, SegmentKind.INPUT, "a/b.py", "Edit", "file_path", touches=(FileTouch("a/b.py", "edit"),))
+    read = TextSegment(2, SegmentKind.INPUT, "a/b.py", "Read", "file_path", touches=(FileTouch("a/b.py", "read"),))
     text = extract([call, read, *NOISE], 200, count)
     assert text is not None
     assert text.count("a/b.py") == 1

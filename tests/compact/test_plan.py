@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.compact.candidates import Keep
+from ctxkit.compact.candidates import KeptTail
 from ctxkit.compact.plan import CompactGoal, CompactionPlan, whole
 from ctxkit.core.item_names import Names
 from ctxkit.core.select import Selection
@@ -48,8 +48,8 @@ def test_300_steps() -> None:
     assert len(steps) > 20 and steps == list(range(steps[0], 603)) and steps[0] % 2
 
 
-@pytest.mark.parametrize(("keep", "last"), [(Keep(0), 42), (Keep(None, 3), 36), (Keep(None, 0), 42)])
-def test_what_is_kept_on_request(keep: Keep, last: int) -> None:
+@pytest.mark.parametrize(("keep", "last"), [(KeptTail(0), 42), (KeptTail(None, 3), 36), (KeptTail(None, 0), 42)])
+def test_what_is_kept_on_request(keep: KeptTail, last: int) -> None:
     """Newest steps whole, whatever their size."""
     assert str(condensing(opened(run()), keep=keep).ids) == f"3-{last}"
 
@@ -57,10 +57,10 @@ def test_what_is_kept_on_request(keep: Keep, last: int) -> None:
 def test_the_newest_call_waits_for_its_result() -> None:
     """What comes in for it later must find it."""
     call = step(99, "bash", {"command": "make"}, "")[0]
-    found = condensing(opened(run() + lines(call)), keep=Keep(0))
+    found = condensing(opened(run() + lines(call)), keep=KeptTail(0))
     assert str(found.ids) == "3-42"
     answered = opened(run() + lines(call, {"role": "user", "content": "stop"}, *step(100, "bash", {}, "x")))
-    assert str(condensing(answered, keep=Keep(0)).ids) == "3-46"
+    assert str(condensing(answered, keep=KeptTail(0)).ids) == "3-46"
 
 
 def test_instructions_stay() -> None:
@@ -68,7 +68,7 @@ def test_instructions_stay() -> None:
     rows: list[dict[str, Any]] = [{"role": "user", "content": f"question {n} " * 20} for n in range(6)]
     rows[2] = {"role": "system", "content": "From now on be brief."}
     rows[4] = {"role": "user", "content": "<user_instructions>Use tabs.</user_instructions>"}
-    assert str(condensing(opened(lines(*rows)), keep=Keep(0)).ids) == "2,4,6"
+    assert str(condensing(opened(lines(*rows)), keep=KeptTail(0)).ids) == "2,4,6"
 
 
 def test_an_earlier_summary_is_made_of_the_originals() -> None:
@@ -77,7 +77,7 @@ def test_an_earlier_summary_is_made_of_the_originals() -> None:
     log.compact(target=60, strategy="truncate")
     told = Names.parse(str(log.ledger.entries[-1].body["ids"]))
     log.protect("5")
-    found = condensing(log, keep=Keep(0), percent=20)
+    found = condensing(log, keep=KeptTail(0), percent=20)
     assert str(found.ids) == "3-4,7-42" and found.ids - told
     assert {piece.name for piece in found.pieces} >= {3, 4, 5, 7, 8}
     assert not any("left out" in piece.text for piece in found.pieces)
@@ -93,11 +93,11 @@ def test_what_is_protected_stays(strategy: str) -> None:
     """With its step, by every strategy, as it is; the first message too, until that is taken from it."""
     log = opened(run())
     log.protect("8")
-    made = condensing(log, strategy=strategy, keep=Keep(0), percent=1).condensed()
+    made = condensing(log, strategy=strategy, keep=KeptTail(0), percent=1).condensed()
     assert not {1, 2, 7, 8} & set(made.replaced) and {1, 2, 7, 8} <= set(made.seen.names())
     assert made.seen.text(8) == log.text(8)
     log.unprotect("2,8")
-    assert {7, 2} <= set(condensing(log, keep=Keep(0), percent=1).ids)
+    assert {7, 2} <= set(condensing(log, keep=KeptTail(0), percent=1).ids)
 
 
 def test_a_protected_summary_stays() -> None:
@@ -105,7 +105,7 @@ def test_a_protected_summary_stays() -> None:
     log = opened(run())
     log.compact("3-20", target=60)
     log.protect("1.1")
-    found = condensing(log, keep=Keep(0), percent=1)
+    found = condensing(log, keep=KeptTail(0), percent=1)
     assert str(found.ids) == "21-42"
     assert next(name for name in found.condensed().seen.names() if not isinstance(name, int)) == log.names()[2]
 
@@ -114,7 +114,7 @@ def test_a_shortened_message_is_told_whole() -> None:
     """A trim or mask before it: the summary is made of what the log has."""
     log = opened(run())
     log.compact(target=10, strategy="mask", keep_last=0)
-    found = condensing(log, keep=Keep(0))
+    found = condensing(log, keep=KeptTail(0))
     assert any("result 3 result 3" in piece.text for piece in found.pieces)
 
 
@@ -144,7 +144,7 @@ def test_mask_of_parallel_results() -> None:
         ]},
         {"role": "assistant", "content": "done"},
     ]  # fmt: skip
-    made = condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0), percent=1).condensed()
+    made = condensing(opened(lines(*rows)), strategy="mask", keep=KeptTail(0), percent=1).condensed()
     text = made.seen.text(3)
     assert "[a: 99 lines left out]" in text and "[b failed: 9 lines left out]" in text and "a remark" in text
 
@@ -153,9 +153,9 @@ def test_would_not_be_smaller() -> None:
     """The words in their place are longer."""
     rows = [{"role": "user", "content": "hi"}] * 5
     with pytest.raises(NothingChanges, match="would not be smaller"):
-        condensing(opened(lines(*rows)), strategy="given", text="long " * 99, keep=Keep(0)).condensed()
+        condensing(opened(lines(*rows)), strategy="given", text="long " * 99, keep=KeptTail(0)).condensed()
     with pytest.raises(NothingChanges, match="no result that could be masked") as raised:
-        condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0)).condensed()
+        condensing(opened(lines(*rows)), strategy="mask", keep=KeptTail(0)).condensed()
     assert raised.value.hint is not None and "--target" not in raised.value.hint  # no target helps
 
 
@@ -163,7 +163,7 @@ def test_what_a_window_of_messages_hides_is_told_too() -> None:
     """It would come in for what leaves."""
     log = opened(run())
     log.config = log.config.given({"window.messages": 8})
-    found = condensing(log, keep=Keep(None, 2))
+    found = condensing(log, keep=KeptTail(None, 2))
     assert str(found.ids) == "3-38" or str(found.ids) == "2-38"
     assert len(found.condensed().seen.names()) < 8
 
@@ -180,7 +180,7 @@ def test_what_is_kept_is_counted() -> None:
     rows: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
     rows += step(0, "Edit", {"file_path": "/src/a.py", "old_string": "x", "new_string": "def f():\n    pass"}, "ok")
     rows += [{"role": "assistant", "content": f"word {n} " * 30} for n in range(9)]
-    made = condensing(opened(lines(*rows)), strategy="given", text="def f():", keep=Keep(0)).condensed()
+    made = condensing(opened(lines(*rows)), strategy="given", text="def f():", keep=KeptTail(0)).condensed()
     found = made.kept()
     assert found["code"] == (1, 1) and found["files edited"] == (0, 1)
     json.dumps(found)
@@ -199,10 +199,10 @@ def test_what_is_kept_is_counted() -> None:
 )
 def test_a_first_message_that_is_left_of_an_earlier_part_does_not_stay(first: dict[str, Any], stays: bool) -> None:
     rows = [first, *({"role": "user", "content": f"question {n}"} for n in range(5))]
-    assert ("1" in str(condensing(opened(lines(*rows)), keep=Keep(0)).ids)) is not stays
+    assert ("1" in str(condensing(opened(lines(*rows)), keep=KeptTail(0)).ids)) is not stays
     protected = opened(lines(*rows))
     protected.protect("1")
-    assert str(condensing(protected, keep=Keep(0)).ids) == "2-6"
+    assert str(condensing(protected, keep=KeptTail(0)).ids) == "2-6"
 
 
 def test_what_a_window_hides_is_not_told() -> None:
@@ -214,7 +214,7 @@ def test_what_a_window_hides_is_not_told() -> None:
     log = opened(lines(*rows))
     log.config = log.config.given({"window.min": "1m"})
     log.set_window(660)  # from 10:10 on, whose message answers one of 10:09
-    found = condensing(log, keep=Keep(None, 1))
+    found = condensing(log, keep=KeptTail(None, 1))
     assert str(found.ids) == "12-19"
     assert all(name in found.tokens for name in found.ids)
 
@@ -225,7 +225,7 @@ def test_observations_are_masked() -> None:
     for n in range(6):
         rows.append({"role": "assistant", "content": f"I run it.\n```bash\nmake {n}\n```"})
         rows.append({"role": "user", "content": f"<returncode>0</returncode>\n<output>\n{'x ' * 300}</output>"})
-    made = condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0), percent=1).condensed()
+    made = condensing(opened(lines(*rows)), strategy="mask", keep=KeptTail(0), percent=1).condensed()
     assert set(made.op.stubs) == {"3", "5", "7", "9", "11", "13"}
     assert made.seen.text(3).startswith("[output: ") and made.seen.text(2) == rows[1]["content"]
 
@@ -238,7 +238,7 @@ def test_pictures_are_masked() -> None:
         call = {"type": "tool_use", "id": f"c{n}", "name": "shot", "input": {}}
         answer = {"type": "tool_result", "tool_use_id": f"c{n}", "content": [picture, picture]}
         rows += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
-    made = condensing(opened(lines(*rows)), strategy="mask", keep=Keep(0), percent=1).condensed()
+    made = condensing(opened(lines(*rows)), strategy="mask", keep=KeptTail(0), percent=1).condensed()
     assert set(made.op.stubs.values()) == {"[shot: 2 pictures left out]"} and made.after < made.before / 10
 
 
@@ -255,7 +255,7 @@ def test_one_agent_s_messages_between_another_s() -> None:
     ]
     log = opened(lines({"role": "user", "content": "Plan it."}, *rows))
     selection = Selection(agent="ada")
-    wish = {"strategy": "extract", "keep": Keep(0), "selection": selection, "chosen": log.select(selection)}
+    wish = {"strategy": "extract", "keep": KeptTail(0), "selection": selection, "chosen": log.select(selection)}
     made = condensing(log, **wish).condensed()
     assert made.op.text is not None and made.op.text.startswith("[messages 2, 4, 6, 8, 10, 12, …, 80 in short")
     assert made.after < made.before and "bob" not in made.op.text and len(made.replaced) == 40
@@ -266,7 +266,7 @@ def test_a_summary_that_needs_more_than_the_least_gets_it() -> None:
     rows = [
         {"role": "user", "content": f"Please look at option_{n}" + " and the plan of today" * 11} for n in range(20)
     ]
-    wish = {"strategy": "extract", "keep": Keep(0), "budget": 0, "percent": 0}
+    wish = {"strategy": "extract", "keep": KeptTail(0), "budget": 0, "percent": 0}
     made = condensing(opened(lines(*rows)), **wish).condensed()
     assert not made.reached and made.after < made.before
 
@@ -277,11 +277,11 @@ def test_what_was_typed_first_stays_behind_instructions_and_notices() -> None:
         {"role": "user", "content": "Fix the login."},
         *({"role": "assistant" if n % 2 else "user", "content": f"word {n} " * 20} for n in range(6)),
     ]
-    assert str(condensing(opened(lines(*rows)), keep=Keep(0)).ids) == "3-8"
+    assert str(condensing(opened(lines(*rows)), keep=KeptTail(0)).ids) == "3-8"
     free = opened(lines(*rows))
     free.protect("2")
     free.unprotect("2")
-    assert str(condensing(free, keep=Keep(0)).ids) == "2-8"
+    assert str(condensing(free, keep=KeptTail(0)).ids) == "2-8"
 
 
 def test_what_was_read_comes_back_with_its_words() -> None:
@@ -309,7 +309,7 @@ def test_memory_is_some_numbers_a_message(tmp_path: Path) -> None:
         env = {"XDG_CACHE_HOME": str(tmp_path)}
         condensing(Log.open(path, env=env), strategy="given", text="x").condensed()
         tracemalloc.start()
-        made = condensing(Log.open(path, env=env), strategy="given", text="x", keep=Keep(0)).condensed()
+        made = condensing(Log.open(path, env=env), strategy="given", text="x", keep=KeptTail(0)).condensed()
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert len(made.replaced) > many - 5

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctxkit.compact.scoring import CLASSES, EASE, SessionCourse, Worth, again
+from ctxkit.compact.scoring import CLASSES, EASE, LineScores, SessionCourse, again
 from ctxkit.compact.segments import Fragment, fragments
-from ctxkit.content.identifiers import Identifier, Sort
+from ctxkit.content.identifiers import Identifier, IdentifierKind
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import File, touched
-from ctxkit.core.derive.files import Touch
+from ctxkit.core.derive.files import FileTouch
 
 
 def line(text: str, at: float) -> Fragment:
@@ -19,14 +19,14 @@ def line(text: str, at: float) -> Fragment:
 CODE = "    return compute_the_sum(of, these)"
 
 
-def weighed(said: Sequence[TextSegment], files: Sequence[File] = (), share: float = EASE) -> Worth:
+def weighed(said: Sequence[TextSegment], files: Sequence[File] = (), share: float = EASE) -> LineScores:
     """All lines of these pieces."""
-    return Worth(dict(enumerate(said)), fragments(said), files, SessionCourse(said, files), share)
+    return LineScores(dict(enumerate(said)), fragments(said), files, SessionCourse(said, files), share)
 
 
 def test_code_that_was_written_lately_is_written_again_sooner_than_what_was_printed() -> None:
     edit = TextSegment(1, SegmentKind.INPUT, CODE, "Edit", "new_string")
-    read = TextSegment(1, SegmentKind.RESULT, CODE, "Read", touches=(Touch("a.py", "read"),))
+    read = TextSegment(1, SegmentKind.RESULT, CODE, "Read", touches=(FileTouch("a.py", "read"),))
     printed = TextSegment(1, SegmentKind.RESULT, CODE, "Bash")
     new, old = line(CODE, 0), line(CODE, 0.9)
     assert again(edit, new) > again(edit, old) > again(read, old) > again(printed, old) > 0
@@ -35,7 +35,7 @@ def test_code_that_was_written_lately_is_written_again_sooner_than_what_was_prin
 
 def test_a_file_that_was_touched_lately_counts_more() -> None:
     def edit(name: int, path: str, words: str) -> list[TextSegment]:
-        touch = Touch(path, "edit")
+        touch = FileTouch(path, "edit")
         return [
             TextSegment(name, SegmentKind.INPUT, path, "Edit", "file_path", touches=(touch,), call=f"c{name}"),
             TextSegment(name, SegmentKind.INPUT, words, "Edit", "new_string", call=f"c{name}"),
@@ -44,7 +44,9 @@ def test_a_file_that_was_touched_lately_counts_more() -> None:
     rest = [TextSegment(n, SegmentKind.RESULT, "words") for n in range(3, 9)]
     said = [*edit(1, "one.py", "one_name"), *edit(2, "two.py", "two_name"), *rest, *edit(9, "one.py", "x")]
     worth = weighed(said, touched(said))
-    assert worth.of(Identifier(Sort.IDENTIFIER, "one_name")) > worth.of(Identifier(Sort.IDENTIFIER, "two_name"))
+    assert worth.of(Identifier(IdentifierKind.IDENTIFIER, "one_name")) > worth.of(
+        Identifier(IdentifierKind.IDENTIFIER, "two_name")
+    )
 
 
 def test_a_class_of_few_facts_is_worth_as_much_as_one_of_many() -> None:
@@ -58,7 +60,7 @@ def test_a_class_of_few_facts_is_worth_as_much_as_one_of_many() -> None:
 def test_an_item_that_a_person_named_is_worth_more_than_one_that_was_printed() -> None:
     said = [TextSegment(1, SegmentKind.RESULT, "see printed_name"), TextSegment(2, SegmentKind.USER, "use typed_name")]
     worth = weighed(said)
-    typed, printed = (worth.of(Identifier(Sort.IDENTIFIER, name)) for name in ("typed_name", "printed_name"))
+    typed, printed = (worth.of(Identifier(IdentifierKind.IDENTIFIER, name)) for name in ("typed_name", "printed_name"))
     assert typed > printed > 0
     assert worth.of("nothing") == 0
 
@@ -70,7 +72,7 @@ def test_a_shorter_summary_tells_what_happened_first() -> None:
     short, long = (weighed(said, share=share) for share in (0.05, 0.5))
     words, printed, called = (
         ("said", "I look at it."),
-        *(Identifier(Sort.IDENTIFIER, f"{one}_name") for one in ("printed", "called")),
+        *(Identifier(IdentifierKind.IDENTIFIER, f"{one}_name") for one in ("printed", "called")),
     )
     assert short.of(words) > long.of(words)
     assert short.of(printed) / short.of(called) < long.of(printed) / long.of(called)
@@ -100,7 +102,9 @@ def test_a_name_in_a_long_list_that_was_printed_counts_less() -> None:
         TextSegment(2, SegmentKind.RESULT, "printed_name", "Bash"),
     ]
     worth = weighed(said)
-    listed, printed = (worth.of(Identifier(Sort.IDENTIFIER, name)) for name in ("listed_name_199", "printed_name"))
+    listed, printed = (
+        worth.of(Identifier(IdentifierKind.IDENTIFIER, name)) for name in ("listed_name_199", "printed_name")
+    )
     assert printed > 1.5 * listed > 0
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ctxkit.compact.segments import Fragment, Fragments, fragments
 from ctxkit.content.facts import CLASSES, facts
-from ctxkit.content.identifiers import Identifier, Sort
+from ctxkit.content.identifiers import Identifier, IdentifierKind
 from ctxkit.content.text_segments import SegmentKind, TextSegment
-from ctxkit.core.derive.files import Touch
+from ctxkit.core.derive.files import FileTouch
 from tests.content.test_facts import SAID
 
 
@@ -32,14 +32,14 @@ def test_a_long_line_of_prose_is_its_sentences_and_another_one_is_cut() -> None:
 
 
 def test_a_path_that_a_call_names_is_no_line_of_its_own() -> None:
-    touch = Touch("src/a.py", "edit")
+    touch = FileTouch("src/a.py", "edit")
     found = fragments([TextSegment(1, SegmentKind.INPUT, "src/a.py", "Edit", "file_path", touches=(touch,))])
     assert found == []
 
 
 def test_a_command_is_an_item_too() -> None:
     [one] = fragments([TextSegment(1, SegmentKind.INPUT, "make test", "Bash", "command")])
-    assert one.items == (Identifier(Sort.COMMAND, "make test"),)
+    assert one.items == (Identifier(IdentifierKind.COMMAND, "make test"),)
 
 
 def test_what_an_edit_took_away_and_old_lists_of_tasks_are_left_out() -> None:

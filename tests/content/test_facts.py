@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from ctxkit.content import facts as facts_
 from ctxkit.content.facts import CLASSES, SHARE, WORD, facts, kept
 from ctxkit.content.text_segments import SegmentKind, TextSegment
-from ctxkit.core.derive.files import Touch
-from ctxkit.core.sets.sequences import Again
+from ctxkit.core.derive.files import FileTouch
+from ctxkit.core.sets.sequences import Reiterable
 
-EDIT = Touch("/work/app/src/a.py", "edit")
-READ = Touch("/work/app/src/b.py", "read")
+EDIT = FileTouch("/work/app/src/a.py", "edit")
+READ = FileTouch("/work/app/src/b.py", "read")
 SAID = [
     TextSegment(1, SegmentKind.USER, "Please fix the login. Thanks."),
     TextSegment(2, SegmentKind.ASSISTANT, "I decided to use a lock here. Then I look on. The tests still need work."),
@@ -112,7 +112,7 @@ def test_facts_are_sought_without_each_being_held_against_each_line(monkeypatch:
         monkeypatch.setattr(facts_, "_Sought", Counted)
         said = [" ".join([f"n{n}", *words[n % 5 : n % 5 + 6 : 2], *words[9:]]) for n in range(many)]
         tracemalloc.start()
-        assert kept({"user": said}, Again(lambda many=many: lines(many))) == {"user": (0, many)}
+        assert kept({"user": said}, Reiterable(lambda many=many: lines(many))) == {"user": (0, many)}
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         compared.append(count)

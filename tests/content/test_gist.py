@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from ctxkit.content.gist import LONGEST, gist, shortened
 from ctxkit.content.text_segments import SegmentKind, TextSegment
-from ctxkit.core.derive.files import Touch
+from ctxkit.core.derive.files import FileTouch
 
 WORK = [
     TextSegment(1, SegmentKind.USER, "Users are logged out. Find out why!"),
-    TextSegment(2, SegmentKind.INPUT, "auth/session.py", "Edit", "path", touches=(Touch("auth/session.py", "edited"),)),
+    TextSegment(
+        2, SegmentKind.INPUT, "auth/session.py", "Edit", "path", touches=(FileTouch("auth/session.py", "edited"),)
+    ),
     TextSegment(3, SegmentKind.INPUT, "pytest -q tests/auth", "Bash", "command"),
     TextSegment(
         4, SegmentKind.ASSISTANT, "I decided to go with minutes, as the settings do. Still open: the clock is a TODO."

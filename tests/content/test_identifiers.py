@@ -7,31 +7,44 @@ from typing import Any
 
 import pytest
 
-from ctxkit.content.identifiers import Identifier, Sort, commands, items, named
+from ctxkit.content.identifiers import Identifier, IdentifierKind, commands, items, named
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("see /home/me/work/src/core/a.py now", {Identifier(Sort.PATH, "src/core/a.py")}),
+        ("see /home/me/work/src/core/a.py now", {Identifier(IdentifierKind.PATH, "src/core/a.py")}),
         ("read/write of upload/refresh", set()),
-        ("open main.rs, not e.g. this.", {Identifier(Sort.PATH, "main.rs")}),
-        ("at https://example.org/a?b=1.", {Identifier(Sort.URL, "https://example.org/a?b=1")}),
-        ("fixed in 4fc8f30 by #123 (ABC-12), v1.2.3", {
-            Identifier(Sort.NUMBER, "4fc8f30"), Identifier(Sort.NUMBER, "#123"), Identifier(Sort.NUMBER, "ABC-12"),
-            Identifier(Sort.NUMBER, "v1.2.3"),
-        }),
-        ("KeyError, ENOENT and TS2345", {
-            Identifier(Sort.ERROR, "KeyError"), Identifier(Sort.ERROR, "ENOENT"), Identifier(Sort.ERROR, "TS2345"),
-        }),
-        ("set max_tokens, maxTokens, MaxTokens and MAX_TOKENS by --max-tokens", {
-            Identifier(Sort.IDENTIFIER, one)
-            for one in ("max_tokens", "maxTokens", "MaxTokens", "MAX_TOKENS", "--max-tokens")
-        }),
+        ("open main.rs, not e.g. this.", {Identifier(IdentifierKind.PATH, "main.rs")}),
+        ("at https://example.org/a?b=1.", {Identifier(IdentifierKind.URL, "https://example.org/a?b=1")}),
+        (
+            "fixed in 4fc8f30 by #123 (ABC-12), v1.2.3",
+            {
+                Identifier(IdentifierKind.NUMBER, "4fc8f30"),
+                Identifier(IdentifierKind.NUMBER, "#123"),
+                Identifier(IdentifierKind.NUMBER, "ABC-12"),
+                Identifier(IdentifierKind.NUMBER, "v1.2.3"),
+            },
+        ),
+        (
+            "KeyError, ENOENT and TS2345",
+            {
+                Identifier(IdentifierKind.ERROR, "KeyError"),
+                Identifier(IdentifierKind.ERROR, "ENOENT"),
+                Identifier(IdentifierKind.ERROR, "TS2345"),
+            },
+        ),
+        (
+            "set max_tokens, maxTokens, MaxTokens and MAX_TOKENS by --max-tokens",
+            {
+                Identifier(IdentifierKind.IDENTIFIER, one)
+                for one in ("max_tokens", "maxTokens", "MaxTokens", "MAX_TOKENS", "--max-tokens")
+            },
+        ),
         ("plain words of 2026 say nothing, and 12345 neither", set()),
     ],
-)  # fmt: skip
+)
 def test_items_of_a_text(text: str, found: set[Identifier]) -> None:
     assert set(named(text)) == found
 
@@ -43,7 +56,7 @@ def test_commands_are_pieces_of_a_script_without_bare_looks_and_documents() -> N
 
 def test_only_a_shell_has_commands() -> None:
     shell = TextSegment(1, SegmentKind.INPUT, "make test", "Bash", "command")
-    assert Identifier(Sort.COMMAND, "make test") in items(shell)
+    assert Identifier(IdentifierKind.COMMAND, "make test") in items(shell)
     assert items(shell._replace(tool="Write", key="content")) == set()
     assert items(shell._replace(key="description")) == set()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from ctxkit.content.touched_files import touched
-from ctxkit.core.derive.files import How, Touch
+from ctxkit.core.derive.files import FileTouch, How
 
 
 def piece(name: int, path: str, how: How) -> TextSegment:
-    return TextSegment(name, SegmentKind.INPUT, path, "Edit", "file_path", touches=(Touch(path, how),))
+    return TextSegment(name, SegmentKind.INPUT, path, "Edit", "file_path", touches=(FileTouch(path, how),))
 
 
 def test_a_file_has_its_newest_messages_and_what_was_done() -> None:

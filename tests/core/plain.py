@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.core.board import HIDING, ContextItem, Key, Out
+from ctxkit.core.board import HIDING, ContextItem, Exclusion, Key
 from ctxkit.core.item_names import NOTHING, ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
 
@@ -17,7 +17,7 @@ class PlainBoard:
     """What the ops played so far came to: the same names as those of `Board`."""
 
     def __init__(self) -> None:
-        self.outs: list[Out] = []
+        self.outs: list[Exclusion] = []
         self.items: dict[ItemName, ContextItem] = {}
         self.telling: dict[ItemName, ContextItem] = {}
         """Those of the items that tell something: few, so that every op can look at them."""
@@ -26,7 +26,7 @@ class PlainBoard:
         self.stubs: dict[Name, Any] = {}
         self.flags: list[tuple[Names, Names]] = []
 
-    def take_out(self, out: Out) -> None:
+    def take_out(self, out: Exclusion) -> None:
         """`out.names` leave."""
         self.outs.append(out)
 
@@ -112,7 +112,7 @@ class PlainBoard:
         """The numbers among the keys."""
         return {name for name in self.keys if isinstance(name, int)}
 
-    def holding(self, names: Names) -> list[Out]:
+    def holding(self, names: Names) -> list[Exclusion]:
         """What keeps any of `names` out."""
         return [out for out in self.outs if out.names.meets(names)]
 

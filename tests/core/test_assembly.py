@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.assembly import BEGINNING, NOTHING, Assembled, Assembly, status, threads
-from ctxkit.core.context import Lens
+from ctxkit.core.context import Projection
 from ctxkit.core.messages import Text
 from ctxkit.core.transcript import View
 from tests import build
@@ -15,17 +15,17 @@ from tests import build
 TWO = "1 thread=a | 2 thread=a | 3 thread=b"
 
 
-def said(spec: str, lens: Lens | None = None, words: str = "", view: View | None = None) -> list[str]:
+def said(spec: str, lens: Projection | None = None, words: str = "", view: View | None = None) -> list[str]:
     """The lines of the status; what the user said is `words`, or the name of the message."""
     state = build.state(spec, view)
-    return status(state, lens or Lens(), lambda name: words or state.label(name)).split("\n")
+    return status(state, lens or Projection(), lambda name: words or state.label(name)).split("\n")
 
 
-def brief(spec: str, lens: Lens | None = None) -> list[str]:
+def brief(spec: str, lens: Projection | None = None) -> list[str]:
     """Each thread in short: `a 2 user m1`: name, messages, waiting for whom, last user message."""
     state = build.state(spec)
     found = []
-    for one in threads(state, lens or Lens()):
+    for one in threads(state, lens or Projection()):
         asked = "-" if one.asked is None else state.label(one.asked)
         found.append(f"{one.name} {one.messages} {one.waiting.split()[1]} {asked}")
     return found
@@ -50,22 +50,22 @@ def test_absent_without_two_threads(spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "lens", "expected"),
     [
-        (TWO, Lens(), ["b 1 model 3", "a 2 user 1"]),
-        (TWO, Lens(thread="a"), ["b 1 model 3", "a 2 user 1"]),
-        ("1 thread=a agent=x | 2 thread=b agent=y | 3 thread=c", Lens(agent="x"), ["c 1 model 3", "a 1 model 1"]),
-        ("1 thread=a call=c | 2 thread=b", Lens(), ["b 1 user -", "a 1 tool -"]),
-        ("1 thread=a call=c,d | 2 thread=a result=c | 3 thread=b", Lens(), ["b 1 model 3", "a 2 tool -"]),
-        ("1 thread=a call=c | 2 thread=a result=c | 3 thread=b", Lens(), ["b 1 model 3", "a 2 model -"]),
-        ("1 thread=a call=c | 2 thread=b | 3 thread=a", Lens(), ["a 2 model 3", "b 1 user -"]),
-        ("1 thread=a | 2 thread=a system | 3 thread=b", Lens(), ["b 1 model 3", "a 2 model 1"]),
-        ("1 thread=a | 2 thread=b | window 45", Lens(), ["b 1 user -"]),
-        (f"{TWO} | clear", Lens(), []),
-        ("1 thread=a | 2 thread=b | 3-4 | compact 1-2", Lens(), ["a 1 model -", "b 1 model -"]),
-        ("1 thread=a | 2 thread=a | 3 thread=b | compact 1", Lens(), ["b 1 model 3", "a 2 user -"]),
-        ("1 thread=a ts=none | 2 thread=b", Lens(), ["b 1 user -", "a 1 model 1"]),
+        (TWO, Projection(), ["b 1 model 3", "a 2 user 1"]),
+        (TWO, Projection(thread="a"), ["b 1 model 3", "a 2 user 1"]),
+        ("1 thread=a agent=x | 2 thread=b agent=y | 3 thread=c", Projection(agent="x"), ["c 1 model 3", "a 1 model 1"]),
+        ("1 thread=a call=c | 2 thread=b", Projection(), ["b 1 user -", "a 1 tool -"]),
+        ("1 thread=a call=c,d | 2 thread=a result=c | 3 thread=b", Projection(), ["b 1 model 3", "a 2 tool -"]),
+        ("1 thread=a call=c | 2 thread=a result=c | 3 thread=b", Projection(), ["b 1 model 3", "a 2 model -"]),
+        ("1 thread=a call=c | 2 thread=b | 3 thread=a", Projection(), ["a 2 model 3", "b 1 user -"]),
+        ("1 thread=a | 2 thread=a system | 3 thread=b", Projection(), ["b 1 model 3", "a 2 model 1"]),
+        ("1 thread=a | 2 thread=b | window 45", Projection(), ["b 1 user -"]),
+        (f"{TWO} | clear", Projection(), []),
+        ("1 thread=a | 2 thread=b | 3-4 | compact 1-2", Projection(), ["a 1 model -", "b 1 model -"]),
+        ("1 thread=a | 2 thread=a | 3 thread=b | compact 1", Projection(), ["b 1 model 3", "a 2 user -"]),
+        ("1 thread=a ts=none | 2 thread=b", Projection(), ["b 1 user -", "a 1 model 1"]),
     ],
 )
-def test_threads(spec: str, lens: Lens, expected: list[str]) -> None:
+def test_threads(spec: str, lens: Projection, expected: list[str]) -> None:
     """Who has messages in the context, how many, for whom each waits, and what its user said last."""
     assert brief(spec, lens) == expected
 
@@ -79,7 +79,7 @@ def test_a_literal_has_a_thread() -> None:
     """What an edit brought in counts where its message says so."""
     records = build.log("1 thread=a | 2 thread=b | edit 1-2,new:x")
     records[-1]["items"][-1]["message"] |= {"thread": "b", "tool_calls": [{"id": "c"}], "role": "assistant"}
-    [b, a] = threads(build.state_of(records), Lens())
+    [b, a] = threads(build.state_of(records), Projection())
     assert (b.name, b.messages, b.waiting, a.messages) == ("b", 2, "a tool", 1)
 
 
@@ -102,7 +102,7 @@ def test_same_log_same_bytes(words: list[str]) -> None:
     spec = " | ".join(f"{n} {word}" for n, word in enumerate(words, start=1))
     state = build.state(spec)
     assert said(spec) == said(spec)
-    assert sum(one.messages for one in threads(state, Lens())) == sum(word.startswith("thread") for word in words)
+    assert sum(one.messages for one in threads(state, Projection())) == sum(word.startswith("thread") for word in words)
 
 
 ONE = Assembled("system", "system", "be kind")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.board import Board, ContextItem, Out
+from ctxkit.core.board import Board, ContextItem, Exclusion
 from ctxkit.core.item_names import ItemName, Names
 
 S = ItemName("c1", 1)
@@ -25,8 +25,8 @@ def test_out_and_recall() -> None:
     """A recall lifts every reason but a boundary; what only hides does not make absent."""
     board = Board()
     for source, kind, boundary in ((1, "forget", False), (2, "clear", True), (3, "trim", False)):
-        board.take_out(Out(source, kind, names("1-3"), boundary=boundary))
-    board.take_out(Out(4, "compact", names("9")))
+        board.take_out(Exclusion(source, kind, names("1-3"), boundary=boundary))
+    board.take_out(Exclusion(4, "compact", names("9")))
     assert (str(board.absent()), str(board.hidden())) == ("1-3", "1-3,9")
     board.recall(names("2,9"))
     assert [out.kind for out in board.outs if 1 in out.names] == ["forget", "clear", "trim"]
@@ -37,7 +37,7 @@ def test_out_and_recall() -> None:
 def test_enter_lifts_everything() -> None:
     """What an edit or restore puts in is in, in full, whatever took it out."""
     board = Board()
-    board.take_out(Out(1, "clear", names("1-3"), boundary=True))
+    board.take_out(Exclusion(1, "clear", names("1-3"), boundary=True))
     board.stubs[2] = "[cut]"
     board.enter([2], [(3, 2, 1, 0)], 5.0)
     assert str(board.hidden()) == "1,3"
@@ -47,7 +47,7 @@ def test_enter_lifts_everything() -> None:
 def test_place_moves_only() -> None:
     """A message that its program moved is in or out as before."""
     board = Board()
-    board.take_out(Out(1, "forget", names("2")))
+    board.take_out(Exclusion(1, "forget", names("2")))
     board.place([2], [(3, 2, 1, 0)])
     assert str(board.hidden()) == "2"
 
@@ -55,8 +55,8 @@ def test_place_moves_only() -> None:
 def test_summaries() -> None:
     """Told again without a part, or dropped: then what its compact replaced is back."""
     board = Board()
-    board.take_out(Out(1, "compact", names("2-4")))
-    board.take_out(Out(2, "compact", names("7")))
+    board.take_out(Exclusion(1, "compact", names("2-4")))
+    board.take_out(Exclusion(2, "compact", names("7")))
     board.bring(summary("2-4"))
     board.retell(S, "new", names("3"))
     assert (str(board.items[S].tells), board.items[S].message["content"]) == ("2,4", "new")
@@ -67,7 +67,7 @@ def test_summaries() -> None:
 def test_a_literal_that_is_dropped_brings_nothing_back() -> None:
     """Only a compact's own summary stands for what the compact replaced."""
     board = Board()
-    board.take_out(Out(1, "compact", names("2-4")))
+    board.take_out(Exclusion(1, "compact", names("2-4")))
     board.bring(ContextItem(S, 1, "user", {}, tells=names("2")))
     board.drop(S)
     assert str(board.hidden()) == "2-4"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.context import NO_LENS, Lens, entries, listed, names, window_seconds
+from ctxkit.core.context import NO_LENS, Projection, entries, listed, names, window_seconds
 from ctxkit.core.item_names import ItemName
 from ctxkit.core.times import written
 from ctxkit.core.transcript import View
@@ -14,7 +14,7 @@ from tests import build
 AGENTS = "1 | 2 agent=frodo thread=a | 3 agent=sam thread=a | 4 agent=frodo thread=b | 5"
 
 
-def seen(spec: str, lens: Lens = NO_LENS, view: View | None = None) -> str:
+def seen(spec: str, lens: Projection = NO_LENS, view: View | None = None) -> str:
     """The names of the context through a lens."""
     return build.written(names(build.state(spec, view), lens))
 
@@ -22,16 +22,16 @@ def seen(spec: str, lens: Lens = NO_LENS, view: View | None = None) -> str:
 @pytest.mark.parametrize(
     ("lens", "expected"),
     [
-        (Lens(agent="frodo"), "1-2,4-5"),
-        (Lens(thread="a"), "1-3,5"),
-        (Lens(agent="frodo", thread="a"), "1-2,5"),
-        (Lens(newest=2), "4-5"),
-        (Lens(newest=0), ""),
-        (Lens(newest=9), "1-5"),
-        (Lens(agent="frodo", newest=2), "4-5"),
+        (Projection(agent="frodo"), "1-2,4-5"),
+        (Projection(thread="a"), "1-3,5"),
+        (Projection(agent="frodo", thread="a"), "1-2,5"),
+        (Projection(newest=2), "4-5"),
+        (Projection(newest=0), ""),
+        (Projection(newest=9), "1-5"),
+        (Projection(agent="frodo", newest=2), "4-5"),
     ],
 )
-def test_filters(lens: Lens, expected: str) -> None:
+def test_filters(lens: Projection, expected: str) -> None:
     """Agent and thread, then the newest N."""
     assert seen(AGENTS, lens) == expected
 
@@ -42,28 +42,28 @@ STEP = "1 | 2 call=x agent=frodo | 3 tool result=x | 4 | 5 call=y,z | 6 tool res
 @pytest.mark.parametrize(
     ("spec", "lens", "expected"),
     [
-        (STEP, Lens(newest=3), "8"),
-        (STEP, Lens(newest=4), "5-8"),
-        (f"{STEP} | 9 agent=sam", Lens(agent="sam"), "1,4-9"),
-        (f"{STEP} | 9 agent=sam", Lens(agent="frodo"), "1-8"),
-        (f"{STEP} | window 170", Lens(), "8"),
-        (f"{STEP} | window 200", Lens(), "5-8"),
-        (f"{STEP} | protect 6", Lens(newest=1), "5-8"),
-        (f"{STEP} | forget 5", Lens(newest=2), "7-8"),
-        ("1 | 2 tool result=lost | 3", Lens(newest=2), "2-3"),
-        ("1 | 2 call=x | 3 tool result=x | 4 | compact 2-3 text=s", Lens(newest=2), "@1.1,4"),
+        (STEP, Projection(newest=3), "8"),
+        (STEP, Projection(newest=4), "5-8"),
+        (f"{STEP} | 9 agent=sam", Projection(agent="sam"), "1,4-9"),
+        (f"{STEP} | 9 agent=sam", Projection(agent="frodo"), "1-8"),
+        (f"{STEP} | window 170", Projection(), "8"),
+        (f"{STEP} | window 200", Projection(), "5-8"),
+        (f"{STEP} | protect 6", Projection(newest=1), "5-8"),
+        (f"{STEP} | forget 5", Projection(newest=2), "7-8"),
+        ("1 | 2 tool result=lost | 3", Projection(newest=2), "2-3"),
+        ("1 | 2 call=x | 3 tool result=x | 4 | compact 2-3 text=s", Projection(newest=2), "@1.1,4"),
     ],
 )
-def test_a_step_is_not_split(spec: str, lens: Lens, expected: str) -> None:
+def test_a_step_is_not_split(spec: str, lens: Projection, expected: str) -> None:
     """A result whose call is hidden by a window or a filter is hidden with it; one without any call is left alone."""
     assert seen(spec, lens) == expected
 
 
 @pytest.mark.parametrize(
     ("lens", "words"),
-    [(Lens(agent="gandalf"), "it has frodo, sam"), (Lens(thread="c"), "it has a, b")],
+    [(Projection(agent="gandalf"), "it has frodo, sam"), (Projection(thread="c"), "it has a, b")],
 )
-def test_unknown(lens: Lens, words: str) -> None:
+def test_unknown(lens: Projection, words: str) -> None:
     """An agent or thread that nobody has: the known ones are named."""
     with pytest.raises(UnknownAgent) as caught:
         seen(AGENTS, lens)
@@ -73,7 +73,7 @@ def test_unknown(lens: Lens, words: str) -> None:
 def test_unknown_where_there_are_none() -> None:
     """And where there are none, that is said."""
     with pytest.raises(UnknownAgent) as caught:
-        seen("1-3", Lens(agent="frodo"))
+        seen("1-3", Projection(agent="frodo"))
     assert caught.value.hint == "it has no agents"
 
 
@@ -82,7 +82,7 @@ def test_a_literal_has_an_agent_of_its_own() -> None:
     records = build.log(AGENTS + " | edit 1,new:x,new:y")
     records[-1]["items"][1]["message"]["agent"] = "frodo"
     records[-1]["items"][2]["message"]["agent"] = "sam"
-    assert build.written(names(build.state_of(records), Lens(agent="frodo"))) == "1,@1.2"
+    assert build.written(names(build.state_of(records), Projection(agent="frodo"))) == "1,@1.2"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_which_window_holds(
     """The op for the agent, the op for all, the config's for the agent, the config's for all (replay 40)."""
     state = build.state("1")
     state.windows = windows
-    assert window_seconds(state, Lens(windows=config), agent) == expected
+    assert window_seconds(state, Projection(windows=config), agent) == expected
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_which_window_holds(
 def test_window(spec: str, now: str | None, expected: str) -> None:
     """Later than now minus the window, strictly; now is the newest time unless another is given."""
     moment = written(f"2026-02-01T{now}:00Z") if now else None
-    assert seen(spec, Lens(now=moment)) == expected
+    assert seen(spec, Projection(now=moment)) == expected
 
 
 def test_order_of_a_program() -> None:

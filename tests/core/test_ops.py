@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core import ops
-from ctxkit.core.ops import At, Item, Op, Retold, checksum, parse, sealed, to_body
+from ctxkit.core.ops import Item, LogPosition, Op, Resummarized, checksum, parse, sealed, to_body
 from ctxkit.core.text.json_text import dumps, loads
 
-AT = At(messages=60, last="9f3a12bc01de", rows=60)
+AT = LogPosition(messages=60, last="9f3a12bc01de", rows=60)
 NAMES = st.sampled_from(["", "1", "3-9,16-30", "45,b3.1"])
 TEXT = st.text(max_size=5)
 MESSAGE = st.fixed_dictionaries({"role": st.sampled_from(["user", "tool"]), "content": TEXT})
@@ -21,7 +21,7 @@ ITEM = st.one_of(
     st.builds(Item, message=MESSAGE, origin=st.sampled_from([None, 45, "a4.1", {"log": "x", "n": 3}]), ts=TEXT),
 )
 STUBS = st.dictionaries(st.sampled_from(["31", "b3.1"]), TEXT)
-RETOLD = st.lists(st.builds(Retold, op=st.just("a4"), text=st.none() | TEXT, keep=st.booleans()))
+RETOLD = st.lists(st.builds(Resummarized, op=st.just("a4"), text=st.none() | TEXT, keep=st.booleans()))
 FIELDS: dict[str, dict[str, Any]] = {
     "clear": {"agent": st.none() | TEXT, "keep": NAMES},
     "mark": {"label": st.none() | TEXT},

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.context import Lens
+from ctxkit.core.context import Projection
 from ctxkit.core.item_names import Names
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.transcript import ProgramCut, View
-from ctxkit.core.visibility import Standings
+from ctxkit.core.visibility import Visibilities
 from tests import build
 
 
@@ -75,18 +75,18 @@ def test_reasons(spec: str, name: str, expected: list[str]) -> None:
     state = build.state(spec)
     single = Names.parse(name).single
     assert single is not None
-    found = Reasons(Standings(state)).of(single)
+    found = Reasons(Visibilities(state)).of(single)
     assert [f"{r.kind} {r.op} {r.text} [{r.back}]" for r in found] == expected
 
 
 @pytest.mark.parametrize(
     ("spec", "lens", "expected"),
     [
-        ("1-4 | window 60", Lens(), ["window older than the window of 1m [ctxkit window LOG off]"]),
-        ("1-4", Lens(windows={None: 60}), ["window older than the window of 1m [ctxkit window LOG off]"]),
+        ("1-4 | window 60", Projection(), ["window older than the window of 1m [ctxkit window LOG off]"]),
+        ("1-4", Projection(windows={None: 60}), ["window older than the window of 1m [ctxkit window LOG off]"]),
         (
             "1-3 | 4 agent=a | forget 2 | window 60",
-            Lens(),
+            Projection(),
             [
                 "forget forgotten by op 1 [ctxkit undo LOG 1]",
                 "window older than the window of 1m [ctxkit window LOG off]",
@@ -94,18 +94,18 @@ def test_reasons(spec: str, name: str, expected: list[str]) -> None:
         ),
         (
             "1 | 2 agent=a | 3-4 | window 60 agent=a",
-            Lens(),
+            Projection(),
             ["window older than the window of 1m [ctxkit window LOG off --agent a]"],
         ),
-        ("1 | 2 agent=a | 3 agent=b", Lens(agent="b"), ["filter of another agent than b []"]),
-        ("1 | 2 thread=s | 3 thread=t", Lens(thread="t"), ["filter of another thread than t []"]),
-        ("1-4", Lens(newest=1), ["newest beyond the newest 1 that are shown (window.messages) []"]),
-        ("1-4 | protect 2 | window 60", Lens(), ["protected it is protected by a protect []"]),
+        ("1 | 2 agent=a | 3 agent=b", Projection(agent="b"), ["filter of another agent than b []"]),
+        ("1 | 2 thread=s | 3 thread=t", Projection(thread="t"), ["filter of another thread than t []"]),
+        ("1-4", Projection(newest=1), ["newest beyond the newest 1 that are shown (window.messages) []"]),
+        ("1-4 | protect 2 | window 60", Projection(), ["protected it is protected by a protect []"]),
     ],
 )
-def test_lens(spec: str, lens: Lens, expected: list[str]) -> None:
+def test_lens(spec: str, lens: Projection, expected: list[str]) -> None:
     """What of the lens hides it, by name; also where an op keeps it out besides."""
-    found = Reasons(Standings(build.state(spec), lens)).of(2)
+    found = Reasons(Visibilities(build.state(spec), lens)).of(2)
     assert [f"{r.kind} {r.text} [{r.back}]" for r in found] == expected
 
 
@@ -120,7 +120,7 @@ def test_lens(spec: str, lens: Lens, expected: list[str]) -> None:
 )
 def test_brief(spec: str, expected: str) -> None:
     """In few words, with those of the op."""
-    [reason] = Reasons(Standings(build.state(spec))).of(2)
+    [reason] = Reasons(Visibilities(build.state(spec))).of(2)
     assert reason.brief == expected
 
 
@@ -128,8 +128,8 @@ def test_programs() -> None:
     """A program's own compaction and branches."""
     view = View([1, 2, 3, 4], {5: "sidechain"}, [ProgramCut(3, [1, 2], "compacted at line 9")])
     state = build.state("1-6", view)
-    (reason,) = [r for r in Reasons(Standings(state)).of(2) if r.kind == "program"]
+    (reason,) = [r for r in Reasons(Visibilities(state)).of(2) if r.kind == "program"]
     assert (reason.text, reason.back) == ("compacted at line 9", "ctxkit recall LOG 2 --apply")
-    assert [r.kind for r in Reasons(Standings(state)).of(5)] == ["sidechain"]
+    assert [r.kind for r in Reasons(Visibilities(state)).of(5)] == ["sidechain"]
     state = build.state("1-4", View([1, 2, 3, 4], {}, [ProgramCut(3, [1], "compacted", [2, 3], 4)]))
-    assert [r.text for r in Reasons(Standings(state)).of(2)] == ["it stands where the log's own program put it"]
+    assert [r.text for r in Reasons(Visibilities(state)).of(2)] == ["it stands where the log's own program put it"]

@@ -12,7 +12,7 @@ import pytest
 from ctxkit import errors
 from ctxkit.changes import clear, forget, marks, protect, recall, undo, window
 from ctxkit.compact.left_out import left_out
-from ctxkit.core.context import Lens, names, shown_names
+from ctxkit.core.context import Projection, names, shown_names
 from ctxkit.core.decision import Decision
 from ctxkit.core.ended_ops import ended
 from ctxkit.core.item_names import NOTHING, Names
@@ -24,7 +24,7 @@ from ctxkit.core.state import State
 from ctxkit.core.times import iso
 from ctxkit.core.times import written as seconds
 from ctxkit.core.transcript import ProgramCut, View
-from ctxkit.core.visibility import Standings
+from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import CtxkitError
 from tests import build
 
@@ -87,7 +87,7 @@ class Checked:
         self.records: list[dict[str, Any]] = []
         self.view: View | None = None
         self.number: int | None = None
-        self.seen = Lens()
+        self.seen = Projection()
         self.decision: Decision | None = None
         self.failure: CtxkitError | None = None
         self.chosen = NOTHING
@@ -132,7 +132,7 @@ class Checked:
         windows = {key.partition(".")[2] or None: int(v) for key, v in fields.items() if key.startswith("window")}
         now = seconds(f"2026-02-01T{fields['now']}:00Z") if "now" in fields else None
         newest = int(fields["newest"]) if "newest" in fields else None
-        self.seen = Lens(fields.get("agent"), fields.get("thread"), now, windows, newest)
+        self.seen = Projection(fields.get("agent"), fields.get("thread"), now, windows, newest)
 
     def context(self, text: str) -> None:
         self.checks += 1
@@ -184,7 +184,7 @@ class Checked:
         state = self.state()
         single = told(name).single
         assert single is not None
-        reasons = Reasons(Standings(state, self.seen)).of(single)
+        reasons = Reasons(Visibilities(state, self.seen)).of(single)
         self.checks += 1
         assert words in "; ".join(f"{reason.text} [{reason.back}]" for reason in reasons)
 

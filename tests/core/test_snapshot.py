@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.ops import At
+from ctxkit.core.ops import LogPosition
 from ctxkit.core.snapshot import (
     CHECKPOINT,
     VERSION,
@@ -29,9 +29,12 @@ def body(**more: Any) -> dict[str, Any]:
     """The object of a file with two messages."""
     words, digest = digests(MESSAGES, HELD)
     head = SnapshotHead(
-        session_id=identity(words, None, ""), timestamp="2026-02-02T10:00:00Z", message_count=2, at=At(messages=3),
+        session_id=identity(words, None, ""),
+        timestamp="2026-02-02T10:00:00Z",
+        message_count=2,
+        at=LogPosition(messages=3),
         digest=digest,
-    )  # fmt: skip
+    )
     held = [{"n": 3, "ts": "2026-02-01T10:00:00Z"}, {"from": "a4.1", "protected": True}]
     return deepcopy({**sealed(head, more), "messages": MESSAGES, "held": held})
 
@@ -81,17 +84,17 @@ def test_damage(change: dict[str, Any], said: str) -> None:
 
 def test_a_head_of_odd_types() -> None:
     """A sum that fits does not make a head of it."""
-    head = SnapshotHead(session_id="0" * 16, timestamp="t", at=At(messages=0))
+    head = SnapshotHead(session_id="0" * 16, timestamp="t", at=LogPosition(messages=0))
     with pytest.raises(ValueError, match="head cannot be read"):
         head_of(sealed(head, {"message_count": "many"}))
 
 
 def test_a_checkpoint_has_a_head_alone() -> None:
     """It points into its log."""
-    head = SnapshotHead(kind=CHECKPOINT, session_id="0" * 16, timestamp="t", at=At(messages=0))
+    head = SnapshotHead(kind=CHECKPOINT, session_id="0" * 16, timestamp="t", at=LogPosition(messages=0))
     assert list(whole(sealed(head)).messages) == []
     with pytest.raises(ValueError, match="held"):
-        whole(sealed(SnapshotHead(session_id="0" * 16, timestamp="t", at=At(messages=0))))
+        whole(sealed(SnapshotHead(session_id="0" * 16, timestamp="t", at=LogPosition(messages=0))))
 
 
 @pytest.mark.parametrize("record", [None, [], {}, {"role": 1}, {"role": "user", "ctxkit": "clear"}])

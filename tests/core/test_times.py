@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.messages import Message
-from ctxkit.core.times import EARLIEST, LATEST, Times, iso, seconds, spoken, written
+from ctxkit.core.times import EARLIEST, LATEST, MessageTimes, iso, seconds, spoken, written
 
 NOON = 1769947200.0
 
@@ -74,7 +74,7 @@ def test_iso() -> None:
 )
 def test_filled_in(stamps: list[int | None], expected: list[float | None], newest: float | None) -> None:
     """A missing time takes the newest earlier one (replay 38); the newest of all is `last` (65)."""
-    times = Times([Message(n, 0, 0, "user", ts) for n, ts in enumerate(stamps, start=1)])
+    times = MessageTimes([Message(n, 0, 0, "user", ts) for n, ts in enumerate(stamps, start=1)])
     assert [times.of(n) for n in range(1, len(stamps) + 1)] == expected
     assert times.newest == newest
 

@@ -6,36 +6,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.context import Lens
+from ctxkit.core.context import Projection
 from ctxkit.core.item_names import ItemName
 from ctxkit.core.reasons import Reasons
 from ctxkit.core.transcript import ProgramCut, View
-from ctxkit.core.visibility import Standing, Standings
+from ctxkit.core.visibility import Visibilities, Visibility
 from tests import build
 
 
 @pytest.mark.parametrize(
     ("spec", "lens", "expected"),
     [
-        ("1-4", Lens(), {"in": 4}),
-        ("1-4 | forget 2", Lens(), {"in": 3, "forget": 1}),
-        ("1-4 | forget 2 | clear", Lens(), {"in": 0, "forget": 1, "clear": 3}),
-        ("1-4 | compact 2-3 text=short", Lens(), {"in": 3, "compact": 2}),
-        ("1-4 | trim 2-3 | forget 3", Lens(), {"in": 2, "forget": 1, "trim": 1}),
-        ("1-4 | mark | 5-6 | rewind", Lens(), {"in": 4, "rewind": 2}),
-        ("1-4 | forget 1", Lens(windows={None: 90}), {"in": 2, "forget": 1, "window": 1}),
-        ("1-4 | window 90", Lens(), {"in": 2, "window": 2}),
-        ("1 agent=a | 2 agent=b | 3 agent=a | window 60", Lens(agent="a"), {"in": 1, "window": 1, "filter": 1}),
-        ("1-4", Lens(newest=1), {"in": 1, "newest": 3}),
-        ("1 | 2 call=x | 3 tool result=x | 4", Lens(newest=2), {"in": 1, "newest": 3}),
-        ("1 | 2 call=x | 3 tool result=x | 4", Lens(windows={None: 100}), {"in": 1, "window": 3}),
-        ("1 | 2 call=x agent=a | 3 tool result=x | 4 agent=b", Lens(agent="b"), {"in": 2, "filter": 2}),
-        ("1 agent=a | 2 agent=b | 3", Lens(agent="a"), {"in": 2, "filter": 1}),
+        ("1-4", Projection(), {"in": 4}),
+        ("1-4 | forget 2", Projection(), {"in": 3, "forget": 1}),
+        ("1-4 | forget 2 | clear", Projection(), {"in": 0, "forget": 1, "clear": 3}),
+        ("1-4 | compact 2-3 text=short", Projection(), {"in": 3, "compact": 2}),
+        ("1-4 | trim 2-3 | forget 3", Projection(), {"in": 2, "forget": 1, "trim": 1}),
+        ("1-4 | mark | 5-6 | rewind", Projection(), {"in": 4, "rewind": 2}),
+        ("1-4 | forget 1", Projection(windows={None: 90}), {"in": 2, "forget": 1, "window": 1}),
+        ("1-4 | window 90", Projection(), {"in": 2, "window": 2}),
+        ("1 agent=a | 2 agent=b | 3 agent=a | window 60", Projection(agent="a"), {"in": 1, "window": 1, "filter": 1}),
+        ("1-4", Projection(newest=1), {"in": 1, "newest": 3}),
+        ("1 | 2 call=x | 3 tool result=x | 4", Projection(newest=2), {"in": 1, "newest": 3}),
+        ("1 | 2 call=x | 3 tool result=x | 4", Projection(windows={None: 100}), {"in": 1, "window": 3}),
+        ("1 | 2 call=x agent=a | 3 tool result=x | 4 agent=b", Projection(agent="b"), {"in": 2, "filter": 2}),
+        ("1 agent=a | 2 agent=b | 3", Projection(agent="a"), {"in": 2, "filter": 1}),
     ],
 )
-def test_tally(spec: str, lens: Lens, expected: dict[str, int]) -> None:
+def test_tally(spec: str, lens: Projection, expected: dict[str, int]) -> None:
     """What took a message out first counts, so the figures add up to all there are."""
-    assert Standings(build.state(spec), lens).tally() == expected
+    assert Visibilities(build.state(spec), lens).tally() == expected
 
 
 def test_sidechains() -> None:
@@ -43,8 +43,8 @@ def test_sidechains() -> None:
     view = View([1, 6], {3: "sidechain", 4: "branch", 5: "sidechain", 2: "sidechain"},
                 threads={"s": View([3, 5], {4: "branch"}), "t": View([2], {})})  # fmt: skip
     state = build.state("1 | 2 thread=t | 3-5 thread=s | 6 | window 150", view=view)
-    assert Standings(state).tally() == {"in": 1, "branch": 1, "sidechain": 3, "window": 1}
-    from_s = Standings(state, Lens(thread="s"))
+    assert Visibilities(state).tally() == {"in": 1, "branch": 1, "sidechain": 3, "window": 1}
+    from_s = Visibilities(state, Projection(thread="s"))
     assert from_s.tally() == {"in": 1, "branch": 1, "window": 1, "filter": 3}
     assert [from_s.of(n).kind for n in range(1, 7)] == ["filter", "filter", "window", "branch", "in", "filter"]
 
@@ -54,31 +54,35 @@ def test_items_in_a_sidechain() -> None:
     view = View([1, 4], {2: "sidechain", 3: "sidechain"}, threads={"s": View([2, 3], {})})
     state = build.state("1 | 2-3 thread=s | 4 | restore 2:x ts=none", view=view)
     item = ItemName("a1", 1)
-    for lens, kind in ((Lens(), "sidechain"), (Lens(thread="main"), "sidechain"), (Lens(thread="s"), "in")):
-        standings = Standings(state, lens)
+    for lens, kind in (
+        (Projection(), "sidechain"),
+        (Projection(thread="main"), "sidechain"),
+        (Projection(thread="s"), "in"),
+    ):
+        standings = Visibilities(state, lens)
         assert (standings.of(item).kind, standings.hidden(item)) == (kind, [kind] if kind != "in" else [])
         assert sum(standings.tally().values()) == 5
     assert (state.aside_in(item), state.aside_in(3), state.aside_in(4)) == ("s", "s", None)
-    reasons = Reasons(Standings(state))
+    reasons = Reasons(Visibilities(state))
     assert [one.brief for one in reasons.of(item)] == ["in the sidechain s", "op 1 brought it in, from 2"]
     assert [one.brief for one in reasons.of(3)] == ["in the sidechain s"]
-    assert Reasons(Standings(state, Lens(thread="s"))).of(3) == []
+    assert Reasons(Visibilities(state, Projection(thread="s"))).of(3) == []
 
 
 def test_a_programs_own_history() -> None:
     """What a foreign program took out or left on a branch is counted by its own words."""
     view = View([1, 2, 4], {3: "branch"}, [ProgramCut(3, [1], "compacted")])
     state = build.state("1-4", view=view)
-    standings = Standings(state)
+    standings = Visibilities(state)
     assert standings.tally() == {"in": 2, "program": 1, "branch": 1}
-    assert [standings.of(n) for n in (1, 2, 3)] == [Standing("program"), Standing("in"), Standing("branch")]
+    assert [standings.of(n) for n in (1, 2, 3)] == [Visibility("program"), Visibility("in"), Visibility("branch")]
 
 
 def test_the_op_is_named() -> None:
     """The first that took it out."""
-    standings = Standings(build.state("1-4 | forget 2 | clear"))
-    assert standings.of(2) == Standing("forget", 1)
-    assert standings.of(3) == Standing("clear", 2)
+    standings = Visibilities(build.state("1-4 | forget 2 | clear"))
+    assert standings.of(2) == Visibility("forget", 1)
+    assert standings.of(3) == Visibility("clear", 2)
 
 
 OPS = (
@@ -98,8 +102,8 @@ OPS = (
 def test_the_figures_add_up(ops: list[str]) -> None:
     """Over any ops: one standing for each name, and `tally` counts what `of` says."""
     state = build.state(" | ".join(["1-8", *ops]), force=True)
-    for lens in (Lens(), Lens(windows={None: 120}), Lens(newest=2)):
-        standings = Standings(state, lens)
+    for lens in (Projection(), Projection(windows={None: 120}), Projection(newest=2)):
+        standings = Visibilities(state, lens)
         told: dict[str, int] = {}
         for name in state.everything():
             kind = standings.of(name).kind

@@ -36,7 +36,14 @@ AT = {
     "rows": "how many rows (lines that are no op) it held",
 }
 
-JSON_TYPES = {str: "string", int: "integer", bool: "boolean", dict: "object", ops.At: "object", ops.Count: "Count"}
+JSON_TYPES = {
+    str: "string",
+    int: "integer",
+    bool: "boolean",
+    dict: "object",
+    ops.LogPosition: "object",
+    ops.Count: "Count",
+}
 
 
 def spoken(kind: Any) -> str:
@@ -99,7 +106,7 @@ def table(kind: type[msgspec.Struct], words: dict[str, str]) -> str:
 def parts() -> str:
     """What stands inside of ops."""
     found = []
-    for kind in (ops.Count, ops.Retold, ops.Item):
+    for kind in (ops.Count, ops.Resummarized, ops.Item):
         found.append(re.sub(r"\n+ *", "\n", f"**{kind.__name__}**: {plain(kind.__doc__)}"))
         found.append("\n".join(["| field | type | |", "|---|---|---|", *rows(kind)]))
     return "\n\n".join(found)
@@ -111,7 +118,7 @@ def test_fields(update: bool) -> None:
         assert kind.folded <= {field.name for field in msgspec.structs.fields(kind)}
     text = PAGE.read_text(encoding="utf-8")
     text = with_part(text, "envelope", table(ops.Envelope, ENVELOPE))
-    text = with_part(text, "at", table(ops.At, AT))
+    text = with_part(text, "at", table(ops.LogPosition, AT))
     text = with_part(text, "ops", "\n\n".join(section(name, kind) for name, kind in ops.BY_NAME.items()))
     settle(PAGE, with_part(text, "parts", parts()), update=update)
 

@@ -12,7 +12,7 @@ import msgspec
 import ctxkit
 from ctxkit import Fitted, Log, Prompt, Selection, Summarized
 from ctxkit.api.fit import Options
-from ctxkit.api.summarize import Telling
+from ctxkit.api.summarize import SummaryRequest
 from ctxkit.formats import registry
 from ctxkit.formats.base import SessionFormat
 from ctxkit.formats.targets import TARGETS
@@ -192,7 +192,7 @@ SUMMARIZED = {
 def options() -> str:
     """The keywords that the functions share, and the fields of what they give back."""
     assert set(OPTIONS) == Options.__optional_keys__
-    assert set(TELLING) == Telling.__optional_keys__ - Options.__optional_keys__
+    assert set(TELLING) == SummaryRequest.__optional_keys__ - Options.__optional_keys__
     for kind, fields in ((Fitted, FIELDS), (Prompt, PROMPT), (Summarized, SUMMARIZED)):
         told = " ".join(f"`{name}`" for name in fields) + " ".join(fields.values())
         assert all(f"`{field.name}`" in told for field in msgspec.structs.fields(kind))

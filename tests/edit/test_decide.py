@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ctxkit.core.item_names import ItemName, Name
-from ctxkit.core.ops import At, Edit
+from ctxkit.core.ops import Edit, LogPosition
 from ctxkit.edit.decide import UNCHANGED, EditOffer, compared, decide, live, mistakes
 from ctxkit.edit.draft import DraftBlock, FoldedPart
 from ctxkit.edit.parse import Parsed
@@ -51,7 +51,7 @@ def blocks(found: EditOffer, words: str) -> list[DraftBlock]:
 )  # fmt: skip
 def test_items(shown: str, context: str, kept: str, items: str) -> None:
     """In order; what was not offered stands before the first that came after it."""
-    state, at = build.state("1-6"), At(messages=6)
+    state, at = build.state("1-6"), LogPosition(messages=6)
     found = offer([*map(int, shown)], [*map(int, context)])
     op = decide(state, at, found, blocks(found, kept), literal).op
     assert isinstance(op, Edit)
@@ -61,7 +61,7 @@ def test_items(shown: str, context: str, kept: str, items: str) -> None:
 
 def test_words_of_a_part() -> None:
     """They tell what it stands for; whoever changes them is told that nothing becomes of it, blanks apart."""
-    state, at = build.state("1-6"), At(messages=6)
+    state, at = build.state("1-6"), LogPosition(messages=6)
     block = DraftBlock("2", "user", (FoldedPart("2", 1, "result (4 characters) a  b"),))
     found = EditOffer({"2": block}, {"2": 2}, range(1, 7), range(1, 7))
     for words, notes in (("result (4 characters) a b", 0), ("result (4 characters) c", 1), ("", 1)):
@@ -71,7 +71,7 @@ def test_words_of_a_part() -> None:
 
 def test_unchanged() -> None:
     """No op; nor where a window has slid since, and the draft is as it was printed."""
-    state, at, found = build.state("1-6"), At(messages=6), offer(range(1, 7))
+    state, at, found = build.state("1-6"), LogPosition(messages=6), offer(range(1, 7))
     assert decide(state, at, found, list(found.blocks.values()), literal).said == UNCHANGED
     slid = offer(range(1, 7), [5, 6])
     assert (
@@ -103,14 +103,14 @@ def test_original_times() -> None:
     labels = {state.label(name): name for name in names}
     shown = {label: DraftBlock(label, "user", (label,)) for label in labels}
     kept = [msgspec.structs.replace(block, pieces=("x",)) for block in shown.values()]
-    op = decide(state, At(messages=6), EditOffer(shown, labels, names, names), kept, literal).op
+    op = decide(state, LogPosition(messages=6), EditOffer(shown, labels, names, names), kept, literal).op
     assert isinstance(op, Edit)
     assert [item.ts for item in op.items] == ["2026-02-01T10:01:00Z", None, "2026-02-01T10:06:00Z"]
 
 
 def test_a_step_in_part() -> None:
     """Is said, where the context had it whole; not where a part was out before."""
-    state, at = build.state("1-2 | 3 call=x | 4 result=x | 5-6"), At(messages=6)
+    state, at = build.state("1-2 | 3 call=x | 4 result=x | 5-6"), LogPosition(messages=6)
     found = offer(range(1, 7))
     assert "left out: 4;" in decide(state, at, found, blocks(found, "1 2 3 5 6"), literal).notes[0]
     found = offer(range(1, 7), [1, 2, 3, 5, 6])

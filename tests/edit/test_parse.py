@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.edit.draft import Base, DraftBlock, FoldedPart, draft
-from ctxkit.edit.parse import Mistake, parse
+from ctxkit.edit.parse import DraftMistake, parse
 from tests.edit.blocks import BLOCKS, TEXTS
 
 BASE = Base(3, 3, 0, "", "", "1-3", "")
@@ -68,7 +68,7 @@ def test_a_part_behind_a_number_sign_is_gone() -> None:
 def test_mistakes(text: str, line: int, words: str) -> None:
     """One for each, where it stands."""
     (found,) = parse(text).mistakes
-    assert isinstance(found, Mistake) and found.line == line and words in found.text
+    assert isinstance(found, DraftMistake) and found.line == line and words in found.text
 
 
 def test_what_is_told_of_a_mistake_is_no_text() -> None:

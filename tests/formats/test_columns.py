@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ctxkit.core.messages import Message
 from ctxkit.formats import columns as columns_
 from ctxkit.formats.chat import FORMAT
-from ctxkit.formats.columns import ColumnCall, Columns, Function, Packed
+from ctxkit.formats.columns import ColumnCall, Columns, Function, PackedValues
 from tests.formats.reading import read
 
 ROLES = ["user", "assistant", "tool", "assistant"] * 100
@@ -67,7 +67,7 @@ def test_packed_values_are_the_values(parts: list[list[Any]], block: int) -> Non
     """Texts with line ends in them, and what is no text, too; in whatever parts they come."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns_, "BLOCK", block)
-        packed = Packed()
+        packed = PackedValues()
         for part in parts:
             packed.extend(part)
         values = [value for part in parts for value in part]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ctxkit.core.context import Lens, listed
+from ctxkit.core.context import Projection, listed
 from ctxkit.core.ledger import build
 from ctxkit.core.messages import Call, Result, Text, Thinking
 from ctxkit.core.replay import fold
@@ -33,7 +33,7 @@ def compression(key: str, parent: str, *words: str) -> dict[str, Any]:
 def context(log: bytes) -> list[int]:
     """The numbers in the context."""
     found = read(FORMAT, log)
-    return [int(n) for n in listed(fold(found, build(found)), Lens()) if isinstance(n, int)]
+    return [int(n) for n in listed(fold(found, build(found)), Projection()) if isinstance(n, int)]
 
 
 CALL = {"functionCall": {"id": "c", "name": "f", "args": {"a": 1}}}

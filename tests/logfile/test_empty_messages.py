@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Content, Message, Other, Part, Text, Thinking
-from ctxkit.logfile.empty_messages import AT_EITHER_END, Silence, silence
+from ctxkit.logfile.empty_messages import AT_EITHER_END, EmptyMessages, silence
 
 SAYS: list[Part] = [Text("x")]
 
 
-def of(contents: list[list[Part] | None], size: int = 300) -> tuple[Silence | None, list[int]]:
+def of(contents: list[list[Part] | None], size: int = 300) -> tuple[EmptyMessages | None, list[int]]:
     """What is silent, and which messages were read."""
     asked: list[int] = []
 
@@ -29,15 +29,15 @@ def of(contents: list[list[Part] | None], size: int = 300) -> tuple[Silence | No
     [
         ([], None),
         ([SAYS], None),
-        ([[]], Silence(1, 1, True)),
-        ([[Text(" \n")], [Other("unknown", {})]], Silence(2, 2, True)),
+        ([[]], EmptyMessages(1, 1, True)),
+        ([[Text(" \n")], [Other("unknown", {})]], EmptyMessages(2, 2, True)),
         ([[Thinking("", {})], [Other("document", {})]], None),
         ([SAYS, []], None),
-        ([SAYS, [], []], Silence(2, 3, False)),
+        ([SAYS, [], []], EmptyMessages(2, 3, False)),
         ([None, None], None),
     ],
 )
-def test_silence(contents: list[list[Part] | None], expected: Silence | None) -> None:
+def test_silence(contents: list[list[Part] | None], expected: EmptyMessages | None) -> None:
     """More than half of them; all where no message says anything. What cannot be read may say something."""
     assert of(contents)[0] == expected
 
@@ -56,7 +56,7 @@ def test_a_few_messages_are_read() -> None:
     """Of a long log; all of them before it is said that none says anything."""
     assert len(of([SAYS] * 9000)[1]) < 10
     found, asked = of([[]] * 4000 + [SAYS] + [[]] * 4000)
-    assert found == Silence(2 * AT_EITHER_END, 2 * AT_EITHER_END, False) and 4001 in asked
+    assert found == EmptyMessages(2 * AT_EITHER_END, 2 * AT_EITHER_END, False) and 4001 in asked
 
 
 @pytest.mark.parametrize(

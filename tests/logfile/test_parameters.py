@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.logfile.parameters import Now, ValueWithOrigin, parameters
+from ctxkit.logfile.parameters import ValueWithOrigin, WindowOrigin, parameters
 from tests.cli.runner import SMALL, good, lines, message, small
 
 
@@ -20,13 +20,17 @@ def piped(env: dict[str, str] | None = None, extra: bytes = b"") -> Log:
 @pytest.mark.parametrize(
     ("env", "typed", "expected"),
     [
-        ({}, None, Now("last", None, "default")),
-        ({"CTXKIT_WINDOW_DEFAULT": "8h"}, None, Now("last", "2026-02-01T10:10:00Z", "default")),
-        ({"CTXKIT_NOW": "wall"}, None, Now("wall", "2026-02-02T02:40:00Z", "CTXKIT_NOW")),
-        ({"CTXKIT_NOW": "wall"}, "2026-03-01T00:00:00Z", Now("2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z", "flag")),
+        ({}, None, WindowOrigin("last", None, "default")),
+        ({"CTXKIT_WINDOW_DEFAULT": "8h"}, None, WindowOrigin("last", "2026-02-01T10:10:00Z", "default")),
+        ({"CTXKIT_NOW": "wall"}, None, WindowOrigin("wall", "2026-02-02T02:40:00Z", "CTXKIT_NOW")),
+        (
+            {"CTXKIT_NOW": "wall"},
+            "2026-03-01T00:00:00Z",
+            WindowOrigin("2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z", "flag"),
+        ),
     ],
 )
-def test_now(env: dict[str, str], typed: str | None, expected: Now) -> None:
+def test_now(env: dict[str, str], typed: str | None, expected: WindowOrigin) -> None:
     """As typed, before the environment, before the default; `last` is looked for only where a window counts from it."""
     log = piped(env)
     log.now = typed

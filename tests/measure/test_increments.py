@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.measure.increments import Increments, Kept
+from ctxkit.measure.increments import IncrementalContext, Increments
 
 
 def made(requests: list[tuple[int, float]], end: tuple[int, float], read: list[int] | None = None) -> Increments:
@@ -78,7 +78,7 @@ def test_a_context_is_never_smaller_than_what_stands_around_it(
 
     found = fresh()
     chosen = [place for place in range(end) if marks[place % len(marks)]]
-    one, runs, added = Kept(found), Kept(fresh()), found.before(0)
+    one, runs, added = IncrementalContext(found), IncrementalContext(fresh()), found.before(0)
     low = min(least, *map(int, (tokens for _, tokens in counted)))
     for place in chosen:
         one.keep(place, place + 1)
@@ -101,7 +101,7 @@ def test_what_left_is_taken_off_what_was_before_it() -> None:
 
     def kept(*runs: tuple[int, int]) -> float:
         counted = [(1, 900.0), (3, 600.0), (5, 700.0)]
-        found = Kept(Increments((6, 750.0), iter(counted[::-1]), lambda a, z: [10.0] * (z - a),
+        found = IncrementalContext(Increments((6, 750.0), iter(counted[::-1]), lambda a, z: [10.0] * (z - a),
                                 lambda place, request: 500.0, lambda: 500.0))  # fmt: skip
         for start, end in runs:
             found.keep(start, end)

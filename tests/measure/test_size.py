@@ -11,7 +11,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.core.derive.usage import Measured
 from ctxkit.explain.diff import Diff
-from ctxkit.explain.revisions import Side
+from ctxkit.explain.revisions import ComparedState
 from ctxkit.measure.count import Counting
 from ctxkit.measure.shares import Shares
 from ctxkit.measure.size import Measuring, change, measure
@@ -155,7 +155,7 @@ def test_status_after_ops_on_real_sessions(path: Path) -> None:
         op = log.plan_forget([str(name) for name in some], include_protected=True).op
         assert op is not None
         seen = log.seen_at(log.state_with(log.stamp(op)))
-        gone = Diff(Side(log, "before"), Side(seen, "after"))
+        gone = Diff(ComparedState(log, "before"), ComparedState(seen, "after"))
         less = seen.status().tokens.used or 0
         figures = gone.tokens()
         assert abs((before - less) - figures["gone"]) <= 1 + gone.counts["gone"] / 2

@@ -11,7 +11,7 @@ from ctxkit.api.log import Log
 from ctxkit.errors import Usage
 from ctxkit.formats.columns import Columns
 from ctxkit.logfile.parameters import ValueWithOrigin
-from ctxkit.measure.status import Named, Place, Status, as_json, level, status
+from ctxkit.measure.status import DamagedPlace, NamedGroup, Status, as_json, level, status
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small
 from tests.shared import SHARED
 
@@ -107,7 +107,7 @@ def test_agents_and_threads() -> None:
     forget = lines({"ctxkit": "forget", "v": 1, "id": "f", "at": {"messages": 4}, "ids": "2"})
     found = of(TALK + forget)
     assert found.agents == [
-        Named("sam", 2, 1, "2026-02-01T10:02:00Z"), Named("frodo", 1, 1, "2026-02-01T10:03:00Z"),
+        NamedGroup("sam", 2, 1, "2026-02-01T10:02:00Z"), NamedGroup("frodo", 1, 1, "2026-02-01T10:03:00Z"),
     ]  # fmt: skip
     assert [one.name for one in found.threads] == ["t1", "t2"]
 
@@ -134,7 +134,7 @@ def test_damage_and_warnings() -> None:
     """Told, with the first places; an op that nobody knows is a warning."""
     found = of(SMALL + b"broken\n" * 7 + lines({"ctxkit": "odd", "v": 1, "id": "o", "at": {"messages": 11}}))
     assert (found.damaged, len(found.damage)) == (7, 5)
-    assert found.damage[0] == Place("line 12", "not-json", found.damage[0].text)
+    assert found.damage[0] == DamagedPlace("line 12", "not-json", found.damage[0].text)
     assert found.warnings == ["op 1 is a 'odd', which this ctxkit does not know: ignored"]
 
 

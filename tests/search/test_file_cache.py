@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from ctxkit.search import sessions
-from ctxkit.search.file_cache import GLANCE, CachedTokens, Remembered, key, known_as, settled
-from ctxkit.search.preview import Glance, Last
+from ctxkit.search.file_cache import GLANCE, CachedFiles, CachedTokens, key, known_as, settled
+from ctxkit.search.preview import LastWords, SessionPreview
 from ctxkit.search.sessions import find_sessions
 from ctxkit.store.index import Index
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message
 from tests.damage.sessions import ALL
 
-ONE = Glance("chat", "a title", Last("user", "words"), 1.5, 3, "clean")
+ONE = SessionPreview("chat", "a title", LastWords("user", "words"), 1.5, 3, "clean")
 
 
 def old(path: Path, raw: bytes = SMALL) -> Path:
@@ -37,7 +37,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     usual = sessions._read
 
-    def noted(path: Path, *more: object) -> Glance | None:
+    def noted(path: Path, *more: object) -> SessionPreview | None:
         names.append(path.name)
         return usual(path, *more)  # type: ignore[arg-type]
 
@@ -49,17 +49,17 @@ def test_learns_and_recalls(tmp_path: Path) -> None:
     """A glance, that a file is no session, and nothing once it is something else."""
     index = Index(tmp_path / "cache")
     paths = [old(tmp_path / name) for name in "abc"]
-    one = Remembered(index)
+    one = CachedFiles(index)
     one.enter(tmp_path)
     one.learn(paths[0], "1", ONE)
     one.learn(paths[1], "1", None)
     one.leave()
-    two = Remembered(index)
+    two = CachedFiles(index)
     two.enter(tmp_path)
     assert [two.glance(path, "1") for path in paths] == [(True, ONE), (True, None), (False, None)]
     assert two.glance(paths[0], "2") == (False, None)
     paths[0].unlink()
-    three = Remembered(index)
+    three = CachedFiles(index)
     three.enter(tmp_path)
     three.leave()
     assert list(index.below(GLANCE, key(tmp_path))) == [key(paths[1])]
@@ -72,7 +72,7 @@ def test_what_reads_as_nothing(tmp_path: Path, told: bytes) -> None:
     path = old(tmp_path / "a")
     index.put(GLANCE, {key(path): ("1", told)})
     index.put("tokens", {key(path): ("1", told)})
-    one = Remembered(index)
+    one = CachedFiles(index)
     one.enter(tmp_path)
     assert one.glance(path, "1") == (False, None) and one.tokens(path, "1") is None
 
@@ -81,8 +81,8 @@ def test_notes(tmp_path: Path) -> None:
     """Tokens, of one state of a file."""
     index = Index(tmp_path / "cache")
     path = old(tmp_path / "a")
-    Remembered(index).note(path, "1", CachedTokens(7, "pieces"))
-    one = Remembered(index)
+    CachedFiles(index).note(path, "1", CachedTokens(7, "pieces"))
+    one = CachedFiles(index)
     one.enter(tmp_path)
     assert one.tokens(path, "1") == CachedTokens(7, "pieces") and one.tokens(path, "2") is None
 
@@ -137,7 +137,7 @@ def test_what_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.Monke
     path = old(tmp_path / "logs/s.jsonl")
     usual = sessions._read
 
-    def slow(*words: object) -> Glance | None:
+    def slow(*words: object) -> SessionPreview | None:
         told = usual(*words)  # type: ignore[arg-type]
         with path.open("ab") as log:
             log.write(lines(message("user", "more")))

@@ -16,7 +16,7 @@ from ctxkit import Log
 from ctxkit.core.text.message_words import texts
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import CtxkitError, Usage
-from ctxkit.search.full_search import Hit, Search, chosen, states
+from ctxkit.search.full_search import Search, SearchHit, chosen, states
 from ctxkit.store.scan import Scan
 from tests import build
 from tests.cli.runner import FOREIGN, SMALL, lines, message
@@ -27,7 +27,7 @@ from tests.shared import shared
 from tests.store.test_scan import scanning
 
 
-def searched(content: bytes, text: str, *, traced: bool = True, **options: bool) -> list[Hit]:
+def searched(content: bytes, text: str, *, traced: bool = True, **options: bool) -> list[SearchHit]:
     """The hits in a log, by way of its bytes or by decoding every message."""
     needle = Needle(text, **options)
     scan = Scan(needle.traces, fold=needle.ignore_case) if traced else None
@@ -36,7 +36,7 @@ def searched(content: bytes, text: str, *, traced: bool = True, **options: bool)
     return list(Search(log, needle, scan).hits())
 
 
-def named(hits: list[Hit]) -> list[tuple[str, str]]:
+def named(hits: list[SearchHit]) -> list[tuple[str, str]]:
     """Label and state of each."""
     return [(hit.label, hit.state) for hit in hits]
 

@@ -10,7 +10,7 @@ from ctxkit import Log
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.errors import Misfit, NoSuchLog
 from ctxkit.search import match
-from ctxkit.search.match import Mentioning, mentions
+from ctxkit.search.match import MentionSearch, mentions
 from ctxkit.search.sessions import Session, find_sessions
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message
 
@@ -102,7 +102,7 @@ def _names(ran: object) -> str:
 def test_a_session_that_is_gone_meanwhile(tmp_path: Path) -> None:
     """Is an error of that session, whatever is known of it."""
     found = session(tmp_path / "s.jsonl")
-    mentioned = Mentioning(Needle("zebra"), [tmp_path], {"HOME": str(tmp_path)})
+    mentioned = MentionSearch(Needle("zebra"), [tmp_path], {"HOME": str(tmp_path)})
     found.path.unlink()
     with pytest.raises(NoSuchLog):
         mentioned(found)

@@ -11,7 +11,7 @@ import pytest
 from ctxkit.cli import log_search
 from ctxkit.core.text.search_pattern import Needle
 from ctxkit.search import prefilter
-from ctxkit.search.prefilter import Lacking
+from ctxkit.search.prefilter import WordPrefilter
 from ctxkit.store.folder import walk
 from ctxkit.store.words import WordIndex, available
 from tests.cli.runner import SMALL, Ran, ctxkit, good, lines, message
@@ -127,7 +127,7 @@ def test_a_little_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     def run(ticks: int) -> int:
         moments = iter([0.0] * ticks + [10**6] * 100)
-        one = Lacking(Needle("zebra"), index)
+        one = WordPrefilter(Needle("zebra"), index)
         one.enter(tmp_path / "logs")
         found = [one.of(entry) for entry in walk(tmp_path / "logs")]
         one.leave(whole=True)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ctxkit.search.preview import LOOKED_AT, TITLE, Glance, Last, glance
+from ctxkit.search.preview import LOOKED_AT, TITLE, LastWords, SessionPreview, glance
 from ctxkit.store.source import Source
 from tests.cli.runner import SMALL, lines, message
 from tests.damage.sessions import ALL, LAST, SAID
 
 
-def told(raw: bytes) -> Glance:
+def told(raw: bytes) -> SessionPreview:
     """The glance at a log of these bytes."""
     found = glance(Source("log", raw), "log")
     assert found is not None
@@ -25,7 +25,7 @@ def test_every_format(name: str) -> None:
     """Whose it is, its first words, its last words, its time and size."""
     found = told(ALL[name].clean)
     assert (found.format, found.title, found.state, found.damaged) == (ALL[name].format, SAID[0], "clean", 0)
-    assert found.last == Last("assistant", LAST)
+    assert found.last == LastWords("assistant", LAST)
     assert found.messages > 5 and found.conversations == 1
 
 
@@ -134,14 +134,14 @@ def test_titles_of_words(first: list[str], expected: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        ([message("user", "a"), message("assistant", "b"), message("system", "c")], Last("assistant", "b")),
-        ([message("user", "a"), message("assistant", " \n"), message("tool", "r")], Last("user", "a")),
+        ([message("user", "a"), message("assistant", "b"), message("system", "c")], LastWords("assistant", "b")),
+        ([message("user", "a"), message("assistant", " \n"), message("tool", "r")], LastWords("user", "a")),
         ([message("system", "c")], None),
         ([message("assistant", None, tool_calls=[{"id": "1", "function": {"name": "Read", "arguments": "{}"}}])],
-         Last("assistant", "→ Read")),
+         LastWords("assistant", "→ Read")),
     ],
 )  # fmt: skip
-def test_last_words(rows: list[dict[str, Any]], expected: Last | None) -> None:
+def test_last_words(rows: list[dict[str, Any]], expected: LastWords | None) -> None:
     """Of the user or the assistant; a call where nobody said a word."""
     assert told(lines(*rows)).last == expected
 

@@ -7,22 +7,27 @@ from typing import Any
 import pytest
 
 from ctxkit.core.context import shown_names
-from ctxkit.core.ops import At, Restore
+from ctxkit.core.ops import LogPosition, Restore
 from ctxkit.core.snapshot import Snapshot, SnapshotHead, SnapshotMessage, sealed
 from ctxkit.core.state import State
 from ctxkit.core.text.json_text import dumps
 from ctxkit.snapshots.restore_decision import RestoreRequest, restore, told
 from tests import build
 
-HERE = At(messages=8)
+HERE = LogPosition(messages=8)
 
 
 def kept(*held: int | str, summary: str = "", description: str = "", log: str | None = "old.jsonl") -> Snapshot:
     """A snapshot of these messages: numbers, or what copies were made from."""
     head = SnapshotHead(
-        session_id="0123456789abcdef", timestamp="2026-02-01T12:30:00Z", message_count=len(held), at=At(messages=8),
-        summary=summary, description=description, log=log,
-    )  # fmt: skip
+        session_id="0123456789abcdef",
+        timestamp="2026-02-01T12:30:00Z",
+        message_count=len(held),
+        at=LogPosition(messages=8),
+        summary=summary,
+        description=description,
+        log=log,
+    )
     records = [{"role": "user", "content": f"words of {one}"} for one in held]
     made = [
         SnapshotMessage(n=one) if isinstance(one, int) else SnapshotMessage(origin=one, ts="2026-02-01T10:00:00Z")

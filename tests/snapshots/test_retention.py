@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.core.ops import At
+from ctxkit.core.ops import LogPosition
 from ctxkit.core.snapshot import CHECKPOINT, SNAPSHOT, SnapshotHead
 from ctxkit.core.times import iso
 from ctxkit.snapshots.retention import DAY, expired
@@ -12,7 +12,10 @@ NOW = 1_770_000_000.0
 
 def heads(*days: float, kind: str = CHECKPOINT) -> list[SnapshotHead]:
     """Taken so many days ago."""
-    return [SnapshotHead(session_id="0", kind=kind, timestamp=iso(NOW - one * DAY), at=At(messages=0)) for one in days]
+    return [
+        SnapshotHead(session_id="0", kind=kind, timestamp=iso(NOW - one * DAY), at=LogPosition(messages=0))
+        for one in days
+    ]
 
 
 def test_age() -> None:
@@ -28,5 +31,5 @@ def test_number() -> None:
 
 def test_a_time_that_cannot_be_read() -> None:
     """Goes by number alone."""
-    some = [SnapshotHead(session_id="0", kind=CHECKPOINT, timestamp="?", at=At(messages=0))]
+    some = [SnapshotHead(session_id="0", kind=CHECKPOINT, timestamp="?", at=LogPosition(messages=0))]
     assert expired(some, NOW, 1, 1) == []

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxkit.store import copies
-from ctxkit.store.copies import Parting, beside, parting, same_start
+from ctxkit.store.copies import CopyDifference, beside, parting, same_start
 from ctxkit.store.source import Source
 
 
-def parted(original: str, copy: str) -> Parting:
+def parted(original: str, copy: str) -> CopyDifference:
     """Of texts; each letter is a line."""
     return parting(*(Source("x", "".join(f"{one}\n" for one in text).encode()) for text in (original, copy)))
 
@@ -22,18 +22,18 @@ def parted(original: str, copy: str) -> Parting:
 @pytest.mark.parametrize(
     ("original", "copy", "expected"),
     [
-        ("", "", Parting(0, equal=True)),
-        ("abc", "abc", Parting(3, equal=True)),
-        ("abc", "ab", Parting(2, 0, 1)),
-        ("abc", "abcde", Parting(3, 2, 0)),
-        ("abcd", "abxcy", Parting(2, 2, 1)),
-        ("abc", "acb", Parting(1)),
-        ("aab", "ab", Parting(1, 0, 1)),
-        ("abc", "xyz", Parting(0, 3, 3)),
-        ("", "a", Parting(0, 1, 0)),
+        ("", "", CopyDifference(0, equal=True)),
+        ("abc", "abc", CopyDifference(3, equal=True)),
+        ("abc", "ab", CopyDifference(2, 0, 1)),
+        ("abc", "abcde", CopyDifference(3, 2, 0)),
+        ("abcd", "abxcy", CopyDifference(2, 2, 1)),
+        ("abc", "acb", CopyDifference(1)),
+        ("aab", "ab", CopyDifference(1, 0, 1)),
+        ("abc", "xyz", CopyDifference(0, 3, 3)),
+        ("", "a", CopyDifference(0, 1, 0)),
     ],
 )
-def test_parting(original: str, copy: str, expected: Parting) -> None:
+def test_parting(original: str, copy: str, expected: CopyDifference) -> None:
     """Where they part, what each has alone; other line ends, blank lines and a missing last end are no difference."""
     assert parted(original, copy) == expected
     raw = "".join(f"\n  \n{one}\r\n" for one in copy).encode().removesuffix(b"\n")
@@ -55,7 +55,7 @@ def test_by_pieces(one: list[str], other: list[str], size: int) -> None:
     mine, theirs = [row for row in one if row], [row for row in other if row]
     same = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), min(len(mine), len(theirs)))
     more, fewer = Counter(theirs) - Counter(mine), Counter(mine) - Counter(theirs)
-    assert found == Parting(same, more.total(), fewer.total(), mine == theirs)
+    assert found == CopyDifference(same, more.total(), fewer.total(), mine == theirs)
 
 
 def test_same_start() -> None:

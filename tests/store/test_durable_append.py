@@ -19,7 +19,7 @@ from ctxkit.formats.chat import ChatRow
 from ctxkit.store import durable_append
 from ctxkit.store.durable_append import append_line, check_unchanged, create_log
 from ctxkit.store.jsonl import read_blocks
-from ctxkit.store.source import Seen, Source, open_log
+from ctxkit.store.source import SeenLog, Source, open_log
 
 LINE = b'{"ctxkit":"mark","id":"a1"}'
 PATIENCE = durable_append.PATIENCE
@@ -35,7 +35,7 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def seen(path: Path) -> Seen:
+def seen(path: Path) -> SeenLog:
     """The log as it is now."""
     with open_log(path) as source:
         assert source.seen is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.store.lenient import Broken, Lenient, LenientValue
+from ctxkit.store.lenient import BrokenJson, Lenient, LenientValue
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,13 @@ def test_notes(text: str, notes: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("text", "broken"),
     [
-        ('{"a":"xy', Broken(5, open=True)),
-        ('{"a":x}', Broken(5)),
-        ('{"a":1', Broken(6)),
-        ('{"a":' * 9999, Broken(0, deep=True)),
+        ('{"a":"xy', BrokenJson(5, open=True)),
+        ('{"a":x}', BrokenJson(5)),
+        ('{"a":1', BrokenJson(6)),
+        ('{"a":' * 9999, BrokenJson(0, deep=True)),
     ],
 )
-def test_broken(text: str, broken: Broken) -> None:
+def test_broken(text: str, broken: BrokenJson) -> None:
     """Where it failed, whether a string is open, whether it was too deep."""
     assert Lenient().decode(text, 0) == broken
 

@@ -11,7 +11,7 @@ from ctxkit.core.messages import Damage
 from ctxkit.formats.base import Block
 from ctxkit.formats.chat import ChatRow
 from ctxkit.store.jsonl import BlockReader
-from ctxkit.store.records import LaidOut, RecordReader
+from ctxkit.store.records import RecordLines, RecordReader
 from ctxkit.store.source import Source
 
 CLEAN = [b'{"role":"user","content":"%d"}' % i for i in range(600)]
@@ -42,7 +42,7 @@ def test_as_if_read_from_lines(at: int, odd: bytes, rest: bytes) -> None:
     data = b"\n".join([*records, rest])
     damage: list[Damage] = []
     expected: list[Damage] = []
-    source = LaidOut("x", records, rest, joined)
+    source = RecordLines("x", records, rest, joined)
     reader = RecordReader(source, ChatRow, damage, [msgspec.Raw(one) for one in records])
     plain = BlockReader(Source("x", data), ChatRow, expected)
     assert seen(reader) == seen(plain)
@@ -52,7 +52,7 @@ def test_as_if_read_from_lines(at: int, odd: bytes, rest: bytes) -> None:
 def test_a_record_over_several_lines() -> None:
     """Its bytes are those of its line."""
     records = [b'{"role":\r\n"user"}']
-    (block,) = RecordReader(LaidOut("x", records, b"", joined), ChatRow, [], records)
+    (block,) = RecordReader(RecordLines("x", records, b"", joined), ChatRow, [], records)
     assert (block.raw(0), block.sizes[0]) == (b'{"role":  "user"}', 17)
 
 
@@ -64,7 +64,7 @@ def test_bytes_are_made_once_and_only_if_they_are_read() -> None:
         made.append(1)
         return joined(records, rest)
 
-    source = LaidOut("x", [b"a"], b"c", make)
+    source = RecordLines("x", [b"a"], b"c", make)
     assert (source.size, made) == (3, [])
     buffer = bytearray(2)
     assert (source.read_into(buffer, 1), bytes(buffer), source.read(0, 9), made) == (2, b"\nc", b"a\nc", [1])
@@ -77,7 +77,7 @@ def test_a_record_whose_line_is_longer() -> None:
     def mended(records: Sequence[bytes], rest: bytes) -> bytes:
         return joined([record.replace(b"\n", b"\\n") for record in records], rest)
 
-    source = LaidOut("x", records, REST, mended)
+    source = RecordLines("x", records, REST, mended)
     data = mended(records, REST)
     assert seen(RecordReader(source, ChatRow, [], records)) == seen(BlockReader(Source("x", data), ChatRow, []))
     assert source.read(0, 999) == data

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ctxkit.core.ops import At
+from ctxkit.core.ops import LogPosition
 from ctxkit.core.snapshot import Snapshot, SnapshotHead, SnapshotMessage, digests, identity, sealed
 from ctxkit.errors import BadSnapshot, CannotCreate, NoPermission, WriteFailed
 from ctxkit.store import snapshot_files
@@ -26,7 +26,7 @@ def made(text: str = "hi", minute: int = 0, description: str = "") -> Snapshot:
     words, digest = digests(messages, held)
     head = SnapshotHead(
         session_id=identity(words, None, description), timestamp=f"2026-02-12T14:{minute:02}:00Z", message_count=1,
-        at=At(messages=1), digest=digest, description=description,
+        at=LogPosition(messages=1), digest=digest, description=description,
     )  # fmt: skip
     return Snapshot(head, sealed(head), messages, held)
 
@@ -65,7 +65,7 @@ def test_line_by_line_is_read_what_the_whole_says(tmp_path: Path, byte: bytes) -
     )
     words, digest = digests(messages, held)
     head = msgspec.structs.replace(
-        made().head, session_id=identity(words, None, ""), at=At(messages=2), message_count=2, digest=digest
+        made().head, session_id=identity(words, None, ""), at=LogPosition(messages=2), message_count=2, digest=digest
     )
     kept = Snapshot(head, sealed(head), messages, held)
     whole, path = b"".join(pieces(kept.body, kept)), tmp_path / "kept.json"
@@ -273,7 +273,7 @@ def test_a_file_in_the_folders_place(tmp_path: Path) -> None:
 
 def test_a_head_alone() -> None:
     """A checkpoint is one line."""
-    head = SnapshotHead(kind="checkpoint", session_id="0" * 16, timestamp="t", at=At(messages=0))
+    head = SnapshotHead(kind="checkpoint", session_id="0" * 16, timestamp="t", at=LogPosition(messages=0))
     kept = Snapshot(head, sealed(head))
     raw = b"".join(pieces(kept.body, kept))
     assert raw.count(b"\n") == 1 and parsed(raw, "x") == kept
@@ -286,7 +286,7 @@ def test_what_messages_are_is_read_one_by_one(tmp_path: Path) -> None:
     messages, held = [{"role": "user", "content": "a"}] * 2, [SnapshotMessage(n=1, ts='},{"n":1'), SnapshotMessage(n=2)]
     words, digest = digests(messages, held)
     head = msgspec.structs.replace(
-        made().head, session_id=identity(words, None, ""), at=At(messages=2), message_count=2, digest=digest
+        made().head, session_id=identity(words, None, ""), at=LogPosition(messages=2), message_count=2, digest=digest
     )
     path, _ = add(shelf(tmp_path), Snapshot(head, sealed(head), messages, held))
     assert list(read(path).held) == held

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.trim.plan import LARGE, NEAR, Rank, TrimPlan, TrimUnit, Truncation, plan
+from ctxkit.trim.plan import LARGE, NEAR, TrimPlan, TrimRank, TrimUnit, Truncation, plan
 
-E, L, Y, X, N, A, T, P, I, S = Rank  # noqa: E741  # the order in which they are given up, and what never is
-RANKS = [*[rank for rank in Rank if rank not in (N, A, T)], E, E, L, L, L]
+E, L, Y, X, N, A, T, P, I, S = TrimRank  # noqa: E741  # the order in which they are given up, and what never is
+RANKS = [*[rank for rank in TrimRank if rank not in (N, A, T)], E, E, L, L, L]
 UNITS = st.lists(
     st.tuples(st.integers(1, 500), st.sampled_from(RANKS), st.booleans()), min_size=1, max_size=30
 ).map(
@@ -72,7 +72,7 @@ def _budget(units: list[TrimUnit], asked: float) -> int:
 Case = tuple[list[TrimUnit], Cuts, int]
 
 
-def made(*units: tuple[int, Rank]) -> list[TrimUnit]:
+def made(*units: tuple[int, TrimRank]) -> list[TrimUnit]:
     return [TrimUnit((n,), tokens, rank, n) for n, (tokens, rank) in enumerate(units, 1)]
 
 

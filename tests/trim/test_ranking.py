@@ -10,7 +10,7 @@ import pytest
 from ctxkit.api.log import Log
 from ctxkit.content.calls import Calls
 from ctxkit.core.item_names import Name
-from ctxkit.trim.plan import Rank
+from ctxkit.trim.plan import TrimRank
 from ctxkit.trim.ranking import Ranking
 from tests.cli.runner import lines
 from tests.trim.test_trim import opened, step
@@ -27,7 +27,7 @@ def said(text: str, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": text, **more}
 
 
-def ranks(log: Log, keep: int = 5) -> dict[Name, Rank]:
+def ranks(log: Log, keep: int = 5) -> dict[Name, TrimRank]:
     calls = Calls(log, log.names())
     units = Ranking(log, calls, keep).units(dict.fromkeys(log.names(), 1))
     return {name: unit.rank for unit in units for name in unit.names}
@@ -37,7 +37,7 @@ def groups(log: Log) -> list[list[Any]]:
     return Ranking(log, Calls(log, log.names()), 5).groups
 
 
-def of(found: dict[Name, Rank], rank: Rank) -> list[Name]:
+def of(found: dict[Name, TrimRank], rank: TrimRank) -> list[Name]:
     return [name for name, one in found.items() if one == rank]
 
 
@@ -51,9 +51,9 @@ def test_what_is_never_given_up() -> None:
     log = opened(lines(*rows))
     log.protect("7")
     found = ranks(log)
-    assert of(found, Rank.SYSTEM) == [1] and of(found, Rank.PROTECTED) == [2, 6, 7]
-    assert of(found, Rank.INSTRUCTION) == [4, 5] and of(found, Rank.TASK) == [8]
-    assert of(found, Rank.LATEST) == [3, 9, 10] and of(found, Rank.ANSWER) == [11]
+    assert of(found, TrimRank.SYSTEM) == [1] and of(found, TrimRank.PROTECTED) == [2, 6, 7]
+    assert of(found, TrimRank.INSTRUCTION) == [4, 5] and of(found, TrimRank.TASK) == [8]
+    assert of(found, TrimRank.LATEST) == [3, 9, 10] and of(found, TrimRank.ANSWER) == [11]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_current_task_is_what_somebody_asked(after: dict[str, Any]) -> None:
     """Not a result, a reminder or instructions that came later in the user's role."""
     call = {"id": "c9", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
     log = opened(lines(user("First."), said("Yes."), user("Mend it."), said("", tool_calls=[call]), after))
-    assert of(ranks(log), Rank.TASK) == [3]
+    assert of(ranks(log), TrimRank.TASK) == [3]
 
 
 def test_the_task_that_an_edit_brought_in() -> None:
@@ -79,11 +79,11 @@ def test_the_task_that_an_edit_brought_in() -> None:
     op = {"ctxkit": "edit", "v": 1, "id": "e1", "ts": "2026-02-01T10:00:00Z", "at": {"messages": 3},
           "items": [{"n": 1}, {"n": 2}, {"message": user("Mend all of it."), "from": 3}]}  # fmt: skip
     log = opened(lines(user("First."), said("Yes."), user("Mend it."), op))
-    assert [str(name) for name in of(ranks(log), Rank.TASK)] == ["e1.3"]
+    assert [str(name) for name in of(ranks(log), TrimRank.TASK)] == ["e1.3"]
     op = {"ctxkit": "compact", "v": 1, "id": "e2", "at": {"messages": 4}, "ids": "2-3", "text": "What was said."}
     log = opened(lines(user("First."), said("Yes."), user("Mend it."), said("Done."), op))
     found = ranks(log)
-    assert of(found, Rank.TASK) == [] and [str(name) for name in of(found, Rank.SUMMARY)] == ["e2.1"]
+    assert of(found, TrimRank.TASK) == [] and [str(name) for name in of(found, TrimRank.SUMMARY)] == ["e2.1"]
 
 
 def test_steps_that_an_edit_brought_in() -> None:
@@ -120,7 +120,7 @@ def test_what_a_command_printed_is_of_the_step() -> None:
     assert groups(opened(mini)) == [[1], [2, 3], [4, 5]]
     swe = lines(user("Go."), said("Let us look.", action="ls", thought="Let us look."), user("a.py"), said("So."))
     assert groups(opened(swe)) == [[1], [2, 3], [4]]
-    assert of(ranks(opened(swe)), Rank.TASK) == []  # the first message, which is protected
+    assert of(ranks(opened(swe)), TrimRank.TASK) == []  # the first message, which is protected
 
 
 def test_files_being_edited() -> None:
@@ -134,7 +134,7 @@ def test_files_being_edited() -> None:
     rows += step(42, "Edit", {"file_path": "a.py"}, "ok")
     rows += step(43, "bash", {"command": "make"}, "ok")
     log = opened(lines(*rows))
-    assert of(ranks(log), Rank.EDITED) == [82, 83, 86, 87]
+    assert of(ranks(log), TrimRank.EDITED) == [82, 83, 86, 87]
 
 
 def test_files_being_edited_by_exchange() -> None:
@@ -143,7 +143,7 @@ def test_files_being_edited_by_exchange() -> None:
     for n in range(7):
         rows += [user(f"Go {n}."), *step(n, "Write", {"file_path": f"{n}.py", "content": "x"}, "ok")]
         rows += [one for k in range(20) for one in step(100 * n + k + 50, "bash", {}, "ok")]
-    found = of(ranks(opened(lines(*rows))), Rank.EDITED)
+    found = of(ranks(opened(lines(*rows))), TrimRank.EDITED)
     assert found == [n * 43 + k for n in range(2, 7) for k in (2, 3)]
 
 
@@ -151,8 +151,8 @@ def test_old_exchanges_and_the_latest() -> None:
     """The newest `keep` of them; what stands before the first is old."""
     log = opened(lines(said("Hello."), *(one for n in range(4) for one in (user(f"{n}?"), said(f"{n}.")))))
     found = ranks(log, keep=2)
-    assert of(found, Rank.EXCHANGE) == [2, 3, 4, 5] and of(found, Rank.LATEST) == [6, 7]
-    assert of(found, Rank.TASK) == [8] and of(found, Rank.ANSWER) == [9]
+    assert of(found, TrimRank.EXCHANGE) == [2, 3, 4, 5] and of(found, TrimRank.LATEST) == [6, 7]
+    assert of(found, TrimRank.TASK) == [8] and of(found, TrimRank.ANSWER) == [9]
 
 
 def test_the_newest_step_and_the_last_answer() -> None:
@@ -165,7 +165,7 @@ def test_the_newest_step_and_the_last_answer() -> None:
         ([user("Go."), call, result], [], [2, 3]), ([user("Go.")], [], []),
     ):  # fmt: skip
         found = ranks(opened(lines(*rows)))
-        assert (of(found, Rank.ANSWER), of(found, Rank.STEP)) == (answer, newest)
+        assert (of(found, TrimRank.ANSWER), of(found, TrimRank.STEP)) == (answer, newest)
 
 
 def test_a_step_that_a_window_shows_in_part_stays() -> None:
@@ -181,4 +181,4 @@ def test_a_step_that_a_window_shows_in_part_stays() -> None:
     ]
     log = opened(lines(*rows))
     log.lens_agent = "one"
-    assert of(ranks(log), Rank.PROTECTED) == [1, 3]
+    assert of(ranks(log), TrimRank.PROTECTED) == [1, 3]

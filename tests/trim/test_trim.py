@@ -15,7 +15,7 @@ from ctxkit.api.log import Log
 from ctxkit.core.item_names import Names
 from ctxkit.errors import BadConfig, DoesNotFit, NoRefusal
 from ctxkit.measure.count import Counting
-from ctxkit.trim.plan import Rank
+from ctxkit.trim.plan import TrimRank
 from ctxkit.trim.trim import Trimming, TrimRequest
 from tests.cli.runner import lines
 from tests.shared import SHARED, transcripts
@@ -337,7 +337,7 @@ def test_real_sessions(path: Path) -> None:
             log.fit(budget)
         except DoesNotFit:
             units = Trimming(log, TrimRequest(budget)).units
-            assert sum(unit.tokens for unit in units if unit.rank >= Rank.TASK) > budget
+            assert sum(unit.tokens for unit in units if unit.rank >= TrimRank.TASK) > budget
             continue
         assert size(log) <= budget
         exported = log.export("openai", model="gpt-4o")

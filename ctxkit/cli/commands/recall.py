@@ -20,7 +20,7 @@ from ctxkit.core.decision import Decision
 from ctxkit.core.item_names import Names
 from ctxkit.core.ops import Recall
 from ctxkit.core.select import Selection
-from ctxkit.core.visibility import Standings
+from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import NothingMatched, Usage
 from ctxkit.search.full_search import Search, chosen, states
 
@@ -132,7 +132,7 @@ def _found(log: Log, wanted: Selection, searching: Searching) -> Names:
         finally:
             log.limit.stop()
     if searching.state is not None:
-        kinds, standings = states(searching.state), Standings(state, log.lens())
+        kinds, standings = states(searching.state), Visibilities(state, log.lens())
         names = Names.of(name for name in names if standings.of(name).kind in kinds)
     if not names:
         raise NothingMatched("nothing found: nothing was changed")

@@ -22,7 +22,7 @@ from ctxkit.logfile.tolerant import one_of_many
 from ctxkit.search.sessions import Found, Session, chosen, find_sessions, homes
 
 if TYPE_CHECKING:
-    from ctxkit.search.match import Mentioning
+    from ctxkit.search.match import MentionSearch
     from ctxkit.store.config import Config
 
 
@@ -130,14 +130,16 @@ def _reported(found: Found) -> None:
         streams.say(f"{folder}: a sidecar whose log is gone")
 
 
-def _mentioning(needle: Needle, places: list[str] | None) -> Mentioning:
+def _mentioning(needle: Needle, places: list[str] | None) -> MentionSearch:
     from ctxkit.cli.regex_timeout import RegexTimeout
-    from ctxkit.search.match import Mentioning
+    from ctxkit.search.match import MentionSearch
 
-    return Mentioning(needle, map(Path, places) if places else homes(os.environ), os.environ, RegexTimeout(needle.text))
+    return MentionSearch(
+        needle, map(Path, places) if places else homes(os.environ), os.environ, RegexTimeout(needle.text)
+    )
 
 
-def _matches(mentioned: Mentioning | None, found: Found) -> Callable[[Session], bool] | None:
+def _matches(mentioned: MentionSearch | None, found: Found) -> Callable[[Session], bool] | None:
     """Whether a session mentions what is looked for; one that cannot be searched is reported, and does not."""
     if mentioned is None:
         return None

@@ -13,7 +13,7 @@ from ctxkit.cli.terminal import layout, streams
 from ctxkit.content.gist import FAILED
 from ctxkit.errors import BadSummary
 from ctxkit.llm.hooks import Hooks
-from ctxkit.snapshots.snapshot import Taken
+from ctxkit.snapshots.snapshot import TakenSnapshot
 
 
 @takes(Looking, Reading)
@@ -63,7 +63,7 @@ def command(
     finish_reading(target, _said(taken))
 
 
-def _said(taken: Taken) -> str:
+def _said(taken: TakenSnapshot) -> str:
     head = taken.kept.head
     size = layout.count(head.message_count, "message")
     if head.tokens is not None:

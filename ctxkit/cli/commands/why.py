@@ -16,7 +16,7 @@ from ctxkit.core.item_names import Name
 from ctxkit.core.reasons import Reason, Reasons
 from ctxkit.core.select import parse_ids
 from ctxkit.core.state import State
-from ctxkit.core.visibility import Standings
+from ctxkit.core.visibility import Visibilities
 from ctxkit.errors import Usage
 from ctxkit.explain.remedies import Remedies, Remedy
 
@@ -43,7 +43,7 @@ def command(
     target = opened(log, reading, looking, command="why")
     state = target.state()
     names = parse_ids(state, numbers, gone=True)
-    standings = Standings(state, target.lens())
+    standings = Visibilities(state, target.lens())
     why, shown = Reasons(standings), standings.visible
     left, remedies = unsent(target), Remedies(target).of(names)
     for name in names:

@@ -15,7 +15,7 @@ from ctxkit.core.compare import text_diff
 from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk
 from ctxkit.core.messages import Content
 from ctxkit.explain.diff import Diff, Why
-from ctxkit.explain.revisions import Side
+from ctxkit.explain.revisions import ComparedState
 
 Line = tuple[str | Styled, ...]
 
@@ -112,7 +112,7 @@ class _Page:
         elif hunk.kind == CAME and why.text and why.kind not in ("later", "undone", "dropped"):
             yield self._note(f"was {why.text}")
 
-    def _whole(self, kind: str, side: Side, place: int) -> Iterator[Line]:
+    def _whole(self, kind: str, side: ComparedState, place: int) -> Iterator[Line]:
         if not self.full:
             yield self._message(kind, side, place)
             return
@@ -120,7 +120,7 @@ class _Page:
         yield (Styled(self._start(kind, side.label(place), content.role).rstrip(), STYLES[kind]),)
         yield from self._indented(kind, message_view.body(content, full=True))
 
-    def _message(self, kind: str, side: Side, place: int) -> Line:
+    def _message(self, kind: str, side: ComparedState, place: int) -> Line:
         content = side.content(place)
         start = self._start(kind, side.label(place), content.role)
         text = safe(message_view.one_line(content, 4 * self.width), keep_newlines=False)

@@ -12,7 +12,7 @@ from ctxkit.core.item_names import Names
 from ctxkit.core.ledger import LedgerEntry
 from ctxkit.core.ops import BY_NAME, Envelope
 from ctxkit.core.snapshot import SHORT
-from ctxkit.core.state import Ended, State
+from ctxkit.core.state import OpEnd, State
 from ctxkit.core.times import written
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ WIDE_IDS = 40
 TIMED = 80
 """Columns from which on a line with tokens has the time too."""
 SIZES = "before", "after"
-Ends = Mapping[int, Ended]
+Ends = Mapping[int, OpEnd]
 """Op number -> what ended its effect."""
 
 

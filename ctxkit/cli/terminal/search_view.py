@@ -17,13 +17,13 @@ from ctxkit.cli.terminal.style import Styled
 from ctxkit.cli.terminal.wrap import wrapped
 from ctxkit.core.times import iso
 from ctxkit.core.visibility import IN
-from ctxkit.search.full_search import Excerpt, Hit
+from ctxkit.search.full_search import Excerpt, SearchHit
 
 FOUND = "bold red"
 SIGNS = {"thinking": "~ ", "call": "→ ", "result": "← ", "image": "[image] ", "other": "[other] "}
 
 
-def as_json(log: Log, hit: Hit) -> dict[str, Any]:
+def as_json(log: Log, hit: SearchHit) -> dict[str, Any]:
     """One hit for programs."""
     plain = isinstance(hit.name, int)
     first = hit.excerpts[0]
@@ -57,7 +57,7 @@ def title(name: str) -> Styled:
     return Styled(clip(safe(name, keep_newlines=False), layout.breadth()), "bold")
 
 
-def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, int]:
+def show(log: Log, hits: Iterable[SearchHit], *, among: str = "") -> tuple[int, int, int]:
     """Prints hits; how many, of how many exchanges and days. `among`: the log's name, where several are searched.
 
     A day is printed when it is complete.
@@ -79,7 +79,7 @@ def show(log: Log, hits: Iterable[Hit], *, among: str = "") -> tuple[int, int, i
     return total, exchanges, days
 
 
-def _day(hit: Hit) -> str | None:
+def _day(hit: SearchHit) -> str | None:
     return None if hit.moment is None else streams.clock().day(hit.moment)
 
 
@@ -99,7 +99,7 @@ def _exchange(log: Log, opener: int, by: int | None, count: int) -> Iterator[str
     yield from _fit([head, Styled(clip(words, max(room, 1)), "cyan")], tail)
 
 
-def _lines(hit: Hit, tag: str) -> Iterator[list[str | Styled]]:
+def _lines(hit: SearchHit, tag: str) -> Iterator[list[str | Styled]]:
     """The head of a hit and its excerpts."""
     wide, room = layout.width(), layout.breadth()
     indent = 4 if wide >= 40 else 1

@@ -13,7 +13,7 @@ from ctxkit.cli.terminal.style import WARNING, Styled
 from ctxkit.core.times import spoken, written
 from ctxkit.core.visibility import WORDS
 from ctxkit.logfile.parameters import Around, Parameters, ValueWithOrigin
-from ctxkit.measure.status import Budget, MarkStatus, Named, Status, Unthought
+from ctxkit.measure.status import Budget, MarkStatus, NamedGroup, SkippedThinking, Status
 
 WIDEST = 40
 """Cells of the bar at most."""
@@ -45,7 +45,7 @@ def lines(found: Status, width: int) -> Iterator[list[Span]]:
         yield from rows(label, content, width)
 
 
-def _unsent(found: Unthought) -> str:
+def _unsent(found: SkippedThinking) -> str:
     """Thinking that its program goes on without, and why."""
     are = "block is not sent: it is" if found.blocks == 1 else "blocks are not sent: they are"
     return f"{found.blocks:,} {are} bound to what stood before, and {found.why}"
@@ -222,7 +222,7 @@ def _ops(found: Status) -> list[list[Span]]:
     return [[f"{found.ops:,} in force{void}"]]
 
 
-def _named(one: Named) -> str:
+def _named(one: NamedGroup) -> str:
     moment = written(one.last)
     last = "" if moment is None else f", last {streams.clock().time(moment)}"
     return f"{one.name}: {count(one.messages, 'message')}, {one.in_context:,} in the context{last}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxkit.compact.ask_model import Asking
+from ctxkit.compact.ask_model import SummaryAsking
 from ctxkit.compact.plan import CompactionOutcome, CompactionPlan, Strategy
 from ctxkit.core.strategies import RULES
 from ctxkit.errors import ModelFailed
@@ -20,7 +20,7 @@ class AskModel(Strategy):
             return plan.shortened()
         wish = plan.wish
         try:
-            asking = Asking(wish.model, wish.seconds, wish.hooks)
+            asking = SummaryAsking(wish.model, wish.seconds, wish.hooks)
             plan.story = asking.story(plan.log, plan.ids, plan.pieces, plan.base_room())
         except ModelFailed as error:
             if not wish.fallback:

@@ -43,7 +43,7 @@ class Transition(NamedTuple):
     open: Ranges
 
 
-class Contrast:
+class ContextOverTime:
     """A context over time. `path`: the messages that the program's own ever had, ascending; `windows`: whether it
     matters what windows can hide.
     """

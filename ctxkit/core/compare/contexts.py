@@ -16,7 +16,7 @@ import msgspec
 from ctxkit.core.compare.align import Block, align, common, heaviest
 from ctxkit.core.item_names import NOTHING, Name, Names
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.sets.runs import Order
+from ctxkit.core.sets.runs import NameRuns
 
 SAME, GONE, CAME, CHANGED, MOVED = "same", "gone", "came", "changed", "moved"
 
@@ -60,7 +60,7 @@ class SharedRun(msgspec.Struct, frozen=True):
     changed: bool
 
 
-class Gap(NamedTuple):
+class AlignmentGap(NamedTuple):
     """Places of the first side and of the second between two pieces that stay, and what comes behind on both."""
 
     mine: Sequence[int]
@@ -70,7 +70,7 @@ class Gap(NamedTuple):
 
 
 def compare(
-    a: Order, b: Order, known: Names, changed: Names = NOTHING, became: Mapping[Name, Name] | None = None,
+    a: NameRuns, b: NameRuns, known: Names, changed: Names = NOTHING, became: Mapping[Name, Name] | None = None,
     digests: Digests | None = None, still: Names = NOTHING,
 ) -> list[Hunk]:  # fmt: skip
     """The differences that make context `b` of context `a`, and what is the same.
@@ -117,7 +117,7 @@ def _hunk(piece: SharedRun, *, moved: bool) -> Hunk:
 
 
 def _pieces(
-    a: Order, b: Order, known: Names, changed: Names, became: Mapping[Name, Name], still: Names
+    a: NameRuns, b: NameRuns, known: Names, changed: Names, became: Mapping[Name, Name], still: Names
 ) -> Iterator[SharedRun]:
     """The longest runs of known names that stand side by side in both, in the order of the first."""
     rows = [(first, count, start) for (first, count), start in zip(b.runs, b.starts, strict=False)]
@@ -165,7 +165,7 @@ def _cut(low: int, high: int, alone: Ranges) -> Iterator[tuple[int, int]]:
         yield low, high
 
 
-def _staying(a: Order, b: Order, pieces: Sequence[SharedRun]) -> set[int]:
+def _staying(a: NameRuns, b: NameRuns, pieces: Sequence[SharedRun]) -> set[int]:
     """Indices of the pieces that stand in the same order on both sides: as many messages as can be."""
     places = [piece.b for piece in pieces]
     if all(one < other for one, other in pairwise(places)):
@@ -177,7 +177,9 @@ def _staying(a: Order, b: Order, pieces: Sequence[SharedRun]) -> set[int]:
     return {turned[i] for i in heaviest([pieces[i].a for i in turned], [weights[i] for i in turned])}
 
 
-def _gaps(a: Order, b: Order, stays: Sequence[SharedRun], elsewhere: Sequence[SharedRun]) -> Iterator[Gap]:
+def _gaps(
+    a: NameRuns, b: NameRuns, stays: Sequence[SharedRun], elsewhere: Sequence[SharedRun]
+) -> Iterator[AlignmentGap]:
     """What is between the pieces that stay, without what stands elsewhere on the other side."""
     moved_a = sorted((piece.a, piece.count) for piece in elsewhere)
     moved_b = sorted((piece.b, piece.count) for piece in elsewhere)
@@ -186,7 +188,7 @@ def _gaps(a: Order, b: Order, stays: Sequence[SharedRun], elsewhere: Sequence[Sh
         mine, other = _without(i, piece.a, moved_a), _without(j, piece.b, moved_b)
         i, j = piece.a + piece.count, piece.b + piece.count
         if mine or other:
-            yield Gap(mine, other, piece.a, piece.b)
+            yield AlignmentGap(mine, other, piece.a, piece.b)
 
 
 def _without(low: int, high: int, moved: Sequence[tuple[int, int]]) -> Sequence[int]:
@@ -199,15 +201,15 @@ def _without(low: int, high: int, moved: Sequence[tuple[int, int]]) -> Sequence[
     return list(chain(*spans, range(low, high))) if spans else range(low, high)
 
 
-def _by_digest(gaps: Sequence[Gap], digests: Digests, found: list[Hunk]) -> list[Gap]:
+def _by_digest(gaps: Sequence[AlignmentGap], digests: Digests, found: list[Hunk]) -> list[AlignmentGap]:
     """Takes out of the gaps what is the same by digest; what stands in another gap, and once only, has moved."""
-    left: list[Gap] = []
+    left: list[AlignmentGap] = []
     for gap in gaps:
         mine, other = gap.mine, gap.other
         i = j = 0
         for a, b, count in [*_matched(mine, other, digests), (len(mine), len(other), 0)]:
             if i < a or j < b:
-                left.append(Gap(mine[i:a], other[j:b], *_behind(gap, a, b)))
+                left.append(AlignmentGap(mine[i:a], other[j:b], *_behind(gap, a, b)))
             for k, size in _unbroken(mine[a : a + count], other[b : b + count]):
                 found.append(Hunk(SAME, mine[a + k], other[b + k], size))
             i, j = a + count, b + count
@@ -220,12 +222,14 @@ def _by_digest(gaps: Sequence[Gap], digests: Digests, found: list[Hunk]) -> list
     found += (Hunk(MOVED, a, b, 1) for a, b in moved.items())
     arrived = set(moved.values())
     return [
-        Gap([i for i in gap.mine if i not in moved], [j for j in gap.other if j not in arrived], gap.end_a, gap.end_b)
+        AlignmentGap(
+            [i for i in gap.mine if i not in moved], [j for j in gap.other if j not in arrived], gap.end_a, gap.end_b
+        )
         for gap in left
     ]
 
 
-def _behind(gap: Gap, a: int, b: int) -> tuple[int, int]:
+def _behind(gap: AlignmentGap, a: int, b: int) -> tuple[int, int]:
     """The places that come at these indices of a gap, or behind it."""
     return gap.mine[a] if a < len(gap.mine) else gap.end_a, gap.other[b] if b < len(gap.other) else gap.end_b
 
@@ -314,7 +318,7 @@ def _most(fits: Sequence[Sequence[bool]]) -> Iterator[tuple[int, int]]:
             j += 1
 
 
-def _spread(gap: Gap, pairs: Sequence[Block]) -> Iterator[Hunk]:
+def _spread(gap: AlignmentGap, pairs: Sequence[Block]) -> Iterator[Hunk]:
     """The hunks of a gap: what changed, and before each of these what is gone and what came."""
     mine, other = gap.mine, gap.other
     i = j = 0

@@ -66,7 +66,7 @@ class Anchor(NamedTuple):
     after: float
 
 
-class Taking(NamedTuple):
+class CutSize(NamedTuple):
     """A cut of the program's behind the first `place` messages of the path: estimated tokens that it took, or that it
     `left` of the messages, where these are fewer.
     """
@@ -76,14 +76,14 @@ class Taking(NamedTuple):
     left: float | None = None
 
 
-class Own(NamedTuple):
+class ProgramContext(NamedTuple):
     """The program's own context: its tokens after each message of the path, and around each cut."""
 
     values: list[float]
     cuts: list[tuple[float, float]]
 
 
-def own(sizes: Sequence[int], anchors: Mapping[int, Anchor], cuts: Sequence[Taking], weigh: Weigh) -> Own:
+def own(sizes: Sequence[int], anchors: Mapping[int, Anchor], cuts: Sequence[CutSize], weigh: Weigh) -> ProgramContext:
     """The course without any op. `sizes`: bytes of each message of the path; `anchors`: by place in the path; `cuts`:
     in their order.
     """
@@ -109,7 +109,7 @@ def own(sizes: Sequence[int], anchors: Mapping[int, Anchor], cuts: Sequence[Taki
             _shared(values, sizes, place, end, anchors[end].request)
         else:
             walk.between(place + 1, end, anchors[place].after, anchors[end].request, low, high, overhead)
-    return Own(values, around)
+    return ProgramContext(values, around)
 
 
 def _shared(values: list[float], sizes: Sequence[int], place: int, end: int, request: float) -> None:
@@ -124,7 +124,7 @@ def _shared(values: list[float], sizes: Sequence[int], place: int, end: int, req
 class _Walk(NamedTuple):
     values: list[float]
     around: list[tuple[float, float]]
-    cuts: Sequence[Taking]
+    cuts: Sequence[CutSize]
     weigh: Weigh
 
     def forward(self, start: int, end: int, value: float, low: int, high: int, overhead: float = 0.0) -> float:
@@ -171,7 +171,7 @@ class TimelineChange(NamedTuple):
 
 
 def course(
-    path: Sequence[int], found: Own, changes: Sequence[TimelineChange], counted: Mapping[int, Anchor], *,
+    path: Sequence[int], found: ProgramContext, changes: Sequence[TimelineChange], counted: Mapping[int, Anchor], *,
     around: int = 0, limit: int | None = None, counter: str = "", model: str = "", slid: Sequence[float] = (),
 ) -> Timeline:  # fmt: skip
     """Points and events: the own course, and what ops made of it. `around`: tokens that every request has besides;

@@ -18,7 +18,7 @@ Total = Callable[[Ranges], float]
 """Tokens of a set of messages together."""
 
 
-class Stage(NamedTuple):
+class WindowStage(NamedTuple):
     """From behind the first `place` messages of the path on, until the next stage. `screened`: messages that no window
     can hide from here on, as ops hide them anyway or as they are protected; `open`: those that one can again;
     `seconds`: the windows by agent, None for all others, 0 for off.
@@ -30,7 +30,7 @@ class Stage(NamedTuple):
     seconds: Mapping[str | None, int]
 
 
-class Slid(NamedTuple):
+class HiddenByWindow(NamedTuple):
     """Tokens that windows hide: behind each message of the path, and right at the start of each stage."""
 
     behind: list[float]
@@ -39,8 +39,8 @@ class Slid(NamedTuple):
 
 def slid(
     path: Sequence[int], moments: Sequence[float | None], agents: Sequence[str | None], tokens: Sequence[float],
-    stages: Sequence[Stage], total: Total,
-) -> Slid:  # fmt: skip
+    stages: Sequence[WindowStage], total: Total,
+) -> HiddenByWindow:  # fmt: skip
     """What windows hid. All but `stages` and `total` are by place in the path, which ascends; the first stage starts
     at 0.
     """
@@ -69,7 +69,7 @@ def slid(
                     gone.put(Ranges.span(path[place], path[place]), True)
                     hidden += 0.0 if path[place] in screened else tokens[place]
             behind[i] = hidden
-    return Slid(behind, starts)
+    return HiddenByWindow(behind, starts)
 
 
 class _Group:
@@ -84,7 +84,7 @@ class _Group:
         self.moments = list(accumulate((moment for _, moment in known), max))
         self.reached, self.seconds = 0, 0
 
-    def begin(self, stage: Stage, now: float) -> tuple[Sequence[int], Sequence[int]]:
+    def begin(self, stage: WindowStage, now: float) -> tuple[Sequence[int], Sequence[int]]:
         """The places that leave, and that come back, at the start of a stage."""
         self.seconds = stage.seconds.get(self.agent, stage.seconds.get(None, 0))
         there, before = bisect_right(self.places, stage.place - 1), self.reached
@@ -103,7 +103,7 @@ class _Group:
 
 
 def _groups(
-    path: Sequence[int], moments: Sequence[float | None], agents: Sequence[str | None], stages: Sequence[Stage]
+    path: Sequence[int], moments: Sequence[float | None], agents: Sequence[str | None], stages: Sequence[WindowStage]
 ) -> list[_Group]:
     own = {agent for stage in stages for agent in stage.seconds if agent is not None}
     found: dict[str | None, list[int]] = {}

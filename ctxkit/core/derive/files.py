@@ -60,7 +60,7 @@ UNIFIED = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.M)
 """The line of a unified diff that names the new file."""
 
 
-class Touch(NamedTuple):
+class FileTouch(NamedTuple):
     """What a call does to a file. `part`: which part of it is read, as it was asked for, "" for all of it; `mixed`:
     the result shows more than what the file holds.
     """
@@ -76,7 +76,7 @@ class Touch(NamedTuple):
         return "read" if self.how == "read" else "write"
 
 
-def touches(call: Call) -> Iterator[Touch]:
+def touches(call: Call) -> Iterator[FileTouch]:
     """The files that a call names; none for tools that are in no table."""
     arguments = call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
     found = list(_patched(call.name, arguments))
@@ -84,7 +84,7 @@ def touches(call: Call) -> Iterator[Touch]:
     if not found and isinstance(command, str) and command in COMMANDS:
         found = _named(COMMANDS[command], arguments)
     elif not found and SHELL.search(call.name):
-        found = [Touch(*one) for one in _run(arguments)]
+        found = [FileTouch(*one) for one in _run(arguments)]
     elif not found and MOVING.search(call.name):
         found = list(_moved(arguments))
     elif not found:
@@ -103,21 +103,21 @@ def script(arguments: dict[str, Any]) -> str:
     return next((text for key in SCRIPTS if (text := _script(arguments.get(key)))), "")
 
 
-def _patched(tool: str, arguments: dict[str, Any]) -> Iterator[Touch]:
+def _patched(tool: str, arguments: dict[str, Any]) -> Iterator[FileTouch]:
     for key in PATCHES:
         text = _script(arguments.get(key))
         if BEGIN in text:
             for kind, path, moved in PATCHED.findall(text):
-                yield Touch((path or moved).rstrip(), OF_PATCH[kind])
+                yield FileTouch((path or moved).rstrip(), OF_PATCH[kind])
         elif key not in SCRIPTS and re.search("patch|diff", tool, re.I):
             for path in UNIFIED.findall(text):
-                yield Touch(path.strip(), "edit")
+                yield FileTouch(path.strip(), "edit")
 
 
-def _named(how: How, arguments: dict[str, Any]) -> list[Touch]:
+def _named(how: How, arguments: dict[str, Any]) -> list[FileTouch]:
     chosen = {key: arguments[key] for key in PARTS if arguments.get(key) is not None} if how == "read" else {}
     part = json.dumps(chosen, sort_keys=True, default=str) if chosen else ""
-    return [Touch(path, how, part) for path in _paths(arguments)]
+    return [FileTouch(path, how, part) for path in _paths(arguments)]
 
 
 def _paths(arguments: dict[str, Any]) -> list[str]:
@@ -129,11 +129,11 @@ def _paths(arguments: dict[str, Any]) -> list[str]:
     return texts + [path for one in listed if isinstance(one, dict) for path in _paths(one)]
 
 
-def _moved(arguments: dict[str, Any]) -> Iterator[Touch]:
+def _moved(arguments: dict[str, Any]) -> Iterator[FileTouch]:
     for old, new in MOVES:
         if isinstance(arguments.get(old), str) and isinstance(arguments.get(new), str):
-            yield Touch(arguments[old], "delete")
-            yield Touch(arguments[new], "write")
+            yield FileTouch(arguments[old], "delete")
+            yield FileTouch(arguments[new], "write")
             return
 
 

@@ -85,7 +85,7 @@ def condition(damaged: int, *, torn: bool, interrupted: bool) -> Condition:
     return "damaged" if damaged else "interrupted" if torn or interrupted else "clean"
 
 
-class Ending(msgspec.Struct, frozen=True):
+class InterruptedEnd(msgspec.Struct, frozen=True):
     """How an interrupted context ends. Of its newest messages, `size` are the last exchange; `step` stand behind the
     newest whole step, and `exchange` behind the newest exchange that came to its end (None: there is none); where there
     is neither, `question` behind what was asked, so that no call is left without a result.
@@ -101,7 +101,7 @@ class Ending(msgspec.Struct, frozen=True):
     calls: list[tuple[int, int]] = []
 
 
-def ending(newest: Iterable[Message], stopped: Stopped = _never) -> Ending | None:
+def ending(newest: Iterable[Message], stopped: Stopped = _never) -> InterruptedEnd | None:
     """How a context ends whose last exchange is `interrupted`; None where it came to its end."""
     older = iter(newest)
     last = _exchange(older)
@@ -122,7 +122,7 @@ def ending(newest: Iterable[Message], stopped: Stopped = _never) -> Ending | Non
         gone += len(one)
         one = _exchange(older)
     alone = step is None and exchange is None and calls and last[-1].opens
-    return Ending(why, len(last), step, exchange, _behind_answers(last) if alone else None, calls)
+    return InterruptedEnd(why, len(last), step, exchange, _behind_answers(last) if alone else None, calls)
 
 
 def _exchange(newest: Iterator[Message]) -> list[Message]:

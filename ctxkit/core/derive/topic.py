@@ -49,14 +49,14 @@ other languages make words of without one."""
 _RUN = re.compile(f"[{_UNSPACED}]+")
 
 
-class Term(NamedTuple):
+class TopicTerm(NamedTuple):
     """What is counted. `words`: one, or several that stand side by side; `start`: what begins so counts too."""
 
     words: str
     start: bool = False
 
 
-def terms(text: str) -> list[Term]:
+def terms(text: str) -> list[TopicTerm]:
     """The terms of a text, each once. Raises Usage where it has no words, or is too long to say what it is about."""
     if len(text) > LONGEST:
         raise Usage(f"--about takes a topic of at most {LONGEST:,} characters, this has {len(text):,}", "a few words")
@@ -82,27 +82,27 @@ def traces(text: str) -> str:
     return rf"{found}|\A(?![\s\S]*{found})"
 
 
-def _terms(text: str) -> Iterator[Term]:
+def _terms(text: str) -> Iterator[TopicTerm]:
     for chunk in text.casefold().split():
         words = ["".join(run) for is_word, run in groupby(chunk, _is_word) if is_word]
         if len(words) > 1 and not any(map(_RUN.search, words)):
-            yield Term(" ".join(words))  # max_tokens, store/words.py: what is written as one is sought as one, too
+            yield TopicTerm(" ".join(words))  # max_tokens, store/words.py: what is written as one is sought as one, too
         for word in words:
             yield from _pieces(word)
 
 
-def _pieces(word: str) -> Iterator[Term]:
+def _pieces(word: str) -> Iterator[TopicTerm]:
     at = 0
     for run in _RUN.finditer(word):
         if run.start() > at:
-            yield Term(word[at : run.start()])
+            yield TopicTerm(word[at : run.start()])
         at = run.end()
         pairs = [run[0][i : i + 2] for i in range(len(run[0]) - 1)]
-        yield from map(Term, pairs)
+        yield from map(TopicTerm, pairs)
         if not pairs:
-            yield Term(run[0], start=True)
+            yield TopicTerm(run[0], start=True)
     if at < len(word):
-        yield Term(word[at:])
+        yield TopicTerm(word[at:])
 
 
 def _is_word(character: str) -> bool:

@@ -30,7 +30,7 @@ from ctxkit.core.ops import (
     Unprotect,
     Window,
 )
-from ctxkit.core.sets.interval_index import Overlaps
+from ctxkit.core.sets.interval_index import IntervalIndex
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.transcript import ProgramCut
 
@@ -66,14 +66,14 @@ def joined(some: Collection[Names]) -> Names:
     return Names(Ranges(pairs), chain.from_iterable(names.items for names in some))
 
 
-class Bonds:
+class OpDependencies:
     """The ops and cuts on a board, by their places in what came."""
 
     def __init__(self) -> None:
         self._names: dict[int, Names | None] = {}
         """Whatever ever came."""
-        self._all: Overlaps[int] = Overlaps()
-        self._compacts: Overlaps[int] = Overlaps()
+        self._all: IntervalIndex[int] = IntervalIndex()
+        self._compacts: IntervalIndex[int] = IntervalIndex()
         self._binding: list[int] = []
         """Places of what hangs on anything, ascending."""
         self._cuts: list[int] = []

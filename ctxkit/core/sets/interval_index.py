@@ -14,7 +14,7 @@ from ctxkit.core.item_names import ItemName, Names
 K = TypeVar("K", bound=Hashable)
 
 
-class Overlaps(Generic[K]):
+class IntervalIndex(Generic[K]):
     """Sets of names by key. A range lies in one or two blocks of about its own size, so that it is put down twice at
     most, however many numbers it has.
     """

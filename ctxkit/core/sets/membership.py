@@ -18,7 +18,7 @@ BLOCK = 8
 """Bits: numbers are looked up by blocks of 256."""
 
 
-class Holding(Generic[T]):
+class Membership(Generic[T]):
     """What holds a name: values, each with its names, in their order."""
 
     def __init__(self, sets: Iterable[tuple[T, Names]]) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import overload
 
-from ctxkit.core.context import NO_LENS, Lens, shown_names, through, windowed
+from ctxkit.core.context import NO_LENS, Projection, shown_names, through, windowed
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
@@ -20,7 +20,7 @@ Run = tuple[Name, int]
 """The first name and how many: numbers follow each other, an item stands alone."""
 
 
-class Order(Sequence[Name]):
+class NameRuns(Sequence[Name]):
     """Names in order; each once."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
@@ -74,19 +74,19 @@ class Order(Sequence[Name]):
         return Names(numbers, (first for first, _ in self.runs if not isinstance(first, int)))
 
 
-def order(state: State, lens: Lens = NO_LENS) -> Order:
+def order(state: State, lens: Projection = NO_LENS) -> NameRuns:
     """The context of `state` through `lens`, an agent that it does not know included.
 
     Without window and filter no message is looked at, else each is.
     """
     if lens.agent is not None or lens.thread is not None or lens.newest is not None or windowed(state, lens):
-        return Order((name, 1) for name in through(state, lens, shown_names(state, lens.thread)))
+        return NameRuns((name, 1) for name in through(state, lens, shown_names(state, lens.thread)))
     if not isinstance(state.order, range):
-        return Order((name, 1) for name in shown_names(state))
+        return NameRuns((name, 1) for name in shown_names(state))
     shown = state.shown()
     special = sorted((name for name in state.board.keys if name in shown), key=state.key)
     plain = shown.numbers - Ranges.of(name for name in special if isinstance(name, int))
-    return Order(_merged(state, plain, special))
+    return NameRuns(_merged(state, plain, special))
 
 
 def _merged(state: State, plain: Ranges, special: Sequence[Name]) -> Iterator[Run]:

@@ -40,7 +40,7 @@ class LazySequence(Sequence[T]):
     __hash__ = None  # type: ignore[assignment]  # as a list
 
 
-class Again(Iterable[T]):
+class Reiterable(Iterable[T]):
     """What can be gone through as often as it is asked for: `make` begins anew."""
 
     def __init__(self, make: Callable[[], Iterator[T]]) -> None:

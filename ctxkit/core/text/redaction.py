@@ -19,7 +19,7 @@ a secret.
 """
 
 
-class Rule(NamedTuple):
+class RedactionRule(NamedTuple):
     """Secrets of one kind. `marks`: no text without one of these, in small letters, holds any. Group 1 of `pattern` is
     kept; what stands behind it is the secret.
     """
@@ -29,8 +29,8 @@ class Rule(NamedTuple):
     pattern: re.Pattern[str]
 
 
-def _rule(kind: str, marks: str, pattern: str, flags: int = 0) -> Rule:
-    return Rule(kind, tuple(marks.split()), re.compile(pattern, flags))
+def _rule(kind: str, marks: str, pattern: str, flags: int = 0) -> RedactionRule:
+    return RedactionRule(kind, tuple(marks.split()), re.compile(pattern, flags))
 
 
 _NAMES = (

@@ -11,7 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Part, Repairs
-from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, Noted, Prefix, Proofs, Row, Ties, Written
+from ctxkit.formats.base import (
+    Edited,
+    Format,
+    MessageToWrite,
+    NewSession,
+    Prefix,
+    Proofs,
+    ProvenLog,
+    RecordLinks,
+    Row,
+    Written,
+)
 from ctxkit.formats.claude_code.content import content_of
 from ctxkit.formats.claude_code.reader import NAME, ClaudeReader
 from ctxkit.formats.claude_code.rows import ClaudeRow
@@ -47,9 +58,9 @@ class ClaudeCode(Format):
         """A new reader."""
         return ClaudeReader()
 
-    def ties(self, record: dict[str, Any]) -> Ties | None:
+    def ties(self, record: dict[str, Any]) -> RecordLinks | None:
         """Rows hang on one another by uuid."""
-        return Ties.of(record.get("uuid"), record.get("parentUuid"), record.get("sessionId"))
+        return RecordLinks.of(record.get("uuid"), record.get("parentUuid"), record.get("sessionId"))
 
     def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
         """The user's name for it, the program's, or its summary; a summary may be one of another file's messages."""
@@ -93,7 +104,7 @@ class ClaudeCode(Format):
 
         return bool(content.rows) and all(kind_of(row) in OWN for row in content.rows)
 
-    def proofs(self, log: Noted) -> Proofs | None:
+    def proofs(self, log: ProvenLog) -> Proofs | None:
         """The requests that Claude Code noted (agents, Claude Code 13), beside the context that the log gives."""
         from ctxkit.formats.claude_code.requests import noted
 
@@ -103,7 +114,7 @@ class ClaudeCode(Format):
 
         return prove(log)
 
-    def prefix(self, log: Noted, contents: Iterable[Content]) -> Prefix | None:
+    def prefix(self, log: ProvenLog, contents: Iterable[Content]) -> Prefix | None:
         """The newest noted request that one of `contents` answers, with its system prompt and tools."""
         from ctxkit.formats.claude_code.requests import noted
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ctxkit.formats.claude_code.hashing import LOOSE, value_hash
 from ctxkit.formats.claude_code.pairing import LOST, NO_CONTENT, NO_RESULT
-from ctxkit.formats.claude_code.placing import OPEN, Placed, bare
+from ctxkit.formats.claude_code.placing import OPEN, PlacedMessage, bare
 from ctxkit.formats.claude_code.rows import text
 
 Json = dict[str, Any]
@@ -25,7 +25,7 @@ _REPAIRS = (
 _FOLDED = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*\Z", re.DOTALL)
 
 
-def gives(copy: Json, ours: Placed) -> bool:
+def gives(copy: Json, ours: PlacedMessage) -> bool:
     """Whether a copy says all that `ours` says, and nothing else but reminders and repairs."""
     if copy.get("role") != ours.role:
         return False
@@ -44,12 +44,12 @@ def made_up(copy: Json) -> bool:
     return copy.get("role") == "system" or not list(_talk(blocks_of(copy)))
 
 
-def is_loose(message: Placed) -> bool:
+def is_loose(message: PlacedMessage) -> bool:
     """Whether words of ours stand in a message for the program's."""
     return any(LOOSE in block for block in message.blocks)
 
 
-def is_all_loose(message: Placed) -> bool:
+def is_all_loose(message: PlacedMessage) -> bool:
     """Whether nothing else stands in it."""
     if message.role == "system":
         return not list(_parts(message.blocks))

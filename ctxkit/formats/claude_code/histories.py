@@ -19,7 +19,7 @@ from ctxkit.formats.claude_code.view import BesidePath, numbers_of
 from ctxkit.formats.claude_code.wire import spoken
 
 
-class Wrong(msgspec.Struct, frozen=True):
+class SentMismatch(msgspec.Struct, frozen=True):
     """A message that is not what was sent. `key`: the same for every request that repeats it."""
 
     key: str
@@ -38,7 +38,7 @@ class AnsweredTurn(msgspec.Struct):
     end: int
     reached: int
     given: int = 0
-    wrong: Wrong | None = None
+    wrong: SentMismatch | None = None
     missing: str = ""
     total: int = 0
     missing_from: AnsweredTurn | None = None

@@ -21,7 +21,7 @@ LOST = "[no result recorded: the session ended or went on before it came, so its
 NO_CONTENT = "(no content)"
 
 
-class Sent(msgspec.Struct, gc=False):
+class MessageToSend(msgspec.Struct, gc=False):
     """A message as it will be sent. `blocks`: JSON objects, or references to them."""
 
     role: str
@@ -29,14 +29,14 @@ class Sent(msgspec.Struct, gc=False):
     response: str = ""
 
 
-def pair(messages: list[Sent], answered: frozenset[str], repairs: Repairs) -> list[Sent]:
+def pair(messages: list[MessageToSend], answered: frozenset[str], repairs: Repairs) -> list[MessageToSend]:
     """Every call answered in the very next message, no result anywhere else, no message empty.
 
     A result before its call moves behind it. One that comes later is none for Claude Code: the call is said to have
     none, and the result goes.
     """
     _drop_repeated(messages, repairs)
-    paired: list[Sent] = []
+    paired: list[MessageToSend] = []
     early: dict[str, dict[str, Any]] = {}
     ahead = {text(b.get("id")) for m in messages for b in m.blocks if b.get("type") == "tool_use"}
     pending: dict[str, None] = {}
@@ -61,7 +61,7 @@ def pair(messages: list[Sent], answered: frozenset[str], repairs: Repairs) -> li
 
 
 def _answer(
-    paired: list[Sent],
+    paired: list[MessageToSend],
     pending: dict[str, None],
     blocks: list[dict[str, Any]],
     early: dict[str, dict[str, Any]],
@@ -82,10 +82,10 @@ def _answer(
         front.append({"type": "tool_result", "tool_use_id": call, "content": words, "is_error": True})
         repairs.made += 1
     if front or blocks:
-        paired.append(Sent("user", [*front, *blocks]))
+        paired.append(MessageToSend("user", [*front, *blocks]))
 
 
-def _drop_repeated(messages: list[Sent], repairs: Repairs) -> None:
+def _drop_repeated(messages: list[MessageToSend], repairs: Repairs) -> None:
     """One call and one result per id: the first of each stays (p15, p16)."""
     calls: set[str] = set()
     results: set[str] = set()

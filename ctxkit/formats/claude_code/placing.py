@@ -16,7 +16,7 @@ from ctxkit.core.messages import Repairs
 from ctxkit.formats.claude_code import attachments
 from ctxkit.formats.claude_code.blocks import SentPiece, is_blank
 from ctxkit.formats.claude_code.hashing import LOOSE
-from ctxkit.formats.claude_code.pairing import LOST, NO_CONTENT, NO_RESULT, Sent, pair
+from ctxkit.formats.claude_code.pairing import LOST, NO_CONTENT, NO_RESULT, MessageToSend, pair
 from ctxkit.formats.claude_code.rows import text
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ class Style(Enum):
     INSIDE = "inside"
 
 
-class Placed(msgspec.Struct):
+class PlacedMessage(msgspec.Struct):
     """A message to send. `n`: the log's message that it begins with, or 0.
 
     `rows`: how many rows it is of; `spoken`: it begins with what is no reminder.
@@ -56,14 +56,14 @@ class Placed(msgspec.Struct):
         return {"role": self.role, "content": self.blocks}
 
 
-def turn(pieces: list[SentPiece], style: Style) -> list[Placed]:
+def turn(pieces: list[SentPiece], style: Style) -> list[PlacedMessage]:
     """The messages of a turn: an answer, if there is one, and what followed it."""
     answer = [piece for piece in pieces if piece.role == "assistant"]
     said = [b for piece in answer for b in piece.blocks]
     calls = [text(b.get("id")) for b in said if b.get("type") == "tool_use"]
     if len(set(calls)) < len(calls):  # a copied history: words go before calls
         said.sort(key=lambda block: block.get("type") == "tool_use")
-    placed = [Placed("assistant", said, answer[0].n)] if answer else []
+    placed = [PlacedMessage("assistant", said, answer[0].n)] if answer else []
     first = len(placed)
     for piece in _ordered([piece for piece in pieces if piece.role != "assistant"]):
         _add(placed, first, piece, style)
@@ -85,7 +85,7 @@ def _ordered(said: list[SentPiece]) -> list[SentPiece]:
     return [*ordered, *held][::-1]
 
 
-def _add(placed: list[Placed], first: int, piece: SentPiece, style: Style) -> None:
+def _add(placed: list[PlacedMessage], first: int, piece: SentPiece, style: Style) -> None:
     """One row's words, put to the message before them where that is the same speaker's."""
     blocks = [{**b, LOOSE: True} if piece.loose and b.get("type") == "text" else b for b in piece.blocks]
     last, n = placed[-1] if len(placed) > first else None, piece.n
@@ -96,13 +96,13 @@ def _add(placed: list[Placed], first: int, piece: SentPiece, style: Style) -> No
         role = "user" if style is Style.INSIDE or pictures else text(row.get("renderedRole")) or "system"
         if role == "system":
             if last is None or last.role != "system":
-                placed.append(last := Placed("system", [], n))
+                placed.append(last := PlacedMessage("system", [], n))
             said = _one([b for item in items for b in item], "\n", Style.BARE)
             if style is Style.TAGGED:
                 said["text"] = f"{OPEN}{said['text']}{CLOSE}"
             last.blocks.append(said)
         elif last is None or last.role != "user":
-            placed += [Placed("user", list(item), n) for item in items]
+            placed += [PlacedMessage("user", list(item), n) for item in items]
         else:
             last.rows += 1
             for item in items:
@@ -111,7 +111,7 @@ def _add(placed: list[Placed], first: int, piece: SentPiece, style: Style) -> No
     if any(_loads(block) for block in blocks):
         blocks = [*blocks, {"type": "text", "text": _LOADED}]
     if last is None or last.role != "user":
-        placed.append(Placed("user", list(blocks), n, spoken=True))
+        placed.append(PlacedMessage("user", list(blocks), n, spoken=True))
         return
     last.rows += 1
     _join(last.blocks, blocks)
@@ -161,10 +161,10 @@ def _inside(blocks: list[Json], reminder: list[Json], *, beside: bool) -> None:
         blocks[-1][LOOSE] = True
 
 
-def _collapsed(placed: list[Placed]) -> list[Placed]:
+def _collapsed(placed: list[PlacedMessage]) -> list[PlacedMessage]:
     """One message of role "system" behind the user's words of a turn; words that it stood between come together."""
-    found: list[Placed] = []
-    system: Placed | None = None
+    found: list[PlacedMessage] = []
+    system: PlacedMessage | None = None
     between = False
     for message in placed:
         before = found[-1] if found and found[-1].role == "user" else None
@@ -194,16 +194,16 @@ def _is_no_result(block: Json) -> bool:
     return block.get("type") != "tool_result"
 
 
-def _paired(placed: list[Placed], style: Style) -> list[Placed]:
+def _paired(placed: list[PlacedMessage], style: Style) -> list[PlacedMessage]:
     """Every call with its result, and the words of role "system" as one text."""
     talk = [message for message in placed if message.role != "system"]
     numbers = {role: iter([message.n for message in talk if message.role == role]) for role in ("user", "assistant")}
     found = []
-    for sent in pair([Sent(message.role, message.blocks) for message in talk], frozenset(), Repairs()):
+    for sent in pair([MessageToSend(message.role, message.blocks) for message in talk], frozenset(), Repairs()):
         n = next(numbers[sent.role], talk[-1].n)
-        found.append(Placed(sent.role, [_marked(block) for block in sent.blocks], n))
+        found.append(PlacedMessage(sent.role, [_marked(block) for block in sent.blocks], n))
     system = [message for message in placed if message.role == "system"]
-    return [*found, *(Placed("system", [_one(one.blocks, "\n\n", Style.TAGGED)], one.n) for one in system)]
+    return [*found, *(PlacedMessage("system", [_one(one.blocks, "\n\n", Style.TAGGED)], one.n) for one in system)]
 
 
 def _marked(block: Json) -> Json:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ctxkit.core.messages import Content
-from ctxkit.formats.base import Noted, Prefix
+from ctxkit.formats.base import Prefix, ProvenLog
 from ctxkit.formats.claude_code.content import THINKING
 from ctxkit.formats.claude_code.hashing import message_hash, value_hash
 from ctxkit.formats.claude_code.proofs import Prover
@@ -20,7 +20,7 @@ from ctxkit.formats.claude_code.rows import text
 Json = dict[str, Any]
 
 
-def prefix(log: Noted, contents: Iterable[Content]) -> Prefix | None:
+def prefix(log: ProvenLog, contents: Iterable[Content]) -> Prefix | None:
     """The newest request that one of `contents` answers, as it was sent; None where no system prompt is noted.
 
     Without such a request, or where the log does not hold all of it as it was sent, there are the newest system prompt

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ctxkit.formats.base import Disproof, Noted, Proofs, Unproved
+from ctxkit.formats.base import ProofMismatch, Proofs, ProvenLog, UnprovedRequest
 from ctxkit.formats.claude_code.blocks import SentPiece
 from ctxkit.formats.claude_code.copies import gives, is_all_loose, is_loose, made_up
 from ctxkit.formats.claude_code.hashing import LOOSE, message_hash
-from ctxkit.formats.claude_code.histories import AnsweredTurn, ThreadHistory, Tree, Wrong, turns_of
-from ctxkit.formats.claude_code.placing import Placed, Style, turn
+from ctxkit.formats.claude_code.histories import AnsweredTurn, SentMismatch, ThreadHistory, Tree, turns_of
+from ctxkit.formats.claude_code.placing import PlacedMessage, Style, turn
 from ctxkit.formats.claude_code.requests import NotedRequest, ProofRow, Records
 from ctxkit.formats.claude_code.wire import plain_name
 
@@ -30,19 +30,19 @@ _INSIDE = re.compile(r"claude-(3|opus-4($|-[0-7]($|-)|-2)|sonnet-4|haiku-4)")
 _TAGGED = re.compile(r"claude-sonnet-5")
 
 
-def prove(log: Noted) -> Proofs:
+def prove(log: ProvenLog) -> Proofs:
     """Every request that the log notes, beside the context that the log gives at that point."""
     records = Records(log.blocks(ProofRow), log.read)
     proofs = Proofs(len(records.requests))
     for kept in records.damaged():
         words = f"its {kept.field} does not have the hash that it is kept under ({kept.hash[:12] or 'none'})"
-        proofs.wrong.append(Disproof(kept.line, "damaged-copy", words))
+        proofs.wrong.append(ProofMismatch(kept.line, "damaged-copy", words))
     prover = Prover(records)
     told: set[str] = set()
     for request in records.requests:
         sent = prover.sent(request)
         if request.fault:
-            proofs.unproved.append(Unproved(request.line, request.id, request.fault))
+            proofs.unproved.append(UnprovedRequest(request.line, request.id, request.fault))
             continue
         history, more = prover.judge(request, sent)
         last = history.turns[-1] if history.turns else AnsweredTurn(0, 0, 0)
@@ -51,18 +51,18 @@ def prove(log: Noted) -> Proofs:
             proofs.messages += len(sent)
             proofs.given += last.total + len(sent) - last.reached
         elif (last.wrong_at or more) is None or request.answer < 0 or request.cut:
-            proofs.unproved.append(Unproved(request.line, request.id, _why(request, last)))
+            proofs.unproved.append(UnprovedRequest(request.line, request.id, _why(request, last)))
         else:
             new = [*_untold(last), *([more] if more is not None else [])]
             for one in new:
                 if one.key not in told:
                     told.add(one.key)
                     words = f"request {request.id[:8]}: {one.text}"
-                    proofs.wrong.append(Disproof(request.line, "not-as-sent", words))
+                    proofs.wrong.append(ProofMismatch(request.line, "not-as-sent", words))
     return proofs
 
 
-def _untold(last: AnsweredTurn) -> list[Wrong]:
+def _untold(last: AnsweredTurn) -> list[SentMismatch]:
     """What is wrong up to a turn, as far as it was not told yet, in order."""
     found = []
     turn = last.wrong_at
@@ -129,7 +129,7 @@ class Prover:
             return found
         return {**found, "content": [{k: v for k, v in block.items() if k != LOOSE} for block in found["content"]]}
 
-    def judge(self, request: NotedRequest, sent: list[str]) -> tuple[ThreadHistory, Wrong | None]:
+    def judge(self, request: NotedRequest, sent: list[str]) -> tuple[ThreadHistory, SentMismatch | None]:
         """The history of a request, its turns beside what was sent, and what was sent behind them that is not good."""
         history = self._history(request)
         history.move(request)
@@ -223,7 +223,7 @@ class Prover:
                 return without
         return found
 
-    def _held(self, sent: list[str], placed: list[Placed], here: AnsweredTurn) -> AnsweredTurn:
+    def _held(self, sent: list[str], placed: list[PlacedMessage], here: AnsweredTurn) -> AnsweredTurn:
         """Messages beside what was sent from `here.reached` on."""
         at, given, wrong, missing = here.reached, here.given, None, ""
         for message in placed:
@@ -251,13 +251,13 @@ class Prover:
                 at = min(at + 1, len(sent))
         return AnsweredTurn(here.start, here.end, at, given, wrong, missing)
 
-    def _more(self, sent: list[str], turns: list[AnsweredTurn]) -> Wrong | None:
+    def _more(self, sent: list[str], turns: list[AnsweredTurn]) -> SentMismatch | None:
         """What was sent behind the last turn and is not the program's own: it is not in the log."""
         for at in range(turns[-1].reached if turns else 0, len(sent)):
             copy = self.records.blob(sent[at])
             if copy is None or not made_up(copy):
                 words = f"message {at + 1} of {len(sent)}, sent as {sent[at][:12]}, is not in the log's context"
-                return Wrong(f"{sent[at]} ", words)
+                return SentMismatch(f"{sent[at]} ", words)
         return None
 
 
@@ -280,9 +280,9 @@ def _results(piece: SentPiece) -> bool:
     return any(block.get("type") == "tool_result" for block in piece.blocks)
 
 
-def _wrong(sent: list[str], at: int, own: str, message: Placed) -> Wrong:
+def _wrong(sent: list[str], at: int, own: str, message: PlacedMessage) -> SentMismatch:
     key = f"{sent[at] if at < len(sent) else ''} {own}"
     ours = f"message {message.n} of the log ({message.role}) gives {own[:12]}"
     if at >= len(sent):
-        return Wrong(key, f"{len(sent)} messages were sent; {ours} beyond them")
-    return Wrong(key, f"message {at + 1} of {len(sent)} was sent as {sent[at][:12]}, {ours}")
+        return SentMismatch(key, f"{len(sent)} messages were sent; {ours} beyond them")
+    return SentMismatch(key, f"message {at + 1} of {len(sent)} was sent as {sent[at][:12]}, {ours}")

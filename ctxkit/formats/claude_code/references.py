@@ -1,7 +1,8 @@
 """References to blocks: what merging and pairing must know of a block, and where it stands, without its words.
 
 Pipeline: `blocks.py` makes the pieces of each content as it is read -> `referred` keeps references -> `wire.py` merges
-and pairs these -> `Referred.block` reads the content again for what is sent. So memory follows the number of blocks.
+and pairs these -> `ReferencedBlocks.block` reads the content again for what is sent. So memory follows the number of
+blocks.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _ref(block: dict[str, Any], place: int, index: int) -> BlockRef:
     return BlockRef(sys.intern(kind), key, full, place, index, tools=tools)
 
 
-class Referred:
+class ReferencedBlocks:
     """The blocks of `contents` that references stand for; the pieces of the content that was read last are at hand."""
 
     def __init__(self, contents: Sequence[Content], model: str) -> None:

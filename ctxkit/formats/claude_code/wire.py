@@ -27,8 +27,8 @@ from ctxkit.formats.claude_code.blocks import (
     with_known_tools,
 )
 from ctxkit.formats.claude_code.content import THINKING, blocks_of, part_of, unique_rows
-from ctxkit.formats.claude_code.pairing import NO_CONTENT, Sent, pair
-from ctxkit.formats.claude_code.references import BlockRef, Referred, places_of, referred
+from ctxkit.formats.claude_code.pairing import NO_CONTENT, MessageToSend, pair
+from ctxkit.formats.claude_code.references import BlockRef, ReferencedBlocks, places_of, referred
 from ctxkit.formats.claude_code.rows import text
 
 NO_RESPONSE = "No response requested."
@@ -54,12 +54,12 @@ def repair(contents: Sequence[Content], answered: frozenset[str], model: str = "
     del pieces
     sent = pair(merged, answered, repairs)
     if sent and sent[-1].role == "user" and is_prompt:
-        sent.append(Sent("assistant", [{"type": "text", "text": NO_RESPONSE}]))
+        sent.append(MessageToSend("assistant", [{"type": "text", "text": NO_RESPONSE}]))
         repairs.leave_out("answer to the last prompt (said to be none)")
     if sent and sent[0].role == "assistant":
-        sent.insert(0, Sent("user", [{"type": "text", "text": NO_CONTENT}]))
+        sent.insert(0, MessageToSend("user", [{"type": "text", "text": NO_CONTENT}]))
         repairs.leave_out("user message before the first answer (an empty one is sent)")
-    blocks = Referred(contents, goes_on)
+    blocks = ReferencedBlocks(contents, goes_on)
 
     def made(at: int) -> Content:
         here = (blocks.block(one) if isinstance(one, BlockRef) else one for one in sent[at].blocks)
@@ -117,11 +117,11 @@ def plain_name(model: str) -> str:
     return _DATE.sub("", model)
 
 
-def merge(pieces: list[SentPiece]) -> list[Sent]:
+def merge(pieces: list[SentPiece]) -> list[MessageToSend]:
     """Pieces as messages: rows of one response are one, neighbouring user rows are one (rule 5). Their blocks are
     references, and the messages' from now on.
     """
-    sent: list[Sent] = []
+    sent: list[MessageToSend] = []
     joined: set[int] = set()
     opened: dict[str, int] = {}
     for piece in pieces:
@@ -134,7 +134,7 @@ def merge(pieces: list[SentPiece]) -> list[Sent]:
         else:
             at = _open(piece, opened, len(sent))
         if not 0 <= at < len(sent):
-            sent.append(Sent(piece.role, piece.blocks))
+            sent.append(MessageToSend(piece.role, piece.blocks))
             continue
         if piece.role == "user":
             joined.add(at)

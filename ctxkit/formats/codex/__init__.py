@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Part, Text
-from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, Row, Ties, Written
+from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, RecordLinks, Row, Written
 from ctxkit.formats.codex.content import content_of
 from ctxkit.formats.codex.reader import NAME, CodexReader
 from ctxkit.formats.codex.rows import CodexRow
@@ -37,12 +37,12 @@ class Codex(Format):
         """A new reader."""
         return CodexReader()
 
-    def ties(self, record: dict[str, Any]) -> Ties | None:
+    def ties(self, record: dict[str, Any]) -> RecordLinks | None:
         """Each `session_meta` names the session."""
         meta = record.get("payload")
         if record.get("type") != "session_meta" or not isinstance(meta, dict):
             return None
-        return Ties.of(session=meta.get("id"))
+        return RecordLinks.of(session=meta.get("id"))
 
     def instructs(self, content: Content, part: Part) -> bool:
         """What the developer says (the sandbox's rules, modes, skills), and where the program ran."""

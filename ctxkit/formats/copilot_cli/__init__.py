@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Part
-from ctxkit.formats.base import Format, Row, Ties
+from ctxkit.formats.base import Format, RecordLinks, Row
 from ctxkit.formats.copilot_cli.content import content_of
 from ctxkit.formats.copilot_cli.reader import NAME, CopilotReader
 from ctxkit.formats.copilot_cli.rows import CopilotRow
@@ -38,11 +38,11 @@ class CopilotCli(Format):
         """A new reader."""
         return CopilotReader()
 
-    def ties(self, record: dict[str, Any]) -> Ties | None:
+    def ties(self, record: dict[str, Any]) -> RecordLinks | None:
         """Events hang on one another by id; the first names the session."""
         body = record.get("data")
         session = body.get("sessionId") if record.get("type") == "session.start" and isinstance(body, dict) else None
-        return Ties.of(record.get("id"), record.get("parentId"), session)
+        return RecordLinks.of(record.get("id"), record.get("parentId"), session)
 
     def typed(self, content: Content) -> str:
         """Without what the program puts around a prompt."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
-from ctxkit.formats.base import Format, Row, Ties
+from ctxkit.formats.base import Format, RecordLinks, Row
 from ctxkit.formats.gemini_cli.content import content_of
 from ctxkit.formats.gemini_cli.reader import NAME, GeminiReader
 from ctxkit.formats.gemini_cli.rows import GeminiRow
@@ -39,9 +39,9 @@ class GeminiCli(Format):
         """A new reader."""
         return GeminiReader()
 
-    def ties(self, record: dict[str, Any]) -> Ties | None:
+    def ties(self, record: dict[str, Any]) -> RecordLinks | None:
         """The header names the session; an id that stands twice is an update."""
-        return Ties.of(session=record.get("sessionId"))
+        return RecordLinks.of(session=record.get("sessionId"))
 
     def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
         """The program's summary of the session: in its header, or in an update of that."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message
-from ctxkit.formats.base import Format, Row, Ties
+from ctxkit.formats.base import Format, RecordLinks, Row
 from ctxkit.formats.opencode.content import content_of
 from ctxkit.formats.opencode.reader import NAME, OpencodeReader
 from ctxkit.formats.opencode.rows import OpencodeRow
@@ -33,10 +33,10 @@ class Opencode(Format):
         """A new reader."""
         return OpencodeReader()
 
-    def ties(self, record: dict[str, Any]) -> Ties | None:
+    def ties(self, record: dict[str, Any]) -> RecordLinks | None:
         """Messages have ids."""
         info = record.get("info")
-        return Ties.of(info.get("id")) if isinstance(info, dict) and not record.get("document") else None
+        return RecordLinks.of(info.get("id")) if isinstance(info, dict) and not record.get("document") else None
 
     def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
         """That of the document."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxkit.core.messages import Content, Message, Repairs
-from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, Row, Ties, Written
+from ctxkit.formats.base import Edited, Format, MessageToWrite, NewSession, RecordLinks, Row, Written
 from ctxkit.formats.pi.content import content_of, recorded_of
 from ctxkit.formats.pi.reader import NAME, PiReader
 from ctxkit.formats.pi.rows import PiRow
@@ -37,11 +37,11 @@ class Pi(Format):
         """A new reader."""
         return PiReader()
 
-    def ties(self, record: dict[str, Any]) -> Ties | None:
+    def ties(self, record: dict[str, Any]) -> RecordLinks | None:
         """Entries hang on one another by id; the header names the session."""
         if record.get("type") == "session":
-            return Ties.of(session=record.get("id"))
-        return Ties.of(record.get("id"), record.get("parentId"))
+            return RecordLinks.of(session=record.get("id"))
+        return RecordLinks.of(record.get("id"), record.get("parentId"))
 
     def title(self, holding: Callable[[bytes], Iterator[dict[str, Any]]]) -> str:
         """The name that the user gave it last; an empty one takes it away."""

@@ -12,14 +12,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from ctxkit.content.identifiers import Identifier, Sort, items
+from ctxkit.content.identifiers import Identifier, IdentifierKind, items
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 
 AHEAD = 60
 """Messages of the agent in the suffix that are looked at."""
 SHORTEST, LONGEST = 24, 300
 """Characters of a line."""
-IN_CONTEXT = frozenset({Sort.IDENTIFIER, Sort.ERROR, Sort.NUMBER})
+IN_CONTEXT = frozenset({IdentifierKind.IDENTIFIER, IdentifierKind.ERROR, IdentifierKind.NUMBER})
 """Sorts of items that say little without the line that they stand in."""
 AUTHORED = frozenset({SegmentKind.ASSISTANT, SegmentKind.INPUT})
 SPACE = re.compile(r"[ \t]+")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxkit.content.facts import facts
-from ctxkit.content.identifiers import Identifier, Sort
+from ctxkit.content.identifiers import Identifier, IdentifierKind
 from ctxkit.content.text_segments import SegmentKind, TextSegment
 from tests.bench.compaction.measures import harmonic, scores
 from tests.bench.compaction.needed import AHEAD, Needed, needed, stands_in
@@ -103,7 +103,7 @@ def test_scores(text: str, frr: float, ctx: float, vlr: float) -> None:
 def test_generic_items_do_not_count() -> None:
     """What many repositories have is left out, of both sides."""
     text = "src/app/rows.py pytest -q tests/rows"
-    assert scores(asked(), {}, frozenset({Identifier(Sort.IDENTIFIER, "load_rows")}), text)["FRR"] == 1
+    assert scores(asked(), {}, frozenset({Identifier(IdentifierKind.IDENTIFIER, "load_rows")}), text)["FRR"] == 1
     assert scores(asked(), {}, frozenset(), text)["FRR"] == 2 / 3
 
 

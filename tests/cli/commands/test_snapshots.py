@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxkit.core.ops import At
+from ctxkit.core.ops import LogPosition
 from ctxkit.core.snapshot import CHECKPOINT, Snapshot, SnapshotHead, sealed
 from ctxkit.core.times import iso
 from ctxkit.store.sidecar import Sidecar
@@ -28,7 +28,7 @@ def several(folder: Path, *names: str) -> Path:
         body.pop("sum")
         body["timestamp"] = f"2026-02-02T10:{n:02}:00Z"
         raw = {
-            **sealed(SnapshotHead(**{**body, "at": At(**body["at"]), "tokens": None})),
+            **sealed(SnapshotHead(**{**body, "at": LogPosition(**body["at"]), "tokens": None})),
             "messages": messages,
             "held": held,
         }
@@ -43,7 +43,7 @@ def point(path: Path, days: float) -> None:
         kind=CHECKPOINT,
         session_id=f"{int(days):016x}",
         timestamp=iso(int(time.time() - days * 86400)),
-        at=At(messages=0),
+        at=LogPosition(messages=0),
     )
     kept = Snapshot(head, sealed(head))
     Snapshots(Sidecar(path)).add(pieces(kept.body, kept), head)

@@ -9,14 +9,16 @@ import pytest
 from ctxkit.cli.terminal.picker_state import PickerState
 from ctxkit.cli.terminal.safe_text import cells, safe
 from ctxkit.cli.terminal.style import Styled
-from ctxkit.search.preview import Glance, Last
+from ctxkit.search.preview import LastWords, SessionPreview
 from ctxkit.search.sessions import Session
 from tests.cli.hostile import ALL, bad_characters
 
 
 def session(name: str, title: str = "", last: str = "the last words") -> Session:
     """A session of some minute."""
-    glance = Glance("chat", title or f"title of {name}", Last("user", last), 1769940600.0, 3, "interrupted")
+    glance = SessionPreview(
+        "chat", title or f"title of {name}", LastWords("user", last), 1769940600.0, 3, "interrupted"
+    )
     return Session(Path(f"/logs/{name}.jsonl"), glance, 0.0, 1)
 
 

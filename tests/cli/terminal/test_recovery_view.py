@@ -10,7 +10,7 @@ from ctxkit import Log
 from ctxkit.cli.terminal import recovery_view
 from ctxkit.cli.terminal.style import Styled
 from ctxkit.core.findings import Finding
-from ctxkit.core.ops import At
+from ctxkit.core.ops import LogPosition
 from ctxkit.core.snapshot import CHECKPOINT, SnapshotHead
 from ctxkit.recovery.recover import LeftoverDraft, Open, Recovery, RecoveryPoint
 from ctxkit.recovery.salvage import Range
@@ -18,7 +18,7 @@ from tests.cli.runner import SMALL
 
 HEAD = SnapshotHead(
     kind=CHECKPOINT, session_id="0123456789abcdef", timestamp="2026-02-01T10:20:30Z", description="before clear",
-    message_count=7, at=At(messages=9),
+    message_count=7, at=LogPosition(messages=9),
 )  # fmt: skip
 ALL = Recovery(
     "damaged", [Finding("op 2", "misfit", "forget does not fit")], [Range(40, 9, 3, "left", "torn-line", "cut off")],

@@ -11,16 +11,23 @@ import pytest
 from ctxkit.cli.terminal import session_list
 from ctxkit.cli.terminal.safe_text import cells, safe
 from ctxkit.cli.terminal.style import Styled
-from ctxkit.search.preview import Glance, Last
+from ctxkit.search.preview import LastWords, SessionPreview
 from ctxkit.search.sessions import Session
 
 ONE = Session(
     Path("/logs/one.jsonl"),
-    Glance("chat", "fix the login test", Last("assistant", "done: all tests pass"), 1769940600.0, 42, "clean"),
-    1769940601.0, 100, Path("/logs/one.jsonl.ctxkit"), 2,
-)  # fmt: skip
-BARE = Session(Path("/x"), Glance("messages", "", None, None, 1, "damaged", 3, 200), 1769940600.0, 1)
-WIDE = msgspec.structs.replace(ONE, glance=Glance("chat", "漢字" * 60, Last("user", "\x1b[2J🙂" * 60), 0.0, 1, "clean"))
+    SessionPreview(
+        "chat", "fix the login test", LastWords("assistant", "done: all tests pass"), 1769940600.0, 42, "clean"
+    ),
+    1769940601.0,
+    100,
+    Path("/logs/one.jsonl.ctxkit"),
+    2,
+)
+BARE = Session(Path("/x"), SessionPreview("messages", "", None, None, 1, "damaged", 3, 200), 1769940600.0, 1)
+WIDE = msgspec.structs.replace(
+    ONE, glance=SessionPreview("chat", "漢字" * 60, LastWords("user", "\x1b[2J🙂" * 60), 0.0, 1, "clean")
+)
 
 
 def texts(one: Session, width: int = 80, breadth: int = 80) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxkit.compact.strategies.extract import STRATEGY
 from ctxkit.core.item_names import Names
-from ctxkit.core.ops import At, Compact
+from ctxkit.core.ops import Compact, LogPosition
 from tests.compact.test_plan import condensing, opened
 from tests.trim.test_trim import run
 
@@ -17,5 +17,5 @@ def test_a_summary_is_made_again() -> None:
     less = ids - Names.parse("3-4")
     text = STRATEGY.again(log, made.op, less, Names.parse("3-4"))
     assert text is not None and text != made.op.text
-    by_model = Compact(at=At(messages=9), ids=str(ids), text="x", strategy="extract", model="m", budget=200)
+    by_model = Compact(at=LogPosition(messages=9), ids=str(ids), text="x", strategy="extract", model="m", budget=200)
     assert STRATEGY.again(log, by_model, less, Names()) is None

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from ctxkit.api.log import Log
-from ctxkit.core.compare.before_after import Contrast
+from ctxkit.core.compare.before_after import ContextOverTime
 from ctxkit.core.item_names import Name
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.transcript import ProgramCut
@@ -21,7 +21,7 @@ def test_turns_add_up(seed: int) -> None:
     log = Log.open(io.BytesIO(cut_short(seed) if seed % 2 else written(seed, 25)), env={})
     log.force = True
     path = sorted(log.state().order)
-    contrast = Contrast(log.state(), path, None, windows=True)
+    contrast = ContextOverTime(log.state(), path, None, windows=True)
     beside, wrote, held = Counter[int](), dict[Name, object](), Ranges.of(path)
     screened = contrast.screened
     for turn in contrast:

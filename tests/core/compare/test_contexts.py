@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from ctxkit.core.compare.contexts import CAME, CHANGED, GONE, MOVED, SAME, Hunk, compare
 from ctxkit.core.item_names import ItemName, Name, Names
 from ctxkit.core.sets.ranges import Ranges
-from ctxkit.core.sets.runs import Order
+from ctxkit.core.sets.runs import NameRuns
 
 ALL = Names(Ranges.span(1, 99), [ItemName("a", k) for k in range(1, 9)])
 
 
-def names(text: str) -> Order:
+def names(text: str) -> NameRuns:
     """`1-3,7,a.1` as an order."""
     found: list[tuple[Name, int]] = []
     for token in filter(None, text.split(",")):
@@ -23,7 +23,7 @@ def names(text: str) -> Order:
             found.append((ItemName("a", int(token[2:])), 1))
         else:
             found.append((int(low), int(high or low) - int(low) + 1))
-    return Order(found)
+    return NameRuns(found)
 
 
 class Letters:
@@ -44,7 +44,7 @@ class Letters:
 
 def letters(a: str, b: str) -> list[Hunk]:
     """The differences between two logs of letters."""
-    sides = [Order([(1, len(side))] if side else []) for side in (a, b)]
+    sides = [NameRuns([(1, len(side))] if side else []) for side in (a, b)]
     return compare(sides[0], sides[1], Names(), digests=Letters(a, b))
 
 
@@ -99,7 +99,7 @@ def test_two_logs(a: str, b: str, expected: list[tuple[str, int, int, int]]) -> 
 def test_two_logs_that_begin_alike() -> None:
     """Shared numbers are compared by name; above them the same number is another message."""
     a, b = "abcdX", "abcdYX"
-    found = compare(Order([(1, 5)]), Order([(1, 6)]), Names(Ranges.span(1, 4)), digests=Letters(a, b))
+    found = compare(NameRuns([(1, 5)]), NameRuns([(1, 6)]), Names(Ranges.span(1, 4)), digests=Letters(a, b))
     assert brief(found) == [(SAME, 0, 0, 4), (CAME, 4, 4, 1), (SAME, 4, 5, 1)]
 
 
@@ -145,7 +145,7 @@ SUBSETS = st.lists(st.integers(1, 30), unique=True, max_size=20)
 @given(SUBSETS, SUBSETS, st.sets(st.integers(1, 30), max_size=3))
 def test_any_two_states(a: list[int], b: list[int], changed: set[int]) -> None:
     """Applied to the first the differences give the second; swapped they are mirrored; none between equals."""
-    one, other = Order((n, 1) for n in a), Order((n, 1) for n in b)
+    one, other = NameRuns((n, 1) for n in a), NameRuns((n, 1) for n in b)
     found = compare(one, other, ALL, Names.of(changed))
     check(found, len(a), len(b))
     assert apply(found, list(a), list(b)) == b

@@ -6,14 +6,25 @@ from collections.abc import Sequence
 
 import pytest
 
-from ctxkit.core.compare.timeline import Anchor, Own, Taking, TimelineChange, TimelineEvent, TimelinePoint, course, own
+from ctxkit.core.compare.timeline import (
+    Anchor,
+    CutSize,
+    ProgramContext,
+    TimelineChange,
+    TimelineEvent,
+    TimelinePoint,
+    course,
+    own,
+)
 
 TEN = [10.0] * 20
 
 
-def made(count: int, anchors: dict[int, Anchor], cuts: Sequence[int] = (), taken: Sequence[float] = ()) -> Own:
+def made(
+    count: int, anchors: dict[int, Anchor], cuts: Sequence[int] = (), taken: Sequence[float] = ()
+) -> ProgramContext:
     """Messages of ten tokens and a hundred bytes each."""
-    some = [Taking(*one) for one in zip(cuts, taken, strict=True)]
+    some = [CutSize(*one) for one in zip(cuts, taken, strict=True)]
     return own([100] * count, anchors, some, lambda start, end: TEN[start:end])
 
 
@@ -48,10 +59,10 @@ def test_own(
 
 def test_what_is_left_goes_with_what_stands_around() -> None:
     """Behind a compaction the messages that are left, and what the first request held beyond its messages."""
-    found = own([1] * 4, {1: Anchor(110, 120)}, [Taking(3, 0.0, 15.0)], lambda start, end: TEN[start:end])
-    assert found == Own([110, 120, 130, 125], [(130, 115)])
-    found = own([1] * 3, {}, [Taking(2, 0.0, 5.0)], lambda start, end: TEN[start:end])
-    assert found == Own([10, 20, 15], [(20, 5)])
+    found = own([1] * 4, {1: Anchor(110, 120)}, [CutSize(3, 0.0, 15.0)], lambda start, end: TEN[start:end])
+    assert found == ProgramContext([110, 120, 130, 125], [(130, 115)])
+    found = own([1] * 3, {}, [CutSize(2, 0.0, 5.0)], lambda start, end: TEN[start:end])
+    assert found == ProgramContext([10, 20, 15], [(20, 5)])
 
 
 def test_between_two_counts_sizes_decide() -> None:

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from ctxkit.core.derive.files import How, Touch, touches
+from ctxkit.core.derive.files import FileTouch, How, touches
 from ctxkit.core.messages import Call
 
 PATCH = (
@@ -84,16 +84,19 @@ UNIFIED = "--- a/x.py\t2026\n+++ b/x.py\t2026\n@@ -1 +1 @@\n-a\n+b\n"
 )  # fmt: skip
 def test_touches(tool: str, arguments: Any, expected: list[tuple[Any, ...]]) -> None:
     """Path, what is done to it, and which part; nothing for what is in no table."""
-    assert list(touches(Call("c", tool, arguments))) == [Touch(*one) for one in expected]
+    assert list(touches(Call("c", tool, arguments))) == [FileTouch(*one) for one in expected]
 
 
 def test_action() -> None:
     """Whatever is no read changes the file."""
-    assert [Touch("a", how).action for how in get_args(How)] == ["read", *["write"] * 4]
+    assert [FileTouch("a", how).action for how in get_args(How)] == ["read", *["write"] * 4]
 
 
 def test_a_patch_of_blanks() -> None:
     """They are looked at once: tried from each of them on, this would not end."""
     path = f"a{' ' * 1_000_000}b"
     patch = f"*** Begin Patch\n*** Update File: {path}\n*** Add File: c \t\r\n"
-    assert list(touches(Call("c1", "apply_patch", {"input": patch}))) == [Touch(path, "edit"), Touch("c", "create")]
+    assert list(touches(Call("c1", "apply_patch", {"input": patch}))) == [
+        FileTouch(path, "edit"),
+        FileTouch("c", "create"),
+    ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxkit.core.derive.topic import LONGEST, TOP, Term, cut, spaced, terms, traces, weight
+from ctxkit.core.derive.topic import LONGEST, TOP, TopicTerm, cut, spaced, terms, traces, weight
 from ctxkit.errors import Usage
 
 
@@ -83,7 +83,7 @@ def test_cut() -> None:
     assert cut(scores, 2) == {1: 100, 4: 100}
     assert cut({}, None) == {}
     assert len(cut(dict.fromkeys(range(50), 1.0), None)) == TOP
-    assert Term("x") == Term("x", start=False)
+    assert TopicTerm("x") == TopicTerm("x", start=False)
 
 
 def test_weight() -> None:

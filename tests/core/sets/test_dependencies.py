@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.sets.dependencies import Bonds, concerns
+from ctxkit.core.sets.dependencies import OpDependencies, concerns
 from ctxkit.core.transcript import ProgramCut
 from tests import build
 
 SPEC = "1-20 | forget 2-3 | compact 4-9 | compact 11-12 | forget 8 | recall 2 | trim 15 | compact 9-11 | mark | clear"
 
 
-def bonds(spec: str) -> Bonds:
+def bonds(spec: str) -> OpDependencies:
     """All ops of a log, by their numbers."""
-    found = Bonds()
+    found = OpDependencies()
     for entry in build.state(spec).ledger.entries:
         found.add(entry.number, entry)
     return found

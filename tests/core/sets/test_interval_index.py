@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.item_names import ItemName, Names
-from ctxkit.core.sets.interval_index import Overlaps
+from ctxkit.core.sets.interval_index import IntervalIndex
 from ctxkit.core.sets.ranges import Ranges
 
 ITEMS = st.builds(ItemName, st.sampled_from("ab"), st.integers(1, 2))
@@ -20,7 +20,7 @@ SETS = st.builds(
 @given(st.lists(st.tuples(st.integers(0, 5), SETS | st.none())), SETS)
 def test_whatever_meets_is_found(steps: list[tuple[int, Names | None]], asked: Names) -> None:
     """As a look at each set finds it; what is found besides lies near."""
-    found, expected = Overlaps[int](), dict[int, Names]()
+    found, expected = IntervalIndex[int](), dict[int, Names]()
     for key, names in steps:
         if names is None:
             found.drop(key)
@@ -37,7 +37,7 @@ def test_whatever_meets_is_found(steps: list[tuple[int, Names | None]], asked: N
 
 def test_what_lies_apart_is_not_found() -> None:
     """However many there are."""
-    found = Overlaps[int]()
+    found = IntervalIndex[int]()
     for n in range(1, 1000):
         found.put(n, Names(Ranges.span(8 * n, 8 * n + 7)))
     found.put(0, Names(Ranges.span(1, 10**18)))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.core.item_names import ItemName, Names
-from ctxkit.core.sets.membership import Holding, firsts
+from ctxkit.core.sets.membership import Membership, firsts
 from ctxkit.core.sets.ranges import Ranges
 
 PAIRS = st.tuples(st.integers(1, 900), st.integers(0, 400)).map(lambda pair: (pair[0], pair[0] + pair[1]))
@@ -18,7 +18,7 @@ EVERY = [*range(1, 1301), *(ItemName(op, k) for op in "ab" for k in (1, 2, 3))]
 @given(SETS)
 def test_as_a_look_at_each(sets: list[Names]) -> None:
     """All that hold a name in their order, and the first of them."""
-    holding = Holding(enumerate(sets))
+    holding = Membership(enumerate(sets))
     first = list(firsts(sets))
     assert [place for place, names in first] == sorted({place for place, names in first if names})
     told = {name: place for place, names in first for name in names}
@@ -41,6 +41,6 @@ def test_many_sets() -> None:
             Counted.asked += 1
             return super().__contains__(n)
 
-    holding = Holding((k, Names(Counted([(k * 1000, k * 1000)]))) for k in range(1, 2001))
+    holding = Membership((k, Names(Counted([(k * 1000, k * 1000)]))) for k in range(1, 2001))
     assert holding.of(5000) == [5]
     assert Counted.asked == 1

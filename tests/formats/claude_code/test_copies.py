@@ -8,7 +8,7 @@ import pytest
 
 from ctxkit.formats.claude_code.copies import gives, is_all_loose, is_loose, made_up
 from ctxkit.formats.claude_code.hashing import LOOSE
-from ctxkit.formats.claude_code.placing import Placed
+from ctxkit.formats.claude_code.placing import PlacedMessage
 from tests.formats.claude_code.logs import call, result
 
 Block = dict[str, Any]
@@ -41,17 +41,17 @@ def text(words: str, **more: Any) -> Block:
 )
 def test_gives(copied: Any, ours: list[Block], same: bool) -> None:
     """All that the log gives, and nothing else but reminders and repairs."""
-    assert gives({"role": "user", "content": copied}, Placed("user", ours)) is same
-    assert not gives({"role": "assistant", "content": copied}, Placed("user", ours))
+    assert gives({"role": "user", "content": copied}, PlacedMessage("user", ours)) is same
+    assert not gives({"role": "assistant", "content": copied}, PlacedMessage("user", ours))
 
 
 def test_role_system() -> None:
     """Its parts in any surroundings; those of ours do not count."""
     copied = {"role": "system", "content": "one\n\nnote\n\ntwo"}
-    assert gives(copied, Placed("system", [text("note")]))
-    assert not gives(copied, Placed("system", [text("today")]))
-    assert gives(copied, Placed("system", [text("today\n\nnote", **{LOOSE: ["note"]})]))
-    assert not gives(copied, Placed("system", [text("x", **{LOOSE: ["today"]})]))
+    assert gives(copied, PlacedMessage("system", [text("note")]))
+    assert not gives(copied, PlacedMessage("system", [text("today")]))
+    assert gives(copied, PlacedMessage("system", [text("today\n\nnote", **{LOOSE: ["note"]})]))
+    assert not gives(copied, PlacedMessage("system", [text("x", **{LOOSE: ["today"]})]))
 
 
 def test_made_up() -> None:
@@ -66,8 +66,8 @@ def test_made_up() -> None:
 def test_loose() -> None:
     """Some of it, all of it."""
     mixed, ours = [text("a"), text("b", **{LOOSE: True})], [text("b", **{LOOSE: True})]
-    assert (is_loose(Placed("user", mixed)), is_all_loose(Placed("user", mixed))) == (True, False)
-    assert (is_loose(Placed("user", ours)), is_all_loose(Placed("user", ours))) == (True, True)
-    assert not is_loose(Placed("user", [text("a")]))
-    assert is_all_loose(Placed("system", [text("b", **{LOOSE: []})]))
-    assert not is_all_loose(Placed("system", [text("b", **{LOOSE: ["b"]})]))
+    assert (is_loose(PlacedMessage("user", mixed)), is_all_loose(PlacedMessage("user", mixed))) == (True, False)
+    assert (is_loose(PlacedMessage("user", ours)), is_all_loose(PlacedMessage("user", ours))) == (True, True)
+    assert not is_loose(PlacedMessage("user", [text("a")]))
+    assert is_all_loose(PlacedMessage("system", [text("b", **{LOOSE: []})]))
+    assert not is_all_loose(PlacedMessage("system", [text("b", **{LOOSE: ["b"]})]))

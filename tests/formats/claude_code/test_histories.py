@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxkit.formats.claude_code.blocks import SentPiece
-from ctxkit.formats.claude_code.histories import AnsweredTurn, ThreadHistory, Tree, Wrong, turns_of
+from ctxkit.formats.claude_code.histories import AnsweredTurn, SentMismatch, ThreadHistory, Tree, turns_of
 from tests.formats.claude_code.noting import MODEL, text, worked
 from tests.formats.claude_code.test_requests import records
 
@@ -51,7 +51,7 @@ def test_keep() -> None:
     assert (
         turns[0].good
         and not AnsweredTurn(0, 1, 1, missing="x").good
-        and not AnsweredTurn(0, 1, 1, wrong=Wrong("k", "x")).good
+        and not AnsweredTurn(0, 1, 1, wrong=SentMismatch("k", "x")).good
     )
 
 

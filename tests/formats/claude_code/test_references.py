@@ -9,7 +9,7 @@ import pytest
 from ctxkit.core.messages import Content, Repairs
 from ctxkit.core.sets.sequences import LazySequence
 from ctxkit.formats.claude_code.blocks import is_blank, pieces_of
-from ctxkit.formats.claude_code.references import Referred, places_of, referred
+from ctxkit.formats.claude_code.references import ReferencedBlocks, places_of, referred
 
 BLOCKS: dict[str, list[dict[str, Any]]] = {
     "assistant": [
@@ -53,7 +53,7 @@ def test_a_block_is_read_again() -> None:
     reads: list[int] = []
     contents = LazySequence(2, lambda at: reads.append(at) or CONTENTS[at])
     found = referred(CONTENTS, "", Repairs())
-    blocks = Referred(contents, "")
+    blocks = ReferencedBlocks(contents, "")
     assert [blocks.block(ref) for piece in found for ref in piece.blocks] == [*BLOCKS["assistant"], *BLOCKS["user"]]
     assert reads == [0, 1]
     last = found[1].blocks[-1]
