@@ -32,7 +32,7 @@ class Wrong(Exception):
 def hidden(log: Log) -> list[Name]:
     """All that is not in the context, items of ops without effect too."""
     state = log.state()
-    shown = Visibilities(state, log.lens()).visible
+    shown = Visibilities(state, log.projection()).visible
     gone = [name for entry in state.ledger.entries for name in _brought(entry) if name not in state.board.items]
     return [*(name for name in (*state.everything().numbers, *state.everything().items) if name not in shown), *gone]
 
@@ -48,7 +48,7 @@ def _brought(entry: object) -> list[ItemName]:
 def alike(log: Log) -> list[tuple[Name, Remedy]]:
     """Some of each kind, drawn evenly: by what keeps them out and what is said to bring them back."""
     names, state = hidden(log), log.state()
-    found, why = Remedies(log).of(names), Reasons(Visibilities(log.state(), log.lens()))
+    found, why = Remedies(log).of(names), Reasons(Visibilities(log.state(), log.projection()))
     if list(found) and set(found) != set(names):
         raise Wrong("not every hidden message has a remedy")
     ran["hidden"] += len(names)
@@ -72,7 +72,7 @@ def alike(log: Log) -> list[tuple[Name, Remedy]]:
 
 def proved(log: Log, name: Name, remedy: Remedy) -> None:
     """Run the commands on a copy of the log, as people type them. Raises Wrong where the message is not there then."""
-    before = Visibilities(log.state(), log.lens()).visible
+    before = Visibilities(log.state(), log.projection()).visible
     if bool(remedy.commands) == bool(remedy.text):
         raise Wrong(f"{log.state().label(name)}: commands, and why there are none: {remedy}")
     if remedy.text.startswith("no undo, recall or window"):
@@ -86,7 +86,7 @@ def proved(log: Log, name: Name, remedy: Remedy) -> None:
     if not remedy.commands:
         return
     after = opened(raw)
-    shown = Visibilities(after.state(), after.lens()).visible
+    shown = Visibilities(after.state(), after.projection()).visible
     if name not in shown:
         raise Wrong(f"{log.state().label(name)} is not back with {remedy.commands}")
     if before - shown != remedy.leave:

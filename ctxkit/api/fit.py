@@ -251,11 +251,11 @@ def wished(
 ) -> TrimRequest:
     """What the options ask of a trim. `assembly`, `status`: as of `Log.export`."""
     named = options.get("exclude_tools", ())
-    spared = [*([named] if isinstance(named, str) else named)]
+    exempt = [*([named] if isinstance(named, str) else named)]
     if held is not None and held.form == "responses":
-        spared += WORDLESS
+        exempt += WORDLESS
     return TrimRequest(
-        budget, options.get("keep"), options.get("keep_results"), tuple(spared),
+        budget, options.get("keep"), options.get("keep_results"), tuple(exempt),
         options.get("clear_at_least", 0), options.get("clear_inputs"), assembly=assembly, status=status,
         summarize=summarize_dropped,
     )  # fmt: skip

@@ -208,7 +208,7 @@ class Log(WritableLog):
         """What `recall` would append, for a preview."""
         asked = selection(numbers, criteria)
         chosen = self.select(asked, list(self.state().everything()))
-        return recalling.recall(self.state(), self.here(), chosen, self.lens(), named=not asked.criteria)
+        return recalling.recall(self.state(), self.here(), chosen, self.projection(), named=not asked.criteria)
 
     def trim(
         self, max_tokens: int | str | None = None, *, keep: int | None = None, keep_results: int | None = None,

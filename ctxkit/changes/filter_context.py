@@ -258,9 +258,9 @@ def _decided(log: WritableLog, mode: str, chosen: Names, asked: FilterRequest | 
     numbers = Selection(ids=(log.state().say(chosen),))
     planning, kept = (Selection(), NOTHING) if asked is None else _given(log, asked)
     if asked is not None and mode == "forget":
-        spared = leaving(log.state(), ForgetRequest(chosen=chosen)).skipped
-        if spared:
-            text = f"protected: {log.state().brief(spared)}: nothing was changed"
+        exempt = leaving(log.state(), ForgetRequest(chosen=chosen)).skipped
+        if exempt:
+            text = f"protected: {log.state().brief(exempt)}: nothing was changed"
             raise Refused("protected", text, "leave these out")
     decision = plan(log, numbers, planning, {"criteria": None if asked is None else asked.criteria})
     if kept:

@@ -33,7 +33,7 @@ def no_words(op: Compact, told: Names, leave: Names) -> str | None:
 class ForgetRequest(msgspec.Struct, frozen=True):
     """What was asked: `chosen` names, the `planning` conversation about it, and the criteria as typed.
 
-    `spared`: what stays whatever was chosen; `answer`: what a model that chose was asked and answered, in digests.
+    `exempt`: what stays whatever was chosen; `answer`: what a model that chose was asked and answered, in digests.
     """
 
     chosen: Names
@@ -41,7 +41,7 @@ class ForgetRequest(msgspec.Struct, frozen=True):
     criteria: str | None = None
     include_protected: bool = False
     keep_summary: bool = False
-    spared: Names = NOTHING
+    exempt: Names = NOTHING
     answer: dict[str, Any] | None = None
 
 
@@ -133,7 +133,7 @@ def remember(state: State, at: LogPosition, wish: ForgetRequest, again: Again = 
 
     The complement is taken over all numbers and items, absent ones too (replay 34). Raises NothingChanges.
     """
-    keep = state.steps.close(_told(state, wish.chosen | wish.spared))
+    keep = state.steps.close(_told(state, wish.chosen | wish.exempt))
     guarded = state.steps.close(protected(state))
     system = Names(
         Ranges.of(m.n for m in state.messages if m.role in PREAMBLE_ROLES),
@@ -176,10 +176,10 @@ def protected(state: State) -> Names:
 def _spare(state: State, chosen: Names, wish: ForgetRequest) -> tuple[Names, Names]:
     """What `chosen` comes to, steps closed, without the protected ones and their steps; and those."""
     names = state.steps.close(_told(state, chosen))
-    if wish.include_protected and not wish.spared:
+    if wish.include_protected and not wish.exempt:
         return names, NOTHING
     held = NOTHING if wish.include_protected else protected(state)
-    skipped = names & state.steps.close(held | _told(state, wish.spared))
+    skipped = names & state.steps.close(held | _told(state, wish.exempt))
     # a summary that tells a protected message is not named, but dropped for what else it tells: the message returns
     told = state.board.telling
     telling = [name for name in names.items & told.keys() if told[name].tells.meets(skipped)]

@@ -41,7 +41,7 @@ def wish(
     rest = {key: value for key, value in criteria.items() if key not in own}
     named = Names() if (about := selection(planning, {})).empty else log.select(about)
     chosen = log.select(selection(numbers, rest), leaves=leaves)
-    return policy.ForgetRequest(chosen, named, spared=log.ranked.spared, answer=log.ranked.answer, **own)
+    return policy.ForgetRequest(chosen, named, exempt=log.ranked.exempt, answer=log.ranked.answer, **own)
 
 
 def _parts(

@@ -19,7 +19,7 @@ from ctxkit.core.state import State
 from ctxkit.errors import NothingChanges
 
 
-def recall(state: State, at: LogPosition, chosen: Names, lens: Projection, *, named: bool = True) -> Decision:
+def recall(state: State, at: LogPosition, chosen: Names, projection: Projection, *, named: bool = True) -> Decision:
     """Brings `chosen` back, steps whole. `named`: by number, recorded as typed (replay 34); else only what is out.
 
     Raises NothingChanges, which says what keeps out what cannot come back.
@@ -31,7 +31,7 @@ def recall(state: State, at: LogPosition, chosen: Names, lens: Projection, *, na
     free = names - stopped - away
     back = free & (state.board.hidden() | Names.of(state.board.stubs))
     if not back:
-        raise _refusal(state, lens, names, behind, away)
+        raise _refusal(state, projection, names, behind, away)
     notes = []
     if closed := (back - chosen):
         notes.append(f"also taken, since a call and its result stay together: {state.brief(closed)}")
@@ -43,7 +43,7 @@ def recall(state: State, at: LogPosition, chosen: Names, lens: Projection, *, na
     for name, item in state.board.telling.items():
         if name in shown and (told := item.tells & back):
             notes.append(f"{state.say(told)} stands beside the summary {state.label(name)}, which tells it too")
-    notes += _unseen(state, lens, back)
+    notes += _unseen(state, projection, back)
     ids = free if named else back
     count = f"{len(back)} message{'s' * (len(back) != 1)}"
     return Decision(Recall(at=at, ids=str(ids)), f"Recalled {state.brief(back)} ({count}).", notes)
@@ -70,7 +70,7 @@ def _why(state: State, behind: dict[Name, Exclusion]) -> str:
 
 
 def _refusal(
-    state: State, lens: Projection, names: Names, behind: dict[Name, Exclusion], away: Names
+    state: State, projection: Projection, names: Names, behind: dict[Name, Exclusion], away: Names
 ) -> NothingChanges:
     if behind:
         op = max(out.source for out in behind.values())
@@ -80,40 +80,40 @@ def _refusal(
         kind = next((state.inactive_reason[n] for n in away.numbers), "branch")
         text = f"{state.brief(away)} is not on the path from the log's last row ({kind}), which no op changes"
         return NothingChanges(f"{text}: nothing was changed", "its own program can go back to it")
-    unseen = _unseen(state, lens, names)
+    unseen = _unseen(state, projection, names)
     if unseen:
         return NothingChanges(f"no op keeps {state.brief(names)} out: nothing was changed", "; ".join(unseen))
     text = f"{state.brief(names)} is in the context already" if names else "nothing is out of the context"
     return NothingChanges(f"{text}: nothing was changed", "ctxkit why LOG N says where a message stands")
 
 
-def _unseen(state: State, lens: Projection, names: Names) -> list[str]:
+def _unseen(state: State, projection: Projection, names: Names) -> list[str]:
     """What of `names`, if no op keeps it out, is not seen all the same, and what shows it."""
     found: list[str] = []
     aside: dict[str | None, list[Name]] = {}
     for name in names if state.threads else ():
-        if (thread := state.aside_in(name)) not in (None, lens.thread):
+        if (thread := state.aside_in(name)) not in (None, projection.thread):
             aside.setdefault(thread, []).append(name)
     for thread, own in aside.items():
         where = f"ctxkit show LOG --thread {quoted(thread or '')}"
         found.append(f"{state.brief(Names.of(own))} is in a sidechain: `{where}` shows it")
     old = NOTHING
-    if windowed(state, lens) and state.last is not None:
+    if windowed(state, projection) and state.last is not None:
         kept = protected_steps(state)
-        old = Names.of(name for name in names if not in_window(state, lens, name, kept))
+        old = Names.of(name for name in names if not in_window(state, projection, name, kept))
     if old:
         hint = "`ctxkit window LOG off` or --now TIME shows it"
         found.append(f"the window hides {state.brief(old)}, which keeps its time: {hint}")
-    if lens.newest is not None and (
-        beyond := names - Names.of(chain(*aside.values())) - old - _visible(state, lens, names)
+    if projection.newest is not None and (
+        beyond := names - Names.of(chain(*aside.values())) - old - _visible(state, projection, names)
     ):
-        found.append(f"{state.brief(beyond)} is beyond the newest {lens.newest} that window.messages shows")
+        found.append(f"{state.brief(beyond)} is beyond the newest {projection.newest} that window.messages shows")
     return found
 
 
-def _visible(state: State, lens: Projection, back: Names) -> Names:
+def _visible(state: State, projection: Projection, back: Names) -> Names:
     """What of `back` would be seen through the windows."""
-    thread = lens.thread if lens.thread in state.threads else None
+    thread = projection.thread if projection.thread in state.threads else None
     order = merge(shown_names(state, thread), sorted(back - state.shown(thread), key=state.key), key=state.key)
-    seen = Projection(None, thread, lens.now, lens.windows, lens.newest)
+    seen = Projection(None, thread, projection.now, projection.windows, projection.newest)
     return Names.of(name for name in through(state, seen, order) if name in back)

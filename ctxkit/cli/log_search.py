@@ -313,7 +313,7 @@ class LogSearch:
             hits = search.hits()
             if self.kinds is not None:
                 kinds = self.kinds
-                hits = (hit for hit in hits if hit.standing.kind in kinds)
+                hits = (hit for hit in hits if hit.visibility.kind in kinds)
             if not wanted.criteria:
                 yield from hits
                 return

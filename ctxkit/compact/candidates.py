@@ -181,14 +181,14 @@ def guarded(state: State, *, first: bool = True) -> Names:
     return state.steps.close((state.board.protected | by_themselves | items) & state.everything())
 
 
-def originals(state: State, names: Names, spared: Names) -> Names:
+def originals(state: State, names: Names, exempt: Names) -> Names:
     """`names` with what summaries of ours tell in their place: a summary is made of the messages, never of a summary.
 
-    `spared`: what of that stays, as `guarded` gives it.
+    `exempt`: what of that stays, as `guarded` gives it.
     """
     board = state.board
     summaries = [name for name in names.items if name in board.items and board.items[name].summary]
     told = Names()
     for name in summaries:
         told = told | board.items[name].tells
-    return (names - Names(items=summaries)) | ((told & state.present()) - spared)
+    return (names - Names(items=summaries)) | ((told & state.present()) - exempt)

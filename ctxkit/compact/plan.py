@@ -214,12 +214,12 @@ class CompactionPlan:
         self.log, self.base, self.wish = log, base, wish
         self.state = log.state()
         self.names, self.tokens = base.names, base.tokens.copy()
-        lens = log.lens()
-        if lens.newest is not None:  # what it hides would come in for what leaves, so that is told, too
-            self.names = list(through(self.state, structs.replace(lens, newest=None)))
+        projection = log.projection()
+        if projection.newest is not None:  # what it hides would come in for what leaves, so that is told, too
+            self.names = list(through(self.state, structs.replace(projection, newest=None)))
             sizes = base.measuring.each(self.names)
             self.tokens = Sizes(self.names, map(int, sizes))
-        self.spared = spared(log)
+        self.exempt = exempt(log)
         self.messages = base.total - base.fixed
         """Tokens of the messages of the context. What is sent besides them no compact makes smaller."""
         self.originals = self.messages + self._beyond(self.names)
@@ -325,8 +325,8 @@ class CompactionPlan:
         stubs = self.state.board.stubs
         if not stubs:
             return []
-        standing = {source for _, source in self.state.representation}
-        ops = [one.op for one in self.state.ledger.entries if one.number in standing]
+        visibility = {source for _, source in self.state.representation}
+        ops = [one.op for one in self.state.ledger.entries if one.number in visibility]
         cut = {n for op in ops if isinstance(op, Compact) for text in op.stubs for n in Names.parse(text).numbers}
         return sorted(cut & stubs.keys())
 
@@ -371,7 +371,7 @@ class CompactionPlan:
         return shortened
 
     def originals_of(self, names: Sequence[Name]) -> Names:
-        return originals(self.state, Names.of(names), self.spared)
+        return originals(self.state, Names.of(names), self.exempt)
 
     @cached_property
     def _ranking(self) -> Ranking:
@@ -406,7 +406,7 @@ class CompactionPlan:
 
     def _stays(self, name: Name) -> bool:
         return (
-            name in self.spared
+            name in self.exempt
             or name == self._task
             or self._ranking.role(name) in PREAMBLE_ROLES
             or self._ranking.kinds.get(name) == SyntheticKind.INSTRUCTION
@@ -759,7 +759,7 @@ class CompactionPlan:
         raise NothingChanges(f"{what}: nothing was changed", f"{hint}, or more messages")
 
 
-def spared(log: WritableLog) -> Names:
+def exempt(log: WritableLog) -> Names:
     """What no compact of this log replaces. Its first message is the task, but where it is what is left of an earlier
     part: a summary, a model's words.
     """

@@ -67,7 +67,7 @@ PAGE = 1 << 20
 def facts(pieces: Iterable[TextSegment]) -> dict[str, list[str]]:
     """The facts of these pieces by class, each once, in order. They are read twice."""
     found: dict[str, dict[str, None]] = {name: {} for name in CLASSES}
-    for piece in standing(pieces):
+    for piece in visibility(pieces):
         for name, fact in _of(piece):
             found[name].setdefault(fact)
     edited = found["files edited"]
@@ -75,7 +75,7 @@ def facts(pieces: Iterable[TextSegment]) -> dict[str, list[str]]:
     return {name: list(some) for name, some in found.items()}
 
 
-def standing(pieces: Iterable[TextSegment]) -> Iterator[TextSegment]:
+def visibility(pieces: Iterable[TextSegment]) -> Iterator[TextSegment]:
     """The pieces but for lists of tasks that a newer one replaced."""
     newest = newest_tasks(pieces)
     return (piece for piece in pieces if not piece.is_task or newest[piece.tool] == piece.name)
@@ -207,7 +207,7 @@ def _kept(facts: Set[str], parts: Iterable[str]) -> set[str]:
                 found |= there
                 said[word] = [fact for fact in said[word] if fact not in there]
     found.update(fact for one in sought.values() if one.is_found for fact in one.facts)
-    return found | _standing([fact for fact in plain if fact not in found], parts)
+    return found | _visibility([fact for fact in plain if fact not in found], parts)
 
 
 def _lines(parts: Iterable[str], known: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
@@ -226,7 +226,7 @@ def _lines(parts: Iterable[str], known: frozenset[str]) -> Iterator[tuple[str, f
             lately, size = set[str](), 0
 
 
-def _standing(facts: Sequence[str], parts: Iterable[str]) -> set[str]:
+def _visibility(facts: Sequence[str], parts: Iterable[str]) -> set[str]:
     """Those of these facts that stand in a text as they are."""
     found = set[str]()
     left = facts

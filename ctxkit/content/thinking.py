@@ -1,6 +1,6 @@
 """Thinking of a context that does not go out, for models that bind it to what stood before it.
 
-Pipeline: state and lens -> `first_change` -> `export/request.py`, `export/session.py`, `measure/status.py`,
+Pipeline: state and projection -> `first_change` -> `export/request.py`, `export/session.py`, `measure/status.py`,
 `explain/explain.py`. Such a model signs its thinking together with all that stands before it (`tokens/preserved.py`).
 Its provider refuses a request in which anything there is another, so from the first changed place on no thinking is
 sent.

@@ -84,22 +84,22 @@ class Thread(msgspec.Struct):
         return "the user" if self.speaker == "assistant" else "the model"
 
 
-def threads(state: State, lens: Projection) -> list[Thread]:
-    """The threads of the context, the one that spoke last first; those of one agent, where `lens` names one.
+def threads(state: State, projection: Projection) -> list[Thread]:
+    """The threads of the context, the one that spoke last first; those of one agent, where `projection` names one.
 
     A message without a thread is in none, a summary in those of what it tells. Another program's sidechains are not in
     the context, so they are not among them.
     """
     found: dict[str, Thread] = {}
-    for name in names(state, msgspec.structs.replace(lens, thread=None)):
+    for name in names(state, msgspec.structs.replace(projection, thread=None)):
         for thread in _threads_of(state, name):
             _take(state, found.setdefault(thread, Thread(thread)), name)
     return sorted(found.values(), key=lambda thread: -1e18 if thread.last is None else thread.last, reverse=True)
 
 
-def status(state: State, lens: Projection, text: Callable[[Name], str]) -> str:
+def status(state: State, projection: Projection, text: Callable[[Name], str]) -> str:
     """The status of the threads in words; "" where there are not two. `text`: all words of a message."""
-    found = threads(state, lens)
+    found = threads(state, projection)
     if len(found) < 2:
         return ""
     return "\n".join([f"Threads: {len(found)} active", *(_line(thread, text) for thread in found)])

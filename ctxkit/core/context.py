@@ -62,18 +62,18 @@ class Bounds(msgspec.Struct, frozen=True):
         return own if own is not None else self.default.get(None, 0)
 
 
-NO_LENS = Projection()
+NO_PROJECTION = Projection()
 KNOWN = 20
 """How many agents or threads are named where one is not known."""
 
 
-def window_seconds(state: State, lens: Projection, agent: str | None) -> int:
+def window_seconds(state: State, projection: Projection, agent: str | None) -> int:
     """The window that holds for messages of `agent`, in seconds; 0 = off.
 
     First that speaks: op for the agent, op for all, config for the agent, config default (replay 40).
     """
     for found in (state.windows.get(agent) if agent else None, state.windows.get(None),
-                  lens.windows.get(agent) if agent else None, lens.windows.get(None)):  # fmt: skip
+                  projection.windows.get(agent) if agent else None, projection.windows.get(None)):  # fmt: skip
         if found is not None:
             return found
     return 0
@@ -97,24 +97,29 @@ def shown_names(state: State, thread: str | None = None) -> Iterator[Name]:
     return merge(plain, special, key=state.key) if special else plain
 
 
-def listed(state: State, lens: Projection = NO_LENS) -> Sequence[Name]:
-    """The names of the context in order, through `lens`; one unbroken run of messages is a range, not a list."""
-    if lens.agent is None and lens.thread is None and lens.newest is None and not windowed(state, lens):
+def listed(state: State, projection: Projection = NO_PROJECTION) -> Sequence[Name]:
+    """The names of the context in order, through `projection`; one unbroken run of messages is a range, not a list."""
+    if (
+        projection.agent is None
+        and projection.thread is None
+        and projection.newest is None
+        and not windowed(state, projection)
+    ):
         shown = state.shown()
         runs = list(shown.numbers.pairs())
         if isinstance(state.order, range) and not state.board.keys and not shown.items and len(runs) == 1:
             return range(runs[0][0], runs[0][1] + 1)
-    return list(names(state, lens))
+    return list(names(state, projection))
 
 
-def windowed(state: State, lens: Projection) -> bool:
+def windowed(state: State, projection: Projection) -> bool:
     """Whether any window is set at all."""
-    return any(state.windows.values()) or any(lens.windows.values())
+    return any(state.windows.values()) or any(projection.windows.values())
 
 
-def entries(state: State, lens: Projection = NO_LENS) -> Iterator[Entry]:
-    """The context in order, through `lens`. Raises UnknownAgent for an agent or thread that the log does not have."""
-    return (entry(state, name) for name in names(state, lens))
+def entries(state: State, projection: Projection = NO_PROJECTION) -> Iterator[Entry]:
+    """The context in order, through `projection`. Raises UnknownAgent where the log lacks the agent or thread."""
+    return (entry(state, name) for name in names(state, projection))
 
 
 def entry(state: State, name: Name) -> Entry:
@@ -127,36 +132,38 @@ def entry(state: State, name: Name) -> Entry:
     return Entry(name, item.role, None, item, stub, state.protected(name))
 
 
-def names(state: State, lens: Projection = NO_LENS) -> Iterator[Name]:
-    """The names of the context in order, through `lens`. Raises UnknownAgent."""
-    require_known(state, lens.agent, lens.thread)
-    return through(state, lens, shown_names(state, lens.thread))
+def names(state: State, projection: Projection = NO_PROJECTION) -> Iterator[Name]:
+    """The names of the context in order, through `projection`. Raises UnknownAgent."""
+    require_known(state, projection.agent, projection.thread)
+    return through(state, projection, shown_names(state, projection.thread))
 
 
-def through(state: State, lens: Projection, found: Iterator[Name]) -> Iterator[Name]:
-    """What `lens` lets pass of `found`, in order; an agent that the log does not have is no error."""
+def through(state: State, projection: Projection, found: Iterator[Name]) -> Iterator[Name]:
+    """What `projection` lets pass of `found`, in order; an agent that the log does not have is no error."""
     passed = found
-    if lens.agent is not None or lens.thread is not None:
-        passed = (name for name in passed if belongs(state, name, lens.agent, lens.thread))
-    if windowed(state, lens) and state.last is not None:
-        passed = _in_window(state, lens, passed)
-    if lens.newest is not None:
-        passed = _newest(state, passed, lens.newest)
-    return passed if passed is found else _paired(state, lens, passed)
+    if projection.agent is not None or projection.thread is not None:
+        passed = (name for name in passed if belongs(state, name, projection.agent, projection.thread))
+    if windowed(state, projection) and state.last is not None:
+        passed = _in_window(state, projection, passed)
+    if projection.newest is not None:
+        passed = _newest(state, passed, projection.newest)
+    return passed if passed is found else _paired(state, projection, passed)
 
 
-def filtered(state: State, lens: Projection) -> Iterator[Name]:
-    """What the agent and thread of `lens` let pass of what is shown, whatever the windows hide of it."""
-    found = shown_names(state, lens.thread)
-    return _paired(state, lens, (name for name in found if belongs(state, name, lens.agent, lens.thread)))
+def filtered(state: State, projection: Projection) -> Iterator[Name]:
+    """What the agent and thread of `projection` let pass of what is shown, whatever the windows hide of it."""
+    found = shown_names(state, projection.thread)
+    return _paired(
+        state, projection, (name for name in found if belongs(state, name, projection.agent, projection.thread))
+    )
 
 
-def _paired(state: State, lens: Projection, found: Iterator[Name]) -> Iterator[Name]:
-    """`found` without results whose calls the lens hides: no provider takes them, and a step is never split.
+def _paired(state: State, projection: Projection, found: Iterator[Name]) -> Iterator[Name]:
+    """`found` without results whose calls the projection hides: no provider takes them, and a step is never split.
 
     What made the call is older, so a window that ends within a step hides the step (replay 41: pairs are repaired).
     """
-    caller, shown, passed = state.steps.caller, state.shown(lens.thread), set[Name]()
+    caller, shown, passed = state.steps.caller, state.shown(projection.thread), set[Name]()
     for name in found:
         if isinstance(name, int) and (answers := state.messages[name - 1].results):
             calls = {n for call in answers if (n := caller(name, call)) is not None}
@@ -209,27 +216,27 @@ def require_known(state: State, agent: str | None, thread: str | None) -> None:
             raise UnknownAgent(f"no {kind} {asked!r} in this log", f"it has {have}")
 
 
-def _in_window(state: State, lens: Projection, found: Iterator[Name]) -> Iterator[Name]:
+def _in_window(state: State, projection: Projection, found: Iterator[Name]) -> Iterator[Name]:
     kept_steps = protected_steps(state)
-    return (name for name in found if in_window(state, lens, name, kept_steps))
+    return (name for name in found if in_window(state, projection, name, kept_steps))
 
 
-def in_window(state: State, lens: Projection, name: Name, kept_steps: Names) -> bool:
+def in_window(state: State, projection: Projection, name: Name, kept_steps: Names) -> bool:
     """Whether the time windows let `name` through; `kept_steps`: what `protected_steps` gives."""
-    now = lens.now if lens.now is not None else state.last
-    return state.protected(name) or name in kept_steps or now is None or _recent(state, lens, name, now)
+    now = projection.now if projection.now is not None else state.last
+    return state.protected(name) or name in kept_steps or now is None or _recent(state, projection, name, now)
 
 
-def _recent(state: State, lens: Projection, name: Name, now: float) -> bool:
+def _recent(state: State, projection: Projection, name: Name, now: float) -> bool:
     """Visible iff effective time > now - window, strictly; a summary where one of what it tells would be (19)."""
     if isinstance(name, int):
         agent = state.messages[name - 1].agent
     else:
         item = state.board.items[name]
         if item.summary:
-            return any(state.protected(told) or _recent(state, lens, told, now) for told in item.tells)
+            return any(state.protected(told) or _recent(state, projection, told, now) for told in item.tells)
         agent = item.message.get("agent")
-    window = window_seconds(state, lens, agent if isinstance(agent, str) else None)
+    window = window_seconds(state, projection, agent if isinstance(agent, str) else None)
     moment = state.effective(name)
     return not window or moment is None or moment > now - window
 

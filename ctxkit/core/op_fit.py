@@ -58,9 +58,9 @@ def faults(
     if op is None or isinstance(op, Interrupted):
         return None
     at = op.at
-    standing = len(transcript.messages) if entry.line.sidecar else entry.line.messages
-    if at.messages < 0 or at.messages > standing:
-        return Misfit, f"does not fit: it was written when the log had {at.messages} messages, there are {standing}"
+    present = len(transcript.messages) if entry.line.sidecar else entry.line.messages
+    if at.messages < 0 or at.messages > present:
+        return Misfit, f"does not fit: it was written when the log had {at.messages} messages, there are {present}"
     if at.last is not None and identity is not None and at.messages > 0 and identity(at.messages) != at.last:
         return Misfit, f"does not fit: message {at.messages} is not the one that it was written after"
     if at.last and at.messages == 0:

@@ -1,6 +1,6 @@
 """Reasons: why a name is in the context or out of it, in words, with the one command that brings it back.
 
-Used by `why` and `show --explain`; reads only a `State`, through the lens of its `Visibilities`.
+Used by `why` and `show --explain`; reads only a `State`, through the projection of its `Visibilities`.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def _reason(kind: str, op: int | None, text: str, back: str = "", brief: str = "
 
 
 class Reasons:
-    """Why each name of a state, seen through a lens, is where it is."""
+    """Why each name of a state, seen through a projection, is where it is."""
 
-    def __init__(self, standings: Visibilities) -> None:
-        self.standings = standings
-        self.state = standings.state
+    def __init__(self, visibilities: Visibilities) -> None:
+        self.visibilities = visibilities
+        self.state = visibilities.state
         board = self.state.board
         self._outs = Membership((out, out.names) for out in board.outs)
         self._told = Membership((item, item.tells) for item in board.telling.values())
@@ -65,18 +65,20 @@ class Reasons:
                 self._changed.setdefault(item.origin, []).append(item)
 
     def of(self, name: Name) -> list[Reason]:
-        """Everything that concerns `name`: what keeps it out first, what of the lens hides it next."""
+        """Everything that concerns `name`: what keeps it out first, what of the projection hides it next."""
         state = self.state
         if isinstance(name, ItemName) and name not in state.board.items:
             gone = fate(state, name)
             back = f"ctxkit undo LOG {gone.undo}" if gone.undo else ""
             return [_reason("gone", gone.undo or None, gone.text, back)]
-        seen = self.standings.lens.thread in state.threads and state.in_thread(name, self.standings.lens.thread)
+        seen = self.visibilities.projection.thread in state.threads and state.in_thread(
+            name, self.visibilities.projection.thread
+        )
         outs = list(self._outs.of(name))
         if isinstance(name, int) and name in self._away:
             outs.append(Exclusion(0, state.inactive_reason[name], Names(Ranges.span(name, name))))
         found = [_out(state, name, out) for out in outs if not (seen and out.source == 0 and out.kind == "sidechain")]
-        found += [self._hidden(kind, name) for kind in self.standings.hidden(name)]
+        found += [self._hidden(kind, name) for kind in self.visibilities.hidden(name)]
         item = state.board.items.get(name) if isinstance(name, ItemName) else None
         if item is not None and item.summary:
             text = f"it is the summary that op {item.source} put in for {item.tells}"
@@ -132,19 +134,19 @@ class Reasons:
         return found
 
     def _hidden(self, kind: str, name: Name) -> Reason:
-        state, lens = self.state, self.standings.lens
+        state, projection = self.state, self.visibilities.projection
         if kind == "window":
             message = state.messages[name - 1] if isinstance(name, int) else None
             agent = message.agent if message is not None else None
-            of = f" of {spoken(seconds)}" if message and (seconds := window_seconds(state, lens, agent)) else ""
+            of = f" of {spoken(seconds)}" if message and (seconds := window_seconds(state, projection, agent)) else ""
             own = f" --agent {quoted(agent)}" if agent is not None and agent in state.windows else ""
             return _reason("window", None, f"older than the window{of}", f"ctxkit window LOG off{own}")
         if kind == "sidechain":
             return _aside(state.aside_in(name) or "")
         if kind == "newest":
-            return _reason("newest", None, f"beyond the newest {lens.newest} that are shown (window.messages)")
-        other = lens.agent is not None and not belongs(state, name, lens.agent, None)
-        what = f"agent than {lens.agent}" if other else f"thread than {lens.thread}"
+            return _reason("newest", None, f"beyond the newest {projection.newest} that are shown (window.messages)")
+        other = projection.agent is not None and not belongs(state, name, projection.agent, None)
+        what = f"agent than {projection.agent}" if other else f"thread than {projection.thread}"
         return _reason("filter", None, f"of another {what}")
 
 

@@ -212,14 +212,14 @@ class Fold:
     def boundary(self, source: int, at: int, keep: Names, *, spare_preamble: bool, kind: str) -> None:
         """All messages up to `at`, all items and all marks go; what slipped in is later (replay 22)."""
         state = self.state
-        spared = keep
+        exempt = keep
         if spare_preamble:
-            spared = spared | state.preamble_names()
+            exempt = exempt | state.preamble_names()
         # a message that stays is seen: the summary that tells it would take it along
-        for item in self.board.tellers(spared):
-            if item.name not in spared:
+        for item in self.board.tellers(exempt):
+            if item.name not in exempt:
                 self.drop(item.name, source)
-        gone = Names(Ranges.span(1, at), self.board.items) - spared
+        gone = Names(Ranges.span(1, at), self.board.items) - exempt
         self.take_out(Exclusion(source, kind, gone, boundary=True), kept=keep)
         state.boundaries.append(Boundary(source, kind, gone))
         state.ended.update({mark.number: OpEnd(f"ended by {kind} {source}", source) for mark in state.marks})

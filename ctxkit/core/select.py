@@ -48,7 +48,7 @@ Rank = Callable[[Sequence[Name], Sequence[Name]], Collection[Name]]
 
 class RankedMessages:
     """What came of `about`. `scores`: percent of the best, by words; `answer`: what a model answered, in digests;
-    `spared`: what it may not take out. `warn`, `tell`, `step`: told of what went wrong, of what is about to be sent,
+    `exempt`: what it may not take out. `warn`, `tell`, `step`: told of what went wrong, of what is about to be sent,
     and which request of how many is waited for.
     """
 
@@ -63,7 +63,7 @@ class RankedMessages:
         """Something else is selected."""
         self.scores: dict[Name, int] = {}
         self.answer: dict[str, Any] | None = None
-        self.spared = Names()
+        self.exempt = Names()
 
 
 class Planning(NamedTuple):

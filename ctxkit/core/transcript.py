@@ -98,7 +98,7 @@ class Transcript(msgspec.Struct):
     compactions: list[Compaction] = []
 
 
-def standing(held: Sequence[int], cuts: Sequence[ProgramCut], row_of: Sequence[int]) -> Iterator[int]:
+def visibility(held: Sequence[int], cuts: Sequence[ProgramCut], row_of: Sequence[int]) -> Iterator[int]:
     """Places in `held`, a context, of the messages before which no cut has changed anything since, newest first.
 
     A compaction ends them; a cut that took out only what came after a message, a rewind, does not.

@@ -13,7 +13,7 @@ from itertools import chain
 import msgspec
 
 from ctxkit.core.board import HIDING
-from ctxkit.core.context import NO_LENS, Projection, belongs, filtered, in_window, protected_steps, windowed
+from ctxkit.core.context import NO_PROJECTION, Projection, belongs, filtered, in_window, protected_steps, windowed
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.ops import BY_NAME
 from ctxkit.core.sets.membership import Membership, firsts
@@ -52,23 +52,28 @@ class Visibility(msgspec.Struct, frozen=True):
 
 
 class Visibilities:
-    """The standing of every message and item of `state`, seen through `lens`.
+    """The visibility of every message and item of `state`, seen through `projection`.
 
     Each has exactly one: what took it out first counts, absence before mere hiding, the program's own view and the
-    lens last. So the figures of `tally` add up to all there are.
+    projection last. So the figures of `tally` add up to all there are.
     """
 
-    def __init__(self, state: State, lens: Projection = NO_LENS) -> None:
+    def __init__(self, state: State, projection: Projection = NO_PROJECTION) -> None:
         self.state = state
-        self.lens = lens
+        self.projection = projection
 
     @cached_property
     def visible(self) -> Names:
         """What is in the projected context."""
-        lens = self.lens
-        if lens.agent is None and lens.thread is None and lens.newest is None and not windowed(self.state, lens):
+        projection = self.projection
+        if (
+            projection.agent is None
+            and projection.thread is None
+            and projection.newest is None
+            and not windowed(self.state, projection)
+        ):
             return self.state.shown()  # no message is looked at
-        return order(self.state, lens).names
+        return order(self.state, projection).names
 
     @cached_property
     def _outs(self) -> list[tuple[Visibility, Names]]:
@@ -86,18 +91,22 @@ class Visibilities:
     def _away(self) -> Ranges:
         """What the program's view leaves out; seen from a sidechain, the others are of another thread."""
         state = self.state
-        return state.away - state.aside if self.lens.thread in state.threads else state.away
+        return state.away - state.aside if self.projection.thread in state.threads else state.away
 
     @cached_property
     def _stages(self) -> list[tuple[str, Names]]:
-        """What the lens lets through, step by step: a name that the first lets pass is hidden by a later one."""
-        state, lens = self.state, self.lens
-        timed = self.visible if lens.newest is None else order(state, msgspec.structs.replace(lens, newest=None)).names
+        """What the projection lets through, step by step: a name that the first lets pass is hidden by a later one."""
+        state, projection = self.state, self.projection
+        timed = (
+            self.visible
+            if projection.newest is None
+            else order(state, msgspec.structs.replace(projection, newest=None)).names
+        )
         found = [("window", timed)]
-        shown = state.shown(lens.thread)
-        if lens.agent is not None or lens.thread is not None:
-            found.insert(0, ("filter", Names.of(filtered(state, lens))))
-        if state.threads and state.main(lens.thread):  # what an op made of a sidechain's messages is in it, too
+        shown = state.shown(projection.thread)
+        if projection.agent is not None or projection.thread is not None:
+            found.insert(0, ("filter", Names.of(filtered(state, projection))))
+        if state.threads and state.main(projection.thread):  # what an op made of a sidechain's messages is in it, too
             found.insert(0, ("sidechain", shown))
         return found
 
@@ -112,14 +121,18 @@ class Visibilities:
         return Visibility(next((kind for kind, passed in self._stages if name not in passed), "newest"))
 
     def hidden(self, name: Name) -> list[str]:
-        """What of the lens hides `name`, or would if no op did: `sidechain` (an item in one, seen from the main
+        """What of the projection hides `name`, or would if no op did: `sidechain` (an item in one, seen from the main
         thread) or `filter`, `window`; `newest` where these do not.
         """
-        state, lens = self.state, self.lens
-        aside = state.main(lens.thread) and not isinstance(name, int) and not state.in_thread(name, None)
-        mine = belongs(state, name, lens.agent, None if aside else lens.thread)
+        state, projection = self.state, self.projection
+        aside = state.main(projection.thread) and not isinstance(name, int) and not state.in_thread(name, None)
+        mine = belongs(state, name, projection.agent, None if aside else projection.thread)
         found = ["sidechain"] * aside + ["filter"] * (not mine)
-        if windowed(state, lens) and state.last is not None and not in_window(state, lens, name, self._kept_steps):
+        if (
+            windowed(state, projection)
+            and state.last is not None
+            and not in_window(state, projection, name, self._kept_steps)
+        ):
             found.append("window")
         kind = "" if found else self.of(name).kind
         return [kind] if kind in ("filter", "window", "newest") else found  # such as a result whose call is hidden
@@ -140,9 +153,9 @@ class Visibilities:
             rest = rest - shown
         gone = Names(Ranges(chain.from_iterable(names.numbers.pairs() for _, names in self._outs)),
                      chain.from_iterable(names.items for _, names in self._outs))  # fmt: skip
-        for standing, names in self._outs if gone.meets(rest) else ():
+        for visibility, names in self._outs if gone.meets(rest) else ():
             if part := names & rest:
-                yield standing, part
+                yield visibility, part
         rest = rest - gone
         away: dict[str, list[int]] = {}
         for n in rest.numbers & self._away:
@@ -159,6 +172,6 @@ class Visibilities:
     def tally(self) -> dict[str, int]:
         """How many names stand where: kinds in the order of WORDS, those without any left out."""
         found = {IN: 0}
-        for standing, names in self.split(self.state.everything()):
-            found[standing.kind] = found.get(standing.kind, 0) + len(names)
+        for visibility, names in self.split(self.state.everything()):
+            found[visibility.kind] = found.get(visibility.kind, 0) + len(names)
         return {kind: found[kind] for kind in dict.fromkeys(chain(WORDS, found)) if found.get(kind) or kind == IN}

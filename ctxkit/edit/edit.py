@@ -41,11 +41,11 @@ class Editing:
 
     def __init__(self, log: WritableLog, names: Names, base: Base | None = None) -> None:
         self.log = log
-        state, lens = log.state(), log.lens()
+        state, projection = log.state(), log.projection()
         self.state = state
         self.at = log.here() if base is None else LogPosition(base.messages, base.last, base.rows)
-        self._context = [name for name in order(state, lens) if self._had(name)]
-        self._standings = Visibilities(state, lens)
+        self._context = [name for name in order(state, projection) if self._had(name)]
+        self._visibilities = Visibilities(state, projection)
         self._shown, self._chosen = Names.of(self._context), names
         self._every = arranged(state, self._context, filter(self._had, editable(state)))
         self._base = base
@@ -57,7 +57,7 @@ class Editing:
         if asked.thread in state.threads:
             text = f"thread {asked.thread} is a sidechain, and an edit is of the main thread: nothing was changed"
             raise Usage(text, "forget and remember take --thread")
-        every = order(state, log.lens()) if only_context else editable(state)
+        every = order(state, log.projection()) if only_context else editable(state)
         if asked.empty:
             names = Names.of(every)
         else:
@@ -142,9 +142,9 @@ class Editing:
             tells = f"tells {state.brief(found.item.tells)}" if found.item.tells else ""
             remarks.append(tells or (f"from {state.label(found.item.origin)}" if found.item.origin is not None else ""))
         remarks += ["shortened" if found.stub is not None else "", "protected" if found.protected else ""]
-        standing = self._standings.of(name)
-        if standing.kind != IN:
-            remarks.append(standing.words)
+        visibility = self._visibilities.of(name)
+        if visibility.kind != IN:
+            remarks.append(visibility.words)
         return DraftBlock(
             label, content.role, tuple(_pieces(label, content)), name not in self._shown,
             "" if moment is None else iso(moment), "; ".join(filter(None, remarks)),

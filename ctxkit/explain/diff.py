@@ -157,8 +157,8 @@ class _Reasons:
         if side.kept is not None:  # of its context alone anything is known
             later = Why("later", None, "written since")
             self._ranges.append((side.kept.at.messages + 1, side.state.count, later))
-        for standing, part in side.standings.split(names & known) if side.kept is None else ():
-            why = _why(standing)
+        for visibility, part in side.visibilities.split(names & known) if side.kept is None else ():
+            why = _why(visibility)
             self._ranges += [(low, high, why) for low, high in part.numbers.pairs()]
             self._items.update(dict.fromkeys(part.items, why))
         self._ranges.sort(key=lambda one: one[0])
@@ -188,9 +188,13 @@ def _part(hunk: Hunk, start: int, size: int) -> Hunk:
     return Hunk(hunk.kind, *((start, hunk.b) if hunk.kind == GONE else (hunk.a, start)), size)
 
 
-def _why(standing: Visibility) -> Why:
-    text = WORDS.get(standing.kind, standing.kind) if standing.op is None else taken_out(standing.kind, standing.op)
-    return Why(standing.kind, standing.op, text)
+def _why(visibility: Visibility) -> Why:
+    text = (
+        WORDS.get(visibility.kind, visibility.kind)
+        if visibility.op is None
+        else taken_out(visibility.kind, visibility.op)
+    )
+    return Why(visibility.kind, visibility.op, text)
 
 
 def _require_known(a: ComparedState, b: ComparedState) -> None:

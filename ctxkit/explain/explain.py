@@ -1,6 +1,6 @@
 """show --explain: for every message of a log, and every item of its ops, whether it is in the context, and why.
 
-Reads an opened log through its lens; what the projection used besides is in `logfile/parameters.py`.
+Reads an opened log through its projection; the parameters used besides are in `logfile/parameters.py`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ctxkit.logfile.open import OpenLog
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """One message or item. `standing`: what took it out first, or `in`; `reasons`: everything that concerns it."""
+    """One message or item. `visibility`: what took it out first, or `in`; `reasons`: everything that concerns it."""
 
     name: Name
     label: str
     role: str
-    standing: Visibility
+    visibility: Visibility
     reasons: list[Reason]
     protected: bool
     stub: bool
@@ -30,19 +30,19 @@ class Explained(msgspec.Struct, frozen=True):
     @property
     def visible(self) -> bool:
         """Whether it is in the context."""
-        return self.standing.kind == IN
+        return self.visibility.kind == IN
 
 
 def explained(log: OpenLog, chosen: Names | None = None) -> Iterator[Explained]:
     """All of `log`, or only the `chosen`, in the order of the context. Raises UnknownAgent, BadTime."""
     state = log.state()
-    standings = Visibilities(state, log.lens())
-    reasons = Reasons(standings)
+    visibilities = Visibilities(state, log.projection())
+    reasons = Reasons(visibilities)
     fitted = state.ledger.by_id.get(log.fitted.op) if log.fitted is not None else None
     for name in everything(log):
         if chosen is None or name in chosen:
             role = state.messages[name - 1].role if isinstance(name, int) else state.board.items[name].role
-            where, why = standings.of(name), reasons.of(name)
+            where, why = visibilities.of(name), reasons.of(name)
             if fitted is not None and log.fitted is not None:
                 where = Visibility(where.kind) if where.op == fitted.number else where
                 why = list(dict.fromkeys(_of_look(one, name, fitted, log.fitted.budget) for one in why))

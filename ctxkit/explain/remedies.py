@@ -66,15 +66,15 @@ Steps = tuple[RemedyStep, ...]
 class DryRun:
     """The log as it would be after some commands. `ops`: what they would append."""
 
-    def __init__(self, state: State, standings: Visibilities, ops: tuple[Op, ...] = ()) -> None:
+    def __init__(self, state: State, visibilities: Visibilities, ops: tuple[Op, ...] = ()) -> None:
         self.state = state
-        self.standings = standings
+        self.visibilities = visibilities
         self.ops = ops
 
     @property
     def visible(self) -> Names:
         """What is in the context."""
-        return self.standings.visible
+        return self.visibilities.visible
 
     def outs(self, name: Name) -> list[Exclusion]:
         """Whatever keeps `name`, or another message of its step, out; boundaries first, the newest first."""
@@ -87,7 +87,7 @@ class DryRun:
             return (fate(self.state, name),)
         outs = [(out.source, out.kind) for out in self.outs(name)]
         windows = sorted((str(agent), seconds) for agent, seconds in self.state.windows.items())
-        return *outs, *self.standings.hidden(name), *windows, self.state.protected(name)
+        return *outs, *self.visibilities.hidden(name), *windows, self.state.protected(name)
 
 
 class Remedies:
@@ -95,13 +95,13 @@ class Remedies:
 
     def __init__(self, log: AppendableLog) -> None:
         self._log = log
-        self._lens = log.lens()
+        self._projection = log.projection()
         self._tried: dict[tuple[Steps, Names], DryRun | None] = {}
 
     @cached_property
     def _now(self) -> DryRun:
         state = self._log.state()
-        return DryRun(state, Visibilities(state, self._lens))
+        return DryRun(state, Visibilities(state, self._projection))
 
     @cached_property
     def _here(self) -> LogPosition:
@@ -123,15 +123,15 @@ class Remedies:
 
     def _kind(self, name: Name) -> tuple[object, ...]:
         """What the list of `name` hangs on: a recall lifts whatever is no boundary, an undo one boundary."""
-        if self._lens.newest is not None:  # what else comes back may take its place
+        if self._projection.newest is not None:  # what else comes back may take its place
             return (name,)
         now = self._now
         if isinstance(name, ItemName) and name not in now.state.board.items:
             return (fate(now.state, name).undo,)
         outs = now.outs(name)
         boundaries = [out.source for out in outs if out.boundary]
-        windows = sorted(self._agents(now.state, name)) if "window" in now.standings.hidden(name) else []
-        return len(outs) > len(boundaries), *boundaries, *now.standings.hidden(name), *windows
+        windows = sorted(self._agents(now.state, name)) if "window" in now.visibilities.hidden(name) else []
+        return len(outs) > len(boundaries), *boundaries, *now.visibilities.hidden(name), *windows
 
     def _of_alike(self, group: Sequence[Name]) -> Iterator[tuple[Name, Remedy]]:
         """The list of the first, for all for which it is enough; the others by themselves.
@@ -214,7 +214,7 @@ class Remedies:
         for out in outs:
             if out.boundary:
                 yield RemedyStep(UNDO, out.source)
-        hidden = trial.standings.hidden(name)
+        hidden = trial.visibilities.hidden(name)
         if "window" in hidden:
             yield RemedyStep(WINDOW)
             yield from (RemedyStep(WINDOW, agent) for agent in sorted(self._agents(state, name)))
@@ -245,7 +245,7 @@ class Remedies:
                     own += "-"
                 ops = (*before.ops, self._log.stamp(op, own))
                 state = self._log.state_with(*ops)
-                self._tried[key] = DryRun(state, Visibilities(state, self._lens), ops)
+                self._tried[key] = DryRun(state, Visibilities(state, self._projection), ops)
         return self._tried[key]
 
     def _decided(self, state: State, step: RemedyStep, names: Names) -> Op | None:
@@ -254,7 +254,7 @@ class Remedies:
         try:
             match step.kind:
                 case "recall":
-                    return recall(state, at, names, self._lens).op
+                    return recall(state, at, names, self._projection).op
                 case "protect":
                     return protect(state, at, names).op
                 case "undo":
@@ -274,11 +274,11 @@ class Remedies:
             if out.boundary and not ledger.entries[out.source - 1].id:
                 text = f"op {out.source} ({out.kind}) has no id, so no undo can name it"
                 return f"no command brings it back: {text}; `ctxkit edit LOG` can put it in anew"
-        if (thread := state.aside_in(name)) is not None and thread != self._lens.thread:
+        if (thread := state.aside_in(name)) is not None and thread != self._projection.thread:
             return f"it is in a sidechain: `ctxkit show LOG --thread {quoted(thread)}` shows it, no op moves it"
         if isinstance(name, int) and name in state.away:
             kind = state.inactive_reason[name]
             return f"no command brings it back: only its own program can go back to it ({kind})"
-        if "filter" in trial.standings.hidden(name):
+        if "filter" in trial.visibilities.hidden(name):
             return "no command brings it back: the agent or thread that is looked at is another"
         return "no undo, recall or window brings it back: `ctxkit edit LOG` can put it in anew"

@@ -42,12 +42,12 @@ class ComparedState:
     @cached_property
     def order(self) -> NameRuns:
         """The context's names; agents and threads that this state does not have yet are no error."""
-        return order(self.state, self.log.lens())
+        return order(self.state, self.log.projection())
 
     @cached_property
-    def standings(self) -> Visibilities:
+    def visibilities(self) -> Visibilities:
         """Where the log's messages stand."""
-        return Visibilities(self.state, self.log.lens())
+        return Visibilities(self.state, self.log.projection())
 
     def name(self, place: int) -> Name:
         """The name of the message at `place` (from 0) of the context; of a snapshot's copy, what it was made from."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from ctxkit.core import assembly
-from ctxkit.core.context import NO_LENS, listed
+from ctxkit.core.context import NO_PROJECTION, listed
 from ctxkit.core.derive.usage import Figures
 from ctxkit.errors import DoesNotFit
 from ctxkit.export.request import Exported
@@ -96,7 +96,7 @@ def _size(log: OpenLog, made: Exported | Written, *, recounted: bool) -> int:
     opening = read(Source("export", b"".join(made.pieces)))
     other = OpenLog(opening, log.config.given({"model": counting.model}), clock=log.clock)
     other.cache_folder, state = log.cache_folder, other.state()
-    told = assembly.status(state, NO_LENS, other.text)  # chat lines have threads, of which a model is told
+    told = assembly.status(state, NO_PROJECTION, other.text)  # chat lines have threads, of which a model is told
     counted = Counting(other).of(listed(state)) + counting.of_texts([told] if told else [])
     alone = counted + tokens_of(counting, tools_of(log)) + int(log.config["overhead"])
     if not recounted:

@@ -290,10 +290,10 @@ def nothing(log: OpenLog, why: str = "") -> NothingToSend:
 def untouched(log: OpenLog) -> bool:
     """Whether the context is the log's own: no op and no parameter of the projection has a say in it."""
     ledger = log.state().ledger
-    lens = log.lens()
-    filtered = lens.agent is not None or not log.state().main(lens.thread) or lens.newest is not None
+    projection = log.projection()
+    filtered = projection.agent is not None or not log.state().main(projection.thread) or projection.newest is not None
     changes = (entry for entry in ledger.entries if not entry.void and not isinstance(entry.op, _NO_CHANGE))
-    return not filtered and not windowed(log.state(), lens) and not any(changes)
+    return not filtered and not windowed(log.state(), projection) and not any(changes)
 
 
 def outdated(log: OpenLog, to: str) -> bool:

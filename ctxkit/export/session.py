@@ -240,7 +240,7 @@ def _reads_as(stream: BinaryIO, keys: list[list[str]], said: list[Content]) -> b
 
 def edited_of(log: OpenLog, repairs: Repairs, progress: Progress | None = None) -> Edited:
     """What ops and parameters made of the log; pairs that they broke are made whole again, and counted."""
-    state, lens = log.state(), log.lens()
+    state, projection = log.state(), log.projection()
     own = log.own()
     shown = list(log.listed())
     context: list[MessageToWrite] = []
@@ -253,7 +253,7 @@ def edited_of(log: OpenLog, repairs: Repairs, progress: Progress | None = None) 
     seen = {name for name in shown if isinstance(name, int)}
     gone = {n for out in state.board.outs if out.source > 0 for n in out.names.numbers} - seen
     gone |= set(own) - seen
-    side = lens.thread is not None and not state.main(lens.thread)
+    side = projection.thread is not None and not state.main(projection.thread)
     moved = side or not _in_order([n for name in shown if (n := _number(name))], own)
     ahead = _behind_calls(log, context)
     moved = moved or ahead != context

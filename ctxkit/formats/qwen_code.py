@@ -77,14 +77,14 @@ class QwenReader(RowReader):
             at = above if above < at else -1  # nothing hangs on what comes later
         order: list[int] = []
         cuts: list[ProgramCut] = []
-        standing: list[int] = []
+        visibility: list[int] = []
         for link in reversed(path):
             if link.cut is not None:
                 row, line = link.cut
-                cuts.append(ProgramCut(row, standing, f"compacted by Qwen Code at line {line}"))
-                standing = []
+                cuts.append(ProgramCut(row, visibility, f"compacted by Qwen Code at line {line}"))
+                visibility = []
             order += link.opened
-            standing = standing + link.opened
+            visibility = visibility + link.opened
         out = dict.fromkeys(sorted(set(range(1, len(self._messages) + 1)).difference(order)), "branch")
         return msgspec.structs.replace(super().finish(), view=View(order, out, cuts, self._model))
 

@@ -51,7 +51,7 @@ def assemble(log: OpenLog, own: str | None = None) -> Assembly:
         lead.append(Assembled("system", "system", system))
     for name in log.config["assembly.docs"]:
         lead += [Assembled("docs", "system", text, source) for source, text in _configured(log, "assembly.docs", name)]
-    words = [assembly.status(log.state(), log.lens(), log.text)] if _threaded(log) else []
+    words = [assembly.status(log.state(), log.projection(), log.text)] if _threaded(log) else []
     source = ""
     if own is None and log.config["assembly.status"]:
         source = log.config["assembly.status"]

@@ -235,12 +235,15 @@ class OpenLog:
         """The identity of message n, which `at.last` is compared with."""
         return identity_of(self.opening, self.messages[n - 1], lambda: self.content(n))
 
-    def lens(self) -> Projection:
+    def projection(self) -> Projection:
         """The parameters of the projection: what was typed, else the config."""
         windows: dict[str | None, int] = {agent: setting.value for agent, setting in self.config.agents.items()}
         windows[None] = self.config["window.default"] or 0
         newest = self.config["window.messages"]
         return Projection(self.lens_agent, self.lens_thread, self.now_seconds(), windows, newest or None)
+
+    lens = projection
+    """Its name in older programs."""
 
     def own(self) -> Sequence[int]:
         """The messages of the log's own context, before any op of ctxkit's, in order."""
@@ -278,12 +281,12 @@ class OpenLog:
 
     def bounds(self) -> Bounds:
         """Default and limits of windows, from the config."""
-        return Bounds(self.lens().windows, self.config["window.min"], self.config["window.max"])
+        return Bounds(self.projection().windows, self.config["window.min"], self.config["window.max"])
 
     def entries(self, names: Iterable[Name] | None = None) -> Iterator[Entry]:
         """The context in order, or these `names` of it. Raises UnknownAgent."""
         state = self.state()
-        return entries(state, self.lens()) if names is None else (entry(state, name) for name in names)
+        return entries(state, self.projection()) if names is None else (entry(state, name) for name in names)
 
     def names(self) -> list[Name]:
         """The names of the context in order."""
@@ -291,7 +294,7 @@ class OpenLog:
 
     def listed(self) -> Sequence[Name]:
         """The same without a list where one unbroken run of messages is shown: a range."""
-        return listed(self.state(), self.lens())
+        return listed(self.state(), self.projection())
 
     def ranker(self, asked: Selection, *, leaves: bool, request: Planning | None) -> Rank:
         """Ranks messages by a text, for `--about`. A log that is only read has none: `Log` has."""

@@ -1,6 +1,6 @@
 """Parameters: what a projection used, each with where it comes from (law 1: `show --explain` prints what it used).
 
-Pipeline: read off an opened log after its lens was set; `status` and `show --explain` print it.
+Pipeline: read off an opened log after its projection was set; `status` and `show --explain` print it.
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ def parameters(log: OpenLog, assembly: Assembly | None = None) -> Parameters:
 
     Raises BadTime and what reading the state raises.
     """
-    state, lens, config = log.state(), log.lens(), log.config
-    own = sorted({str(name) for name in (*state.windows, *lens.windows) if name is not None})
+    state, projection, config = log.state(), log.projection(), log.config
+    own = sorted({str(name) for name in (*state.windows, *projection.windows) if name is not None})
     ops = {e.op.agent: e.number for e in state.ledger.entries if not e.void and isinstance(e.op, Window)}
     return Parameters(
-        now=counted_from(log, state, lens),
+        now=counted_from(log, state, projection),
         window=_window(log, state, ops, None),
         agents={agent: _window(log, state, ops, agent) for agent in own},
-        newest=ValueWithOrigin(lens.newest, config.origin("window.messages")),
-        agent=lens.agent,
-        thread=lens.thread,
+        newest=ValueWithOrigin(projection.newest, config.origin("window.messages")),
+        agent=projection.agent,
+        thread=projection.thread,
         at=log.looked_at().number if log.at is not None else None,
         before=log.at is not None and log.at.endswith(BEFORE),
         conversation=log.opening.conversation,
@@ -95,11 +95,11 @@ def parameters(log: OpenLog, assembly: Assembly | None = None) -> Parameters:
     )
 
 
-def counted_from(log: OpenLog, state: State, lens: Projection) -> WindowOrigin:
+def counted_from(log: OpenLog, state: State, projection: Projection) -> WindowOrigin:
     """What windows count from. Raises BadTime."""
     asked = log.now or log.config["now"]
-    moment = lens.now
-    if asked == "last" and windowed(state, lens):
+    moment = projection.now
+    if asked == "last" and windowed(state, projection):
         moment = state.last
     return WindowOrigin(asked, None if moment is None else iso(moment), "flag" if log.now else log.config.origin("now"))
 

@@ -98,10 +98,10 @@ class Shares:
 
     def _everything(self) -> list[Name]:
         """All messages of the log that are of the agent and thread which are looked at, in the order of the context."""
-        state, lens = self.state, self.log.lens()
+        state, projection = self.state, self.log.projection()
         names = state.everything()
-        if lens.agent is not None or lens.thread is not None:
-            names = Names.of(name for name in names if belongs(state, name, lens.agent, lens.thread))
+        if projection.agent is not None or projection.thread is not None:
+            names = Names.of(name for name in names if belongs(state, name, projection.agent, projection.thread))
         return sorted(names, key=state.key)
 
     def _file(self, path: str, held: Sequence[tuple[Name, FileTouch]], calls: Calls) -> Touched:

@@ -116,8 +116,10 @@ class Status(msgspec.Struct, frozen=True):
 
 
 def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
-    """How `log` stands, through its lens. `tokens` False: nothing is counted, no content is read. `limit`: in tokens,
-    before that of the config. `assembly`: what is put around the messages counts too.
+    """How `log` stands, through its projection.
+
+    `tokens` False: nothing is counted, no content is read. `limit`: in tokens, before that of the config. `assembly`:
+    what is put around the messages counts too.
 
     What keeps others from going on is told among the warnings: ops that do not fit or are damaged (they are applied all
     the same), and files that cannot be put around. Raises UnknownAgent, NoSuchOp, BadTime, Usage.
@@ -126,8 +128,8 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
         raise Usage(f"a limit of {limit} tokens", "it is at least 1")
     trouble: list[str] = []
     state = _state(log, trouble)
-    standings = Visibilities(state, log.lens())
-    tally = standings.tally()
+    visibilities = Visibilities(state, log.projection())
+    tally = visibilities.tally()
     places = list(_damage(log))
     around = _around(log, trouble) if tokens and assembly else None
     beside = log.opening.sidecar
@@ -145,8 +147,8 @@ def status(log: OpenLog, *, tokens: bool = True, limit: int | None = None, assem
         marks=[MarkStatus(m.label, m.number, m.op, m.position, state.count - m.position) for m in state.marks],
         ops=sum(not entry.void and entry.number not in over for entry in state.ledger.entries),
         void=sum(entry.void for entry in state.ledger.entries),
-        agents=named(state, "agent", standings.visible),
-        threads=threads(state, standings.visible),
+        agents=named(state, "agent", visibilities.visible),
+        threads=threads(state, visibilities.visible),
         damaged=len(places),
         damage=places[:PLACES],
         warnings=[*log.opening.notices, *log.config.notices, *log.noticed, *state.warnings, *trouble],

@@ -67,7 +67,7 @@ def plotted(log: OpenLog, *, around: int = 0, limit: int | None = None) -> Timel
     if cuts and cuts[-1].place == len(plot.path):
         end = own_course.cuts[-1][1]
     if not plot.anchors or plot.measured.trust != "guess":
-        filtered = log.lens_agent is not None or log.lens().newest is not None
+        filtered = log.lens_agent is not None or log.projection().newest is not None
         left = plot.measured.tokens - end
         if not filtered:
             _settle(changes, len(plot.path), left)
@@ -131,7 +131,7 @@ class _Plot:
     def windows(self) -> bool:
         """Whether any window was ever set."""
         ops = any(isinstance(entry.op, Window) for entry in self.state.ledger.entries)
-        return ops or any(self.log.lens().windows.values())
+        return ops or any(self.log.projection().windows.values())
 
     @cached_property
     def contrast(self) -> ContextOverTime:
@@ -140,8 +140,10 @@ class _Plot:
 
     def seconds(self, state: State) -> dict[str | None, int]:
         """The windows there are, by agent."""
-        lens = self.log.lens()
-        return {agent: window_seconds(state, lens, agent) for agent in (None, *state.windows, *lens.windows)}
+        projection = self.log.projection()
+        return {
+            agent: window_seconds(state, projection, agent) for agent in (None, *state.windows, *projection.windows)
+        }
 
     def slid(self, stages: Sequence[WindowStage]) -> HiddenByWindow:
         """What windows hid; nothing where there is none."""

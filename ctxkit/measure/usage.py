@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ctxkit.core.derive.usage import RequestUsage
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Message
-from ctxkit.core.transcript import ProgramCut, View, standing
+from ctxkit.core.transcript import ProgramCut, View, visibility
 from ctxkit.logfile.open import OpenLog
 from ctxkit.measure.count import Counting
 from ctxkit.measure.increments import Increments
@@ -270,7 +270,7 @@ def _counted(log: OpenLog, held: Sequence[int], cuts: Sequence[ProgramCut]) -> I
     """The same, newest first, as far as is asked for."""
     messages = log.state().messages
     bare, most, newest = 0, TRIES, 0
-    for place in standing(held, cuts, log.state().transcript.row_of):
+    for place in visibility(held, cuts, log.state().transcript.row_of):
         if bare >= most:
             return
         n = held[place]

@@ -77,7 +77,7 @@ class SearchHit(msgspec.Struct, frozen=True):
     label: str
     role: str
     moment: float | None
-    standing: Visibility
+    visibility: Visibility
     exchange: int
     excerpts: list[Excerpt]
     lines: int
@@ -92,9 +92,9 @@ class SearchHit(msgspec.Struct, frozen=True):
     @property
     def state(self) -> str:
         """Where it stands, in words."""
-        if self.standing.kind == GONE:
-            return "undone or replaced since" if self.standing.op is None else f"undone by op {self.standing.op}"
-        return self.standing.words + (", shortened" if self.shortened else "")
+        if self.visibility.kind == GONE:
+            return "undone or replaced since" if self.visibility.op is None else f"undone by op {self.visibility.op}"
+        return self.visibility.words + (", shortened" if self.shortened else "")
 
 
 class Search:
@@ -110,7 +110,7 @@ class Search:
         self._scan = scan
         self._opener = 0, 0
         state = log.state()
-        self._standings = Visibilities(state, log.lens())
+        self._visibilities = Visibilities(state, log.projection())
 
     def hits(self) -> Iterator[SearchHit]:
         """All hits in the order of the log: what an op brought in stands after the messages before the op."""
@@ -145,7 +145,7 @@ class Search:
         return self._hit(n, content.role, content)
 
     def _hit(
-        self, name: Name, role: str, content: Content, standing: Visibility | None = None, *, by: int | None = None,
+        self, name: Name, role: str, content: Content, visibility: Visibility | None = None, *, by: int | None = None,
         moment: float | None = None,
     ) -> SearchHit | None:  # fmt: skip
         found, lines = self._excerpts(content)
@@ -155,7 +155,7 @@ class Search:
         exchange = self._exchange(name) if isinstance(name, int) and by is None else 0
         return SearchHit(
             name, state.label(name), role, moment if by is not None else state.original(name),
-            standing or self._standings.of(name), exchange, found, lines,
+            visibility or self._visibilities.of(name), exchange, found, lines,
             by is None and name in state.board.stubs, by,
         )  # fmt: skip
 
@@ -193,9 +193,9 @@ class Search:
                     item = board.items.get(name) if isinstance(name, ItemName) else None
                     live = item is not None and item.message.get("content") == message.get("content")
                     content = content_of(message)
-                standing = self._standings.of(name) if live else Visibility(GONE, made.voided_by or None)
+                visibility = self._visibilities.of(name) if live else Visibility(GONE, made.voided_by or None)
                 moment = written(made.body.get("ts"))
-                hit = self._hit(name, role, content, standing, by=made.number, moment=moment)
+                hit = self._hit(name, role, content, visibility, by=made.number, moment=moment)
                 if hit is not None:
                     yield made.line.messages if not made.line.sidecar else made.op.at.messages if made.op else 0, hit
 

@@ -46,7 +46,7 @@ class MeaningModel:
         """What it may choose. Raises NothingMatched for nothing."""
         state = self.log.state()
         guard = meaning_prompt.guarded(state, shown)
-        self.log.ranked.spared = guard
+        self.log.ranked.exempt = guard
         names = meaning_prompt.may_choose(state, chosen, guard)
         if not names:
             raise NothingMatched("nothing matched: a model chooses no protected message, and none of the last exchange")

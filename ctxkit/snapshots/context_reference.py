@@ -64,8 +64,8 @@ def reference(
     """
     if any(mark in description for mark in "\n\r"):
         raise Usage("a label is one line: nothing was kept", "what is longer goes into ctxkit snapshot --summary")
-    state, lens = log.state(), lens_of(log, log.now_seconds())
-    names = listed(state, lens)
+    state, projection = log.state(), projection_of(log, log.now_seconds())
+    names = listed(state, projection)
     if not names:
         raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
     at, done, told, more = log.here(), ops_digest(log.ledger.entries), runs(names), further_rows(log.messages)
@@ -73,7 +73,7 @@ def reference(
     head = SnapshotHead(
         kind=CHECKPOINT, session_id="", timestamp=iso(int(moment(log.config, log.clock))), description=description,
         message_count=len(names), window_start=_time(state, names[0]), window_end=_time(state, names[-1]),
-        window=window_seconds(state, lens, None) or None, tags=[tag],
+        window=window_seconds(state, projection, None) or None, tags=[tag],
         agents=_agents(state, names), tokens=tokens, model=log.model or str(log.config["model"]),
         log=None if log.opening.path is None else log.opening.path.name, at=at,
         prefix=opening, digest=of_names(told),
@@ -88,9 +88,9 @@ def reference(
         ops=len(log.ledger.entries), ops_digest=done, more=len(more), more_digest=more_digest, numbers=told,
         exchange=exchange,
     )  # fmt: skip
-    if windowed(state, lens) or lens.newest is not None:
-        seen = [(agent, length) for agent, length in lens.windows.items() if length]
-        point = msgspec.structs.replace(point, now=lens.now, windows=seen, newest=lens.newest)
+    if windowed(state, projection) or projection.newest is not None:
+        seen = [(agent, length) for agent, length in projection.windows.items() if length]
+        point = msgspec.structs.replace(point, now=projection.now, windows=seen, newest=projection.newest)
     try:
         body = small(head, point)
     except ValueError as error:
@@ -163,9 +163,9 @@ def of_names(told: str) -> str:
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def lens_of(log: OpenLog, now: float | None) -> Projection:
+def projection_of(log: OpenLog, now: float | None) -> Projection:
     """As the config has it now, all agents and threads."""
-    return msgspec.structs.replace(log.lens(), agent=None, thread=None, now=now)
+    return msgspec.structs.replace(log.projection(), agent=None, thread=None, now=now)
 
 
 def _agents(state: State, names: Iterable[Name]) -> list[str]:

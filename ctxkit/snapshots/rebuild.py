@@ -12,7 +12,14 @@ from ctxkit.core.replay import fold
 from ctxkit.core.snapshot import CheckpointPoint, Snapshot, SnapshotHead, runs
 from ctxkit.errors import BadSnapshot
 from ctxkit.logfile.open import OpenLog
-from ctxkit.snapshots.context_reference import first_rows, further_rows, lens_of, of_names, ops_digest, rows_digests
+from ctxkit.snapshots.context_reference import (
+    first_rows,
+    further_rows,
+    of_names,
+    ops_digest,
+    projection_of,
+    rows_digests,
+)
 from ctxkit.snapshots.snapshot import RecentWords, laid_out
 
 
@@ -35,8 +42,11 @@ def rebuilt(log: OpenLog, kept: Snapshot, *, summary: bool = False) -> Snapshot:
     rows = log.transcript.rows if head.at.rows is None else head.at.rows
     transcript, ledger = log.upto(rows, point.ops)
     state = fold(transcript, ledger, log.identity, force=log.force)
-    for lens in (Projection(None, None, point.now, dict(point.windows), point.newest), lens_of(log, point.now)):
-        names = listed(state, lens)
+    for projection in (
+        Projection(None, None, point.now, dict(point.windows), point.newest),
+        projection_of(log, point.now),
+    ):
+        names = listed(state, projection)
         if of_names(runs(names)) == head.digest:
             break
     else:

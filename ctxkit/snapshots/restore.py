@@ -113,7 +113,7 @@ def plan(log: WritableLog, kept: Snapshot, *, replace: bool = False, summary: bo
     found = decided(log.state(), log.here(), wish)
     if found.op is not None and not replace and (gone := _hidden(log, found.op)):
         count = f"{gone} message{'s' * (gone != 1)}"
-        most = f"window.messages shows the newest {log.lens().newest}"
+        most = f"window.messages shows the newest {log.projection().newest}"
         found.notes.append(f"{most}: it hides {count} that was seen before")
     return found
 
@@ -134,7 +134,7 @@ def steps_of(kept: Snapshot) -> Sequence[int]:
 
 def _hidden(log: WritableLog, op: Op) -> int:
     """How many messages are seen now, and not when `op` is there: `window.messages` shows the newest of all."""
-    if log.lens().newest is None:
+    if log.projection().newest is None:
         return 0
     then = set(log.seen_at(log.state_with(log.stamp(op))).names())
     return sum(name not in then for name in log.names())

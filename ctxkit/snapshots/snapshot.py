@@ -81,14 +81,14 @@ def keep(
     """
     if any(mark in description for mark in "\n\r"):
         raise Usage("a description is one line: nothing was kept", "put more into --summary")
-    state, lens = log.state(), msgspec.structs.replace(log.lens(), agent=None, thread=None)
-    names = list(shown_names(state)) if all else listed(state, lens)
+    state, projection = log.state(), msgspec.structs.replace(log.projection(), agent=None, thread=None)
+    names = list(shown_names(state)) if all else listed(state, projection)
     if not names:
         raise NothingChanges(f"{log.opening.name}: nothing is in its context: nothing was kept")
     said = RecentWords(state)
     messages, held = laid_out(log, names, said.add if summary is None else None)
     words, digest = digests(messages, held)
-    window = (window_seconds(state, lens, None) or None) if not all else None
+    window = (window_seconds(state, projection, None) or None) if not all else None
     times = _ends(one.ts for one in held if one.ts is not None)
     name = identity(words, window, description)
     if callable(summary):

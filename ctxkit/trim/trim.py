@@ -196,9 +196,9 @@ class Trimming:
         """What fits, with what stands around it then. Raises DoesNotFit where nothing does."""
         if self.total <= self.budget:
             return TrimPlan(self.total - self.fixed, [], {}, {})
-        lens = self.log.lens()
-        if lens.newest is not None:  # what it hides would come in for what leaves, so that has to fit, too
-            self.names = list(through(self.state, structs.replace(lens, newest=None)))
+        projection = self.log.projection()
+        if projection.newest is not None:  # what it hides would come in for what leaves, so that has to fit, too
+            self.names = list(through(self.state, structs.replace(projection, newest=None)))
             self.tokens = self._whole(self.measuring.each(self.names))
         room = self.budget - self.fixed
         while True:

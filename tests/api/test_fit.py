@@ -224,9 +224,9 @@ def test_options_are_those_of_trim() -> None:
     """And a misspelt one is refused, as by any function."""
     messages = run()
     whole = estimate_tokens(messages, MODEL)
-    spared = trim_conversation(messages, whole - 500, model=MODEL, exclude_tools=["bash"])
-    assert spared.dropped_count and not spared.stubbed_count
-    assert trim_conversation(messages, whole - 500, model=MODEL, exclude_tools="bash") == spared
+    exempt = trim_conversation(messages, whole - 500, model=MODEL, exclude_tools=["bash"])
+    assert exempt.dropped_count and not exempt.stubbed_count
+    assert trim_conversation(messages, whole - 500, model=MODEL, exclude_tools="bash") == exempt
     assert trim_conversation(messages, whole - 500, model=MODEL, clear_at_least=5000).stubbed_count > 1
     assert (
         trim_conversation(messages, 3000, model=MODEL, keep_results=0).messages

@@ -13,10 +13,10 @@ from ctxkit.errors import NothingChanges
 from tests import build
 
 
-def decided(spec: str, chosen: str, *, named: bool = True, lens: Projection | None = None) -> Decision:
+def decided(spec: str, chosen: str, *, named: bool = True, projection: Projection | None = None) -> Decision:
     """The decision on the log of `spec`."""
     state = build.state(spec)
-    return recall(state, build.here(build.log(spec)), Names.parse(chosen), lens or Projection(), named=named)
+    return recall(state, build.here(build.log(spec)), Names.parse(chosen), projection or Projection(), named=named)
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_a_branch_stays_away() -> None:
 
 def test_the_newest_only() -> None:
     """`window.messages` hides too, and no window command shows it."""
-    decision = decided("1-6 | forget 2", "2", lens=Projection(newest=2))
+    decision = decided("1-6 | forget 2", "2", projection=Projection(newest=2))
     assert decision.notes == ["2 is beyond the newest 2 that window.messages shows"]
 
 
 @pytest.mark.parametrize(
-    ("spec", "lens", "hint"),
+    ("spec", "projection", "hint"),
     [
         (
             "1-6 | window 90",
@@ -88,10 +88,10 @@ def test_the_newest_only() -> None:
         ("1-6", Projection(newest=2), "2 is beyond the newest 2 that window.messages shows"),
     ],
 )
-def test_out_by_no_op(spec: str, lens: Projection, hint: str) -> None:
+def test_out_by_no_op(spec: str, projection: Projection, hint: str) -> None:
     """What only the window hides is not in the context, and no recall can change that."""
     with pytest.raises(NothingChanges) as caught:
-        decided(spec, "2", lens=lens)
+        decided(spec, "2", projection=projection)
     assert caught.value.message == "no op keeps 2 out: nothing was changed"
     assert hint in caught.value.hint
 

@@ -15,17 +15,17 @@ from tests import build
 TWO = "1 thread=a | 2 thread=a | 3 thread=b"
 
 
-def said(spec: str, lens: Projection | None = None, words: str = "", view: View | None = None) -> list[str]:
+def said(spec: str, projection: Projection | None = None, words: str = "", view: View | None = None) -> list[str]:
     """The lines of the status; what the user said is `words`, or the name of the message."""
     state = build.state(spec, view)
-    return status(state, lens or Projection(), lambda name: words or state.label(name)).split("\n")
+    return status(state, projection or Projection(), lambda name: words or state.label(name)).split("\n")
 
 
-def brief(spec: str, lens: Projection | None = None) -> list[str]:
+def brief(spec: str, projection: Projection | None = None) -> list[str]:
     """Each thread in short: `a 2 user m1`: name, messages, waiting for whom, last user message."""
     state = build.state(spec)
     found = []
-    for one in threads(state, lens or Projection()):
+    for one in threads(state, projection or Projection()):
         asked = "-" if one.asked is None else state.label(one.asked)
         found.append(f"{one.name} {one.messages} {one.waiting.split()[1]} {asked}")
     return found
@@ -48,7 +48,7 @@ def test_absent_without_two_threads(spec: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "lens", "expected"),
+    ("spec", "projection", "expected"),
     [
         (TWO, Projection(), ["b 1 model 3", "a 2 user 1"]),
         (TWO, Projection(thread="a"), ["b 1 model 3", "a 2 user 1"]),
@@ -65,9 +65,9 @@ def test_absent_without_two_threads(spec: str) -> None:
         ("1 thread=a ts=none | 2 thread=b", Projection(), ["b 1 user -", "a 1 model 1"]),
     ],
 )
-def test_threads(spec: str, lens: Projection, expected: list[str]) -> None:
+def test_threads(spec: str, projection: Projection, expected: list[str]) -> None:
     """Who has messages in the context, how many, for whom each waits, and what its user said last."""
-    assert brief(spec, lens) == expected
+    assert brief(spec, projection) == expected
 
 
 def test_nothing_that_was_taken_out() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxkit.core.context import NO_LENS, Projection, entries, listed, names, window_seconds
+from ctxkit.core.context import NO_PROJECTION, Projection, entries, listed, names, window_seconds
 from ctxkit.core.item_names import ItemName
 from ctxkit.core.times import written
 from ctxkit.core.transcript import View
@@ -14,13 +14,13 @@ from tests import build
 AGENTS = "1 | 2 agent=frodo thread=a | 3 agent=sam thread=a | 4 agent=frodo thread=b | 5"
 
 
-def seen(spec: str, lens: Projection = NO_LENS, view: View | None = None) -> str:
-    """The names of the context through a lens."""
-    return build.written(names(build.state(spec, view), lens))
+def seen(spec: str, projection: Projection = NO_PROJECTION, view: View | None = None) -> str:
+    """The names of the context through a projection."""
+    return build.written(names(build.state(spec, view), projection))
 
 
 @pytest.mark.parametrize(
-    ("lens", "expected"),
+    ("projection", "expected"),
     [
         (Projection(agent="frodo"), "1-2,4-5"),
         (Projection(thread="a"), "1-3,5"),
@@ -31,16 +31,16 @@ def seen(spec: str, lens: Projection = NO_LENS, view: View | None = None) -> str
         (Projection(agent="frodo", newest=2), "4-5"),
     ],
 )
-def test_filters(lens: Projection, expected: str) -> None:
+def test_filters(projection: Projection, expected: str) -> None:
     """Agent and thread, then the newest N."""
-    assert seen(AGENTS, lens) == expected
+    assert seen(AGENTS, projection) == expected
 
 
 STEP = "1 | 2 call=x agent=frodo | 3 tool result=x | 4 | 5 call=y,z | 6 tool result=y | 7 tool result=z | 8"
 
 
 @pytest.mark.parametrize(
-    ("spec", "lens", "expected"),
+    ("spec", "projection", "expected"),
     [
         (STEP, Projection(newest=3), "8"),
         (STEP, Projection(newest=4), "5-8"),
@@ -54,19 +54,19 @@ STEP = "1 | 2 call=x agent=frodo | 3 tool result=x | 4 | 5 call=y,z | 6 tool res
         ("1 | 2 call=x | 3 tool result=x | 4 | compact 2-3 text=s", Projection(newest=2), "@1.1,4"),
     ],
 )
-def test_a_step_is_not_split(spec: str, lens: Projection, expected: str) -> None:
+def test_a_step_is_not_split(spec: str, projection: Projection, expected: str) -> None:
     """A result whose call is hidden by a window or a filter is hidden with it; one without any call is left alone."""
-    assert seen(spec, lens) == expected
+    assert seen(spec, projection) == expected
 
 
 @pytest.mark.parametrize(
-    ("lens", "words"),
+    ("projection", "words"),
     [(Projection(agent="gandalf"), "it has frodo, sam"), (Projection(thread="c"), "it has a, b")],
 )
-def test_unknown(lens: Projection, words: str) -> None:
+def test_unknown(projection: Projection, words: str) -> None:
     """An agent or thread that nobody has: the known ones are named."""
     with pytest.raises(UnknownAgent) as caught:
-        seen(AGENTS, lens)
+        seen(AGENTS, projection)
     assert words in caught.value.hint
 
 

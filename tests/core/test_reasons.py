@@ -80,7 +80,7 @@ def test_reasons(spec: str, name: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "lens", "expected"),
+    ("spec", "projection", "expected"),
     [
         ("1-4 | window 60", Projection(), ["window older than the window of 1m [ctxkit window LOG off]"]),
         ("1-4", Projection(windows={None: 60}), ["window older than the window of 1m [ctxkit window LOG off]"]),
@@ -103,9 +103,9 @@ def test_reasons(spec: str, name: str, expected: list[str]) -> None:
         ("1-4 | protect 2 | window 60", Projection(), ["protected it is protected by a protect []"]),
     ],
 )
-def test_lens(spec: str, lens: Projection, expected: list[str]) -> None:
-    """What of the lens hides it, by name; also where an op keeps it out besides."""
-    found = Reasons(Visibilities(build.state(spec), lens)).of(2)
+def test_projection(spec: str, projection: Projection, expected: list[str]) -> None:
+    """What of the projection hides it, by name; also where an op keeps it out besides."""
+    found = Reasons(Visibilities(build.state(spec), projection)).of(2)
     assert [f"{r.kind} {r.text} [{r.back}]" for r in found] == expected
 
 

@@ -127,7 +127,7 @@ class Checked:
     def at(self, text: str) -> None:
         self.number = int(text)
 
-    def lens(self, text: str) -> None:
+    def projection(self, text: str) -> None:
         fields = dict(word.split("=") for word in text.split())
         windows = {key.partition(".")[2] or None: int(v) for key, v in fields.items() if key.startswith("window")}
         now = seconds(f"2026-02-01T{fields['now']}:00Z") if "now" in fields else None

@@ -15,7 +15,7 @@ from tests import build
 
 
 @pytest.mark.parametrize(
-    ("spec", "lens", "expected"),
+    ("spec", "projection", "expected"),
     [
         ("1-4", Projection(), {"in": 4}),
         ("1-4 | forget 2", Projection(), {"in": 3, "forget": 1}),
@@ -33,9 +33,9 @@ from tests import build
         ("1 agent=a | 2 agent=b | 3", Projection(agent="a"), {"in": 2, "filter": 1}),
     ],
 )
-def test_tally(spec: str, lens: Projection, expected: dict[str, int]) -> None:
+def test_tally(spec: str, projection: Projection, expected: dict[str, int]) -> None:
     """What took a message out first counts, so the figures add up to all there are."""
-    assert Visibilities(build.state(spec), lens).tally() == expected
+    assert Visibilities(build.state(spec), projection).tally() == expected
 
 
 def test_sidechains() -> None:
@@ -54,14 +54,14 @@ def test_items_in_a_sidechain() -> None:
     view = View([1, 4], {2: "sidechain", 3: "sidechain"}, threads={"s": View([2, 3], {})})
     state = build.state("1 | 2-3 thread=s | 4 | restore 2:x ts=none", view=view)
     item = ItemName("a1", 1)
-    for lens, kind in (
+    for projection, kind in (
         (Projection(), "sidechain"),
         (Projection(thread="main"), "sidechain"),
         (Projection(thread="s"), "in"),
     ):
-        standings = Visibilities(state, lens)
-        assert (standings.of(item).kind, standings.hidden(item)) == (kind, [kind] if kind != "in" else [])
-        assert sum(standings.tally().values()) == 5
+        visibilities = Visibilities(state, projection)
+        assert (visibilities.of(item).kind, visibilities.hidden(item)) == (kind, [kind] if kind != "in" else [])
+        assert sum(visibilities.tally().values()) == 5
     assert (state.aside_in(item), state.aside_in(3), state.aside_in(4)) == ("s", "s", None)
     reasons = Reasons(Visibilities(state))
     assert [one.brief for one in reasons.of(item)] == ["in the sidechain s", "op 1 brought it in, from 2"]
@@ -73,16 +73,16 @@ def test_a_programs_own_history() -> None:
     """What a foreign program took out or left on a branch is counted by its own words."""
     view = View([1, 2, 4], {3: "branch"}, [ProgramCut(3, [1], "compacted")])
     state = build.state("1-4", view=view)
-    standings = Visibilities(state)
-    assert standings.tally() == {"in": 2, "program": 1, "branch": 1}
-    assert [standings.of(n) for n in (1, 2, 3)] == [Visibility("program"), Visibility("in"), Visibility("branch")]
+    visibilities = Visibilities(state)
+    assert visibilities.tally() == {"in": 2, "program": 1, "branch": 1}
+    assert [visibilities.of(n) for n in (1, 2, 3)] == [Visibility("program"), Visibility("in"), Visibility("branch")]
 
 
 def test_the_op_is_named() -> None:
     """The first that took it out."""
-    standings = Visibilities(build.state("1-4 | forget 2 | clear"))
-    assert standings.of(2) == Visibility("forget", 1)
-    assert standings.of(3) == Visibility("clear", 2)
+    visibilities = Visibilities(build.state("1-4 | forget 2 | clear"))
+    assert visibilities.of(2) == Visibility("forget", 1)
+    assert visibilities.of(3) == Visibility("clear", 2)
 
 
 OPS = (
@@ -102,10 +102,10 @@ OPS = (
 def test_the_figures_add_up(ops: list[str]) -> None:
     """Over any ops: one standing for each name, and `tally` counts what `of` says."""
     state = build.state(" | ".join(["1-8", *ops]), force=True)
-    for lens in (Projection(), Projection(windows={None: 120}), Projection(newest=2)):
-        standings = Visibilities(state, lens)
+    for projection in (Projection(), Projection(windows={None: 120}), Projection(newest=2)):
+        visibilities = Visibilities(state, projection)
         told: dict[str, int] = {}
         for name in state.everything():
-            kind = standings.of(name).kind
+            kind = visibilities.of(name).kind
             told[kind] = told.get(kind, 0) + 1
-        assert {kind: n for kind, n in standings.tally().items() if n} == told
+        assert {kind: n for kind, n in visibilities.tally().items() if n} == told

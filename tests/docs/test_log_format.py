@@ -132,7 +132,7 @@ def codes_in(path: Path) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if called in ("Damage", "report", "_lost", "_note", "_place", "Finding", "Disproof"):
+            if called in ("Damage", "report", "_lost", "_note", "_place", "Finding", "ProofMismatch"):
                 values = [*node.args, *(word.value for word in node.keywords if word.arg == "code")]
                 found |= {value.value for value in values if isinstance(value, ast.Constant) and _is_code(value.value)}
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -17,7 +17,7 @@ def told(raw: bytes, env: dict[str, str] | None = None, chosen: str | None = Non
     """Label, standing, and reasons in brief."""
     log = Log.open(io.BytesIO(raw), env=env or {})
     found = explained(log, None if chosen is None else Names.parse(chosen))
-    return [f"{one.label} {one.standing.kind}: {'; '.join(reason.brief for reason in one.reasons)}" for one in found]
+    return [f"{one.label} {one.visibility.kind}: {'; '.join(reason.brief for reason in one.reasons)}" for one in found]
 
 
 def test_all_of_them() -> None:
@@ -62,5 +62,5 @@ def test_what_only_this_look_leaves_out() -> None:
     log.fit(80)
     found = {one.label: one for one in explained(log)}
     assert {reason.op for reason in found["2"].reasons} == {1, None}
-    out = [one for one in found.values() if one.standing.kind == "trim"]
-    assert out and all(one.standing.op is None and one.reasons[0].text.startswith("trimmed to fit 80") for one in out)
+    out = [one for one in found.values() if one.visibility.kind == "trim"]
+    assert out and all(one.visibility.op is None and one.reasons[0].text.startswith("trimmed to fit 80") for one in out)

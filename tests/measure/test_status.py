@@ -122,7 +122,7 @@ def test_what_ops_brought_in_is_counted() -> None:
 
 
 def test_filter_and_window() -> None:
-    """What is counted is what is seen through the lens; the rest has its reason."""
+    """What is counted is what is seen through the projection; the rest has its reason."""
     log = Log.open(io.BytesIO(TALK + lines(message("user", "late", 300))), env={"CTXKIT_WINDOW_DEFAULT": "1h"})
     log.lens_agent = "sam"
     found = status(log)

@@ -171,7 +171,7 @@ def _forgotten(chosen: Names) -> None:
     if not chosen or too_much(left, len(SHOWN), sum(SIZES[name] for name in closed), sum(SIZES.values())):
         assert not chosen or 100 * left > CAP * len(SHOWN)
         return
-    op = forget(STATE, LOG.here(), ForgetRequest(chosen, spared=GUARD)).op
+    op = forget(STATE, LOG.here(), ForgetRequest(chosen, exempt=GUARD)).op
     assert isinstance(op, Forget)
     gone = Names.parse(op.ids)
     assert gone == closed and not gone.meets(GUARD) and 2 * len(gone) <= len(SHOWN)
@@ -192,7 +192,7 @@ def _forgotten(chosen: Names) -> None:
 def test_forget_spares_by_itself() -> None:
     """Were a guarded message chosen all the same, the policy would leave it in, forced or not."""
     for forced in (False, True):
-        op = forget(STATE, LOG.here(), ForgetRequest(Names.of([2, 8, 12]), spared=GUARD, include_protected=forced)).op
+        op = forget(STATE, LOG.here(), ForgetRequest(Names.of([2, 8, 12]), exempt=GUARD, include_protected=forced)).op
         assert isinstance(op, Forget) and op.ids == "2" and not Names.parse(op.ids).meets(GUARD)
 
 

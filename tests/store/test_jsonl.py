@@ -172,10 +172,10 @@ def test_damaged_files_give_up_every_whole_record(name: str) -> None:
     assert len(records) == count
     assert [(line, code) for line, _, code in damage] == codes
     undamaged = shared("transcripts/derived-corrupt/05-no-final-newline.jsonl").read_bytes().split(b"\n")
-    standing = [json.loads(line) for line in undamaged if line in data]
-    assert len(standing) >= count - 2 if name != "10-duplicate-lines" else len(standing) == count // 2
+    visibility = [json.loads(line) for line in undamaged if line in data]
+    assert len(visibility) >= count - 2 if name != "10-duplicate-lines" else len(visibility) == count // 2
     read_texts = [json.dumps(one) for one in records]
-    assert [one for one in map(json.dumps, standing) if one not in read_texts] == []
+    assert [one for one in map(json.dumps, visibility) if one not in read_texts] == []
 
 
 def test_all_real_transcripts_are_read_like_a_loop_over_lines() -> None:

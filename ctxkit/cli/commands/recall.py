@@ -100,7 +100,7 @@ def _apply(
         wanted = asked(log, numbers, selecting)
         if not wanted.criteria and searching.text is None and searching.state is None:
             return log.plan_recall(wanted)
-        decision = recall(log.state(), log.here(), _found(log, wanted, searching), log.lens(), named=False)
+        decision = recall(log.state(), log.here(), _found(log, wanted, searching), log.projection(), named=False)
         if log.opening.path is not None and isinstance(decision.op, Recall):
             back = Names.parse(decision.op.ids) - log.state().shown()
             decision.settled = consent(log, lambda: _preview(log, back), "Bring these back?", reading, yes=yes)
@@ -132,8 +132,8 @@ def _found(log: Log, wanted: Selection, searching: Searching) -> Names:
         finally:
             log.limit.stop()
     if searching.state is not None:
-        kinds, standings = states(searching.state), Visibilities(state, log.lens())
-        names = Names.of(name for name in names if standings.of(name).kind in kinds)
+        kinds, visibilities = states(searching.state), Visibilities(state, log.projection())
+        names = Names.of(name for name in names if visibilities.of(name).kind in kinds)
     if not names:
         raise NothingMatched("nothing found: nothing was changed")
     if wanted.ids or wanted.criteria:

@@ -43,8 +43,8 @@ def command(
     target = opened(log, reading, looking, command="why")
     state = target.state()
     names = parse_ids(state, numbers, gone=True)
-    standings = Visibilities(state, target.lens())
-    why, shown = Reasons(standings), standings.visible
+    visibilities = Visibilities(state, target.projection())
+    why, shown = Reasons(visibilities), visibilities.visible
     left, remedies = unsent(target), Remedies(target).of(names)
     for name in names:
         reasons, remedy = why.of(name), remedies.get(name)

@@ -52,7 +52,7 @@ def _show(log: str, agent: str | None, looking: Looking, reading: Reading) -> No
     state, bounds = target.state(), target.bounds()
     if reading.json:
         effective, default = window.effective(state, bounds, agent), bounds.default_for(agent)
-        now = msgspec.to_builtins(counted_from(target, state, target.lens()))
+        now = msgspec.to_builtins(counted_from(target, state, target.projection()))
         streams.out_json({"seconds": effective, "default": default, "agent": agent, "now": now})
     else:
         streams.out(window.show(state, bounds, agent), hang=2)

@@ -50,7 +50,7 @@ def as_json(one: Explained) -> dict[str, Any]:
     reasons = [{"kind": r.kind, "op": r.op, "text": r.text, "back": r.back} for r in one.reasons]
     return {
         **message_view.named(one.name, one.label), "role": one.role, "in_context": one.visible,
-        "standing": one.standing.kind, "op": one.standing.op,
+        "standing": one.visibility.kind, "op": one.visibility.op,
         "protected": one.protected, "stub": one.stub, "reasons": reasons,
     }  # fmt: skip
 

@@ -43,7 +43,8 @@ def table(state: State, changes: Sequence[OpEffect], width: int) -> Iterator[lis
             figures = f"{before:>{most},} → {after:>{most},}" if most else f"{before:,}→{after:,}"
         yield layout.spaced(
             Styled(f"{op.number:>3}", "bold"), Styled(_when(op) if width >= TIMED else "", "dim"),
-            Styled(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op), *_standing(over, op),
+            Styled(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op),
+            *_visibility(over, op),
         )  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def line(state: State, over: Ends, entry: LedgerEntry) -> list[str | Styled]:
     differ = None not in sizes and sizes[0] != sizes[1]
     return layout.spaced(
         Styled(f"{entry.number:>3}", "bold"), Styled(_when(entry), "dim"), Styled(f"{entry.name:<9}", "cyan"),
-        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_standing(over, entry),
+        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_visibility(over, entry),
         Styled(entry.id, "dim"),
     )  # fmt: skip
 
@@ -85,7 +86,7 @@ def _when(entry: LedgerEntry) -> str:
     return f"{shown:<{clock.width}}"
 
 
-def _standing(over: Ends, entry: LedgerEntry) -> tuple[Styled, Styled]:
+def _visibility(over: Ends, entry: LedgerEntry) -> tuple[Styled, Styled]:
     """What ended its effect, if anything did, or that it cannot be read."""
     end = over.get(entry.number)
     said = f"undone by {entry.voided_by}" if entry.void else end.text if end is not None else ""

@@ -37,8 +37,8 @@ def as_json(log: Log, hit: SearchHit) -> dict[str, Any]:
         "ts": iso(hit.moment) if hit.moment is not None else None,
         "day": hit.day,
         "exchange": hit.exchange or None,
-        "state": hit.standing.kind,
-        "op": hit.standing.op,
+        "state": hit.visibility.kind,
+        "op": hit.visibility.op,
         "words": hit.state,
         "by": hit.by,
         **score,
@@ -106,7 +106,7 @@ def _lines(hit: SearchHit, tag: str) -> Iterator[list[str | Styled]]:
     when = streams.clock().time(hit.moment) if hit.moment is not None else ""
     label = clip(safe(tag, keep_newlines=False) if wide >= layout.ROOMY else "", room // 2) + hit.label
     head = "  ".join(filter(None, (label, hit.role, when)))
-    style = "green" if hit.standing.kind == IN else "yellow"
+    style = "green" if hit.visibility.kind == IN else "yellow"
     if indent + cells(safe(head)) + 2 + cells(hit.state) <= room:
         yield [" " * indent + head, Styled(f"  {hit.state}", style)]
         indent += 2 if wide >= 40 else 1

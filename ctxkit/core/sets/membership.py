@@ -1,6 +1,6 @@
 """Which of many sets of names hold a name, without a look at each set.
 
-Used by `standing` and `reasons`, where thousands of ops meet hundreds of thousands of messages.
+Used by `visibility` and `reasons`, where thousands of ops meet hundreds of thousands of messages.
 """
 
 from __future__ import annotations

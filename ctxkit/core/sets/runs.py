@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import overload
 
-from ctxkit.core.context import NO_LENS, Projection, shown_names, through, windowed
+from ctxkit.core.context import NO_PROJECTION, Projection, shown_names, through, windowed
 from ctxkit.core.item_names import Name, Names
 from ctxkit.core.sets.ranges import Ranges
 from ctxkit.core.state import State
@@ -74,13 +74,18 @@ class NameRuns(Sequence[Name]):
         return Names(numbers, (first for first, _ in self.runs if not isinstance(first, int)))
 
 
-def order(state: State, lens: Projection = NO_LENS) -> NameRuns:
-    """The context of `state` through `lens`, an agent that it does not know included.
+def order(state: State, projection: Projection = NO_PROJECTION) -> NameRuns:
+    """The context of `state` through `projection`, an agent that it does not know included.
 
     Without window and filter no message is looked at, else each is.
     """
-    if lens.agent is not None or lens.thread is not None or lens.newest is not None or windowed(state, lens):
-        return NameRuns((name, 1) for name in through(state, lens, shown_names(state, lens.thread)))
+    if (
+        projection.agent is not None
+        or projection.thread is not None
+        or projection.newest is not None
+        or windowed(state, projection)
+    ):
+        return NameRuns((name, 1) for name in through(state, projection, shown_names(state, projection.thread)))
     if not isinstance(state.order, range):
         return NameRuns((name, 1) for name in shown_names(state))
     shown = state.shown()

@@ -107,7 +107,7 @@ OWN = transcripts("claude-code", "codex", "pi", "copilot-cli", "gemini-cli", "op
 def test_what_the_logs_program_took_out_comes_back(path: Path) -> None:
     """Doing what is said there brings the message into the context: a dry replay of each kind, the first and last."""
     log = Log.open(path, env={})
-    reasons = Reasons(Visibilities(log.state(), log.lens()))
+    reasons = Reasons(Visibilities(log.state(), log.projection()))
     taken: dict[str, list[int]] = {}
     for n in range(1, log.state().count + 1):
         for one in reasons.of(n):
@@ -119,4 +119,4 @@ def test_what_the_logs_program_took_out_comes_back(path: Path) -> None:
             assert back == f"ctxkit recall LOG {n} --apply"
             seen = log.seen_at(log.state())
             seen.look_through(seen.plan_recall([n]).op or pytest.fail(f"{label}: {n} does not come back"))
-            assert n in Visibilities(seen.state(), seen.lens()).visible
+            assert n in Visibilities(seen.state(), seen.projection()).visible

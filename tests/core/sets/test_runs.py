@@ -20,11 +20,11 @@ OPS = ("forget 2", "forget 4-5", "compact 2-4 text=s", "compact 5-6", "trim 7", 
     st.lists(st.sampled_from(OPS), max_size=5),
     st.sampled_from([Projection(), Projection(newest=3), Projection(windows={None: 200})]),
 )
-def test_the_same_names_in_the_same_order(ops: list[str], lens: Projection) -> None:
+def test_the_same_names_in_the_same_order(ops: list[str], projection: Projection) -> None:
     """Whatever the ops: what `context.names` lists, with places, names and parts that agree."""
     state = build.state(" | ".join(["1-8", *ops]), force=True)
-    found = order(state, lens)
-    expected = list(names(state, lens))
+    found = order(state, projection)
+    expected = list(names(state, projection))
     assert list(found) == expected == [found[i] for i in range(len(found))] == found[:]
     assert found.names == Names.of(expected)
     for start in range(len(expected)):
