@@ -56,7 +56,7 @@ def _run(args: list[str]) -> int:
         except HelpAsked as asked:
             from ctxkit.cli.help.page_view import show
 
-            show(asked.name)
+            show(asked.name, brief=asked.brief)
             streams.flush()
             return ExitCode.DONE
         except typer.Exit as stop:

@@ -13,23 +13,34 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class HelpAsked(Exception):
-    """`--help` of a command, or of the program (None)."""
+    """`--help` of a command, or of the program (None). `brief`: only `-h` was typed, which is one screen of it."""
 
-    def __init__(self, name: str | None) -> None:
+    def __init__(self, name: str | None, *, brief: bool = False) -> None:
         super().__init__(name)
         self.name = name
+        self.brief = brief
 
 
 class CommandParser(TyperCommand):
     """The parser of one command."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parses the words, and keeps whether `--help` is one of them."""
+        ctx.obj = "--help" in args
+        return super().parse_args(ctx, args)
+
     def get_help(self, ctx: Any) -> str:
         """Asks for the command's page."""
-        raise HelpAsked(self.name if self.name in COMMANDS else None)
+        raise HelpAsked(self.name if self.name in COMMANDS else None, brief=not ctx.obj)
 
 
 class ProgramParser(TyperGroup):
     """The parser of the program without a command: its options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parses the words, and keeps whether `--help` is one of them."""
+        ctx.obj = "--help" in args
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the table's order."""
@@ -41,7 +52,7 @@ class ProgramParser(TyperGroup):
 
     def get_help(self, ctx: Any) -> str:
         """Asks for the program's page."""
-        raise HelpAsked(None)
+        raise HelpAsked(None, brief=not ctx.obj)
 
 
 def command_parser(name: str) -> Any:

@@ -14,7 +14,7 @@ def test_help_is_asked_for(name: str) -> None:
     for word in ("-h", "--help"):
         with pytest.raises(HelpAsked) as asked:
             command_parser(name).make_context(f"ctxkit {name}", [word])
-        assert asked.value.name == name
+        assert (asked.value.name, asked.value.brief) == (name, word == "-h")
 
 
 def test_the_program() -> None:

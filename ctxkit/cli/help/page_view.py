@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ctxkit.cli.help.pages import Page, Parameter, overview, page
+from ctxkit.cli.help.pages import HELP, Page, Parameter, exits, overview, page
 from ctxkit.cli.terminal import layout, streams
 from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.cli.terminal.style import Styled
@@ -15,14 +15,24 @@ TERM = 24
 """Cells of the first column, where there is room for two."""
 TWO_COLUMNS = 60
 """From so many columns on, a list has two."""
+BRIEF_EXAMPLES = 3
+"""Examples that `-h` shows."""
 
 Line = list[str | Styled]
 
 
-def show(name: str | None) -> None:
-    """Print the help of a command, or of the program."""
-    for line in lines(page(name) if name else overview(), layout.width()):
+def show(name: str | None, *, brief: bool = False) -> None:
+    """Print the help of a command, or of the program: all of it, or (`brief`) one screen."""
+    found = page(name) if name else overview()
+    for line in (short if brief else lines)(found, layout.width()):
         streams.out(*line)
+
+
+def show_exit_codes() -> None:
+    """Print what each exit code means."""
+    for code, text in exits():
+        for line in wrapped([f"  {code:>2}  {text}"], layout.width(), 6, hard=True):
+            streams.out(*line)
 
 
 def as_json(found: Page) -> dict[str, object]:
@@ -61,8 +71,34 @@ def lines(found: Page, columns: int) -> Iterator[Line]:
         for one in parameters:
             yield from _entry(_spelled(one), one.help, columns)
     yield []
-    codes = "; ".join(f"{code} {text}" for code, text in found.exits)
-    yield from wrapped([Styled("Exit codes:", "bold"), f" {codes}."], columns, 4, hard=True)
+    yield from wrapped(["Exit codes: `ctxkit help exit-codes`."], columns, 2, hard=True)
+
+
+def short(found: Page, columns: int) -> Iterator[Line]:
+    """What `-h` shows, one screen: usage, a few examples, the command's own options; of shared ones the names."""
+    yield from wrapped([found.summary], columns, 0, hard=True)
+    yield from wrapped([Styled("Usage:", "bold"), f" {found.usage}"], columns, 4, hard=True)
+    yield []
+    examples = [line for line, _ in found.examples if cells(line) + 2 <= columns]
+    for line in examples[:BRIEF_EXAMPLES]:
+        yield [f"  {line}"]
+    if found.commands:
+        yield []
+    for title, group in found.commands:
+        names = ", ".join(name for name, _ in group)
+        yield from wrapped([Styled(f"{title}:", "bold"), f" {names}"], columns, 4, hard=True)
+    groups = found.by_heading()
+    for title, parameters in groups.items():
+        if title not in found.shared and (options := [one for one in parameters if one.names and one != HELP]):
+            yield from _title(title, columns)
+            for one in options:
+                yield from _entry(_spelled(one), one.help, columns)
+    yield []
+    for title in (one for one in groups if one in found.shared):
+        spelled = ", ".join(one.names[-1] for one in groups[title])
+        yield from wrapped([Styled(f"{title}:", "bold"), f" {spelled}"], columns, 4, hard=True)
+    what = f"`ctxkit {found.name} --help`" if found.name else "`ctxkit --help`, `ctxkit COMMAND --help`"
+    yield from wrapped([f"All of it: {what}. Exit codes: `ctxkit help exit-codes`."], columns, 2, hard=True)
 
 
 def _title(text: str, columns: int) -> Iterator[Line]:

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ctxkit.cli import options as options_of
 from ctxkit.cli.help.examples import EXAMPLES, FIRST_STEPS
 from ctxkit.cli.parser import command_parser
 from ctxkit.cli.registry import COMMANDS, GROUPS
@@ -69,6 +70,8 @@ class Page(NamedTuple):
     examples: tuple[tuple[str, str], ...]
     exits: tuple[tuple[int, str], ...]
     commands: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    shared: frozenset[str] = frozenset()
+    """Headings of options that several commands have."""
 
     def by_heading(self) -> dict[str, list[Parameter]]:
         """Heading -> its arguments and options, in order."""
@@ -96,7 +99,9 @@ def page(name: str) -> Page:
         description.append(WRITER)
     elif name != "config" and any(one.key == "log" and not one.required for one in arguments):
         description.append(READER)
-    return Page(name, summary, usage, tuple(description), arguments, options, EXAMPLES[name], _exits())
+    bundles = getattr(inspect.unwrap(parsed.callback), "bundles", ())
+    shared = frozenset(_heading(one) for one in bundles if one.__module__ == options_of.__name__)
+    return Page(name, summary, usage, tuple(description), arguments, options, EXAMPLES[name], exits(), shared=shared)
 
 
 def overview() -> Page:
@@ -110,7 +115,7 @@ def overview() -> Page:
         (title, tuple((one.name, one.summary) for one in COMMANDS.values() if one.group == group))
         for group, title in GROUPS.items()
     )
-    return Page("", SUMMARY, "ctxkit COMMAND [LOG] …", DESCRIPTION, (), options, FIRST_STEPS, _exits(), groups)
+    return Page("", SUMMARY, "ctxkit COMMAND [LOG] …", DESCRIPTION, (), options, FIRST_STEPS, exits(), groups)
 
 
 def every() -> Iterator[Page]:
@@ -120,7 +125,8 @@ def every() -> Iterator[Page]:
         yield page(name)
 
 
-def _exits() -> tuple[tuple[int, str], ...]:
+def exits() -> tuple[tuple[int, str], ...]:
+    """The exit codes of all commands, each with its meaning."""
     return tuple((int(code), text) for code, text in MEANING.items())
 
 
@@ -133,12 +139,11 @@ def _headings(callback: Any) -> dict[str, str]:
     command = inspect.unwrap(callback)
     bundles = getattr(command, "bundles", ())
     own: frozenset[str] = getattr(command, "declared", frozenset())
-    return {
-        key: _paragraphs(bundle.__doc__)[0].rstrip(".")
-        for bundle in bundles
-        for key in bundle.__annotations__
-        if key not in own
-    }
+    return {key: _heading(bundle) for bundle in bundles for key in bundle.__annotations__ if key not in own}
+
+
+def _heading(bundle: type) -> str:
+    return _paragraphs(bundle.__doc__)[0].rstrip(".")
 
 
 def _parameter(found: Any, headings: dict[str, str]) -> Parameter:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxkit.cli.registry import COMMANDS
+from ctxkit.errors import MEANING
 from tests.cli.runner import ctxkit, good, shell
 
 
@@ -20,7 +21,7 @@ def test_colour_where_it_is_forced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Headings are bold; the words stay."""
     plain = good("help", "show").text
     monkeypatch.setenv("CLICOLOR_FORCE", "1")
-    inked = good("show", "-h").text
+    inked = good("show", "--help").text
     assert inked.startswith("Print the context") and "\x1b[1mExamples:\x1b[0m" in inked
     assert re.sub("\x1b\\[[0-9;]*m", "", inked) == plain
 
@@ -41,6 +42,14 @@ def test_json() -> None:
     assert [one["name"] for one in value["commands"]] == sorted(
         COMMANDS, key=[one["name"] for one in value["commands"]].index
     )
+
+
+def test_exit_codes() -> None:
+    """Each code with its meaning, once."""
+    lines = good("help", "exit-codes").text.splitlines()
+    assert [int(line.split()[0]) for line in lines] == [int(code) for code in MEANING] and "  66  no such log" in lines
+    [value] = good("help", "exit-codes", "--json").values
+    assert [one["code"] for one in value["exits"]] == [int(code) for code in MEANING]
 
 
 def test_unknown() -> None:

@@ -40,6 +40,18 @@ def test_examples_come_first(name: str) -> None:
         assert f"  {line}" in found and f"      {note}" in found
 
 
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_short(name: str) -> None:
+    """`-h` is one screen: no wider than it, and every option is named."""
+    found = page(name) if name else overview()
+    for width in (20, 40, 80):
+        made = ["".join(getattr(part, "text", part) for part in line) for line in page_view.short(found, width)]
+        assert max(map(cells, made)) <= width
+        words = "".join("".join(made).split())
+        assert all(one.names[-1] in words for one in found.options if one.key != "help")
+    assert len(made) <= 36 and f"`ctxkit {name} --help`".replace("  ", " ") in " ".join(" ".join(made).split())
+
+
 @pytest.mark.parametrize("width", range(20, 60, 7))
 def test_a_broken_example_is_the_same_command(width: int, tmp_path: Path) -> None:
     """What is broken for a narrow terminal can be pasted, unless a quoted text does not fit at all."""
