@@ -2,12 +2,13 @@
 
 Pipeline: `store/jsonl.py` -> `QwenReader.feed` -> `Transcript`. A row is Claude Code's envelope around a content of
 Gemini's. A compression is a row that holds the whole history that takes the place of what came before it. The reading
-follows Qwen Code's published source.
+follows what Qwen Code 0.24.4 sends when it resumes the sessions of `fixtures/truth-qwen-code`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -15,16 +16,25 @@ import msgspec
 from ctxkit.core.messages import Call, Content, Message, Part, Result, Span
 from ctxkit.core.transcript import ProgramCut, Transcript, View
 from ctxkit.formats import partial_decode
-from ctxkit.formats.base import Block, Format, RecordLinks, Row
+from ctxkit.formats.base import Block, Format, Row, Ties
 from ctxkit.formats.embedded_messages import items
 from ctxkit.formats.foreign_keys import Json, dialect
 from ctxkit.formats.gemini_parts import parts_of, with_ids
 from ctxkit.formats.rowwise import RowReader
 
 NAME = "qwen-code"
+UNSENT = "excluded"
+"""Why a message that Qwen Code keeps, and does not send, is never in the context."""
+TIMEOUT = "(request timeout)"
+"""What a provider says in the place of a response."""
 _ROLES = {"user": "user", "assistant": "assistant", "tool_result": "tool"}
 """Types of rows that hold a message, and whose it is."""
 _INNER = {"model": "assistant", "function": "tool"}
+_ASIDE = frozenset({
+    "session_artifact_event", "session_artifact_snapshot", "session_sources_snapshot",
+    "managed_session_header_v1", "managed_session_event_v1", "managed_session_commit_v1",
+})  # fmt: skip
+"""Subtypes of system rows that stand beside the tree: nothing hangs on them, and none is the last row."""
 _NO_RAW = msgspec.Raw(b"")
 
 
@@ -50,13 +60,30 @@ class _Payload(msgspec.Struct, gc=False):
     compressedHistory: msgspec.Raw = _NO_RAW
 
 
+class _Command(msgspec.Struct, gc=False):
+    """What a `slash_command` row tells of a command."""
+
+    phase: Any = None
+    rawCommand: Any = None
+    sentToModel: Any = None
+    outputHistoryItems: Any = None
+
+
 class _Link(msgspec.Struct, gc=False):
     """A row as a link of the tree: the messages that it opened, and where a compression stands."""
 
-    parent: int
+    parent: str
     opened: list[int]
     cut: tuple[int, int] | None = None
     """Row and line of a compression; None for any other row."""
+    asked: str | None = None
+    """The words of a row of the user that is nothing but words."""
+    answered: str | None = None
+    """The command that Qwen Code itself answered in this row."""
+    command: bool = False
+    """Whether this row tells of a command, answered so or not."""
+    unsent: bool = False
+    """Whether what was said in this row goes to no model."""
 
 
 class QwenReader(RowReader):
@@ -66,27 +93,65 @@ class QwenReader(RowReader):
         super().__init__(NAME)
         self._links: list[_Link] = []
         self._index: dict[str, int] = {}
+        self._leaf = -1
+        self._invalid: set[int] = set()
+        """Responses that hold an empty text: Qwen Code sends nothing of the responses in a row with one."""
+        self._without: set[int] = set()
+        """Messages without any part: the same."""
+        self._timeouts: set[int] = set()
+        """Responses that only say that the provider had no time."""
 
     def finish(self) -> Transcript:
         """The transcript so far. The view is computed anew from the last row."""
-        path: list[_Link] = []
-        at = len(self._links) - 1
-        while at >= 0:
-            path.append(self._links[at])
-            above = self._links[at].parent
-            at = above if above < at else -1  # nothing hangs on what comes later
         order: list[int] = []
-        cuts: list[ProgramCut] = []
-        visibility: list[int] = []
-        for link in reversed(path):
+        cuts: list[tuple[tuple[int, int], list[int]]] = []
+        kept: list[int] = []
+        unsent: set[int] = set()
+        asked: _Link | None = None
+        for link in reversed(self._path()):
             if link.cut is not None:
-                row, line = link.cut
-                cuts.append(ProgramCut(row, visibility, f"compacted by Qwen Code at line {line}"))
-                visibility = []
+                unsent |= self._void([n for n in kept if n not in unsent])
+                cuts.append((link.cut, kept))
+                kept, asked = [], None
+            if link.command:
+                if asked is not None and asked.asked is not None and link.answered == asked.asked:
+                    unsent.update(asked.opened)
+                asked = None
+            elif link.opened and not link.unsent and link.cut is None:
+                asked = link
+            unsent.update(link.opened if link.unsent else ())
             order += link.opened
-            visibility = visibility + link.opened
-        out = dict.fromkeys(sorted(set(range(1, len(self._messages) + 1)).difference(order)), "branch")
-        return msgspec.structs.replace(super().finish(), view=View(order, out, cuts, self._model))
+            kept = kept + link.opened
+        unsent |= self._void([n for n in kept if n not in unsent])
+        order = [n for n in order if n not in unsent]
+        told = [
+            ProgramCut(row, out, f"compacted by Qwen Code at line {line}")
+            for (row, line), found in cuts
+            if (out := [n for n in found if n not in unsent])
+        ]
+        branch = sorted(set(range(1, len(self._messages) + 1)).difference(order, unsent))
+        away = dict.fromkeys(sorted(unsent), UNSENT) | dict.fromkeys(branch, "branch")
+        return msgspec.structs.replace(super().finish(), view=View(order, away, told, self._model))
+
+    def _path(self) -> list[_Link]:
+        """The rows from the last one up to the root."""
+        path: list[_Link] = []
+        seen: set[int] = set()
+        at = self._leaf
+        while at >= 0 and at not in seen:
+            seen.add(at)
+            path.append(self._links[at])
+            at = self._index.get(self._links[at].parent, -1)
+        return path
+
+    def _void(self, sent: list[int]) -> set[int]:
+        """Of these messages the responses that Qwen Code does not send: those in a row of which one holds nothing."""
+        found = {n for n in sent if n in self._timeouts}
+        for answers, run in groupby(sent, key=lambda n: self._messages[n - 1].role == "assistant"):
+            numbers = list(run)
+            if answers and any(n in self._invalid or n in self._without for n in numbers):
+                found.update(numbers)
+        return found
 
     def _take(self, row: QwenRow, block: Block, i: int) -> None:
         """A row: one more of a message whose id it has, or a link that opens messages."""
@@ -98,44 +163,100 @@ class QwenReader(RowReader):
             message = self._messages[known.opened[0] - 1]
             message.more += (span,)
             self._link(message, row.message)
+            known.asked = None
+            self._leaf = self._index[key]
             return
-        parent = row.parentUuid
-        link = _Link(self._index.get(parent, -1) if isinstance(parent, str) else -1, [])
+        link = _Link(row.parentUuid if isinstance(row.parentUuid, str) else "", [])
         if role is not None and bytes(row.message).startswith(b"{"):
-            link.opened = [self._open(role, span, row, row.message, key).n]
+            message = self._open(role, span, row, row.message, key)
+            link.opened = [message.n]
+            link.unsent = row.subtype == "realtime_message"
+            link.asked = _words(row.message) if role == "user" and row.subtype is None else None
             if isinstance(row.model, str):
                 self._model = row.model
+        elif row.type == "system" and row.subtype == "slash_command":
+            link.command = True
+            link.answered = _answered(row.systemPayload)
         elif row.type == "system" and row.subtype == "chat_compression":
             raw = block.raw(i)
             listed = partial_decode.head(row.systemPayload, _Payload).compressedHistory
-            for at, one in items(listed, raw, "compressedHistory") if bytes(listed).startswith(b"[") else ():
-                said = partial_decode.head(one, _Content).role
-                whose = _INNER.get(said, said) if isinstance(said, str) else "user"
-                link.opened.append(self._open(whose, (span[0] + at, len(one)), row, one, "").n)
-            if link.opened:
+            if bytes(listed).startswith(b"["):
                 link.cut = self._rows, block.lines[i]
+                for at, one in items(listed, raw, "compressedHistory"):
+                    said = partial_decode.head(one, _Content).role
+                    whose = _INNER.get(said, said) if isinstance(said, str) else "user"
+                    link.opened.append(self._open(whose, (span[0] + at, len(one)), row, one, "").n)
+        if role is None and (row.type != "system" or row.subtype in _ASIDE):
+            return  # such a row is no part of the tree
         if key:
-            self._index[key] = len(self._links)
+            self._index.setdefault(key, len(self._links))
+        self._leaf = len(self._links)
         self._links.append(link)
 
     def _open(self, role: str, span: Span, row: QwenRow, content: Any, key: str) -> Message:
         message = self._opened(role, span, row.timestamp, key)
+        self._without.add(message.n)
         self._link(message, content)
         message.opens = role == "user" and not message.results
         return message
 
     def _link(self, message: Message, content: Any) -> None:
         """The calls that a message makes, and those that it answers; one that has no id is given one."""
-        for part in parts_of(partial_decode.value(partial_decode.head(content, _Content).parts), body=True):
+        listed = partial_decode.value(partial_decode.head(content, _Content).parts)
+        for part in parts_of(listed, body=True):
             if isinstance(part, Call):
                 message.calls += (part.id or f"ctxkit-{message.n}-{len(message.calls) + 1}",)
                 message.tools += (part.name,)
             elif isinstance(part, Result):
                 message.results += (part.id,)
+        if isinstance(listed, list) and listed:
+            self._without.discard(message.n)
+            if any(map(_is_empty, listed)):
+                self._invalid.add(message.n)
+            if _says_timeout(listed):
+                self._timeouts.add(message.n)
+            else:
+                self._timeouts.discard(message.n)
+
+
+def _words(content: Any) -> str | None:
+    """The words of a content that is one text and nothing else."""
+    listed = partial_decode.value(partial_decode.head(content, _Content).parts)
+    match listed:
+        case [{"text": str() as words, **rest}] if not rest:
+            return words
+    return None
+
+
+def _answered(payload: Any) -> str | None:
+    """The command that a row tells of, where Qwen Code answered it and no model saw it."""
+    told = partial_decode.head(payload, _Command)
+    said = told.outputHistoryItems
+    if told.phase != "result" or told.sentToModel is True or not isinstance(said, list) or not said:
+        return None
+    by_qwen = all(isinstance(one, dict) and one.get("type") == "assistant" for one in said)
+    return told.rawCommand if by_qwen and isinstance(told.rawCommand, str) else None
+
+
+def _is_empty(part: Any) -> bool:
+    """A part that says nothing, neither words nor a thought nor a call."""
+    if not isinstance(part, dict) or not part:
+        return True
+    return part.get("text") == "" and not (part.get("thought") or part.get("thoughtSignature")) and (
+        part.get("functionCall") is None
+    )  # fmt: skip
+
+
+def _says_timeout(parts: list[Any]) -> bool:
+    """Whether a response only says that the provider had no time for it."""
+    found = [part for part in parts if isinstance(part, dict)]
+    if any("functionCall" in part or not (part.get("thought") or "text" in part) for part in found):
+        return False
+    return "".join(str(part.get("text", "")) for part in found if not part.get("thought")).strip() == TIMEOUT
 
 
 class QwenCode(Format):
-    """A Format (formats/base.py). What Qwen Code repairs when it sends a session is not known."""
+    """A Format (formats/base.py)."""
 
     name: str = NAME
     native: bool = False
@@ -149,9 +270,9 @@ class QwenCode(Format):
         """A new reader."""
         return QwenReader()
 
-    def ties(self, record: Json) -> RecordLinks | None:
+    def ties(self, record: Json) -> Ties | None:
         """Rows hang on one another by uuid, which a message of several rows repeats."""
-        return RecordLinks.of(None, record.get("parentUuid"), record.get("sessionId"))
+        return Ties.of(None, record.get("parentUuid"), record.get("sessionId"))
 
     def title(self, holding: Callable[[bytes], Iterator[Json]]) -> str:
         """The name that the user or the program gave it last."""

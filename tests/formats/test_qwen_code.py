@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,13 @@ from ctxkit.core.replay import fold
 from ctxkit.formats.qwen_code import FORMAT
 from tests.cli.runner import lines
 from tests.formats.reading import contents, read
+from tests.resume.__main__ import EXPLAINED, MODELS
+from tests.resume.blocks import qwen
+from tests.resume.compare import compared
+from tests.resume.contexts import context as resumed
+
+PROBES = Path(__file__).resolve().parents[2] / "fixtures/truth-qwen-code"
+REQUESTS: dict[str, Any] = json.loads((PROBES / "requests.json").read_text(encoding="utf-8"))
 
 
 def row(key: str, kind: str, parts: Any = None, parent: str | None = None, **more: Any) -> dict[str, Any]:
@@ -45,6 +54,13 @@ LOG = lines(
     row("c", "tool_result", [ANSWER], "t"),
     row("d", "assistant", "four", "c"),
 )
+
+
+@pytest.mark.parametrize("probe", REQUESTS)
+def test_a_probe_is_sent_as_recorded(probe: str) -> None:
+    """Each small session gives the blocks that Qwen Code sent when it resumed it; three differ, as explained."""
+    ours = resumed("qwen-code", PROBES / f"{probe}.jsonl", MODELS.get(probe, ""))
+    assert bool(compared(qwen(REQUESTS[probe]), ours).first) == (("qwen-code", probe, "") in EXPLAINED)
 
 
 @pytest.mark.parametrize("size", [1, 3])

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tests.resume import exports
 from tests.resume.agents import AGENTS
-from tests.resume.blocks import Block, anthropic, gemini, responses
+from tests.resume.blocks import Block, anthropic, gemini, qwen, responses
 from tests.resume.compare import Compared, compared
 from tests.resume.contexts import context
 from tests.resume.install import CannotInstallError, Installed, cache, install
@@ -33,13 +33,16 @@ FILES = "<!-- written by `just resume --write` -->\n", "<!-- end -->\n"
 EDITED = "<!-- written by `just resume --edited --write` -->\n", "<!-- end of exports -->\n"
 HEAD = "| agent | version | sessions | equal | blocks | taken out |", "|---|---|---|---|---|---|"
 EDITED_HEAD = "| agent | export | sessions | equal | blocks | taken out |", "|---|---|---|---|---|---|"
-MODELS = {"p77c-model-arg-opus5": "claude-opus-5"}
+MODELS = {"p77c-model-arg-opus5": "claude-opus-5", "pictures": "gemini-3-pro-preview"}
 """Sessions that are resumed with a model other than their own."""
 
 EXPLAINED = {
     ("claude-code", "p*-unanswered-mid*", "rewind"): "an open call is sent at the end, not in the middle",
     ("pi", "ids-of-another-model", "rewind"): "no key for the model that is left",
     ("pi", "reasoning-kinds", "from codex"): "no key for the model that is left",
+    ("qwen-code", "parallel", ""): "results in the order of their calls",
+    ("qwen-code", "later-result", ""): "a result that comes after the model went on",
+    ("qwen-code", "second-call-of-an-id", ""): "a second call of an id gets an id of its own",
     ("pi", "q05-error-with-image", "from claude-code"): "a picture in a failed result goes behind the results",
 }
 """What differs (agent, session, edits, "" for none), and why: docs/formats.md says more."""
@@ -188,7 +191,9 @@ def blocks_of(installed: Installed, session: bytes, model: str = "") -> list[Blo
     body = resume(installed, session, model)
     if installed.agent.name == "codex":
         return list(responses(body["input"], str(body.get("client_metadata", {}).get("root_turn_id", ""))))
-    return list(gemini(body["contents"]) if "contents" in body else anthropic(body["messages"]))
+    if "contents" in body:
+        return list((qwen if installed.agent.name == "qwen-code" else gemini)(body["contents"]))
+    return list(anthropic(body["messages"]))
 
 
 def blocks_of_file(installed: Installed, path: Path) -> list[Block]:

@@ -140,7 +140,23 @@ def _gemini_cli(home: Path, session: bytes, model: str) -> Settled:
     return Settled(command, home / "work", {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": HERE})
 
 
-_SETTLE = {"claude-code": _claude_code, "codex": _codex, "pi": _pi, "gemini-cli": _gemini_cli}
+def _qwen_code(home: Path, session: bytes, model: str) -> Settled:
+    work = (home / "work").resolve()
+    identity = str(next(row["sessionId"] for row in rows(session) if row.get("sessionId") and row.get("uuid")))
+    here = re.sub(rb'("cwd": ?)"[^"]*"', lambda cwd: cwd[1] + json.dumps(str(work)).encode(), session)
+    put(home / ".qwen/projects" / re.sub(r"[^A-Za-z0-9]", "-", str(work)) / "chats" / f"{identity}.jsonl", here)
+    settings = {
+        "security": {"auth": {"selectedType": "gemini"}}, "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False},
+    }  # fmt: skip
+    put(home / ".qwen/settings.json", json.dumps(settings).encode())
+    command = ["--auth-type", "gemini", "-m", model or "gemini-2.5-pro", "--resume", identity, PING]
+    return Settled(command, work, {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": HERE})
+
+
+_SETTLE = {
+    "claude-code": _claude_code, "codex": _codex, "pi": _pi, "gemini-cli": _gemini_cli, "qwen-code": _qwen_code,
+}  # fmt: skip
 AGENTS = {
     agent.name: agent
     for agent in (
@@ -154,5 +170,6 @@ AGENTS = {
             (NODE,), newest="1.5.2",
         ),
         Agent("gemini-cli", "@google/gemini-cli", "0.61.0", "@google/gemini-cli/bundle/gemini.js", (NODE,)),
+        Agent("qwen-code", "@qwen-code/qwen-code", "0.24.4", "@qwen-code/qwen-code/cli.js", (NODE,)),
     )
 }  # fmt: skip

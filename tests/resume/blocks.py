@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxkit.core.text.json_text import canonical
@@ -37,6 +37,7 @@ MADE_TEXTS = {
 MADE_RESULTS = (
     "[Tool call interrupted: the session ended", "[Tool result missing", "No result provided", "[no result recorded",
 )  # fmt: skip
+QWEN_MADE = "Tool execution result was not recorded"
 LOADED = "Tool loaded."
 ABORTED = "aborted"
 """What Codex answers an open call with."""
@@ -168,10 +169,21 @@ def gemini(contents: Iterable[Json]) -> Iterator[Block]:
                 words = as_json(found.get("response"))
                 made = "open" if "[no result recorded" in words else ""
                 yield Block(role, "tool_result", found.get("id", ""), words, made)
+                yield from (Block(role, "image", one["inlineData"]["data"]) for one in found.get("parts", ()))
             case {"inlineData": {"data": pixels}}:
                 yield Block(role, "image", pixels)
             case _:
                 yield Block(role, "part", as_json(part))
+
+
+def qwen(contents: Iterable[Json]) -> Iterator[Block]:
+    """The same of a request of Qwen Code's to Gemini, or of ours for its sessions."""
+    for block in gemini(contents):
+        rule = "reminder" if block.key.startswith("<system-reminder>") else block.rule
+        rule = "blank" if block.kind == "text" and not block.key and not rule else rule
+        if block.kind == "tool_result" and (rule == "open" or QWEN_MADE in str(block.body)):
+            rule = "made up"
+        yield replace(block, rule=rule)
 
 
 def _output(output: Any) -> str:

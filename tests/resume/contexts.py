@@ -10,7 +10,7 @@ from ctxkit.core.integrity import repair
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.errors import NothingToSend
 from ctxkit.formats.anthropic import write
-from tests.resume.blocks import ABORTED, MADE_RESULTS, Block, anthropic, as_json, fold, gemini, without_nulls
+from tests.resume.blocks import ABORTED, MADE_RESULTS, Block, anthropic, as_json, fold, gemini, qwen, without_nulls
 
 
 class _Any:
@@ -36,9 +36,9 @@ def context_of(agent: str, log: Log, model: str = "", version: str = "") -> list
     if agent == "codex":
         contents, _ = repair([log.full(entry) for entry in log.entries()])
         return list(_items(contents))
-    if agent == "gemini-cli":
+    if agent in ("gemini-cli", "qwen-code"):
         sent = next(iter(log.export("gemini", model=model or "gemini-2.5-pro", assembly=False).values))
-        return list(gemini(sent["contents"]))
+        return list((gemini if agent == "gemini-cli" else qwen)(sent["contents"]))
     contents = [log.full(entry) for entry in log.entries()]
     if (agent, version) in FORGETS_OTHERS_THINKING:
         contents = list(_without_foreign_thinking(contents))

@@ -28,6 +28,7 @@ FIXTURES = HERE.parent / "fixtures"
 OTHERS = {
     "chat": ("guide/chat.jsonl", "golden-200/log.jsonl", "assembly/chat.jsonl"),
     "gemini-cli": ("truth-gemini-cli/*.json*",),
+    "qwen-code": ("truth-qwen-code/*.jsonl",),
 }
 """Formats that ctxkit does not write as sessions: where their fixtures are."""
 

@@ -1,4 +1,4 @@
-"""`python -m tests.resume.probes`: what Claude Code and pi themselves do with small sessions of ours, without ctxkit.
+"""`python -m tests.resume.probes`: what Claude Code, pi and Qwen Code do with small sessions of ours, without ctxkit.
 
 The sources of two tables of ctxkit/formats/claude_code/blocks.py (which tools a resumed session has of itself, by
 model, and which fields of SendMessage are not sent), of where words and thinking between calls go, of rows that are
@@ -218,6 +218,17 @@ def usage_beside_a_message() -> None:
             )
 
 
+def qwen_results() -> None:
+    """Print the results that Qwen Code sends, and of which call: in which order, a late one, two calls of an id."""
+    for version in AGENTS["qwen-code"].versions:
+        installed = install(AGENTS["qwen-code"], cache(), version)
+        for name in ("parallel", "later-result", "second-call-of-an-id"):
+            sent = blocks_of(installed, (FIXTURES / f"truth-qwen-code/{name}.jsonl").read_bytes())
+            told = (f"{one.kind}:{one.key[:20]}{' made up' * (one.rule == 'made up')}" for one in sent
+                    if one.rule in ("", "made up"))  # fmt: skip
+            print(f"qwen-code {version} {name}: {' | '.join(told)}", flush=True)
+
+
 def main() -> int:
     """Print what each model has, what goes of each message, and the order that a copied response is sent in."""
     usage_beside_a_message()
@@ -227,6 +238,7 @@ def main() -> int:
     thinking_of_another_model()
     picture_in_a_failed_result()
     other_model()
+    qwen_results()
     for version in AGENTS["claude-code"].versions:
         installed = install(AGENTS["claude-code"], cache(), version)
         found = [{"type": "tool_reference", "tool_name": name} for name in TOOLS]

@@ -17,6 +17,7 @@ SESSIONS = {
     "codex": "truth-codex/dup-output.jsonl",
     "pi": "truth-pi/custom.jsonl",
     "gemini-cli": "truth-gemini-cli/jsonl-set.jsonl",
+    "qwen-code": "truth-qwen-code/basic.jsonl",
 }
 
 
@@ -70,3 +71,14 @@ def test_pi_gets_a_directory_that_exists(tmp_path: Path) -> None:
     assert copy.split(b"\n", 1)[1] == session.split(b"\n", 1)[1]
     assert json.loads(copy.split(b"\n", 1)[0]) == json.loads(session.split(b"\n", 1)[0]) | {"cwd": str(found.cwd)}
     assert found.command[0].endswith("/bin/node")
+
+
+def test_qwen_code_finds_its_session(tmp_path: Path) -> None:
+    """In the folder of the directory it runs in, which its rows name too: of another's it takes no session."""
+    found, session = settled("qwen-code", tmp_path)
+    [path] = (tmp_path / "home/.qwen/projects").glob("*/chats/*.jsonl")
+    assert path.parent.parent.name.endswith("-home-work")
+    assert found.command[found.command.index("--resume") + 1] == path.stem
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert {row["cwd"] for row in rows} == {str(found.cwd)}
+    assert [row | {"cwd": "/work/server"} for row in rows] == [json.loads(line) for line in session.splitlines()]
