@@ -16,7 +16,7 @@ import msgspec
 from ctxkit.core.messages import Call, Content, Message, Part, Result, Span
 from ctxkit.core.transcript import ProgramCut, Transcript, View
 from ctxkit.formats import partial_decode
-from ctxkit.formats.base import Block, Format, Row, Ties
+from ctxkit.formats.base import Block, Format, RecordLinks, Row
 from ctxkit.formats.embedded_messages import items
 from ctxkit.formats.foreign_keys import Json, dialect
 from ctxkit.formats.gemini_parts import parts_of, with_ids
@@ -270,9 +270,9 @@ class QwenCode(Format):
         """A new reader."""
         return QwenReader()
 
-    def ties(self, record: Json) -> Ties | None:
+    def ties(self, record: Json) -> RecordLinks | None:
         """Rows hang on one another by uuid, which a message of several rows repeats."""
-        return Ties.of(None, record.get("parentUuid"), record.get("sessionId"))
+        return RecordLinks.of(None, record.get("parentUuid"), record.get("sessionId"))
 
     def title(self, holding: Callable[[bytes], Iterator[Json]]) -> str:
         """The name that the user or the program gave it last."""

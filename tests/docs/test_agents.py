@@ -11,12 +11,6 @@ TEXT = (DOCS / "agents.md").read_text(encoding="utf-8")
 FOLDERS = {
     "Claude Code": "claude-code", "Codex": "codex", "pi": "pi", "Gemini CLI": "gemini-cli", "Qwen Code": "qwen-code",
 }  # fmt: skip
-    "Claude Code": "claude-code",
-    "Codex": "codex",
-    "pi": "pi",
-    "Gemini CLI": "gemini-cli",
-    "Qwen Code": "qwen-code",
-}
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", TEXT, re.M | re.S))
 CITED = re.compile(r"\bagents, (Claude Code|Codex|pi|Gemini CLI|Qwen Code)\s(\d+(?:(?:,\s| and |-)\d+)*)")
 
