@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import subprocess
 import sys
@@ -261,6 +262,47 @@ def test_banned_names() -> None:
             if isinstance(node, ast.ClassDef):
                 assert not {word.lower() for word in re.findall(r"[A-Z][a-z]*", node.name)} & BANNED, node.name
 
+
+def names_of_code() -> set[str]:
+    """Every name that the package uses: modules, classes, functions, parameters, attributes, imports, builtins."""
+    found = set(dir(builtins))
+    for path in MODULES:
+        found |= {path.stem, *path.relative_to(PACKAGE).parts}
+        for node in ast.walk(tree(path)):
+            match node:
+                case (
+                    ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.Name(id=name) | ast.Attribute(attr=name)
+                ):
+                    found.add(name)
+                case ast.arg(arg=name):
+                    found.add(name)
+                case ast.alias():
+                    found.add((node.asname or node.name).rpartition(".")[2])
+    return found
+
+
+def test_docstrings_name_what_there_is() -> None:
+    """An error behind "Raises", a class in backticks and a module of a pipeline exist: a rename reaches docstrings."""
+    known, wrong = names_of_code(), []
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                continue
+            words = ast.get_docstring(node) or ""
+            named = re.findall(r"`([A-Z][a-z]\w+)`", words)
+            for raised in re.findall(r"\bRaises ((?:[A-Z]\w+(?:, | and | or |; )?)+)", words):
+                named += re.findall(r"[A-Z]\w+", raised)
+            for paragraph in words.split("\n\n"):
+                if paragraph.startswith(("Pipeline:", "Used by")):
+                    named += [
+                        name for name in re.findall(r"`(\w+)`", paragraph) if name.islower() and name not in NOT_OF_CODE
+                    ]
+            wrong += [f"{dotted(path)}: {name}" for name in named if name not in known]
+    assert wrong == []
+
+
+NOT_OF_CODE = {"session_meta", "folders"}
+"""What pipelines name besides code: rows of formats, kinds of completion."""
 
 ROWS_OF = {"BlockHead", "MessageHead"}
 """Names that the rows of more than one format have."""

@@ -26,10 +26,21 @@ def test_every_command(name: str) -> None:
     ("name", "expected"),
     [
         ("rewind", ["Log.rewind", "changes/marks.py", "Rewind", "case Rewind", "tests/changes/test_marks.py"]),
-        ("forget", ["Log.forget", "forget_request.py", "Forget", "case Forget", "tests/core/test_rules.py"]),
-        ("remember", ["Log.remember", "forget_request.py", "Remember", "case Forget"]),
+        (
+            "forget",
+            [
+                "Log.forget",
+                "forget_selection.py",
+                "changes/forget.py",
+                "Forget",
+                "case Forget",
+                "tests/core/test_rules.py",
+            ],
+        ),
+        ("remember", ["Log.remember", "forget_selection.py", "changes/forget.py", "Remember", "case Forget"]),
         ("redo", ["Log.redo", "changes/undo.py", "Undo", "case Undo"]),
         ("window", ["Log.set_window", "changes/window.py", "Window", "case Window"]),
+        ("why", ["core/visibility.py", "core/reasons.py", "tests/core/test_reasons.py"]),
         ("check", ["Log.check", "recovery/check.py"]),
     ],
 )

@@ -31,11 +31,12 @@ def where(name: str) -> dict[str, list[str]]:
     found = {
         "command": [f"{command}:1"],
         "API": [f"{API}:{node.lineno} Log.{node.name}" for node in methods],
-        "decision": list(dict.fromkeys(place for node in methods for place in _called(node))),
+        "decision": list(dict.fromkeys(place for node in methods for place in _decided(node))),
+        "uses": [] if methods else _used(command),
         "op": [f"{OPS}:{node.lineno} {node.name}" for node in _ops(name)],
         "fold": [f"{FOLD}:{line} case {op}" for node in _ops(name) for op in _kinds(node) for line in _cases(op)],
     }
-    files = dict.fromkeys(place.partition(":")[0] for key in ("command", "decision") for place in found[key])
+    files = dict.fromkeys(place.partition(":")[0] for key in ("command", "decision", "uses") for place in found[key])
     found["tests"] = [test for file in files if (ROOT / (test := _test(file))).exists()]
     if found["op"]:
         found["tests"].append("tests/core/test_rules.py")
@@ -70,19 +71,45 @@ def _is_of(method: ast.FunctionDef, name: str) -> bool:
     return method.name == name or name in names
 
 
-def _called(method: ast.FunctionDef) -> Iterator[str]:
-    """The functions and classes of other modules that a method uses, where they are defined."""
+def _decided(method: ast.FunctionDef) -> Iterator[str]:
+    """What a method of `Log` calls, and what that calls in its own room."""
+    for place in _called(method):
+        yield place
+        path, _, rest = place.partition(":")
+        name = rest.partition(" ")[2]
+        room = path.rpartition("/")[0] + "/"
+        for node in _defined(path):
+            if _named(node, name):
+                yield from (one for one in _called(node, path) if one.startswith(room))
+
+
+def _used(command: str) -> list[str]:
+    """The functions and classes of lower rooms that a command which has no method of `Log` calls."""
+    found = dict.fromkeys(
+        place
+        for node in _defined(command)
+        if isinstance(node, ast.FunctionDef)
+        for place in _called(node, command, core=True)
+        if not place.startswith(("ctxkit/cli/", "ctxkit/errors.py"))
+    )
+    return list(found)
+
+
+def _called(method: ast.FunctionDef, path: str = API, *, core: bool = False) -> Iterator[str]:
+    """The functions and classes of other modules that a function uses, where they are defined. `core`: those of core,
+    too.
+    """
     imported: dict[str, tuple[str, str]] = {}
-    for scope in (_tree(API), method):
+    for scope in (_tree(path), method):
         for node in scope.body if isinstance(scope, ast.Module) else ast.walk(scope):
             if isinstance(node, ast.ImportFrom):
                 imported |= {one.asname or one.name: (node.module or "", one.name) for one in node.names}
     for node in ast.walk(method):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in imported:
             module, name = imported[node.value.id]
-            yield from _definition(f"{module}.{name}", node.attr)
+            yield from _definition(f"{module}.{name}", node.attr, core=core)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in imported:
-            yield from _definition(*imported[node.func.id])
+            yield from _definition(*imported[node.func.id], core=core)
         elif isinstance(node, ast.Attribute) and node.attr.startswith("plan_"):
             yield from (place for one in _defined(API, "Log") if _named(one, node.attr) for place in _called(one))
 
@@ -91,9 +118,9 @@ def _named(node: ast.stmt, name: str) -> TypeGuard[ast.FunctionDef]:
     return isinstance(node, ast.FunctionDef) and node.name == name
 
 
-def _definition(module: str, name: str) -> Iterator[str]:
+def _definition(module: str, name: str, *, core: bool = False) -> Iterator[str]:
     path = _file(module)
-    if module.startswith("ctxkit.core") or not (ROOT / path).exists():
+    if (module.startswith("ctxkit.core") and not core) or not (ROOT / path).exists():
         return
     for node in _defined(path):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:

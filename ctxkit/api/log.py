@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from typing import TYPE_CHECKING, Any
 
 from ctxkit.changes import clear as clearing
-from ctxkit.changes import forget_request, marks, protect, window
+from ctxkit.changes import forget_selection, marks, protect, window
 from ctxkit.changes import recall as recalling
 from ctxkit.changes import undo as undoing
 from ctxkit.core.decision import Decision
@@ -165,11 +165,11 @@ class Log(WritableLog):
 
     def plan_forget(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `forget` would append, for a preview."""
-        return forget_request.forget(self, numbers, planning, asked)
+        return forget_selection.forget(self, numbers, planning, asked)
 
     def plan_remember(self, numbers: Numbers = (), *, planning: Numbers = (), **asked: Any) -> Decision:
         """What `remember` would append, for a preview."""
-        return forget_request.remember(self, numbers, planning, asked)
+        return forget_selection.remember(self, numbers, planning, asked)
 
     def again(self, op: Compact, told: Names, leave: Names) -> str | None:
         """The words of a summary that `op` made, for the names `told` alone, when `leave` leave; None where it cannot

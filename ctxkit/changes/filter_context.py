@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ctxkit.changes import forget_request
+from ctxkit.changes import forget_selection
 from ctxkit.changes.cleanup_decision import TAKEN, taken
 from ctxkit.changes.filter_schema import NAME, FilterRequest, Refused, definition, request
 from ctxkit.changes.forget import ForgetRequest, leaving
@@ -254,7 +254,7 @@ def _where(log: WritableLog) -> list[str]:
 
 def _decided(log: WritableLog, mode: str, chosen: Names, asked: FilterRequest | None = None) -> Decision:
     """What `forget` or `remember` would append. Raises Refused for what is protected, where it was named."""
-    plan = forget_request.forget if mode == "forget" else forget_request.remember
+    plan = forget_selection.forget if mode == "forget" else forget_selection.remember
     numbers = Selection(ids=(log.state().say(chosen),))
     planning, kept = (Selection(), NOTHING) if asked is None else _given(log, asked)
     if asked is not None and mode == "forget":

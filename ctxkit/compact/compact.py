@@ -225,9 +225,9 @@ def cool(log: WritableLog, asked: CompactRequest | None = None, wish: CompactGoa
     undone since.
     """
     state, cooldown = log.state(), int(log.config["compact.cooldown"])
-    visibility = {source for _, source in state.representation}
+    in_force = {source for _, source in state.representation}
     entries = state.ledger.entries
-    newest = next((one for one in reversed(entries) if one.number in visibility and isinstance(one.op, Compact)), None)
+    newest = next((one for one in reversed(entries) if one.number in in_force and isinstance(one.op, Compact)), None)
     moment = written(newest.body.get("ts")) if newest is not None else None
     if newest is None or moment is None or any(isinstance(one.op, Undo) for one in entries[newest.number :]):
         return

@@ -325,8 +325,8 @@ class CompactionPlan:
         stubs = self.state.board.stubs
         if not stubs:
             return []
-        visibility = {source for _, source in self.state.representation}
-        ops = [one.op for one in self.state.ledger.entries if one.number in visibility]
+        in_force = {source for _, source in self.state.representation}
+        ops = [one.op for one in self.state.ledger.entries if one.number in in_force]
         cut = {n for op in ops if isinstance(op, Compact) for text in op.stubs for n in Names.parse(text).numbers}
         return sorted(cut & stubs.keys())
 

@@ -207,7 +207,7 @@ def _kept(facts: Set[str], parts: Iterable[str]) -> set[str]:
                 found |= there
                 said[word] = [fact for fact in said[word] if fact not in there]
     found.update(fact for one in sought.values() if one.is_found for fact in one.facts)
-    return found | _visibility([fact for fact in plain if fact not in found], parts)
+    return found | _standing_in([fact for fact in plain if fact not in found], parts)
 
 
 def _lines(parts: Iterable[str], known: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
@@ -226,7 +226,7 @@ def _lines(parts: Iterable[str], known: frozenset[str]) -> Iterator[tuple[str, f
             lately, size = set[str](), 0
 
 
-def _visibility(facts: Sequence[str], parts: Iterable[str]) -> set[str]:
+def _standing_in(facts: Sequence[str], parts: Iterable[str]) -> set[str]:
     """Those of these facts that stand in a text as they are."""
     found = set[str]()
     left = facts

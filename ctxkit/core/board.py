@@ -2,7 +2,7 @@
 
 Pipeline: `replay` -> `Board`, part of `State`. A replay takes nothing on the board back: an op that was undone, by an
 undo or by a rewind, is not played in the first place. Only `walk`, which looks at every op, keeps a journal of what
-takes each change back. An op costs what it names: what others did to that is found by the names (`overlaps`).
+takes each change back. An op costs what it names: what others did to that is found by the names (`interval_index`).
 """
 
 from __future__ import annotations

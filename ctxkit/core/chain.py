@@ -1,6 +1,6 @@
 """The chain: each op holds the digest of the op before it, so that an op that was changed, taken out or moved shows.
 
-Pipeline: `Ledger` -> `links`, `breaks`; `committing` writes `prev`, `check` proves it (replay 61). Ops of older
+Pipeline: `Ledger` -> `links`, `breaks`; `logfile/append.py` writes `prev`, `check` proves it (replay 61). Ops of older
 versions have no `prev`: they are not chained, until the first op that has one.
 """
 

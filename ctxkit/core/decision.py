@@ -30,7 +30,7 @@ def holds(op: Op, before: State, now: State) -> bool:
     the same protection and the same words.
     """
     names = named(op)
-    return _visibility(names, before) == _visibility(names, now)
+    return _condition(names, before) == _condition(names, now)
 
 
 def named(op: Op) -> Names:
@@ -46,7 +46,7 @@ def named(op: Op) -> Names:
     return found
 
 
-def _visibility(names: Names, state: State) -> tuple[object, ...]:
+def _condition(names: Names, state: State) -> tuple[object, ...]:
     board, closed = state.board, state.steps.close(names)
     return (
         str(closed),

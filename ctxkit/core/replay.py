@@ -1,7 +1,7 @@
 """Replay: folding ops, in file order, into a state. docs/replay.md has its rules.
 
 Second of two passes (`ledger` is the first: which ops are in force). No clock, network, tokenizer, config or regex.
-What a later rewind undoes is found out before (`undone`) and never played; the rest goes onto a board (`effects`);
+What a later rewind undoes is found out before (`undone`) and never played; the rest goes onto a board (`board`);
 what it came to is a `State`; `context` projects it.
 """
 

@@ -76,7 +76,7 @@ class State:
         self.windows: dict[str | None, int] = {}
         self.warnings: list[str] = []
         self.ended: dict[int, OpEnd] = {}
-        """Op number -> what ended its effect, for ops that no undo voids; `core.ended` knows of more."""
+        """Op number -> what ended its effect, for ops that no undo voids; `core/ended_ops.py` knows of more."""
         self.boundaries: list[Boundary] = []
         self.dropped: dict[ItemName, DroppedItem] = {}
         self.representation: list[tuple[When, int]] = []

@@ -111,7 +111,7 @@ class Visibilities:
         return found
 
     def of(self, name: Name) -> Visibility:
-        """The standing of one name."""
+        """The visibility of one name."""
         if name in self.visible:
             return Visibility(IN)
         for taken in self._taken.of(name):
@@ -142,9 +142,9 @@ class Visibilities:
         return protected_steps(self.state)
 
     def split(self, names: Names) -> Iterator[tuple[Visibility, Names]]:
-        """The same for many at once: `names` in parts, each with its standing; those that the log does not have, not.
+        """The same for many at once: `names` in parts, each with its visibility; those that the log does not have, not.
 
-        A standing may come more than once.
+        A visibility may come more than once.
         """
         rest = names & self.state.everything()
         shown = rest & self.visible

@@ -1,6 +1,6 @@
 """The states that `diff` compares, and how people name them: an op, a mark, now, a snapshot.
 
-Used by `comparing`; a `ComparedState` is a log at some point, seen through its agent, thread and windows. A snapshot of
+Used by `diff`; a `ComparedState` is a log at some point, seen through its agent, thread and windows. A snapshot of
 the log is what its context would be after `restore --replace`; one of another log is a log of its own.
 """
 

@@ -93,7 +93,7 @@ class AppendableLog(OpenLog):
         return [names, words, sorted(map(str, board.stubs.items())), state.windows, str(board.protected)]
 
     def append(self, body: dict[str, Any], recheck: Callable[[], None] | None = None) -> None:
-        """Append one op, durably. Raises OpsCame where ops were appended since the log was read; UpdatedElsewhere,
+        """Append one op, durably. Raises OpsAppended where ops were appended since the log was read; UpdatedElsewhere,
         Locked, WriteFailed, NoPermission. Not claimed then.
 
         `recheck`: called where messages were appended since, while the log is locked; what it raises refuses the op.

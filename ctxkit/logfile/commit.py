@@ -116,7 +116,7 @@ class WritableLog(AppendableLog):
         return decision
 
     def _append(self, decided: Op, recheck: Callable[[Op], None] | None) -> Op:
-        """Stamp, size and append one op. Raises OpsCame, and what `append` raises."""
+        """Stamp, size and append one op. Raises OpsAppended, and what `append` raises."""
         before, entries = self.state(), self.ledger.entries
         if self._beside() and entries and entries[-1].place > (decided.at.rows or 0):
             raise self._elsewhere("messages and other ops came")  # it would stand before the newest op

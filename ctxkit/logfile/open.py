@@ -243,7 +243,7 @@ class OpenLog:
         return Projection(self.lens_agent, self.lens_thread, self.now_seconds(), windows, newest or None)
 
     lens = projection
-    """Its name in older programs."""
+    """The older name of `projection()`."""
 
     def own(self) -> Sequence[int]:
         """The messages of the log's own context, before any op of ctxkit's, in order."""

@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from ctxkit.changes.forget_request import forget
+from ctxkit.changes.forget_selection import forget
 from ctxkit.core.decision import Decision
 from ctxkit.core.derive.synthetic_messages import stopped
 from ctxkit.core.derive.tail import (

@@ -47,7 +47,7 @@ EXCERPTS = 3
 CONTEXT = 240
 """Characters of a line that are kept on either side of what was found."""
 GONE = "gone"
-"""The standing of words that an op brought in, and that another op took back or replaced since."""
+"""The visibility of words that an op brought in, and that another op took back or replaced since."""
 
 
 class Excerpt(msgspec.Struct, frozen=True):
@@ -304,7 +304,7 @@ def chosen(log: OpenLog, hits: Iterable[SearchHit]) -> Names:
 
 
 def state_words() -> dict[str, set[str]]:
-    """The words for where a message stands, each with the kinds of standing that it means."""
+    """The words for where a message stands, each with the kinds of visibility that it means."""
     words = {kind: {kind} for kind in (*WORDS, GONE)}
     words |= {said.split()[0]: {kind} for kind, said in WORDS.items() if kind != IN and " " not in said}
     words["out"] = {kind for kind in (*WORDS, GONE) if kind != IN}
@@ -312,7 +312,7 @@ def state_words() -> dict[str, set[str]]:
 
 
 def states(text: str) -> frozenset[str]:
-    """The kinds of standing that `in`, `out`, `forgotten`, `forget` and the like mean; commas join them. Raises Usage.
+    """The kinds of visibility that `in`, `out`, `forgotten`, `forget` and the like mean; joined by commas. Raises Usage.
 
     What is said as one word is the first of the words for it: `rewound`, `compacted`.
     """

@@ -27,7 +27,7 @@ READ, MOST = 8 << 20, 50_000
 
 
 def by_itself(log: AppendableLog, label: str, also: Collection[str] = ()) -> Checkpoint | None:
-    """A checkpoint of the newest exchange, or of the one that it follows, where that is worth one (`trigger_rules`):
+    """A checkpoint of the newest exchange, or of the one that it follows, where that is worth one (`trigger_events`):
     None where it is not, or has one already. `also`: tags that count besides the usual ones.
     """
     known = {one.body.get("exchange") for one in shelf(log).checkpoints()}

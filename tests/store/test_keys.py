@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ctxkit.core.strategies import NAMES
 from ctxkit.store.keys import KEYS, KINDS, Key
 
 BY_NAME = {key.name: key for key in KEYS}
@@ -76,7 +77,7 @@ def test_values(name: str, written: Any, value: Any) -> None:
         ("window.min", "0h", 'a duration in quotes, such as "8h"'),
         ("trim.exclude_tools", "Read", "a list of texts in quotes"),
         ("trim.exclude_tools", [1], "a list of texts in quotes"),
-        ("compact.strategy", "magic", "one of extract, mask, truncate, llm"),
+        ("compact.strategy", "magic", f"one of {', '.join(NAMES)}"),
     ],
 )
 def test_refused_values(name: str, written: Any, expected: str) -> None:

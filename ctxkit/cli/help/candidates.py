@@ -68,7 +68,7 @@ def found(candidates: Iterable[Candidate], prefix: str = "") -> Completions:
 
 @contextmanager
 def in_time(seconds: float = DEADLINE) -> Iterator[None]:
-    """Raises TooSlow inside when `seconds` are over."""
+    """Raises CompletionTimeout inside when `seconds` are over."""
 
     def stop(*_: object) -> None:
         raise CompletionTimeout
@@ -85,8 +85,8 @@ def in_time(seconds: float = DEADLINE) -> Iterator[None]:
 def for_parameter(parameter: Parameter, given: Mapping[str, str]) -> Completions:
     """What can stand in the place of `parameter`, where `given` are the values of those before it.
 
-    By its choices, the words of its metavar (`set|off`), its key, or its metavar. Raises TooSlow, and what reading a
-    log raises.
+    By its choices, the words of its metavar (`set|off`), its key, or its metavar. Raises CompletionTimeout, and what
+    reading a log raises.
     """
     if parameter.choices:
         return found(map(Candidate, parameter.choices))

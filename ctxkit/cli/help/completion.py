@@ -60,7 +60,7 @@ def _lines(words: Sequence[str]) -> Iterator[str]:
 
 
 def complete(words: Sequence[str], current: str) -> Completions:
-    """What can stand in the place of `current` after `words`, all without quotes. Raises TooSlow."""
+    """What can stand in the place of `current` after `words`, all without quotes. Raises CompletionTimeout."""
     while words and words[0].startswith("-"):  # the program's own options take no values
         words = words[1:]
     if not words:

@@ -44,7 +44,7 @@ def table(state: State, changes: Sequence[OpEffect], width: int) -> Iterator[lis
         yield layout.spaced(
             Styled(f"{op.number:>3}", "bold"), Styled(_when(op) if width >= TIMED else "", "dim"),
             Styled(f"{op.name:<9}" if most else op.name, "cyan"), figures, moved, what(state, op),
-            *_visibility(over, op),
+            *_ended(over, op),
         )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def _signed(before: int, after: int) -> str:
 def as_json(over: Ends, entry: LedgerEntry) -> dict[str, Any]:
     """The op as it stands in the log, and what is known of it; keys of that name in the op give way.
 
-    `over`: what `core.ended` tells.
+    `over`: what `core/ended_ops.py` tells.
     `ended`: what took its effect away although no undo voids it: a rewind, or a later op; null while it has one.
     """
     end = None if entry.void else over.get(entry.number)
@@ -74,7 +74,7 @@ def line(state: State, over: Ends, entry: LedgerEntry) -> list[str | Styled]:
     differ = None not in sizes and sizes[0] != sizes[1]
     return layout.spaced(
         Styled(f"{entry.number:>3}", "bold"), Styled(_when(entry), "dim"), Styled(f"{entry.name:<9}", "cyan"),
-        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_visibility(over, entry),
+        what(state, entry), f"{sizes[0]} → {sizes[1]} messages" if differ else "", *_ended(over, entry),
         Styled(entry.id, "dim"),
     )  # fmt: skip
 
@@ -86,7 +86,7 @@ def _when(entry: LedgerEntry) -> str:
     return f"{shown:<{clock.width}}"
 
 
-def _visibility(over: Ends, entry: LedgerEntry) -> tuple[Styled, Styled]:
+def _ended(over: Ends, entry: LedgerEntry) -> tuple[Styled, Styled]:
     """What ended its effect, if anything did, or that it cannot be read."""
     end = over.get(entry.number)
     said = f"undone by {entry.voided_by}" if entry.void else end.text if end is not None else ""

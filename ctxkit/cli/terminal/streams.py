@@ -92,7 +92,7 @@ def clock() -> Clock:
 
 
 def out(*spans: str | Styled, hang: int | None = None) -> None:
-    """A human line of the result; control characters made visible, inked spans coloured where colour is allowed.
+    """A human line of the result; control characters made visible, styled spans coloured where colour is allowed.
 
     `hang`: on a terminal that is narrower, the line is broken at blanks and goes on indented so far. Without it the
     terminal breaks it (a transcript's own text).

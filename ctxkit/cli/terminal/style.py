@@ -1,7 +1,7 @@
 """The few styles that the human forms use, and whether this run may use them.
 
-A style is added behind `safe()`, by `streams.out` alone: nothing in a transcript can colour anything. Rules: NO_COLOR
-(no-color.org) and CLICOLOR, CLICOLOR_FORCE (bixense.com/clicolors).
+A style is added behind `safe()`, by `streams` and `layout` alone: nothing in a transcript can colour anything. Rules:
+NO_COLOR (no-color.org) and CLICOLOR, CLICOLOR_FORCE (bixense.com/clicolors).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What makes messages of two logs the same: their role and what they say, not how or when it was written.
 
-Used by `comparing`. Ids of calls count as pairs only: a result is told by where its call stands before it.
+Used by `contexts`. Ids of calls count as pairs only: a result is told by where its call stands before it.
 """
 
 from __future__ import annotations

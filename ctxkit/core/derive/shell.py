@@ -62,7 +62,7 @@ NO_PATH = re.compile(r"[*?$`{}\[\]\n]|^-$|^/dev/|^$")
 
 
 class Used(NamedTuple):
-    """What is done to a file: the fields of `files.Touch`."""
+    """What is done to a file: the fields of `files.FileTouch`."""
 
     path: str
     how: Did

@@ -1,7 +1,7 @@
 """Which of many sets of names, that come, shrink and go, may have a name in common with another.
 
-Used by `effects` and `walk`, where thousands of ops each touch a few names: none looks at all others. Beside `holding`,
-whose sets never change.
+Used by `board` and `walk`, where thousands of ops each touch a few names: none looks at all others. Beside
+`membership`, whose sets never change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sets of message numbers as sorted ranges, so that a million numbers cost as little as two.
 
-Used by `names`, `effects` and `replay`: an op that takes out 500,000 messages is one range, not 500,000 entries.
+Used by `item_names`, `board` and `replay`: an op that takes out 500,000 messages is one range, not 500,000 entries.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What `forget` and `remember` are asked for, resolved to names of a log, and decided.
 
-Pipeline: numbers and criteria -> `Log.select` -> `Wish` -> `changes/forget.py`, which decides.
+Pipeline: numbers and criteria -> `Log.select` -> `ForgetRequest` -> `changes/forget.py`, which decides.
 """
 
 from __future__ import annotations
