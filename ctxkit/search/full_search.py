@@ -312,7 +312,7 @@ def state_words() -> dict[str, set[str]]:
 
 
 def states(text: str) -> frozenset[str]:
-    """The kinds of visibility that `in`, `out`, `forgotten`, `forget` and the like mean; joined by commas. Raises Usage.
+    """The kinds of visibility that words such as `in`, `out` or `forgotten` mean; commas join them. Raises Usage.
 
     What is said as one word is the first of the words for it: `rewound`, `compacted`.
     """
