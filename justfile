@@ -96,6 +96,10 @@ quick *args:
 resume *args:
     python -m tests.resume {{args}}
 
+# The real agents go on with sessions that `ctxkit resume` wrote, by the line that it printed (Linux, npm)
+continue *args:
+    python -m tests.resume.continued {{args}}
+
 # Sessions after ops, read again by ctxkit instead of the agent: all files, every op, single messages (minutes)
 reread *args:
     python -m tests.resume.rereading {{args}}

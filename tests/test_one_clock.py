@@ -100,6 +100,7 @@ LOOKS: dict[str, tuple[str, ...]] = {
     "snapshots": ("snapshots", "LOG"), "check": ("check", "LOG"), "recover": ("recover", "LOG"),
     "snapshots --prune": ("snapshots", "LOG", "--prune", "--dry-run"), "config": ("config", "LOG", "show"),
     "edit": ("edit", "LOG", "--print"),
+    "resume": ("resume", "LOG", "--to", "claude-code", "--dry-run"),
     "salvage": ("salvage", "LOG"), "tool": ("tool", "define"),
     "export": ("export", "LOG"), "completion": ("completion", "bash"), "help": ("help",),
 }  # fmt: skip

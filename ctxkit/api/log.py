@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ctxkit.core.state import State
     from ctxkit.explain.diff import Diff
     from ctxkit.export.request import Exported
+    from ctxkit.export.resume import Resumption
     from ctxkit.formats.base import Proofs, Written
     from ctxkit.llm.hooks import Hooks
     from ctxkit.measure.status import Status
@@ -428,7 +429,7 @@ class Log(WritableLog):
 
     def session(
         self, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "", fit_images: bool = False,
-        instructions: bool = False,
+        instructions: bool = False, cwd: str = "", id: str = "",
         progress: Progress | None = None,
     ) -> Written:  # fmt: skip
         """The context as a session file that the program of format `to` goes on with. Raises NothingToSend, Usage.
@@ -436,18 +437,40 @@ class Log(WritableLog):
         In the log's own format every record that stays keeps its bytes, but for ids. `keep_id`: the session's too.
         Where ops changed the context, its replies say what their requests come to now; `recount=False`: what they said.
         `model`: who is said to have spoken where the log does not say. `instructions`: what the log's own program told
-        its model (its system prompt, its sandbox's rules) goes along to another program. `fit_images`, `progress` as in
-        `export`.
+        its model (its system prompt, its sandbox's rules) goes along to another program. `cwd`: the folder that what is
+        written anew says it was made in; "" for this process's own. `id`: of the session, a UUID; all other ids follow
+        from it; "" for new ones. `fit_images`, `progress` as in `export`.
         """
         from ctxkit.export.fit_images import fitted
-        from ctxkit.export.session import session
+        from ctxkit.export.session import fresh, from_id, session
 
         def make(log: Log) -> Written:
             return session(
-                log, to, keep_id=keep_id, recount=recount, model=model, instructions=instructions, progress=progress
-            )
+                log, to, keep_id=keep_id, recount=recount, model=model, instructions=instructions, cwd=cwd,
+                unique=from_id(id) if id else fresh, progress=progress,
+            )  # fmt: skip
 
         return fitted(self, to, model, make, fit=fit_images)
+
+    def resume(
+        self, to: str = "", *, cwd: str = "", moves: Sequence[tuple[str, str]] = (), id: str = "", copy: bool = False,
+        env: Mapping[str, str] | None = None, progress: Progress | None = None,
+    ) -> Resumption:  # fmt: skip
+        """Write the context as a new session file where an agent looks for it; the result has the line to type.
+
+        `to`: the agent, by the name of its format; "" for the log's own. `cwd`: the folder that it goes on in, where
+        the session's own has moved; `moves`: beginnings of folders, each with what it is now. `id`: of the new session,
+        a UUID. A session that is there already, and whose context no op changed, is not written again, unless `copy`.
+        `env`: the environment (default: the process's own), which says where agents keep their sessions. With `dry_run`
+        nothing is written. Raises CannotCreate, NoPermission, NothingToSend, Usage.
+        """
+        from ctxkit.export.resume import destination
+
+        aim = destination(self, to, cwd=cwd, moves=moves, id=id, copy=copy, env=os.environ if env is None else env)
+        made = aim.resumption(self.session(aim.agent.format, **aim.options, progress=progress))
+        if not self.dry_run:
+            made.write()
+        return made
 
     def status(self, *, tokens: bool = True, limit: int | None = None, assembly: bool = True) -> Status:
         """How full the context is, what is in it and out of it, and how the log is. `limit`: in tokens."""

@@ -59,6 +59,7 @@ COMMANDS: dict[str, CommandEntry] = {
         CommandEntry("undo", "change", "void an op"),
         CommandEntry("redo", "change", "void the newest undo"),
         CommandEntry("export", "keep", "the context in the shape of a provider's request"),
+        CommandEntry("resume", "keep", "the edited session where its agent looks for it, and the line that goes on"),
         CommandEntry("snapshot", "keep", "keep the context as a file, to come back to"),
         CommandEntry("checkpoint", "keep", "a small reference to the context as it is, to come back to"),
         CommandEntry("snapshots", "keep", "what was kept, newest first; remove some of it"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
@@ -47,12 +47,25 @@ def fresh() -> str:
     return str(uuid.UUID(bytes=os.urandom(16), version=4))
 
 
+def from_id(identity: str) -> Callable[[], str]:
+    """Gives `identity`, a UUID, and then ids that follow from it, the same ones every time."""
+    numbers = count()
+    space = uuid.UUID(identity)
+
+    def unique() -> str:
+        number = next(numbers)
+        return str(uuid.UUID(bytes=uuid.uuid5(space, str(number)).bytes, version=4)) if number else identity
+
+    return unique
+
+
 def session(
     log: OpenLog, to: str, *, keep_id: bool = False, recount: bool | None = None, model: str = "",
-    instructions: bool = False, unique: Callable[[], str] = fresh,
+    instructions: bool = False, cwd: str = "", unique: Callable[[], str] = fresh,
     progress: Progress | None = None,
 ) -> Written:  # fmt: skip
-    """The context of `log` as a session file of format `to`. `unique` gives new ids.
+    """The context of `log` as a session file of format `to`. `unique` gives new ids, the session's first; `cwd`: the
+    folder of what is written anew, "" for this process's own.
 
     `keep_id`: its session keeps its id; `recount`: its replies tell what their requests come to now, where the context
     is another one than was counted; False: they keep what they said. Both are for a session of the same format.
@@ -71,7 +84,7 @@ def session(
     if not log.listed():
         raise nothing(log)
     stamp = iso(int(log.clock()))
-    made = NewSession("" if keep_id else unique(), stamp, os.getcwd(), model or log.model, unique)
+    made = NewSession("" if keep_id else unique(), stamp, cwd or os.getcwd(), model or log.model, unique)
     if not own:
         handed, repairs = log.opening.format.handed(ContextContents(log, progress), log.answered)
         context = _contents(log, handed, repairs, instructions=instructions)

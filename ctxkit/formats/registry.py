@@ -5,7 +5,10 @@ A new format is a file (or folder) and one entry here; `detection.py` tells whic
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple, cast
 
 from ctxkit.errors import Usage
@@ -23,6 +26,11 @@ class SessionFolder(NamedTuple):
     variable: str
     folder: str
     inside: str
+
+    def path(self, env: Mapping[str, str]) -> Path:
+        """The folder of the sessions, for somebody with the environment `env`."""
+        home = env.get("HOME") or os.path.expanduser("~")
+        return Path(env.get(self.variable, "") or os.path.join(home, self.folder), self.inside)
 
 
 class FormatEntry(NamedTuple):

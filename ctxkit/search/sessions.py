@@ -96,11 +96,7 @@ def find_sessions(
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     """The folders in which agents keep their sessions, as far as they exist. Raises NothingMatched where none does."""
-    home = env.get("HOME") or os.path.expanduser("~")
-    named = [
-        Path(env.get(variable, "") or os.path.join(home, folder), inside)
-        for variable, folder, inside in registry.HOMES.values()
-    ]
+    named = [home.path(env) for home in registry.HOMES.values()]
     found = [path for path in named if os.path.isdir(path)]
     if not found:
         text = f"no agent keeps sessions here: there is no {', '.join(map(str, named))}"

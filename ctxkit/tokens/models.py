@@ -18,6 +18,8 @@ TABLE = "model_prices_and_context_window_backup.json"
 """litellm's table, in its package."""
 LARGEST = 64 << 20
 """Bytes of it, beyond which it is something else."""
+DEAR = 200_000
+"""Tokens beyond which some models cost more, as the table has it."""
 
 
 class Model(NamedTuple):
@@ -145,12 +147,38 @@ def bare(model: str) -> str:
     return re.sub(r"claude-([3-9](?:-\d)?)-(opus|sonnet|haiku)", r"claude-\2-\1", name)
 
 
+class Price(NamedTuple):
+    """Dollars for a token of a request: one that is new, one that the prompt cache has, one that is put into it."""
+
+    new: float
+    cached: float
+    kept: float
+
+
 class _Row(msgspec.Struct):
     """A model in litellm's table. `max_tokens` is older: the output's where that is told, else the input's."""
 
     max_input_tokens: Any = None
     max_output_tokens: Any = None
     max_tokens: Any = None
+    input_cost_per_token: Any = None
+    cache_read_input_token_cost: Any = None
+    cache_creation_input_token_cost: Any = None
+    input_cost_per_token_above_200k_tokens: Any = None
+    cache_read_input_token_cost_above_200k_tokens: Any = None
+    cache_creation_input_token_cost_above_200k_tokens: Any = None
+
+    def price(self, tokens: int) -> Price | None:
+        """What a token of a request of so many costs."""
+        end = "_above_200k_tokens" if tokens > DEAR and self.input_cost_per_token_above_200k_tokens else ""
+        names = ("input_cost_per_token", "cache_read_input_token_cost", "cache_creation_input_token_cost")
+        new, cached, kept = (getattr(self, name + end) or getattr(self, name) for name in names)
+        if not isinstance(new, float) or new <= 0:
+            return None
+        kept = (
+            max(new, kept) if isinstance(kept, float) else new
+        )  # Gemini's is for an hour of keeping, beside the input
+        return Price(new, cached if isinstance(cached, float) else new, kept)
 
     @property
     def limit(self) -> int | None:
@@ -158,21 +186,32 @@ class _Row(msgspec.Struct):
         return int(tokens) if isinstance(tokens, (int, float)) and tokens > 0 else None
 
 
-def _litellm(model: str) -> int | None:
-    """The limit of litellm's table, which is read as data: importing the package takes seconds and asks the network.
-
-    The name as it is, else as others serve it: the smallest limit that any of them has.
+def price(model: str, tokens: int) -> Price | None:
+    """List prices of the model in a request of so many tokens, by litellm's table; None where that is not installed,
+    or does not have the name as it is.
     """
+    table = _table()
+    found = table.get(model) or table.get(model.lower()) or table.get(bare(model))
+    return None if found is None else found.price(tokens)
+
+
+def _table() -> dict[str, _Row]:
+    """litellm's table, which is read as data: importing the package takes seconds and asks the network."""
     try:
         spec = find_spec("litellm")
         if spec is None or spec.origin is None:
-            return None
+            return {}
         path = Path(spec.origin).parent / TABLE
         if path.stat().st_size > LARGEST:
-            return None
-        table = msgspec.json.decode(path.read_bytes(), type=dict[str, _Row])
+            return {}
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, _Row])
     except (OSError, ValueError, ImportError):
-        return None
+        return {}
+
+
+def _litellm(model: str) -> int | None:
+    """The limit of litellm's table: of the name as it is, else as others serve it, the smallest that any has."""
+    table = _table()
     found = table.get(model) or table.get(model.lower())
     if found is not None:
         return found.limit

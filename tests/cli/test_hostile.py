@@ -85,6 +85,8 @@ ROWS: dict[str, list[str]] = {
     "check": ["LOG"],
     "recover": ["LOG", "LOG --yes", "LOG --to BAD", "LOG --to checkpoint", "LOG --dry-run", "LOG --yes --json"],
     "salvage": ["LOG -o noBAD/x", "LOG -o OTHER", "noBAD -o -", "LOG -o DIR", "LOG -o noBAD/x --json"],
+    "resume": ["LOG --to pi --cwd . --dry-run", "LOG --to pi --cwd noBAD", "LOG --to BAD", "LOG --map BAD",
+               "LOG --id BAD", "noBAD", "LOG --map noBAD=BAD --to codex --dry-run"],
     "tool": ["call LOG OTHER", "schema --for BAD", "schema BAD", "BAD", "call LOG noBAD", "call noBAD -", "call LOG -"],
     "completion": ["bash", "BAD"],
     "config": ["LOG", "LOG --only-set", "LOG get model", "LOG get BAD", "LOG set BAD BAD", "LOG set model BAD",

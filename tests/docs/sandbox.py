@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ctxkit.export.agents import AGENTS, slug
 from tests.docs.pages import ROOT
 
 GUIDE = ROOT / "fixtures/guide"
@@ -37,6 +38,11 @@ PYTHONPATH={str(ROOT)!r} exec {sys.executable!r} "$@"
 """
 """The interpreter that has ctxkit."""
 
+STARTED = """#!/bin/sh
+echo "here ${0##*/} goes on with session $2"
+"""
+"""Stands for an agent."""
+
 END_OF_OUTPUT = "\x1e"
 
 
@@ -47,7 +53,8 @@ def make(folder: Path) -> Path:
         path.mkdir(parents=True)
     for log in GUIDE.glob("*.jsonl"):
         shutil.copyfile(log, work / log.name)
-    for program, text in (("ctxkit", COMMAND), ("python", PYTHON), ("python3", PYTHON)):
+    agents = [(agent.program, STARTED) for agent in AGENTS.values()]
+    for program, text in (("ctxkit", COMMAND), ("python", PYTHON), ("python3", PYTHON), *agents):
         path = folder / "bin" / program
         path.write_text(text)
         path.chmod(0o755)
@@ -74,6 +81,9 @@ def run(work: Path, commands: Sequence[str], *, first: int = 0) -> list[tuple[st
         input=("status=0\n" + "\n".join(script) + "\n").encode(),
         cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False,
     )  # fmt: skip
-    pieces = ran.stdout.decode("utf-8").replace(str(work), ELSEWHERE).split(END_OF_OUTPUT)
+    shown = ran.stdout.decode("utf-8")
+    for real, said in ((str(work), ELSEWHERE), (str(folder / "home"), "/home/you"), (slug(str(work)), slug(ELSEWHERE))):
+        shown = shown.replace(real, said)
+    pieces = shown.split(END_OF_OUTPUT)
     assert len(pieces) == 2 * len(commands) + 1, pieces[-1]
     return [(pieces[2 * i], int(pieces[2 * i + 1])) for i in range(len(commands))]

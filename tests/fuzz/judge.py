@@ -42,6 +42,7 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("why", "LOG", "1"), ("why", "LOG", "3", "--json"), ("recall", "LOG", "question"), ("cat", "LOG"),
     ("recall", "LOG", "--regex", "-i", "-e", "[aq].", "--json"), ("recall", "LOG", "x", "--state", "out"),
     ("diff", "LOG"), ("diff", "LOG", "1"), ("diff", "LOG", "--stat"), ("diff", "LOG", "good.jsonl", "--full"),
+    ("resume", "LOG", "--to", "codex", "--cwd", ".", "--dry-run"), ("resume", "LOG", "--map", "/=.", "--dry-run"),
     ("salvage", "LOG", "-o", "-"), ("recover", "LOG"), ("recover", "LOG", "--json"), ("snapshots", "LOG"),
     ("snapshots", "LOG", "--json"), ("snapshots", "LOG", "--prune", "--dry-run"), ("config", "LOG"),
     ("sessions", "LOG"), ("edit", "LOG", "--print"), ("forget", "LOG", "--grep", "question", "--dry-run"),

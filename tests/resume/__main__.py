@@ -25,6 +25,7 @@ from tests.resume.compare import Compared, compared
 from tests.resume.contexts import context
 from tests.resume.install import CannotInstallError, Installed, cache, install
 from tests.resume.resuming import NotResumedError, resume
+from tests.resume.stub import Json
 from tests.shared import HERE
 
 ROOT = HERE.parent
@@ -188,7 +189,11 @@ def answer(
 
 def blocks_of(installed: Installed, session: bytes, model: str = "") -> list[Block]:
     """What the agent sends of a session. Raises NotResumedError."""
-    body = resume(installed, session, model)
+    return blocks_of_request(installed, resume(installed, session, model))
+
+
+def blocks_of_request(installed: Installed, body: Json) -> list[Block]:
+    """The blocks of a request."""
     if installed.agent.name == "codex":
         return list(responses(body["input"], str(body.get("client_metadata", {}).get("root_turn_id", ""))))
     if "contents" in body:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.resume.agents import PING, PORT
+from tests.resume.agents import PING, PORT, Settled
 from tests.resume.inside import network
 from tests.resume.install import Installed
 from tests.resume.stub import Json, Request
@@ -35,16 +35,23 @@ def resume(installed: Installed, session: bytes, model: str = "", left: list[byt
     with tempfile.TemporaryDirectory(prefix="ctxkit-resume-") as name:
         home = Path(name).resolve() / "home"
         settled = installed.agent.settle(home, session, installed.place, model)
-        asked = {
-            "command": settled.command, "env": settled.env, "cwd": str(settled.cwd), "port": PORT, "seconds": SECONDS,
-            "outside": network(),
-        }  # fmt: skip
-        done = subprocess.run(
-            [*namespace(), sys.executable, "-m", "tests.resume.inside"],
-            cwd=ROOT, input=json.dumps(asked), capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if left is not None:
-            left += [path.read_bytes() for path in sorted(home.glob(".claude/projects/*/*.jsonl"))]
+        try:
+            return answered(settled)
+        finally:
+            if left is not None:
+                left += [path.read_bytes() for path in sorted(home.glob(".claude/projects/*/*.jsonl"))]
+
+
+def answered(settled: Settled) -> Json:
+    """The body of the request that holds the conversation, of an agent that is started so. Raises NotResumedError."""
+    asked = {
+        "command": settled.command, "env": settled.env, "cwd": str(settled.cwd), "port": PORT, "seconds": SECONDS,
+        "outside": network(),
+    }  # fmt: skip
+    done = subprocess.run(
+        [*namespace(), sys.executable, "-m", "tests.resume.inside"],
+        cwd=ROOT, input=json.dumps(asked), capture_output=True, text=True, check=False,
+    )  # fmt: skip
     if done.returncode:
         raise NotResumedError((done.stderr.strip().splitlines() or ["no namespace"])[-1])
     answer = json.loads(done.stdout)

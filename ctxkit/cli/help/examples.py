@@ -116,6 +116,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("ctxkit export chat.jsonl --to openai", "a request body"),
         ("ctxkit export session.jsonl --to anthropic >request.json", "of a Claude Code session"),
     ),
+    "resume": (
+        ("ctxkit resume session.jsonl --cwd .", "a session that ran in another folder, from now on in this one"),
+        ("ctxkit resume session.jsonl --map /home/ada/shop=. --dry-run", "what that would write, and where"),
+        ("ctxkit resume chat.jsonl --to codex", "go on in Codex with a log of another program"),
+    ),
     "snapshot": (
         ("ctxkit snapshot chat.jsonl -m 'before the refactor'", "the id is printed"),
         ("ctxkit snapshot session.jsonl --tag release --all", "also what the window hides"),

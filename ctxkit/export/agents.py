@@ -1,0 +1,101 @@
+"""The agents that go on with a session: where each looks for its file, and the line that starts it.
+
+Pipeline: `export/session.py` writes the file -> `export/resume.py` puts it where the agent that is named here looks.
+Each rule was tried on the agent itself (`tests/resume`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ctxkit.formats.registry import HOMES
+
+LONGEST_SLUG = 200
+"""Characters of a folder's name in Claude Code; of a longer one these and a hash."""
+
+
+class Agent(NamedTuple):
+    """`format`: the name of its sessions' format; `title`: its own name; `program`: what starts it, `words`: how it
+    goes on with the session `{id}`.
+
+    `folder`: where it keeps sessions of a working folder, of the root, that folder and the name of the file; `files`:
+    where below the root a session `{id}` may stand. `flat`: the variable that names one folder for all sessions.
+    """
+
+    format: str
+    title: str
+    program: str
+    words: tuple[str, ...]
+    folder: Callable[[Path, str, str], Path]
+    files: str
+    flat: str = ""
+
+    def root(self, env: Mapping[str, str]) -> Path:
+        """The folder of all its sessions."""
+        return Path(env.get(self.flat) or HOMES[self.format].path(env))
+
+    def place(self, env: Mapping[str, str], cwd: str, name: str) -> Path:
+        """Where it looks for the session file `name` of the working folder `cwd`."""
+        root = self.root(env)
+        return (root if env.get(self.flat) else self.folder(root, cwd, name)) / name
+
+    def command(self, identity: str) -> list[str]:
+        """The words that go on with a session, its program first."""
+        return [self.program, *(word.format(id=identity) for word in self.words)]
+
+    def line(self, identity: str, cwd: str, here: str) -> str:
+        """The same as one types it in the folder `here`; `cwd`: where the session's program runs."""
+        line = shlex.join(self.command(identity))
+        return line if cwd == here else f"cd {shlex.quote(cwd)} && {line}"
+
+    def taken(self, root: Path, identity: str) -> Iterator[Path]:
+        """The files of a session with that id."""
+        return root.glob(self.files.format(id=identity))
+
+
+def slug(folder: str) -> str:
+    """The name that Claude Code gives the folder of the sessions of a working folder."""
+    found = re.sub(r"[^A-Za-z0-9]", "-", folder)
+    return found if len(found) <= LONGEST_SLUG else f"{found[:LONGEST_SLUG]}-{_hash(folder)}"
+
+
+def _hash(text: str) -> str:
+    """Claude Code's hash of a text: 31 h + c over UTF-16, of 32 bits, to the base 36."""
+    raw = text.encode("utf-16-le", "surrogatepass")
+    value = 0
+    for at in range(0, len(raw), 2):
+        value = (31 * value + int.from_bytes(raw[at : at + 2], "little")) & 0xFFFFFFFF
+    value = abs(value - (1 << 32) if value >> 31 else value)
+    digits = ""
+    while value or not digits:
+        value, rest = divmod(value, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[rest] + digits
+    return digits
+
+
+def _by_slug(root: Path, cwd: str, name: str) -> Path:
+    return root / slug(cwd)
+
+
+def _by_day(root: Path, cwd: str, name: str) -> Path:
+    """By the time in the name of the file."""
+    return root.joinpath(*name.removeprefix("rollout-")[:10].split("-"))
+
+
+def _pi(root: Path, cwd: str, name: str) -> Path:
+    return root / f"--{re.sub(r'[/:]', '-', cwd.removeprefix('/'))}--"
+
+
+AGENTS: dict[str, Agent] = {
+    agent.format: agent
+    for agent in (
+        Agent("claude-code", "Claude Code", "claude", ("--resume", "{id}"), _by_slug, "*/{id}.jsonl"),
+        Agent("codex", "Codex", "codex", ("resume", "{id}"), _by_day, "**/rollout-*-{id}.jsonl"),
+        Agent("pi", "pi", "pi", ("--session", "{id}"), _pi, "**/*_{id}.jsonl", "PI_CODING_AGENT_SESSION_DIR"),
+    )
+}
+"""Format -> its agent."""
