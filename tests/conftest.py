@@ -24,6 +24,7 @@ from tests import effort
 
 # The same examples for everybody: a red run is the change's fault. `--hypothesis-profile=explore` looks further.
 settings.register_profile("same", deadline=None, derandomize=True, database=None, print_blob=True)
+settings.register_profile("push", settings.get_profile("same"), max_examples=effort.USUAL)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("same")
 
@@ -74,6 +75,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """How much is run, where files go, and who says what failed: the process with a screen, not a worker of xdist."""
     effort.WHOLE = config.getoption("whole")
+    if not effort.WHOLE and not config.getoption("hypothesis_profile"):
+        settings.load_profile("push")
     roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
     if roomy and not effort.WHOLE:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)  # a disk takes a hundred times as long to make a folder
@@ -87,19 +90,16 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("homes")
 
 
-@pytest.fixture(autouse=True)
-def clean_environment(_homes: Path) -> Iterator[None]:
+@pytest.fixture(scope="session", autouse=True)
+def _clean_environment(_homes: Path) -> None:
     """Nothing of the person who runs the tests reaches them: config, editor, zone, width, colours.
 
     Counts of tokens are shared by all tests, since a tokenizer takes longer to make than most of them run.
     """
-    before = dict(os.environ)
-    home = _homes / str(next(_home_number))
-    home.mkdir()
     for name in [name for name in os.environ if name.startswith(CLEARED) and name not in KEPT]:
         del os.environ[name]
     os.environ.update(
-        HOME=str(home),
+        HOME=str(_homes),
         XDG_CACHE_HOME=str(_homes / "cache"),
         COLUMNS="80",
         LINES="24",
@@ -109,9 +109,19 @@ def clean_environment(_homes: Path) -> Iterator[None]:
         PAGER="cat",
     )
     time.tzset()
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(_homes: Path) -> Iterator[None]:
+    """A home of its own for each test, and the environment as it was before."""
+    before = dict(os.environ)
+    home = _homes / str(next(_home_number))
+    home.mkdir()
+    os.environ["HOME"] = str(home)
     yield
-    os.environ.clear()
-    os.environ.update(before)
+    if os.environ != before:
+        os.environ.clear()
+        os.environ.update(before)
     time.tzset()
 
 
@@ -153,12 +163,21 @@ ROOMS = {"core", "formats", "content"}
 """Folders of tests/ whose tests take milliseconds."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`-m quick`: of some rooms, what draws no examples, in files that hold nothing `HEAVY`."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """`-m quick`: of some rooms, what draws no examples, in files that hold nothing `HEAVY`.
+
+    With many processes the files that take long come first, so that none is alone with one of them at the end.
+    """
+    first: dict[Path, int] = {}
     for item in items:
-        heavy = hasattr(getattr(item, "obj", None), "is_hypothesis_test") or item.get_closest_marker("slow")
-        if ROOMS & set(item.path.parts) and not heavy and not HEAVY & vars(getattr(item, "module", item)).keys():
+        slow = next((n for n, mark in enumerate(("torture", "slow")) if item.get_closest_marker(mark)), 2)
+        heavy = slow < 2 or hasattr(getattr(item, "obj", None), "is_hypothesis_test")
+        foreign = HEAVY & vars(getattr(item, "module", item)).keys()
+        first[item.path] = min(first.get(item.path, 4), slow if slow < 2 else 3 - bool(foreign))
+        if ROOMS & set(item.path.parts) and not heavy and not foreign:
             item.add_marker("quick")
+    if hasattr(config, "workerinput"):  # of xdist
+        items.sort(key=lambda item: first[item.path])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

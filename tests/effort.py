@@ -14,6 +14,8 @@ WHOLE = False
 """Whether all of every search is run, with files on a disk: `pytest --whole`, which sets it before tests are read."""
 PART = 6
 """A push runs one of so many examples of a search."""
+USUAL = 25
+"""Examples that a push runs of a law that does not say how many; 100 at night."""
 LEAST = 15
 """Examples that a push runs at least, where there are so many."""
 

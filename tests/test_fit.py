@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ctxkit import CtxkitError, Log
 from ctxkit.core.context import shown_names
 from ctxkit.errors import ExitCode, Misfit, UpdatedElsewhere
+from tests.effort import examples, part
 from tests.lawful import (
     COMMANDS,
     ROOT,
@@ -38,7 +39,7 @@ PROBES = sorted((ROOT / "fixtures/truth-claude-code").glob("p*.jsonl"))
 SMALL = [
     path for path in sorted((SHARED / "transcripts/claude-code").glob("*.jsonl")) if path.stat().st_size < 1_000_000
 ]
-CUTS = 40
+CUTS = part(40)
 """How many cuts of one file are tried, evenly, where it has more rows."""
 
 
@@ -99,7 +100,7 @@ def test_a_session_cut_short_is_refused(tmp_path: Path) -> None:
 
 
 @given(records=conversations(), commands=st.lists(COMMANDS, max_size=5))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_every_prefix_replays(records: Records, commands: list[Command]) -> None:
     """The fold over a prefix and one record more is that over the longer log; a message changes nothing before it."""
     log = opened(as_bytes(records))

@@ -11,21 +11,24 @@ import pytest
 
 from ctxkit.formats.codex.reader import CodexReader
 from ctxkit.logfile.tolerant import TolerantReader
+from tests.effort import part
 from tests.fuzz import mutate
 from tests.fuzz.__main__ import smaller, verdict
 from tests.fuzz.judge import judged
 from tests.fuzz.seeds import FAMILIES, FOUND, SIDECAR, Case, drawn, of_path, seeds
 
-EACH = 7
+EACH = part(18)
 """Inputs of every format."""
+COMMANDS = part(100)
+"""Commands that each input runs through which was found once, drawn anew for each."""
 CORPUS = sorted(path for path in FOUND.iterdir() if not path.name.endswith(SIDECAR))
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
 def test_what_was_found_stays_mended(path: object) -> None:
-    """By nearly every command."""
+    """By many commands."""
     case = of_path(FOUND / getattr(path, "name", ""))
-    assert judged(case, random.Random(case.name), most=45) == []
+    assert judged(case, random.Random(case.name), most=COMMANDS) == []
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from hypothesis import strategies as st
 
 from tests.cli.runner import ctxkit, good, small
 from tests.lawful import COMMANDS, CONDENSE, ROOT, Command, Records, as_bytes, cli, conversations
+
+Prepare = Callable[[Path, bytes], bytes]
 
 CHAT = (ROOT / "fixtures/guide/chat.jsonl").read_bytes()
 SESSION = (ROOT / "fixtures/guide/session.jsonl").read_bytes()
@@ -107,17 +110,36 @@ def views(log: str, stdin: bytes = b"") -> list[tuple[int, bytes]]:
     return [cli(*words, stdin=stdin)[:2] for words in looks]
 
 
-def prepared(log: Path, content: bytes) -> bytes:
-    """The log in a file and as a stream, both with the ops of BEFORE."""
-    log.write_bytes(content)
-    stream = content
-    for words in BEFORE:
-        stream = both(words, log, stream)
-    return stream
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[bytes, tuple[Path, bytes]]:
+    """Content -> a file of it, and a stream, both with the ops of BEFORE."""
+    found = {}
+    for content in (CHAT, SESSION):
+        log = tmp_path_factory.mktemp("made") / "log.jsonl"
+        log.write_bytes(content)
+        stream = content
+        for words in BEFORE:
+            stream = both(words, log, stream)
+        found[content] = log, stream
+    return found
+
+
+@pytest.fixture
+def prepared(made: dict[bytes, tuple[Path, bytes]]) -> Prepare:
+    """Puts the file of a content, and what stands beside it, where a log shall be; its stream."""
+
+    def prepare(log: Path, content: bytes) -> bytes:
+        path, stream = made[content]
+        shutil.copy(path, log)
+        if (beside := path.with_name(f"{path.name}.ctxkit")).exists():
+            shutil.copytree(beside, log.with_name(f"{log.name}.ctxkit"))
+        return stream
+
+    return prepare
 
 
 @pytest.mark.parametrize("words", LINES, ids=" ".join)
-def test_a_native_log_gets_the_same_lines(words: list[str], tmp_path: Path) -> None:
+def test_a_native_log_gets_the_same_lines(words: list[str], tmp_path: Path, prepared: Prepare) -> None:
     """On the file and in the pipe: the same lines, the same exit code, the same last word."""
     log = tmp_path / "chat.jsonl"
     stream = both(words, log, prepared(log, CHAT))
@@ -126,7 +148,7 @@ def test_a_native_log_gets_the_same_lines(words: list[str], tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("words", [words for words in LINES if words[0] != "add"], ids=" ".join)
-def test_a_session_gets_the_same_context(words: list[str], tmp_path: Path) -> None:
+def test_a_session_gets_the_same_context(words: list[str], tmp_path: Path, prepared: Prepare) -> None:
     """Ops in the sidecar, ops behind the stream, and `cat LOG | command -`: one context; the session is not touched."""
     log = tmp_path / "session.jsonl"
     stream = prepared(log, SESSION)
@@ -141,7 +163,7 @@ def test_a_session_gets_the_same_context(words: list[str], tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("words", [["undo", "LOG"], ["rewind", "LOG", "a"], ["forget", "LOG", "3"], ["redo", "LOG"]])
-def test_a_stream_with_a_sidecar_goes_on_with_its_ops(words: list[str], tmp_path: Path) -> None:
+def test_a_stream_with_a_sidecar_goes_on_with_its_ops(words: list[str], tmp_path: Path, prepared: Prepare) -> None:
     """`--sidecar DIR` in a pipe: the op stands behind those of the sidecar, which go out with the stream."""
     log = tmp_path / "session.jsonl"
     prepared(log, SESSION)
@@ -153,7 +175,7 @@ def test_a_stream_with_a_sidecar_goes_on_with_its_ops(words: list[str], tmp_path
     assert cli("show", "-", "--json", *beside, stdin=piped)[1] == cli("show", str(log), "--json")[1]
 
 
-def test_a_session_takes_no_message(tmp_path: Path) -> None:
+def test_a_session_takes_no_message(tmp_path: Path, prepared: Prepare) -> None:
     """Neither way."""
     log = tmp_path / "session.jsonl"
     assert both(["add", "LOG", "words"], log, prepared(log, SESSION)).startswith(SESSION)

@@ -16,6 +16,7 @@ from ctxkit.cli.registry import COMMANDS
 from ctxkit.formats.targets import REQUESTS
 from tests.cli.runner import ctxkit, good, lines, message
 from tests.damage.test_commands import CALLS
+from tests.effort import examples
 from tests.programs import ALL, FOLDER, Program
 
 READ = [one for one in ALL.values() if one.format]
@@ -178,7 +179,7 @@ _TAKEN = {"role", "content", "message", "payload", "parts", "messages", "history
 _TAKEN |= {"contents", "input", "output", "choices", "request", "response", "result", "body", "params"}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     rows=st.lists(st.tuples(_OWN, st.text(max_size=300)), min_size=1, max_size=8),
     op=st.integers(0, 8),

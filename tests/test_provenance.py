@@ -20,6 +20,7 @@ from tests import lawful
 from tests.build import log
 from tests.cli.runner import ctxkit
 from tests.core.test_ops import OPS, as_json_values
+from tests.effort import examples
 
 VALUES = as_json_values()
 LOG = log(
@@ -108,7 +109,7 @@ def ends(folder: Path, records: list[dict[str, Any]], words: tuple[str, ...]) ->
     return ran.code, ran.err
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(CHANGES[1], "me")
 @given(st.sampled_from(CHANGES), VALUES)
 def test_looked_at(tmp_path: Path, change: tuple[int, str], value: Any) -> None:

@@ -8,6 +8,7 @@ provenance, which is kept as it stands, whatever it holds.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar, Protocol, TypeAlias, get_args
 
 import msgspec
@@ -414,15 +415,21 @@ def provenance(kind: type[Op]) -> frozenset[str]:
 
 def odd_provenance(body: dict[str, Any]) -> list[str]:
     """The provenance of a line's object whose values are of a shape that is not known."""
-    kind, found = BY_NAME[body["ctxkit"]], []
-    unread = provenance(kind)
-    for field in msgspec.structs.fields(kind):
-        if field.name in unread and field.name in body:
+    found = []
+    for name, shape in _provenance_types(BY_NAME[body["ctxkit"]]).items():
+        if name in body:
             try:
-                _check(field.name, msgspec.convert(body[field.name], field.type))
+                _check(name, msgspec.convert(body[name], shape))
             except ValueError:
-                found.append(field.name)
+                found.append(name)
     return found
+
+
+@cache
+def _provenance_types(kind: type[Op]) -> dict[str, Any]:
+    """The type of each field of an op that the replay does not read, in their order."""
+    unread = provenance(kind)
+    return {field.name: field.type for field in msgspec.structs.fields(kind) if field.name in unread}
 
 
 def _converted(body: dict[str, Any], kind: type[Op]) -> Op:

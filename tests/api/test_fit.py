@@ -31,6 +31,7 @@ from ctxkit import (
 from ctxkit.errors import BadTools, NoSuchLog, Usage
 from tests import effort
 from tests.cli.runner import ctxkit, lines
+from tests.effort import examples
 from tests.validators import anthropic_rules, gemini_rules, openai_rules, responses_rules
 
 MODEL = "gpt-4o"
@@ -129,7 +130,7 @@ def test_the_same_budget_cuts_the_same(budget: int) -> None:
     assert len(left) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["talk", "step"]), st.integers(1, 300), st.integers(1, 3)), min_size=1, max_size=9

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from ctxkit import BadMessage, CtxkitError, Log, Summarized, estimate_tokens, summarize_context
 from ctxkit.errors import Usage
+from tests.effort import examples
 from tests.test_given_and_fitted import FORMS, MODEL, TURNS, Rows, Turn, pairs
 from tests.trim.test_trim import run
 
@@ -24,7 +25,7 @@ def words(message: dict[str, Any]) -> str:
     return json.dumps(message, ensure_ascii=False)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(TURNS, st.sampled_from(FORMS), st.sampled_from([5, 30, 60]), st.sampled_from(["extract", "truncate"]))
 def test_whatever_is_held(turns: list[Turn], form: Callable[[list[Turn]], Rows], target: int, strategy: str) -> None:
     """What stays is the very same, in order; a summary of the same form stands for the rest; no pair is split."""

@@ -16,6 +16,7 @@ from ctxkit import filter_context
 from ctxkit.api.log import Log
 from ctxkit.errors import CtxkitError, NoSuchOp, NothingChanges
 from tests.cli.runner import ROOT, call, ctxkit, good, lines, message, ops, shell, shown
+from tests.effort import examples
 from tests.validators import anthropic_rules, openai_rules, responses_rules
 
 Json = dict[str, Any]
@@ -367,7 +368,7 @@ def test_as_a_hook(tmp_path: Path) -> None:
 STEPS = st.lists(st.sampled_from(["user", "words", "tool", "other", "both", "cleanup", "undo", "redo"]), max_size=7)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(STEPS)
 def test_whatever_follows(steps: list[str]) -> None:
     """A cleanup never takes the user's words or work, never breaks a pair, and undoing it all brings back all."""

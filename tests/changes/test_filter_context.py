@@ -18,6 +18,7 @@ from ctxkit.core.select import Selection
 from ctxkit.errors import Usage
 from tests.changes.test_planning_exchanges import PLAINLY
 from tests.cli.runner import call, lines, message
+from tests.effort import examples
 from tests.search.test_meaning import model, of
 
 TALK = lines(
@@ -149,7 +150,7 @@ def test_a_call_that_was_undone_is_not_executed_again(path: Path) -> None:
 IDS = st.lists(st.sampled_from(["1", "2", "3-4", "5", "6", "7-8", "8-", "9", "0", "5.1", "x", "1-8"]), max_size=3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.sampled_from(["forget", "remember"]), IDS, IDS), max_size=3))
 def test_whatever_is_applied(calls: list[tuple[str, list[str], list[str]]]) -> None:
     """The system's and protected messages stay, no step is split, and undo brings all back."""
@@ -220,7 +221,7 @@ WORDS = st.sampled_from(["ok", "word " * 400, "数据库" * 200, "\u202e😀" * 
 ROLES = st.sampled_from(["user", "assistant", "system", "tool", "narrator" * 60])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(ROLES, WORDS), min_size=1, max_size=160), st.sampled_from(["forget", "remember"]))
 def test_paging(drawn: list[tuple[str, str]], mode: str) -> None:
     """Page by page through all that an apply could take, each once, in bounded answers; then by ids."""

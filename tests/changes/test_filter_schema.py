@@ -7,14 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from anthropic import transform_schema
-from anthropic.types import ToolParam
-from google.genai import types
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai.lib._pydantic import _ensure_strict_json_schema
-from openai.types.chat import ChatCompletionToolParam
-from pydantic import TypeAdapter
 
 from ctxkit.changes.filter_schema import (
     ARGUMENTS,
@@ -27,6 +21,7 @@ from ctxkit.changes.filter_schema import (
     request,
 )
 from ctxkit.tokens.tools import definitions
+from tests.effort import examples
 
 PREVIEW = {"action": "preview", "mode": "forget", "criteria": "database schema"}
 APPLY = {"action": "apply", "mode": "remember", "message_ids": ["3", "5-7"], "planning_conversation_ids": ["9-"]}
@@ -39,6 +34,11 @@ def read(value: Any) -> FilterRequest:
 
 def test_providers_take_it() -> None:
     """By their own types; the parameters are the same for each."""
+    from anthropic.types import ToolParam  # seconds, which a run of other tests need not wait
+    from google.genai import types
+    from openai.types.chat import ChatCompletionToolParam
+    from pydantic import TypeAdapter
+
     TypeAdapter(ChatCompletionToolParam).validate_python(definition("openai"))
     TypeAdapter(ToolParam).validate_python(definition("anthropic"))
     gemini = types.Tool.model_validate(definition("gemini"))
@@ -54,6 +54,9 @@ def test_providers_take_it() -> None:
 
 def test_strict_modes_take_it() -> None:
     """What OpenAI's and Anthropic's packages make of a schema for their strict modes is what stands there already."""
+    from anthropic import transform_schema
+    from openai.lib._pydantic import _ensure_strict_json_schema
+
     openai, anthropic = definition("openai")["function"], definition("anthropic")
     assert openai["strict"] is anthropic["strict"] is True
     parameters = openai["parameters"]
@@ -189,7 +192,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(JSON)
 def test_whatever_it_is(value: Any) -> None:
     """A request or a refusal, never anything else."""

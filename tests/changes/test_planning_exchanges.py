@@ -126,14 +126,14 @@ def test_ordinary_messages(text: str) -> None:
     assert asks(text) is Asks.NO
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(PLAINLY), st.sampled_from(["I said: ", "He wrote ", "> ", "the words ", "why "]))
 def test_words_before_it(text: str, before: str) -> None:
     """A request that is told of, not made, is none; but for those that have the verb at their end."""
     assert asks(before + text) is Asks.NO or asks("x " + text) is Asks.PLAINLY
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.text(max_size=LONGEST + 9))
 def test_any_words(text: str) -> None:
     """Words of any kind have an answer; those of one letter ask nothing."""

@@ -23,6 +23,7 @@ from ctxkit.llm import client
 from ctxkit.llm.client import Answer
 from ctxkit.llm.hooks import Hooks
 from tests.core.text.test_redaction import SHAPES
+from tests.effort import examples
 from tests.lawful import as_bytes
 from tests.llm.test_client import ANTHROPIC, OPENAI, TOO_LONG
 from tests.stub import KEY, Says, Script, asked, pointed, stub
@@ -181,7 +182,7 @@ def whole_text(path: Path, ids: str) -> str:
     return "".join(part.text for part in SummaryAsking("x", 9, Hooks()).parts(log, found.ids, found.pieces))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.integers(1, 900), st.integers(60, 4000), st.lists(st.text(max_size=40), min_size=1, max_size=4))
 def test_union(tmp_path_factory: pytest.TempPathFactory, room: int, most: int, says: list[str]) -> None:
     """Whatever the chunks, and whatever the model does not take: all of it is told once, in order."""

@@ -161,7 +161,7 @@ def test_nothing_forgotten_is_told(kinds: list[str], steps: list[tuple[str, int,
 
 
 @given(st.sampled_from(["claude-code", "codex", "pi"]), KINDS, st.lists(STEPS, min_size=2, max_size=6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_nor_in_a_session_that_is_written(
     name: str, kinds: list[str], steps: list[tuple[str, int, int, str, bool]]
 ) -> None:
@@ -186,7 +186,7 @@ def test_nor_in_a_session_that_is_written(
 
 
 @given(KINDS, st.lists(STEPS, min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_rewind_brings_the_originals_back(kinds: list[str], steps: list[tuple[str, int, int, str, bool]]) -> None:
     """To a mark before compacts and trims, however many."""
     told = Told(made(["user", *kinds]))

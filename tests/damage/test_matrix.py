@@ -13,6 +13,7 @@ from ctxkit.formats import registry
 from ctxkit.formats.base import SessionFormat
 from tests.damage.rows import ALL, damaged
 from tests.damage.sessions import LINES, STRUCK, sent, told
+from tests.effort import some
 from tests.validators import anthropic_rules, openai_rules
 
 CASES = [pytest.param(row, name, id=f"{row}-{name}") for row in ALL for name in LINES]
@@ -43,7 +44,7 @@ def test_what_is_whole_is_read(row: str, name: str) -> None:
         assert sent(log) == whole(row, name)
 
 
-@pytest.mark.parametrize(("row", "name"), CASES)
+@pytest.mark.parametrize(("row", "name"), some(CASES, 3))
 def test_commands(row: str, name: str, tmp_path: Path) -> None:
     """status counts, check names each place, exports are valid, and an op changes no byte that is there."""
     raw = damaged(row, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from ctxkit.formats.base import SessionFormat
 from tests.cli.runner import ctxkit
 from tests.damage.rows import TEN, damaged
 from tests.damage.sessions import LINES, STRUCK, sent, told
+from tests.effort import some
 from tests.shared import SHARED, shared
 
 FOLDER = "transcripts/derived-corrupt"
@@ -96,8 +98,9 @@ def test_every_format(row: str, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not (SHARED / "transcripts/codex").exists(), reason="no transcripts")
-@pytest.mark.parametrize("file", ["codex/08-agentv-small.jsonl", "pi/02-large-session.jsonl"])
-@pytest.mark.parametrize("row", TEN)
+@pytest.mark.parametrize(
+    ("row", "file"), some([*product(TEN, ("codex/08-agentv-small.jsonl", "pi/02-large-session.jsonl"))], 3)
+)
 def test_real_sessions(row: str, file: str, tmp_path: Path) -> None:
     """The same of a session of Codex and of pi as their programs wrote them."""
     rows = shared(f"transcripts/{file}").read_bytes().rstrip(b"\n").split(b"\n")

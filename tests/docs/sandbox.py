@@ -71,6 +71,7 @@ def run(work: Path, commands: Sequence[str], *, first: int = 0) -> list[tuple[st
         "COLUMNS": "80",
         "LANG": "C.UTF-8",
         "EDITOR": "sed -i '$s/$/./'",
+        "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],  # counts of tokens, which take a second a page else
     }
     script = []
     for step, command in enumerate(commands, start=first):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from ctxkit.cli.app import run as cli
 from ctxkit.cli.help.examples import EXAMPLES
 from ctxkit.cli.registry import COMMANDS
 from ctxkit.errors import ExitCode
+from tests.cli.runner import ctxkit
 from tests.docs.pages import DOCS, settle, with_part
 from tests.docs.sandbox import make, run
 
@@ -87,6 +89,10 @@ def test_no_page_without_a_command() -> None:
     assert set(EXAMPLES) == set(COMMANDS)
 
 
+SHELL = re.compile(r"^(?!ctxkit )|[|<>$`;&*~]")
+"""What only a shell understands."""
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The guide's logs with the work of PREPARED done."""
@@ -97,11 +103,20 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("command", "line"), list(every_example()), ids=lambda value: value)
-def test_examples_run(command: str, line: str, prepared: Path, tmp_path: Path) -> None:
-    """Each example does what it says: exit 0 (or an answer), on the guide's logs after a little work on them."""
+def test_examples_run(command: str, line: str, prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each example does what it says: exit 0 (or an answer), on the guide's logs after a little work on them.
+
+    A line that needs a shell runs in one; the others run in this process.
+    """
     assert f"ctxkit {command}" in line
     work = make(tmp_path)
     shutil.copytree(prepared, work, dirs_exist_ok=True)
-    [(output, status)] = run(work, [f"set -o pipefail; {line}"], first=len(PREPARED))
+    if SHELL.search(line):
+        [(output, status)] = run(work, [f"set -o pipefail; {line}"], first=len(PREPARED))
+    else:
+        monkeypatch.chdir(work)
+        monkeypatch.setenv("EDITOR", "sed -i '$s/$/./'")
+        ran = ctxkit(*shlex.split(line)[1:])
+        output, status = ran.text + ran.err, ran.code
     assert status in ANSWERS.get(command, {0}), output
     assert "appended" not in output, "an example that does nothing"

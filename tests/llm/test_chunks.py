@@ -39,7 +39,7 @@ def test_union(rows: list[tuple[str, int, bool]], room: int) -> None:
         assert sum(part.tokens for part in chunk) <= room or (len(chunk) == 1 and len(chunk[0].text) < 2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PARTS, st.integers(20, 200))
 def test_boundaries(rows: list[tuple[str, int, bool]], room: int) -> None:
     """An exchange that fits stands in one chunk, and so does a part."""
@@ -53,7 +53,7 @@ def test_boundaries(rows: list[tuple[str, int, bool]], room: int) -> None:
         assert part.tokens > room or any(part in chunk for chunk in found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PARTS, st.integers(1, 200))
 def test_halved(rows: list[tuple[str, int, bool]], room: int) -> None:
     """Again and again, until nothing can be cut: the whole stays the whole, and it ends."""

@@ -18,6 +18,7 @@ from ctxkit.measure.count import Counting
 from ctxkit.measure.per_op import ContextSize, OpSizes
 from ctxkit.measure.size import Measuring, around
 from tests.cli.runner import SMALL, lines
+from tests.effort import examples
 from tests.lawful import COMMANDS, ROOT, TO_COME, Command, Records, as_bytes, conversations, opened, tried, turns
 from tests.test_laws import SESSIONS
 
@@ -42,7 +43,7 @@ def agree(log: Log) -> None:
 
 
 @given(records=conversations(), steps=STEPS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_native_logs(records: Records, steps: list[Any]) -> None:
     """Any commands, and messages between them."""
     stream = as_bytes(records)
@@ -57,7 +58,7 @@ def test_native_logs(records: Records, steps: list[Any]) -> None:
 
 
 @given(session=st.sampled_from(SESSIONS), share=st.floats(0.1, 1), steps=STEPS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_logs_of_other_programs(session: Path, share: float, steps: list[Any]) -> None:
     """Their rows come to other contexts as they grow: branches, compactions, further rows of a message."""
     rows = session.read_bytes().splitlines(keepends=True)

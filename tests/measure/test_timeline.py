@@ -18,6 +18,7 @@ from ctxkit.measure.timeline import plotted
 from tests.cli.runner import FOREIGN, SMALL, good, lines, message, small
 from tests.cli.test_statusline import REPLY
 from tests.core.test_walk import written
+from tests.effort import part, some
 from tests.measure.test_size import chat
 from tests.shared import SHARED
 
@@ -118,7 +119,7 @@ def spoken(seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(part(36)))
 @pytest.mark.parametrize("env", [{}, {"CTXKIT_WINDOW_DEFAULT": "2h"}], ids=["off", "2h"])
 def test_windows_slide(seed: int, env: dict[str, str]) -> None:
     """Behind each message, and behind each op, the course is what status said of the log as it was then."""
@@ -197,7 +198,7 @@ def test_no_op_costs_a_look_at_all_others(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(asked) < 10 and len(played) == 200
 
 
-@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", some(REAL, 2), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_real_sessions(path: Path) -> None:
     """The last point is what status says, counted points are what the provider said, compactions are falls."""
     try:

@@ -21,6 +21,7 @@ from tests.damage.rows import ALL as ROWS
 from tests.damage.rows import TEN, damaged
 from tests.damage.sessions import ALL, DOCUMENTS, LINES, sent, told
 from tests.damage.test_any import damaged as anyhow
+from tests.effort import part, some
 from tests.shared import shared
 
 FOLDER = "transcripts/derived-corrupt"
@@ -79,11 +80,15 @@ def accounted(raw: bytes, copy: bytes, made: Salvaged) -> None:
     assert copy[into:].startswith(raw[at:])
 
 
-@pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize("row", [*ROWS, *TEN])
-def test_every_damage(row: str, name: str) -> None:
-    """Each row of the failure catalogue, in each format of a record a line: the words are those of the log."""
-    raw = damaged(row, name)
+def test_every_damage(row: str) -> None:
+    """Each row of the failure catalogue, in the formats of a record a line: the words are those of the log."""
+    for name in some([*LINES], 3, [*ROWS, *TEN].index(row)):
+        mended(damaged(row, name))
+
+
+def mended(raw: bytes) -> None:
+    """What a copy of it says, and what it says of the damage."""
     copy, made = copied(raw)
     assert sent(opened(copy)) == sent(opened(raw))
     kinds = {one.code for one in made.ranges}
@@ -91,18 +96,16 @@ def test_every_damage(row: str, name: str) -> None:
     assert kinds <= read | {*MENDS, "bom", "not-json", "nul-block"} and (made.ranges or not read)
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
 @pytest.mark.parametrize("row", documents.ROWS)
-def test_one_json_text(row: str, name: str) -> None:
+def test_one_json_text(row: str) -> None:
     """The same of what is one JSON text, or a refusal that says so; a cut off one is closed."""
-    raw = documents.ROWS[row].made(DOCUMENTS[name].clean)
-    if row.startswith(("F06", "J13", "J16")):
+    for name in some([*DOCUMENTS], 3, [*documents.ROWS].index(row)):
+        raw = documents.ROWS[row].made(DOCUMENTS[name].clean)
         try:
             copied(raw)
         except UnknownFormat as error:
+            assert row.startswith(("F06", "J13", "J16")), (row, name)
             assert "nothing was written" in error.message and error.hint.startswith("ctxkit export")
-    else:
-        copied(raw)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -111,7 +114,7 @@ def test_any_damage(name: str) -> None:
     its structure, null may read otherwise: those are left out."""
     chance = random.Random(f"salvage {name}")
     done = 0
-    for _ in range(25):
+    for _ in range(part(50)):
         raw = anyhow(ALL[name].clean, chance)
         try:
             if not _numbers(raw):
@@ -119,7 +122,7 @@ def test_any_damage(name: str) -> None:
                 done += 1
         except UnknownFormat:
             continue
-    assert done > 5
+    assert done > part(50) / 5
 
 
 def _numbers(raw: bytes) -> bool:

@@ -205,7 +205,7 @@ def answers(topic: set[str], sent: list[dict[str, str]]) -> str:
 TEXTS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abcd")), min_size=1, max_size=12)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(TEXTS, st.sets(st.sampled_from("abcd")), st.integers(1, 6))
 def test_the_union_of_parts_is_the_answer_to_all(told: list[tuple[int, str]], topic: set[str], count: int) -> None:
     """Whatever the parts are, none is lost and none comes twice."""

@@ -19,6 +19,7 @@ from ctxkit.snapshots.restore import loaded, there
 from ctxkit.snapshots.snapshot import keep
 from tests.cli.runner import SMALL as CHAT
 from tests.cli.runner import lines, message
+from tests.effort import examples
 from tests.lawful import (
     COMMANDS,
     CONDENSE,
@@ -44,7 +45,7 @@ def file(folder: Path, content: bytes = CHAT, name: str = "log.jsonl", clock: fl
     return Log.open(path, clock=lambda: clock)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(conversations(), st.lists(WORK, max_size=4), st.lists(WORK, max_size=4), st.booleans())
 def test_replace_gives_exactly_the_context_of_then(
     records: list[dict[str, Any]], before: list[Command], since: list[Command], whole: bool

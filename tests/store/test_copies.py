@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ctxkit.store import copies
 from ctxkit.store.copies import CopyDifference, beside, parting, same_start
 from ctxkit.store.source import Source
+from tests.effort import examples
 
 
 def parted(original: str, copy: str) -> CopyDifference:
@@ -43,7 +44,7 @@ def test_parting(original: str, copy: str, expected: CopyDifference) -> None:
 ROWS = st.lists(st.sampled_from(["a", "bb", "ccc", ""]), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(ROWS, ROWS, st.integers(1, 7))
 def test_by_pieces(one: list[str], other: list[str], size: int) -> None:
     """Wherever the pieces end that are read at a time, it is what the lists say."""

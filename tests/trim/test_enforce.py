@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ctxkit.api.log import Log
 from ctxkit.errors import BadConfig, ContextFull, DoesNotFit
 from tests.cli.runner import lines
+from tests.effort import examples
 
 
 def opened(env: dict[str, str], *more: dict[str, Any]) -> Log:
@@ -94,7 +95,7 @@ def test_the_model_may_say_the_limit() -> None:
     unknown.require_room(json.loads(json.dumps(ANSWER)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(1, 200), st.lists(st.integers(1, 40), max_size=8), st.sampled_from(["", "Be brief. " * 5]))
 def test_what_is_shown_and_sent_fits(budget: int, words: list[int], system: str) -> None:
     """With all that stands around it, by the counter that is named; or nothing does, and that is said."""

@@ -2,7 +2,8 @@
 
 `anthropic` and `openai` describe bodies as TypedDicts whose lists are `Iterable`s, which pydantic would look into only
 when somebody iterates, and whose unknown keys it would pass. So each is built anew here, with lists and without unknown
-keys. `google-genai` has models that forbid unknown keys by themselves.
+keys. `google-genai` has models that forbid unknown keys by themselves. A package is imported when it is asked: each
+takes seconds.
 """
 
 from __future__ import annotations
@@ -14,10 +15,6 @@ from os import PathLike
 from types import UnionType
 from typing import IO, Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
-from google.genai import types
-from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
-from openai.types.responses import ResponseInputItemParam
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict, is_typeddict
 
@@ -26,11 +23,15 @@ JsonObject = dict[str, Any]
 
 def anthropic(body: JsonObject) -> list[str]:
     """What `anthropic.types` refuses in a body, to which `max_tokens` is added."""
+    from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+
     return _problems(_adapter(MessageCreateParamsNonStreaming), {"model": "m", "max_tokens": 1} | body)
 
 
 def openai(body: JsonObject) -> list[str]:
     """What `openai.types.chat` refuses in a body."""
+    from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+
     return _problems(_adapter(CompletionCreateParamsNonStreaming), {"model": "m"} | body)
 
 
@@ -39,6 +40,8 @@ def responses(body: JsonObject) -> list[str]:
 
     The types ask for ids and states of what the model made, which the API does not: Codex sends such items without.
     """
+    from openai.types.responses import ResponseInputItemParam
+
     return _problems(_adapter(list[ResponseInputItemParam]), [_with_id(item) for item in body["input"]])
 
 
@@ -56,6 +59,8 @@ def _with_id(item: JsonObject) -> JsonObject:
 
 def gemini(body: JsonObject) -> list[str]:
     """What `google.genai.types` refuses in a body; its bytes are base64 in JSON, so it is read as JSON."""
+    from google.genai import types
+
     found = [f"unknown key {key}" for key in body if key not in ("contents", "systemInstruction")]
     for content in [*body["contents"], body.get("systemInstruction", {})]:
         try:

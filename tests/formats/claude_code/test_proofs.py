@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ctxkit.formats.claude_code import histories
 from ctxkit.formats.claude_code import proofs as module
 from ctxkit.formats.claude_code.hashing import message_hash
+from tests.effort import examples
 from tests.formats.claude_code.noting import (
     FILES,
     Json,
@@ -78,7 +79,7 @@ PLACES = [(name, *one) for name in FILES for one in changeable(name)]
 
 
 @given(st.sampled_from(PLACES), st.integers(0, 10_000), st.sampled_from("xé<"))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_change_of_words_is_found(where: tuple[str, int, tuple[Any, ...]], at: int, put: str) -> None:
     """One character more in any message of a file that was proved."""
     name, i, place = where
@@ -293,7 +294,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_random_sessions(steps: list[tuple[str, Any]]) -> None:
     """Calls at once, branches, reminders, programs that start anew: every request of them is proved."""
     session = Session()
