@@ -109,7 +109,7 @@ class Selecting:
     last: Annotated[
         str | None, typer.Option(metavar="N[x|s]", help="The newest N messages, exchanges (Nx) or steps (Ns).")
     ] = None
-    role: Annotated[str | None, typer.Option(metavar="ROLE", help="With this role.")] = None
+    role: Annotated[str | None, typer.Option(metavar="ROLE", help="With this role; human: what a person typed.")] = None
     tool: Annotated[str | None, typer.Option(metavar="GLOB", help="Calls of tools so named, and their results.")] = None
     grep: Annotated[str | None, typer.Option(metavar="REGEX", help="Whose text matches.")] = None
     since: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import typer
@@ -10,6 +11,10 @@ from typer.core import TyperCommand, TyperGroup
 from ctxkit.cli.registry import COMMANDS
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+ALONE = {"show": {"--tools": "--calls"}}
+"""Options that have a value, by command, and what they stand for without one."""
 
 
 class HelpAsked(Exception):
@@ -25,7 +30,13 @@ class CommandParser(TyperCommand):
     """The parser of one command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parses the words, and keeps whether `--help` is one of them."""
+        """Parses the words; an option of `ALONE` without a value is another one. Keeps whether `--help` is there."""
+        alone = ALONE.get(self.name or "", {})
+        for i, word in enumerate(args):
+            if word == "--":
+                break
+            if word in alone and (i + 1 == len(args) or re.match("-.", args[i + 1])):
+                args[i] = alone[word]
         ctx.obj = "--help" in args
         return super().parse_args(ctx, args)
 

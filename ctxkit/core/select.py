@@ -46,6 +46,10 @@ Rank = Callable[[Sequence[Name], Sequence[Name]], Collection[Name]]
 """Of all that is shown, in order, and of those of it that fit the other criteria: which are about something."""
 
 
+HUMAN = "human"
+"""The role of what a person typed: of the user's messages those that open an exchange and that no program wrote."""
+
+
 class RankedMessages:
     """What came of `about`. `scores`: percent of the best, by words; `answer`: what a model answered, in digests;
     `exempt`: what it may not take out. `warn`, `tell`, `step`: told of what went wrong, of what is about to be sent,
@@ -110,10 +114,11 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 def resolve(
-    state: State, asked: Selection, shown: Iterable[Name], text: Callable[[Name], str], rank: Rank | None = None
-) -> Names:
+    state: State, asked: Selection, shown: Iterable[Name], text: Callable[[Name], str], rank: Rank | None = None,
+    typed: Callable[[Name], bool] = lambda name: True,
+) -> Names:  # fmt: skip
     """The names that `asked` stands for. `shown`: the context that criteria see, in order; `text(name)` its words;
-    `rank`: what is about `asked.about`.
+    `rank`: what is about `asked.about`; `typed(name)`: whether a person typed it, for the role HUMAN.
 
     Raises UnknownMessage, Usage, BadPattern, NoMark, UnknownAgent; NothingMatched where nothing is left.
     """
@@ -122,14 +127,14 @@ def resolve(
         raise Usage(f"{option} is for what is about something: nothing was selected", "--about TEXT says what")
     if asked.top is not None and asked.top < 1:
         raise Usage(f"--top {asked.top} is no count of messages: nothing was selected", "from 1 on")
-    typed = parse_ids(state, asked.ids) if asked.ids else None
+    named = parse_ids(state, asked.ids) if asked.ids else None
     if not asked.criteria:
-        if typed is None:
+        if named is None:
             raise Usage("no messages were named", "give numbers (45-67), or criteria such as --tool, --last, --grep")
-        return typed
+        return named
     found = shown if isinstance(shown, Sequence) else list(shown)
-    chosen = found if typed is None else [name for name in found if name in typed]
-    for keep in _tests(state, asked, text):
+    chosen = found if named is None else [name for name in found if name in named]
+    for keep in _tests(state, asked, text, typed):
         chosen = [name for name in chosen if keep(name)]
     if rank is not None and chosen:
         about = rank(found, chosen)
@@ -189,10 +194,12 @@ def _items(state: State, token: str, *, gone: bool) -> list[ItemName]:
     raise UnknownMessage(f"there is no item {token}: no op of this log brought it in")
 
 
-def _tests(state: State, asked: Selection, text: Callable[[Name], str]) -> list[Callable[[Name], bool]]:
+def _tests(
+    state: State, asked: Selection, text: Callable[[Name], str], typed: Callable[[Name], bool]
+) -> list[Callable[[Name], bool]]:
     """One test per criterion, cheap ones first."""
     tests: list[Callable[[Name], bool]] = []
-    if asked.role is not None:
+    if asked.role is not None and asked.role != HUMAN:
         role = asked.role
         tests.append(lambda name: _role(state, name) == role)
     if asked.agent is not None or asked.thread is not None:
@@ -211,6 +218,8 @@ def _tests(state: State, asked: Selection, text: Callable[[Name], str]) -> list[
         glob = asked.tool
         fits = cache(lambda tool: fnmatchcase(tool, glob))  # few tools, many calls
         tests.append(lambda name: any(map(fits, tools_of(state, name))))
+    if asked.role == HUMAN:
+        tests.append(lambda name: (opens(state, name) or _role(state, name) == HUMAN) and typed(name))
     if asked.grep is not None:
         try:
             pattern = re.compile(asked.grep)

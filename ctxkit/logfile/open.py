@@ -313,9 +313,16 @@ class OpenLog:
         try:
             seen = shown_names(state, asked.thread) if shown is None else shown
             rank = None if asked.about is None else self.ranker(asked, leaves=leaves, request=request)
-            return resolve(state, asked, seen, self._text_in_time, rank)
+            return resolve(state, asked, seen, self._text_in_time, rank, self.typed)
         finally:
             self.limit.stop()
+
+    def typed(self, name: Name) -> bool:
+        """Whether a person typed any of a message in the user's role, or put a picture there."""
+        from ctxkit.core.derive.synthetic_messages import kind
+
+        content = self.original(name)
+        return kind(content) is None and not any(isinstance(part, Result) for part in content.parts)
 
     def _text_in_time(self, name: Name) -> str:
         self.limit.stop()

@@ -11,7 +11,9 @@ from ctxkit.cli.terminal.style import STYLES
 
 CELL, LINE, BASE, MARGIN = 8.4, 19, 14, 14
 """Width and height of a cell, where letters stand in it, and the border; pixels."""
-COLOURS = {"red": "#f2777a", "green": "#99cc99", "yellow": "#ffcc66", "cyan": "#66cccc"}
+COLOURS = {"red": "#f2777a", "green": "#99cc99", "yellow": "#ffcc66", "magenta": "#cc99cc", "cyan": "#66cccc"}
+ON_LIGHT = {"red": "#b3261e", "green": "#1a7f37", "yellow": "#8a6100", "magenta": "#8250df", "cyan": "#0b7285"}
+"""The same on a light background, for whoever reads the page in light colours."""
 SEQUENCE = re.compile(r"\x1b\[([0-9;]*)m")
 CODES = {code: name for name, code in STYLES.items()}
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
@@ -25,7 +27,8 @@ def drawn(title: str, screen: str, columns: int) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
         f'height="{height}" role="img" font-family="{FONT}" font-size="14">',
         f"<title>{escape(title)}</title>",
-        '<rect width="100%" height="100%" rx="6" fill="#1f2227"/>',
+        f"<style>{_sheet()}</style>",
+        '<rect width="100%" height="100%" rx="6" class="back"/>',
     ]
     for number, line in enumerate(lines):
         y = MARGIN + number * LINE + BASE
@@ -51,8 +54,22 @@ def _spans(line: str, y: int) -> Iterator[str]:
         x += cells(piece)
 
 
+def _sheet() -> str:
+    """The colours of both backgrounds."""
+    dark = "".join(
+        f".{name}{{fill:{value}}}" for name, value in {"back": "#1f2227", "plain": "#d8dee6", **COLOURS}.items()
+    )
+    light = "".join(
+        f".{name}{{fill:{value}}}" for name, value in {"back": "#f6f8fa", "plain": "#1f2328", **ON_LIGHT}.items()
+    )
+    return f"{dark}@media (prefers-color-scheme:light){{{light}}}"
+
+
 def _look(styles: list[str]) -> str:
-    colour = next((COLOURS[style] for style in styles if style in COLOURS), "#d8dee6")
+    colour = next((style for style in styles if style in COLOURS), "plain")
     bold = ' font-weight="bold"' if "bold" in styles else ""
+    slanted = ' font-style="italic"' if "italic" in styles else ""
+    lines = {"underline": "underline", "strike": "line-through"}
+    line = next((f' text-decoration="{lines[style]}"' for style in styles if style in lines), "")
     dim = ' opacity="0.6"' if "dim" in styles else ""
-    return f'fill="{colour}"{bold}{dim} '
+    return f'class="{colour}"{bold}{slanted}{line}{dim} '

@@ -1,6 +1,6 @@
-"""How a message looks to people: a header, then its parts. Widths in cells; the caller makes every line `safe()`.
+"""How a message looks in a pipe and in lists: a header, then its parts; the caller makes every line `safe()`.
 
-Used by `show` and by the previews of `forget` and `remember`.
+Used by `show`, `diff` and the previews of `forget` and `remember`; on a terminal `message_layout.py` lays it out.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Any
 
 from ctxkit.cli.terminal import streams
 from ctxkit.cli.terminal.layout import ROOMY, spaced
-from ctxkit.cli.terminal.safe_text import cells, clip, safe
+from ctxkit.cli.terminal.safe_text import cells, clip, safe, uncoloured
 from ctxkit.cli.terminal.style import Styled
+from ctxkit.content.call_words import told
 from ctxkit.core.item_names import Name
 from ctxkit.core.messages import Call, Content, Image, Other, Part, Result, Text, Thinking
 from ctxkit.core.text.json_text import spelled
@@ -58,18 +59,30 @@ def body(content: Content, *, full: bool) -> Iterator[str]:
 def _part(part: Part, *, full: bool) -> Iterator[str]:
     match part:
         case Text(text=text):
-            yield from text.split("\n")
+            yield from uncoloured(text).split("\n")
         case Thinking(text=text):
-            yield from (f"~ {line}" for line in (text or "[thinking, not stored as text]").split("\n"))
-        case Call(name=name, arguments=arguments):
-            yield f"→ {name} {arguments if isinstance(arguments, str) else spelled(arguments)}"
+            yield from (f"~ {line}" for line in uncoloured(text or "[thinking, not stored as text]").split("\n"))
+        case Call(name=name):
+            words = told(part, full=full)
+            yield f"→ {name} {words.target}".rstrip(" ")
+            for sign, line in words.lines:
+                yield from (f"  {sign} {held}" if sign else f"  {held}" for held in uncoloured(line).split("\n"))
         case Result(content=inner, is_error=is_error):
             yield from _result(inner, is_error=is_error, full=full)
+        case _:
+            yield described(part, full=full)
+
+
+def described(part: Part, *, full: bool) -> str:
+    """A part that has no words, on one line."""
+    match part:
         case Image(media_type=kind, data=data, url=url):
             size = f"{len(data) * 3 // 4:,} bytes" if data else url[:60]
-            yield f"[image {kind} {size}]"
+            return f"[image {kind} {size}]"
         case Other(kind=kind, raw=raw):
-            yield f"[{kind}] {spelled(raw)}" if full else f"[{kind}]"
+            return f"[{kind}] {spelled(raw)}" if full else f"[{kind}]"
+        case _:
+            return " ".join(_part(part, full=full))
 
 
 def _result(inner: str | list[Part], *, is_error: bool, full: bool) -> Iterator[str]:
@@ -81,6 +94,11 @@ def _result(inner: str | list[Part], *, is_error: bool, full: bool) -> Iterator[
         yield f"{sign} {line}".rstrip(" ")
     if len(shown) < len(lines):
         yield f"{sign} … {len(lines) - len(shown)} more lines (--full)"
+
+
+def is_short(content: Content) -> bool:
+    """Whether a summary is one line itself."""
+    return "\n" not in "\n".join(body(content, full=True)).strip()
 
 
 def one_line(content: Content, columns: int) -> str:

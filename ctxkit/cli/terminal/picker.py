@@ -113,8 +113,10 @@ class _Picker:
         except OSError:
             columns, rows = 0, 0
         columns, rows = columns or 80, rows or 24
-        lines = [self._drawn(line) + b"\x1b[K" for line in self._choice.lines(columns, rows)]
-        self._write(b"\x1b[H" + b"\r\n".join(lines) + b"\x1b[J")
+        # erased before each line: behind a full one the cursor stays on the last cell, which would go too
+        lines = [b"\x1b[K" + self._drawn(line) for line in self._choice.lines(columns, rows)]
+        below = b"\r\n\x1b[J" if len(lines) < rows else b""
+        self._write(b"\x1b[H" + b"\r\n".join(lines) + below)
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)

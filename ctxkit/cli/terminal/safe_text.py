@@ -3,12 +3,15 @@
 Pipeline: last before output. Every field of every human format passes here: text, names, ids, paths, models,
 errors. A transcript may hold escape sequences that retitle a window, set the clipboard or answer on stdin,
 and characters that hide or reorder words. Colours are added after it.
+
+Widths beyond ASCII are wcwidth's, whose tables are newer than Python's own.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 
 from ctxkit.core.text.invisible import UNSEEN
@@ -19,6 +22,12 @@ MARKS_PER_CELL = 4
 _JOINERS = "\u200c\u200d"
 _SELECTORS = (("\u180b", "\u180d"), ("\u180f", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))
 _ASCII = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_TINTS = re.compile(r"\x1b(?:\[[0-9;:]*[mK]|\(B)|\r+(?=\n|$)")
+"""What programs put into their output to colour it, to erase behind it, and before the end of a line."""
+_NARROW = re.compile(
+    "[ -~\xa0-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u2319\u2500-\u25fc\u2713-\u2717]*"
+)
+"""Text of which each character takes one cell: what is common, without a look into a table."""
 
 
 def safe(text: str, *, keep_newlines: bool = True) -> str:
@@ -35,15 +44,26 @@ def safe(text: str, *, keep_newlines: bool = True) -> str:
     return text
 
 
+def uncoloured(text: str) -> str:
+    """`text` without the colours and line ends that it was printed with: `\\x1b[31m`, `\\x1b[K`, CR LF.
+
+    These are the only bytes of a transcript that are left out. What a line was overwritten with, behind a CR, is a line
+    of its own: nothing is hidden.
+    """
+    if "\x1b" in text or "\r" in text:
+        text = _TINTS.sub("", text).replace("\r", "\n")
+    return text
+
+
 def cells(text: str) -> int:
     """How many terminal cells one line of safe text takes; never less than a terminal uses.
 
     Wide and full-width characters take two, combining marks, joiners and variation selectors none. Where
     terminals disagree (joined emoji, emoji presentation), the larger figure.
     """
-    if text.isascii() and "\t" not in text:
+    if (text.isascii() and "\t" not in text) or _NARROW.fullmatch(text):
         return len(text)
-    return sum(_width(c) for c in text)
+    return sum(map(_width, text))
 
 
 def clip(text: str, width: int) -> str:
@@ -131,6 +151,16 @@ def _width(c: str) -> int:
         return 8 if c == "\t" else 1
     if c == "\ufe0f":
         return 1  # a narrow symbol shown as an emoji is wide in some terminals
-    if c in _JOINERS or unicodedata.category(c) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
+    return _table()(c)
+
+
+@cache
+def _table() -> Callable[[str], int]:
+    """The width of a character; wcwidth is loaded at the first that is not common."""
+    from wcwidth import wcwidth
+
+    @cache
+    def width(c: str) -> int:
+        return 1 if unicodedata.category(c) == "Mc" else max(0, wcwidth(c))  # terminals disagree about spacing marks
+
+    return width

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ctxkit.measure.token_log import Meter
     from ctxkit.when import Clock
 
+SOON = 50
+"""Messages that are laid out before anybody waits for them."""
 HANG = 2
 """How far a report's further lines are indented, where it does not fit."""
 
@@ -81,6 +83,13 @@ def _pager(words: Sequence[str]) -> Pager | None:
     return pager.Pager(called, size, pager.PAGED[name], put=_put, note=warn)
 
 
+def height() -> int:
+    """Lines of the terminal that the result goes to."""
+    from ctxkit.cli.terminal.wrap import rows
+
+    return rows(sys.stdout)
+
+
 def clock() -> Clock:
     """The clock of this run: what is typed is of the user's zone; what is shown only on a terminal, without --utc."""
     if Streams.clock is None:
@@ -106,6 +115,40 @@ def out(*spans: str | Styled, hang: int | None = None) -> None:
             _put(_bytes(line, Streams.colour))
         else:
             Streams.pager.line(_bytes(line, Streams.colour), _size(line))
+
+
+def out_from_end(count: int, block: Callable[[int], Iterable[Sequence[str | Styled]]], *, from_start: bool) -> None:
+    """Lines of the result that fit the terminal already, in `count` blocks; where they are more than a screen, a pager
+    opens at their end, and the last screen is there before the others are made.
+    """
+    pager = Streams.pager
+    if pager is None or from_start or not pager.can_open_at_end:
+        for i in range(count):
+            for line in block(i):
+                out(*line)
+        return
+    pager.at_end = True
+    last: list[list[Sequence[str | Styled]]] = []
+    first, used = count, 0
+    try:
+        while first and used < pager.height:
+            first -= 1
+            last.append(list(block(first)))
+            used += len(last[-1])
+        if first > SOON:
+            shown = [_bytes(_safe(line), Streams.colour, end="") for made in reversed(last) for line in made]
+            note = Styled(f"{first:,} earlier messages are laid out …", "dim")
+            pager.show(shown, _bytes([note], Streams.colour, end=""))
+            sys.stdout.buffer.flush()
+        for i in range(first):
+            for line in block(i):
+                out(*line)
+        for made in reversed(last):
+            for line in made:
+                out(*line)
+    except BaseException:
+        pager.abandon()
+        raise
 
 
 def drawn(spans: Sequence[str | Styled]) -> bytes:

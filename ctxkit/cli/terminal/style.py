@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+STYLES = {
+    "bold": "1", "dim": "2", "italic": "3", "underline": "4", "strike": "9",
+    "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36",
+}  # fmt: skip
 WARNING, ERROR = "yellow", "red"
 """The styles of what is warned of, and of what went wrong."""
 

@@ -1,11 +1,15 @@
-"""How a summary is shown: what it tells, by which strategy, and what is in it, on one line.
+"""What is noted behind a message: where it comes from; of a summary what it tells, by which strategy, on one line.
 
 `show` prints this for a summary that an op of ctxkit put in, and `show --expand` the whole of it.
 """
 
 from __future__ import annotations
 
-from ctxkit.core.board import ContextItem
+from ctxkit.api.log import Log
+from ctxkit.cli.terminal import layout
+from ctxkit.core.board import ContextItem, LeftOut
+from ctxkit.core.context import Entry
+from ctxkit.core.item_names import ItemName
 from ctxkit.core.ops import Compact
 from ctxkit.core.state import State
 
@@ -43,3 +47,21 @@ def contents(text: str) -> str:
     _, _, said = text.strip().partition("\n\n")
     words = " ".join(said[: 2 * LONGEST].split())
     return words if len(words) <= LONGEST else f"{words[:LONGEST].rstrip()}…"
+
+
+def notes(log: Log, entry: Entry) -> str:
+    """What stands behind a message's header: what it is a summary of, where it is from, what it is about."""
+    score = log.ranked.scores.get(entry.name)
+    return ", ".join(filter(None, (_origin(log.state(), entry), "" if score is None else f"{score} %")))
+
+
+def _origin(state: State, entry: Entry) -> str:
+    if entry.item is not None and entry.item.summary:
+        return line(state, entry.item)
+    if entry.item is not None and entry.item.origin is not None:
+        return f"from {state.label(entry.item.origin)}"
+    if isinstance(entry.name, ItemName):
+        return f"by op {entry.item.source if entry.item else '?'}"
+    if isinstance(entry.stub, LeftOut) and entry.stub.stub is None:
+        return layout.count(len(entry.stub.parts), "part") + " left out"
+    return "shortened" if entry.stub is not None else ""

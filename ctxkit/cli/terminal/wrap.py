@@ -1,7 +1,7 @@
 """Fitting text into columns: lines are broken at blanks, and go on indented.
 
-Used by `streams` for what ctxkit itself says, and by help. A transcript's own text is not broken: terminals do that,
-and copying from one gives the line back. All text here is safe already.
+Used by `streams` for what ctxkit itself says, by help, and by `message_layout.py` for a transcript's own lines. All
+text here is safe already.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from ctxkit.cli.terminal.style import Styled
 NARROWEST = 20
 USUAL = 80
 
+TAB = 4
+"""Columns from one stop of a tab to the next."""
+
 _PIECE = re.compile(" +|[^ ]+")
+_INDENT = re.compile(r" *(?:(?:[-*+•]|\d{1,9}[.)]) +)?")
 
 
 def columns(stream: TextIO | None) -> int:
@@ -69,6 +73,21 @@ def wrapped(
         line += word
         used, begun = used + blanks + size, True
     yield line
+
+
+def folded(line: str | Sequence[str | Styled], width: int) -> Iterator[list[str | Styled]]:
+    """A line of somebody's text in lines of at most `width` cells: it goes on with its own indent, in a list behind the
+    bullet. Tabs become blanks. A word that is longer than a line is cut.
+    """
+    spans = [line] if isinstance(line, str) else line
+    text = "".join(map(_text, spans))
+    if "\t" in text:
+        spans, text = [_like(span, _text(span).expandtabs(TAB)) for span in spans], text.expandtabs(TAB)
+    if len(text) <= width and cells(text) <= width:
+        yield list(spans)
+        return
+    found = _INDENT.match(text)
+    yield from wrapped(spans, width, min(found.end() if found else 0, width // 2), hard=True)
 
 
 def _text(span: str | Styled) -> str:

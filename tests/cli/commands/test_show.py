@@ -15,7 +15,7 @@ def test_lines() -> None:
     assert ran.text == (
         "1  system  2026-02-01T10:00:00Z  🔒\n    be brief\n\n"
         "2  user  2026-02-01T10:01:00Z\n    first question\n\n"
-        '3  assistant  2026-02-01T10:02:00Z\n    looking\n    → Read {"path":"a.py"}\n\n'
+        "3  assistant  2026-02-01T10:02:00Z\n    looking\n    → Read a.py\n\n"
         "4  tool  2026-02-01T10:03:00Z\n    ← print(1)\n\n"
     )
     assert ran.err == "4 of 11 messages\n"
@@ -101,7 +101,7 @@ def test_tabs_and_line_breaks() -> None:
     """Code keeps its tabs; a line break in a tool's name does not make up a line."""
     raw = lines(message("user", "if x:\n\ty()"), message("assistant", None, tool_calls=[call("a\nb", "c1")]))
     text = good("show", "-", stdin=raw).text
-    assert "\n    \ty()\n" in text and "→ a␊b {}" in text
+    assert "\n    \ty()\n" in text and "→ a␊b\n" in text
 
 
 def test_numbers_that_are_out(tmp_path: Path) -> None:
@@ -158,3 +158,71 @@ def test_a_past_state_can_be_made_to_fit(tmp_path: Path) -> None:
     for at, gone in (("1", True), ("2", False)):
         ran = good("show", path, "--oneline", "--at", at, "--max-tokens", "90")
         assert "to fit 90 (--max-tokens)" in ran.err and ("first question" not in ran.text) == gone
+
+
+def test_what_a_person_typed() -> None:
+    """--role human: neither results, nor what a program wrote in the user's name."""
+    raw = SMALL + lines(message("user", "<system-reminder>x</system-reminder>", 20), message("user", "typed last", 21))
+    found = good("show", "-", "--role", "human", "--json", stdin=raw).values
+    assert [one["parts"][0]["text"] for one in found][-1] == "typed last" and {one["role"] for one in found} == {"user"}
+    assert all("reminder" not in one["parts"][0]["text"] for one in found)
+    assert len(found) < len(good("show", "-", "--role", "user", "--json", stdin=raw).values)
+
+
+@pytest.mark.parametrize("words", [["--calls"], ["--tools"], ["--tools", "-q"]])
+def test_calls(words: list[str]) -> None:
+    """A row per call; --tools without a file is the same, with one it is that of the tool definitions."""
+    ran = good("show", "-", *words, stdin=SMALL)
+    assert ran.text.split("\n")[0].split() == ["n", "tool", "status", "tokens", "seconds", "target"]
+    assert "Read      done" in ran.text and ran.text.count("\n") == 3
+    first = good("show", "-", "--calls", "--json", stdin=SMALL).values[0]
+    assert (first["n"], first["tool"], first["target"], first["result"]) == (3, "Read", "a.py", 4)
+    assert ctxkit("show", "-", "--tools", "no-such-file", stdin=SMALL).code == 2
+
+
+def test_follow_refuses(tmp_path: Path) -> None:
+    """What cannot grow, or is no look at the end."""
+    assert ctxkit("show", "-", "-f", stdin=SMALL).code == 2
+    path = small(tmp_path, marks=["a"])
+    for more in (["--at", "1"], ["--explain"], ["--calls"], ["--max-tokens", "90"]):
+        assert ctxkit("show", path, "-f", *more).code == 2
+
+
+def test_follow(tmp_path: Path) -> None:
+    """What is there, then what comes, an op included; Ctrl-C ends it well."""
+    import pexpect
+
+    from tests.cli.terminal.test_pager import spawn
+
+    path = small(tmp_path)
+    run = spawn(["show", str(path), "-f"])
+    run.expect_exact("third")
+    good("add", path, "now this")
+    run.expect_exact("now this")
+    good("mark", path, "here")
+    run.expect_exact("mark 'here'")
+    run.sendintr()
+    run.expect(pexpect.EOF)
+    run.close()
+    assert run.exitstatus == 0
+
+
+def test_follow_in_a_pipe(tmp_path: Path) -> None:
+    """Each message once, as it comes."""
+    import subprocess
+
+    from tests.cli.runner import PYTHON
+
+    path = small(tmp_path)
+    with subprocess.Popen(
+        [*PYTHON, "show", str(path), "-f", "--json", "--role", "user"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as run:
+        assert run.stdout is not None
+        there = len(good("show", path, "--role", "user", "--json").values)
+        for _ in range(there):
+            run.stdout.readline()
+        good("add", path, "now this")
+        assert b"now this" in run.stdout.readline()
+        run.terminate()

@@ -134,7 +134,7 @@ def test_leaving_early(tmp_path: Path) -> None:
     """q in less: quiet, the command's own exit status, also where most was not made yet; Ctrl-C is less's own."""
     path = tmp_path / "chat.jsonl"
     path.write_bytes(LONG * 50)
-    run = spawn(["show", str(path)])
+    run = spawn(["show", str(path), "--from-start"])
     run.expect("line 5")
     run.send("\x03")
     run.send("q")

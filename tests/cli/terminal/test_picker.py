@@ -7,6 +7,7 @@ import fcntl
 import os
 import re
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -274,3 +275,24 @@ def test_small_logs_are_whole(tmp_path: Path) -> None:
     with picking(tmp_path) as terminal:
         terminal.type("\r")
         assert terminal.end()[1].endswith(b"/chat.jsonl\n")
+
+
+@pytest.mark.needs("tmux")
+@pytest.mark.parametrize("columns", [40, 80])
+def test_the_last_column(logs: Path, tmp_path: Path, columns: int) -> None:
+    """A line as wide as the terminal keeps its last cell, where the terminal is a real one."""
+    tmux = ["tmux", "-L", f"ctxkit-{os.getpid()}-{columns}", "-f", "/dev/null"]
+    words = shlex.join([*PYTHON, "sessions", "--pick", str(logs)])
+    env = {**os.environ, "TMUX_TMPDIR": str(tmp_path)}
+    started = [*tmux, "new-session", "-d", "-x", str(columns), "-y", "12", f"env PAGER=cat {words}"]
+    try:
+        subprocess.run(started, env=env, check=True, timeout=30)
+        for _ in range(200):
+            seen = subprocess.run([*tmux, "capture-pane", "-p"], env=env, capture_output=True, text=True, timeout=30)
+            first = seen.stdout.split("\n")[0]
+            if first.startswith("> _"):
+                break
+            time.sleep(0.1)
+        assert len(first) == columns and first.endswith(" 3/3"), seen.stdout
+    finally:
+        subprocess.run([*tmux, "kill-server"], env=env, check=False, capture_output=True, timeout=30)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxkit.cli.terminal.safe_text import MARKS_PER_CELL, cells, clip, safe
+from ctxkit.cli.terminal.safe_text import MARKS_PER_CELL, cells, clip, safe, uncoloured
 
 FORBIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 ZWJ, ZWNJ, VS15, VS16 = "\u200d", "\u200c", "\ufe0e", "\ufe0f"
@@ -195,3 +195,21 @@ def test_a_million_marks() -> None:
     assert safe(text) == text
     assert cells(text) == 1
     assert len(clip(text, 80)) == 1 + MARKS_PER_CELL
+
+
+def test_uncoloured() -> None:
+    """Colours and line ends of others are left out, and nothing else; what was overwritten is shown."""
+    assert uncoloured("a\x1b[1;38;5;9mb\x1b[0m\x1b[K\r\nc\r\r\n\x1b(Bd\re") == "ab\nc\nd\ne"
+    for text in ("\x1b[2J", "\x1b]0;x\x07", "\x1b[?25l", "plain\tü"):
+        assert uncoloured(text) == text
+
+
+def test_common_characters_are_narrow() -> None:
+    """What is taken for narrow without a look into the table is narrow there; new wide ones are wide."""
+    from wcwidth import wcwidth
+
+    from ctxkit.cli.terminal.safe_text import _NARROW
+
+    found = [chr(i) for i in range(0x20, 0x3000) if _NARROW.fullmatch(chr(i))]
+    assert len(found) > 1500 and {wcwidth(c) for c in found} == {1}
+    assert (cells("☰"), cells("\U0001faea"), cells("→"), cells("🔒")) == (2, 2, 1, 2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctxkit.cli.terminal.safe_text import cells
 from ctxkit.cli.terminal.style import Styled
-from ctxkit.cli.terminal.wrap import columns, wrapped
+from ctxkit.cli.terminal.wrap import columns, folded, wrapped
 
 
 def texts(spans: list[str | Styled], width: int, hang: int, *, hard: bool = False) -> list[str]:
@@ -63,3 +63,21 @@ def test_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         assert columns(None) == expected
     monkeypatch.delenv("COLUMNS")
     assert columns(sys.stderr) >= 20
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("short", ["short"]),
+        ("one two three four", ["one two", "three four"]),
+        ("  one two three", ["  one two", "  three"]),
+        ("- one two three", ["- one two", "  three"]),
+        ("12. one two three", ["12. one two", "    three"]),
+        ("\tone two three", ["    one two", "    three"]),
+        ("abcdefghijklmnop", ["abcdefghijk", "lmnop"]),
+    ],
+)
+def test_folded(line: str, expected: list[str]) -> None:
+    """Somebody's line goes on with its own indent; nothing is wider."""
+    found = ["".join(part if isinstance(part, str) else part.text for part in made) for made in folded(line, 11)]
+    assert found == expected

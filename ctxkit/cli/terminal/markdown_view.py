@@ -1,0 +1,226 @@
+"""Markdown and code on a terminal, by rich: lines of spans in our own styles, no wider than they may be.
+
+`message_layout.py` asks for what an assistant says. The text is safe already; rich gets it as a text, never as markup,
+and what it makes is taken apart into spans again, so that all colours are added by `streams.out`. Nothing of the text
+is left out: HTML, links, entities and `__names__` stay as they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from io import StringIO
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ctxkit.cli.terminal.style import Styled
+from ctxkit.cli.terminal.wrap import folded
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from rich.console import Console
+    from rich.segment import Segment
+    from rich.style import Style
+
+Spans = list[str | Styled]
+
+LARGEST = 1 << 15
+"""Characters of a text that is laid out as Markdown, and of a block of code that is coloured; larger ones are not."""
+LONGEST = 1000
+"""Characters of a line of such code."""
+SIGNS = re.compile(r"[`*|~\[]|^ {0,3}(?:#{1,6} |[-+>] |\d{1,9}[.)] |[-=_]{3,} *$)", re.M)
+"""A text without any of these has no Markdown."""
+KEPT = ("html_block", "html_inline", "image", "entity", "escape", "autolink", "reference", "lheading", "code")
+"""What of Markdown is not read: it would leave out what is written, or take indented words for code."""
+STYLES = {
+    "markdown.code": "cyan", "markdown.strong": "bold", "markdown.em": "italic", "markdown.s": "strike",
+    "markdown.block_quote": "dim", "markdown.hr": "dim", "markdown.item.bullet": "bold",
+    "markdown.item.number": "bold", "markdown.link": "underline", "markdown.link_url": "dim",
+    "markdown.table.header": "bold", "markdown.table.border": "dim",
+    **{f"markdown.h{level}": "bold" for level in range(1, 7)},
+}  # fmt: skip
+CODE = {
+    "Comment": "dim", "Keyword": "magenta", "Keyword.Constant": "cyan", "Literal.String": "green",
+    "Literal.Number": "cyan", "Name.Function": "bold", "Name.Class": "bold", "Name.Builtin": "cyan",
+    "Name.Decorator": "yellow", "Name.Tag": "magenta", "Name.Attribute": "yellow", "Name.Variable": "cyan",
+    "Operator.Word": "magenta", "Generic.Deleted": "red", "Generic.Inserted": "green", "Generic.Heading": "bold",
+    "Generic.Subheading": "cyan",
+}  # fmt: skip
+"""Kinds of tokens, by pygments' names, and their styles: eight colours alone, which every terminal has for its
+background.
+"""
+
+
+def lines(text: str, width: int) -> Iterator[Spans]:
+    """`text` as Markdown in lines of at most `width` cells. Raises nothing that its words could bring about."""
+    if len(text) > LARGEST or not SIGNS.search(text):
+        for plain in text.split("\n"):
+            yield from folded(plain, width)
+        return
+    made = _markdown()(text)
+    console = _console()
+    options = console.options.update(width=width, height=None)
+    begun = False
+    for line in console.render_lines(made, options, pad=False):
+        spans = list(_spans(line))
+        begun = begun or bool(spans)  # rich leads a list with an empty line
+        if begun:
+            yield spans
+
+
+def code(text: str, language: str, width: int) -> Iterator[Spans]:
+    """Code in lines of at most `width` cells, coloured where the language is known; further lines keep the indent."""
+    for line in _coloured(text, language):
+        yield from folded(line, width)
+
+
+def _coloured(text: str, language: str) -> Iterable[Spans]:
+    """The lines of code."""
+    plain: list[Spans] = [[line] for line in text.split("\n")]
+    if len(text) > LARGEST or max(map(len, text.split("\n"))) > LONGEST or not _lexer(language):
+        return plain
+    from rich.syntax import Syntax
+
+    made = Syntax(text, _lexer(language), theme=_theme()).highlight(text)
+    found = [list(_spans(line.render(_console()))) for line in made.split("\n", allow_blank=True)]
+    return found[: len(plain)]
+
+
+@cache
+def _lexer(language: str) -> str:
+    """The name of pygments' own lexer for a language; "" where it has none. What is installed beside it is not run."""
+    from pygments.lexers import LEXERS
+
+    name = language.lower()
+    return next((name for row in LEXERS.values() if name in row[2]), "") if name not in ("", "text") else ""
+
+
+@cache
+def _theme() -> Any:
+    from pygments.token import string_to_tokentype
+    from rich.style import Style
+    from rich.syntax import ANSISyntaxTheme
+
+    return ANSISyntaxTheme({string_to_tokentype(name): Style.parse(style) for name, style in CODE.items()})
+
+
+@cache
+def _console() -> Console:
+    """Where rich lays out: a terminal of eight colours that nothing is written to."""
+    from rich.console import Console
+    from rich.theme import Theme
+
+    return Console(
+        file=StringIO(), width=80, height=25, force_terminal=True, color_system="standard", markup=False, emoji=False,
+        highlight=False, legacy_windows=False, force_interactive=False, theme=Theme(STYLES), _environ={},
+    )  # fmt: skip
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable(list(KEPT))
+
+
+@cache
+def _markdown() -> Any:
+    """rich's Markdown with lines as they are written, headings and code that show as such, and tables that lose
+    nothing.
+    """
+    from rich import box
+    from rich import markdown as rich_markdown
+    from rich.segment import Segment
+    from rich.table import Table
+    from rich.text import Text
+
+    class Heading(rich_markdown.Heading):
+        def __rich_console__(self, console: Any, options: Any) -> Any:
+            yield Text.assemble(("#" * int(self.tag[1:]) + " ", "bold"), self.text)
+
+    class Code(rich_markdown.CodeBlock):
+        @classmethod
+        def create(cls, markdown: Any, token: Any) -> Any:
+            return cls(token.info.strip(), "")
+
+        def __rich_console__(self, console: Any, options: Any) -> Any:
+            fence, language = "```", self.lexer_name.partition(" ")[0]
+            inside = code(str(self.text).rstrip("\n"), language, options.max_width)
+            above: Spans = [Styled(fence + self.lexer_name, "dim")]
+            below: Spans = [Styled(fence, "dim")]
+            for line in chain([above], inside, [below]):
+                for span in line:
+                    yield Segment(span) if isinstance(span, str) else Segment(span.text, _style(span.style))
+                yield Segment.line()
+
+    class TableOfRows(rich_markdown.TableElement):
+        def __rich_console__(self, console: Any, options: Any) -> Any:
+            head = self.header.row.cells if self.header is not None and self.header.row is not None else []
+            rows = [row.cells for row in self.body.rows] if self.body is not None else []
+            if options.max_width < 8 * len(head):  # columns of single letters can be read by nobody
+                for row in ([head] if head else []) + rows:
+                    yield Text(" | ").join(cell.content for cell in row)
+                return
+            table = Table(
+                box=box.SIMPLE_HEAD,
+                pad_edge=False,
+                show_edge=False,
+                collapse_padding=True,
+                border_style="dim",
+                header_style="bold",
+                footer_style="",
+                title_style="",
+                caption_style="",
+            )
+            for cell in head:
+                table.add_column(Text(cell.content.plain, "bold"), justify=cell.justify, overflow="fold")
+            for row in rows:
+                table.add_row(*(cell.content for cell in row))
+            yield table
+
+    class Lines(rich_markdown.Markdown):
+        elements: ClassVar[dict[str, Any]] = {
+            **rich_markdown.Markdown.elements, "heading_open": Heading, "fence": Code, "table_open": TableOfRows,
+        }  # fmt: skip
+
+        def __init__(self, text: str) -> None:
+            super().__init__("", hyperlinks=False)
+            self.parsed = _as_written(_parser().parse(text))
+
+    return Lines
+
+
+def _as_written(tokens: Sequence[Token]) -> list[Token]:
+    """Line breaks stay, and underscores are no emphasis: they stand in names."""
+    for token in tokens:
+        for inner in token.children or ():
+            if inner.type == "softbreak":
+                inner.type = "hardbreak"
+            elif inner.markup in ("_", "__"):
+                inner.type, inner.tag, inner.content, inner.nesting = "text", "", inner.markup, 0
+    return list(tokens)
+
+
+@cache
+def _style(words: str) -> Style:
+    from rich.style import Style
+
+    return Style.parse(words)
+
+
+@cache
+def _words(style: Style) -> str:
+    """A style of rich's in our words."""
+    flags = ("bold", "dim", "italic", "underline", "strike")
+    colour = [style.color.name] if style.color is not None and style.color.name != "default" else []
+    return " ".join([flag for flag in flags if getattr(style, flag)] + colour)
+
+
+def _spans(segments: Iterable[Segment]) -> Iterator[str | Styled]:
+    for segment in segments:
+        words = _words(segment.style) if segment.style is not None else ""
+        text = segment.text.rstrip("\n")
+        if text:
+            yield Styled(text, words) if words else text

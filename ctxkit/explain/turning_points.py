@@ -1,0 +1,92 @@
+"""Turning points: what changed a context, and where in the session: ops, and what its own program compacted.
+
+`show` draws them between messages on a terminal. Sizes are those that the ops, the program and its provider noted, else
+counts of messages.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from ctxkit.core.item_names import Name
+from ctxkit.core.ledger import LedgerEntry
+from ctxkit.core.transcript import ProgramCut
+from ctxkit.logfile.open import OpenLog
+
+SIZES = ("before", "after")
+NEAR = 20
+"""Messages behind a cut among which a reply is looked for that says how large its request was."""
+
+
+class TurningPoint(NamedTuple):
+    """An op or a cut of the program (`what`), behind `row` rows of the log. `sizes`: before and after it, in `unit`
+    (tokens or messages), None where nothing says them.
+    """
+
+    row: int
+    what: LedgerEntry | ProgramCut
+    sizes: tuple[int, int] | None
+    unit: str
+
+
+def turning_points(log: OpenLog) -> list[TurningPoint]:
+    """All of them, in the order in which they came. O(messages) where the program compacted, else O(ops)."""
+    found = [_of_op(entry) for entry in log.state().ledger.entries]
+    return sorted([*_of_program(log), *found], key=lambda one: one.row)
+
+
+def _of_op(entry: LedgerEntry) -> TurningPoint:
+    before, after = (entry.body.get(key) for key in SIZES)
+    for unit in ("tokens", "messages"):
+        pair = [size.get(unit) if isinstance(size, dict) else None for size in (before, after)]
+        if isinstance(pair[0], int) and isinstance(pair[1], int):
+            return TurningPoint(entry.place, entry, (pair[0], pair[1]), unit)
+    return TurningPoint(entry.place, entry, None, "")
+
+
+def _of_program(log: OpenLog) -> list[TurningPoint]:
+    state = log.state()
+    transcript, view = state.transcript, state.sidechain(log.lens_thread) or state.transcript.view
+    if view is None or not view.cuts:
+        return []
+    noted = {one.row: one.tokens for one in transcript.compactions}
+    rows = sorted(transcript.row_of[n - 1] for n in view.order)
+    found, gone = list[TurningPoint](), set[int]()
+    for cut in view.cuts:
+        there = bisect_left(rows, cut.row)
+        before = there - len(gone)
+        came = sum(transcript.row_of[n - 1] >= cut.row for n in cut.moved)
+        gone.update(cut.out)
+        gone.difference_update(cut.moved)
+        after = there - len(gone) + came
+        request = _next_request(log, cut.row) if cut.row in noted else 0
+        sizes = (noted[cut.row], request) if request else (before, max(0, after))
+        found.append(TurningPoint(cut.row, cut, sizes, "tokens" if request else "messages"))
+    return found
+
+
+def _next_request(log: OpenLog, row: int) -> int:
+    """Tokens of the first request behind a row, as its provider counted them; 0 where no reply near says so."""
+    row_of = log.state().transcript.row_of
+    first = bisect_left(row_of, row)
+    for n in range(first + 1, min(first + NEAR, len(row_of)) + 1):
+        if log.messages[n - 1].role == "assistant" and (usage := log.usage(n)) is not None:
+            return usage.request
+    return 0
+
+
+def places(log: OpenLog, names: Sequence[Name], points: Sequence[TurningPoint]) -> list[int]:
+    """Before which of `names`, a context in order, each of `points` stands; their count for what came behind all."""
+    row_of = log.state().transcript.row_of
+    rows = list(accumulate((row_of[name - 1] if isinstance(name, int) else -1 for name in names), max))
+    found = []
+    for point in points:
+        place = bisect_left(rows, point.row)
+        if isinstance(point.what, ProgramCut) and point.what.moved:  # what it kept stands behind it
+            kept = set(point.what.moved)
+            place = next((i for i, name in enumerate(names[:place]) if name in kept), place)
+        found.append(place)
+    return list(accumulate(found, max))
