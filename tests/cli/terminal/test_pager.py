@@ -149,7 +149,7 @@ def test_help_in_less(tmp_path: Path) -> None:
     run = spawn(["show", "--help"])
     run.expect("Usage:")
     run.send("G")
-    run.expect("bad config")
+    run.expect("exit-codes")
     run.send("q")
     seen(run)
     assert run.exitstatus == 0
