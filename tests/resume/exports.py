@@ -29,6 +29,7 @@ OTHERS = {
     "chat": ("guide/chat.jsonl", "golden-200/log.jsonl", "assembly/chat.jsonl"),
     "gemini-cli": ("truth-gemini-cli/*.json*",),
     "qwen-code": ("truth-qwen-code/*.jsonl",),
+    "opencode": ("truth-opencode/*.json",),
 }
 """Formats that ctxkit does not write as sessions: where their fixtures are."""
 

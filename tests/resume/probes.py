@@ -1,4 +1,4 @@
-"""`python -m tests.resume.probes`: what Claude Code, pi and Qwen Code do with small sessions of ours, without ctxkit.
+"""`python -m tests.resume.probes`: what agents do with small sessions of ours, without ctxkit.
 
 The sources of two tables of ctxkit/formats/claude_code/blocks.py (which tools a resumed session has of itself, by
 model, and which fields of SendMessage are not sent), of where words and thinking between calls go, of rows that are
@@ -229,6 +229,17 @@ def qwen_results() -> None:
             print(f"qwen-code {version} {name}: {' | '.join(told)}", flush=True)
 
 
+def opencode_responses() -> None:
+    """Print what opencode sends of responses: in steps, words behind a call, of another model, stopped, reverted."""
+    for version in AGENTS["opencode"].versions:
+        installed = install(AGENTS["opencode"], cache(), version)
+        for name in (
+            "two-steps", "words-behind-a-call", "other-model", "aborted-snapshot", "odd-id", "revert-part"
+        ):  # fmt: skip
+            sent = resume(installed, (FIXTURES / f"truth-opencode/{name}.json").read_bytes())["messages"]
+            print(f"opencode {version} {name}: {' | '.join(map(_said, sent[:-1]))}", flush=True)
+
+
 def main() -> int:
     """Print what each model has, what goes of each message, and the order that a copied response is sent in."""
     usage_beside_a_message()
@@ -239,6 +250,7 @@ def main() -> int:
     picture_in_a_failed_result()
     other_model()
     qwen_results()
+    opencode_responses()
     for version in AGENTS["claude-code"].versions:
         installed = install(AGENTS["claude-code"], cache(), version)
         found = [{"type": "tool_reference", "tool_name": name} for name in TOOLS]

@@ -18,6 +18,7 @@ SESSIONS = {
     "pi": "truth-pi/custom.jsonl",
     "gemini-cli": "truth-gemini-cli/jsonl-set.jsonl",
     "qwen-code": "truth-qwen-code/basic.jsonl",
+    "opencode": "truth-opencode/basic.json",
 }
 
 
@@ -82,3 +83,13 @@ def test_qwen_code_finds_its_session(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in path.read_bytes().splitlines()]
     assert {row["cwd"] for row in rows} == {str(found.cwd)}
     assert [row | {"cwd": "/work/server"} for row in rows] == [json.loads(line) for line in session.splitlines()]
+
+
+def test_opencode_imports_its_session(tmp_path: Path) -> None:
+    """It keeps sessions in a database: the export is imported first, then the session is resumed by its id."""
+    found, session = settled("opencode", tmp_path)
+    flag, script, program, file, identity = found.command[1:6]
+    assert (flag, script.split()[:2], Path(program).name) == ("-c", ['"$0"', "import"], "opencode")
+    assert Path(file).read_bytes() == session and identity == json.loads(session)["info"]["id"]
+    config = json.loads((tmp_path / "home/.config/opencode/opencode.json").read_bytes())
+    assert config["provider"]["anthropic"]["options"]["baseURL"].startswith(HERE)

@@ -23,7 +23,7 @@ def test_all_edits_and_all_other_formats() -> None:
     assert {export.what for export in own} == set(EDITS)
     assert len(own) == len(EDITS) * len(sessions("pi"))
     assert {export.what for export in found if not export.own} == {
-        "from claude-code", "from codex", "from chat", "from gemini-cli", "from qwen-code"
+        "from claude-code", "from codex", "from chat", "from gemini-cli", "from qwen-code", "from opencode"
     }  # fmt: skip
 
 

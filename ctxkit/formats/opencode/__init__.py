@@ -1,7 +1,7 @@
 """The opencode format: what `opencode export` prints, one JSON object with a session's messages and their parts.
 
-Pipeline: `formats/documents.py` lays the object out as lines; `formats/registry.py` lists `FORMAT`. Neither real
-sessions nor recorded requests were at hand: the reading follows public documentation.
+Pipeline: `formats/documents.py` lays the object out as lines; `formats/registry.py` lists `FORMAT`. The reading
+follows what opencode 1.18.33 sends when it resumes the sessions of `fixtures/truth-opencode`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["FORMAT", "Opencode"]
 
 
 class Opencode(Format):
-    """A Format (formats/base.py). What opencode repairs when it sends a session is not known."""
+    """A Format (formats/base.py)."""
 
     name: str = NAME
     native: bool = False

@@ -30,11 +30,10 @@ class OpencodeReader:
         self._rows = 0
         self._ops = OpCollector()
         self._ids: set[str] = set()
-        self._asked: dict[str, int] = {}
-        """Id of a user message that asks for a compaction -> its number, the newest."""
-        self._begins = 1
-        """The first message that opencode would send."""
-        self._cuts: list[ProgramCut] = []
+        self._asked: dict[int, str] = {}
+        """Messages that ask for a compaction -> the id of the first one that it keeps, "" for none."""
+        self._summaries: dict[int, str] = {}
+        """Summaries that are complete -> the id of the message that asked for it."""
         self._failed: set[int] = set()
         self._reverted = ""
         self._model = ""
@@ -52,15 +51,51 @@ class OpencodeReader:
     def finish(self) -> Transcript:
         """The transcript so far."""
         messages = list(self._messages)
-        cuts = list(self._cuts)
-        first = next((m.n for m in messages if self._reverted and m.key == self._reverted), 0)
-        if first:
-            out = list(range(max(first, self._begins), len(messages) + 1))
-            cuts.append(ProgramCut(self._rows - 1, out, "reverted by opencode"))
-        order = [m.n for m in messages if m.n not in self._failed]
+        first = next((m.n for m in messages if self._reverted and m.key == self._reverted), len(messages) + 1)
+        kept = self._kept(first - 1)
+        cuts: list[ProgramCut] = []
+        out = set(kept)
+        for summary, asked in self._compactions(first - 1):
+            gone = [n for n in range(1, asked) if n not in out]
+            out.update(gone)
+            if gone:
+                row = self._row_of[summary - 1]
+                cuts.append(ProgramCut(row, gone, f"compacted by opencode at message {asked}"))
+        if first <= len(messages):
+            cuts.append(ProgramCut(self._rows - 1, list(range(first, len(messages) + 1)), "reverted by opencode"))
+        behind = sorted(set(range(1, len(messages) + 1)).difference(kept))
+        order = [n for n in _placed(kept, behind) if n not in self._failed]
         view = View(order, dict.fromkeys(sorted(self._failed), FAILED), cuts)
         row_of = array("q", self._row_of)
         return Transcript(NAME, messages, row_of, self._rows, list(self._ops.ops), [], view=view, model=self._model)
+
+    def _compactions(self, last: int) -> list[tuple[int, int]]:
+        """The summaries up to message `last`, each with the message that asked for it."""
+        numbers = {self._messages[n - 1].key: n for n in self._asked}
+        return [
+            (summary, numbers[asked])
+            for summary, asked in self._summaries.items()
+            if summary <= last and numbers.get(asked, summary) < summary
+        ]
+
+    def _kept(self, last: int) -> list[int]:
+        """What opencode would go on with of the messages up to `last`, in its order.
+
+        It goes back to the newest message that asked for a compaction which was done, or to the first one that this
+        kept: then the request and its summary come before what was kept. One that is not there keeps all.
+        """
+        done = self._compactions(last)
+        if not done:
+            return list(range(1, last + 1))
+        asked = max(request for _, request in done)
+        summary = next(n for n, request in done if request == asked)
+        tail = self._asked[asked]
+        if not tail or tail == self._messages[asked - 1].key:
+            return list(range(asked, last + 1))
+        start = next((n for n in range(1, asked) if self._messages[n - 1].key == tail), 0)
+        if not start:
+            return list(range(1, last + 1))
+        return [*range(asked, summary + 1), *range(start, asked), *range(summary + 1, last + 1)]
 
     def _take(self, row: OpencodeRow, info: InfoHead, span: Span) -> None:
         """A message; or the session, which says what was reverted."""
@@ -83,13 +118,14 @@ class OpencodeReader:
         if isinstance(info.modelID, str):
             self._model = info.modelID
         if info.error is not None:
-            said = any(part.type in ("text", "tool") for part in parts)
+            said = any(part.type not in ("step-start", "reasoning") for part in parts)
             if not (said and _aborted(info.error)):
                 self._failed.add(n)
-        if info.role == "user" and any(part.type == "compaction" for part in parts):
-            self._asked[key] = n
-        elif info.summary and bytes(info.summary) == b"true" and info.finish and isinstance(info.parentID, str):
-            self._compacted(self._asked.get(info.parentID, 0))
+        asks = next((part for part in parts if part.type == "compaction"), None)
+        if info.role == "user" and asks is not None:
+            self._asked[n] = asks.tail_start_id if isinstance(asks.tail_start_id, str) else ""
+        elif info.summary and bytes(info.summary) == b"true" and info.finish and info.error is None:
+            self._summaries[n] = info.parentID if isinstance(info.parentID, str) else ""
 
     def _link(self, message: Message, parts: list[PartHead]) -> None:
         """The calls of a message and their results; an id that is missing, or was there before, is made anew."""
@@ -102,12 +138,17 @@ class OpencodeReader:
         message.tools = tuple([part.tool if isinstance(part.tool, str) else "" for part in parts])
         message.results = tuple([key for key, part in zip(calls, parts, strict=True) if _ended(part)])
 
-    def _compacted(self, asked: int) -> None:
-        """A summary that is complete: the context begins with the message that asked for it."""
-        out = list(range(self._begins, asked))
-        if out:
-            self._cuts.append(ProgramCut(self._rows, out, f"compacted by opencode at message {asked}"))
-            self._begins = asked
+
+def _placed(kept: list[int], gone: list[int]) -> list[int]:
+    """All numbers: those that are kept in their order, each other one behind the one before it."""
+    found = [n for n in gone if not kept or n < min(kept)]
+    rest = set(gone).difference(found)
+    for n in kept:
+        found.append(n)
+        while n + 1 in rest:
+            n += 1
+            found.append(n)
+    return found
 
 
 def _ended(part: PartHead) -> bool:

@@ -48,6 +48,7 @@ class PartHead(msgspec.Struct, gc=False):
     tool: Any = None
     callID: Any = None
     state: StateHead | NoObject = None
+    tail_start_id: Any = None
 
 
 class OpencodeRow(Row):

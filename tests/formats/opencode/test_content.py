@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxkit.core.messages import Image, Message, Other, Part, Result, Text, Thinking
-from ctxkit.formats.opencode.content import ASKED, CLEARED, content_of
+from ctxkit.formats.opencode.content import ASKED, CLEARED, SUBTASK, content_of
 
 
 def parts(*listed: dict[str, Any], calls: tuple[str, ...] = ()) -> list[Part]:
@@ -27,7 +27,10 @@ PICTURE = {"type": "file", "mime": "image/png", "url": "data:image/png;base64,AA
         ({"type": "compaction"}, [Text(ASKED)]),
         ({"type": "step-start"}, []),
         (PICTURE, [Image("image/png", "AA", raw=PICTURE)]),
-        ({"type": "subtask"}, [Other("subtask", {"type": "subtask"})]),
+        ({"type": "subtask"}, [Text(SUBTASK)]),
+        ({"type": "text", "text": ""}, []),
+        ({"type": "file", "mime": "text/plain", "url": "file:///a"}, []),
+        ({"type": "file", "mime": "application/pdf"}, [Other("file", {"type": "file", "mime": "application/pdf"})]),
     ],
 )
 def test_parts(part: dict[str, Any], expected: list[Part]) -> None:
@@ -41,6 +44,7 @@ def test_parts(part: dict[str, Any], expected: list[Part]) -> None:
         ({"status": "completed", "output": "ok"}, "ok", False),
         ({"status": "error", "error": "no"}, "no", True),
         ({"status": "completed", "output": "ok", "time": {"compacted": 1}}, CLEARED, False),
+        ({"status": "error", "error": "no", "metadata": {"interrupted": True, "output": "half"}}, "half", False),
         ({"status": "completed", "output": {"n": 1}}, '{"n": 1}', False),
     ],
 )
